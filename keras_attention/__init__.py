@@ -1,0 +1,58 @@
+"""Attention for recurrent encoder-decoders, as serializable Keras 3 layers."""
+
+import importlib
+
+from .attention import AbstractAttention as AbstractAttention
+from .attention import AbstractProjectedAttention as AbstractProjectedAttention
+from .attention import BahdanauAttention as BahdanauAttention
+from .attention import CosineAttention as CosineAttention
+from .attention import DotAttention as DotAttention
+from .attention import LocationAttention as LocationAttention
+from .attention import LuongGeneral as LuongGeneral
+from .attention import Memory as Memory
+from .cells import AttentionDecoderCell as AttentionDecoderCell
+from .kernels import AbstractKernelLayer as AbstractKernelLayer
+from .losses import SequenceCrossentropy as SequenceCrossentropy
+from .metrics import Perplexity as Perplexity
+from .metrics import TokenAccuracy as TokenAccuracy
+from .models import AttentionDecoder as AttentionDecoder
+from .models import RecurrentEncoder as RecurrentEncoder
+from .models import Seq2Seq as Seq2Seq
+from .models import StateBridge as StateBridge
+from .plots import plot_attention as plot_attention
+from .search import AbstractSearch as AbstractSearch
+from .search import Generation as Generation
+from .search import GreedySearch as GreedySearch
+from .states import StateLayout as StateLayout
+from .version import __version__ as __version__
+
+NEED_TENSORFLOW = {
+    "AbstractTokenizer": "text",
+    "AbstractVocabularyTokenizer": "text",
+    "CharacterTokenizer": "text",
+    "Translation": "translator",
+    "Translator": "translator",
+    "WordTokenizer": "text",
+    "parallel_dataset": "text",
+}
+
+
+def __getattr__(name):
+    """Import what needs TensorFlow when it is first asked for."""
+    if name not in NEED_TENSORFLOW:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = importlib.import_module(f".{NEED_TENSORFLOW[name]}", __name__)
+    except ModuleNotFoundError as error:
+        if error.name != "tensorflow":
+            raise
+        raise ImportError(
+            f"keras_attention.{name} needs TensorFlow, which is not "
+            "installed. Layers and training run without it; text and export "
+            "do not. Install it with: pip install tensorflow"
+        ) from error
+    return getattr(module, name)
+
+
+def __dir__():
+    return sorted([*globals(), *NEED_TENSORFLOW])

@@ -1,0 +1,80 @@
+"""Content-based attention: score by the cosine of query and key."""
+
+import math
+
+import keras
+from keras import ops
+
+from keras_attention.attention.base import AbstractAttention
+from keras_attention.checks import check_positive
+from keras_attention.ops import dot_scores
+from keras_attention.ops import unit_vectors
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class CosineAttention(AbstractAttention):
+    """Attends to the keys that point the same way as the query.
+
+    Formula:
+        score(q, k) = beta * (q . k) / (|q| |k|)
+
+    Only direction counts: a query ten times longer gets the same weights. A
+    cosine never leaves [-1, 1], so sharpness has to come from `beta`: with
+    `beta=1` and 50 source words, even a perfect match gets at most 0.13.
+
+    Args:
+        beta: Positive starting value of the sharpness. Defaults to `1.0`.
+        learn_beta: Whether training may change `beta`. Defaults to `True`.
+        **kwargs: Arguments of `AbstractAttention`.
+
+    Shapes:
+        query `(B, Tq, D)`, value `(B, Tv, Dv)`, key `(B, Tv, D)` ->
+        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
+
+    Raises:
+        ValueError: If `beta <= 0`, or if query and key differ in size.
+
+    Example:
+
+    >>> attention = CosineAttention(beta=5.0)
+    >>> context = attention(np.ones((2, 3, 8)), np.ones((2, 7, 8)))
+    >>> tuple(context.shape)
+    (2, 3, 8)
+
+    Reference:
+        [Graves et al., 2014](https://arxiv.org/abs/1410.5401), eqs. 5 and 6.
+    """
+
+    def __init__(self, beta: float = 1.0, learn_beta: bool = True, **kwargs):
+        super().__init__(**kwargs)
+        check_positive("beta", beta)
+        self.beta = beta
+        self.learn_beta = learn_beta
+
+    def build(self, query_shape, value_shape, key_shape=None):
+        key_shape = key_shape or value_shape
+        if query_shape[-1] != key_shape[-1]:
+            raise ValueError(
+                "CosineAttention needs query and key with the same number of "
+                f"features. Received: query_shape={query_shape}, "
+                f"key_shape={key_shape}. To compare two different sizes, use "
+                "LuongGeneral, which learns the map between them."
+            )
+        self.log_beta = self.add_weight(
+            name="log_beta",
+            shape=(),
+            initializer=keras.initializers.Constant(math.log(self.beta)),
+            trainable=self.learn_beta,
+            autocast=False,
+        )
+
+    def project_keys(self, key):
+        return unit_vectors(key)
+
+    def score(self, query, keys):
+        cosines = dot_scores(unit_vectors(query), keys)  # (B, Tq, Tv)
+        return ops.exp(self.log_beta) * cosines
+
+    def get_config(self):
+        own = {"beta": self.beta, "learn_beta": self.learn_beta}
+        return {**super().get_config(), **own}

@@ -1,0 +1,77 @@
+"""Multiplicative attention without a kernel: the inner product."""
+
+import math
+
+import keras
+
+from keras_attention.attention.base import AbstractAttention
+from keras_attention.checks import check_choice
+from keras_attention.ops import dot_scores
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class DotAttention(AbstractAttention):
+    """Attends to the keys with the largest inner product with the query.
+
+    Formula:
+        score(q, k) = q . k
+        "sqrt": score(q, k) = q . k / sqrt(D)
+        "learned": score(q, k) = g q . k
+
+    Long vectors win: a key twice as long gets twice the score. For unit
+    variance the score's standard deviation is `sqrt(D)`, 16 for 256 features,
+    where softmax is close to a hard choice; `"sqrt"` brings it back to 1.
+
+    Args:
+        scale: `None`, `"sqrt"` or `"learned"` (a factor that starts at 1).
+            Defaults to `None`.
+        **kwargs: Arguments of `AbstractAttention`.
+
+    Shapes:
+        query `(B, Tq, D)`, value `(B, Tv, Dv)`, key `(B, Tv, D)` ->
+        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
+
+    Raises:
+        ValueError: If there is no such `scale`, or if query and key differ in
+            size.
+
+    Example:
+
+    >>> attention = DotAttention(scale="sqrt")
+    >>> context = attention(np.ones((2, 3, 8)), np.ones((2, 7, 8)))
+    >>> tuple(context.shape)
+    (2, 3, 8)
+
+    Reference:
+        [Luong et al., 2015](https://arxiv.org/abs/1508.04025), section 3.1,
+        "dot"; `"sqrt"`:
+        [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), eq. 1.
+    """
+
+    def __init__(self, scale: str | None = None, **kwargs):
+        super().__init__(**kwargs)
+        check_choice("scale", scale, (None, "sqrt", "learned"))
+        self.scale = scale
+
+    def build(self, query_shape, value_shape, key_shape=None):
+        key_shape = key_shape or value_shape
+        if query_shape[-1] != key_shape[-1]:
+            raise ValueError(
+                "DotAttention needs query and key with the same number of "
+                f"features. Received: query_shape={query_shape}, "
+                f"key_shape={key_shape}. To compare two different sizes, use "
+                "LuongGeneral, which learns the map between them."
+            )
+        if self.scale == "learned":
+            self.factor = self.add_weight(
+                name="scale", shape=(), initializer="ones", autocast=False
+            )
+
+    def score(self, query, keys):
+        scores = dot_scores(query, keys)  # (B, Tq, Tv)
+        if self.scale == "sqrt":
+            return scores / math.sqrt(query.shape[-1])
+        return self.factor * scores if self.scale == "learned" else scores
+
+    def get_config(self):
+        return {**super().get_config(), "scale": self.scale}

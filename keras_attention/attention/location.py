@@ -1,0 +1,69 @@
+"""Location-based attention: the query alone says where to look."""
+
+import keras
+from keras import ops
+
+from keras_attention.attention.base import Memory
+from keras_attention.attention.projected import AbstractProjectedAttention
+from keras_attention.checks import check_positive
+from keras_attention.ops import product
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class LocationAttention(AbstractProjectedAttention):
+    """Attends to positions that the query names, whatever stands there.
+
+    Formula:
+        score(q, position j) = (q W)[j]
+
+    There is one column of `W` per position, so positions are absolute and
+    there are `max_length` of them: on a longer source the positions beyond
+    get weight 0, and are never seen. On a shorter one softmax runs over the
+    positions that are there.
+
+    Args:
+        max_length: How many positions can be attended to, positive.
+        **kwargs: Arguments of `AbstractProjectedAttention`.
+
+    Shapes:
+        query `(B, Tq, Dq)`, value `(B, Tv, Dv)` -> context `(B, Tq, Dv)`; the
+        rest as in `AbstractAttention`.
+
+    Raises:
+        ValueError: If `max_length` is not positive.
+
+    Example:
+
+    >>> attention = LocationAttention(max_length=50)
+    >>> context = attention(np.ones((2, 3, 8)), np.ones((2, 7, 12)))
+    >>> tuple(context.shape)
+    (2, 3, 12)
+
+    Reference:
+        [Luong et al., 2015](https://arxiv.org/abs/1508.04025), eq. 8.
+    """
+
+    def __init__(self, max_length: int, **kwargs):
+        super().__init__(**kwargs)
+        check_positive("max_length", max_length)
+        self.max_length = max_length
+
+    def build(self, query_shape, value_shape, key_shape=None):
+        self.kernel = self.add_kernel(
+            "kernel", (query_shape[-1], self.max_length)
+        )
+
+    def prepare(self, value, key=None, value_mask=None):
+        keys, values, mask = super().prepare(value, key, value_mask)
+        words = ops.shape(values)[1]
+        in_reach = ops.expand_dims(ops.arange(words) < self.max_length, 0)
+        mask = in_reach if mask is None else ops.logical_and(mask, in_reach)
+        return Memory(keys, values, ops.broadcast_to(mask, ops.shape(keys)[:2]))
+
+    def score(self, query, keys):
+        columns = ops.arange(ops.shape(keys)[1])
+        columns = ops.minimum(columns, self.max_length - 1)
+        return ops.take(product(query, self.kernel), columns, axis=-1)
+
+    def get_config(self):
+        return {**super().get_config(), "max_length": self.max_length}

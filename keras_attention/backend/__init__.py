@@ -1,0 +1,1 @@
+"""Fast paths, and the one place where a backend is named for compute."""

@@ -1,0 +1,33 @@
+"""Checks of argument values, with one wording for all who make them."""
+
+
+def check_positive(name: str, value):
+    """Raise a `ValueError` unless a number is above 0."""
+    if value <= 0:
+        raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
+
+
+def check_choice(name: str, value, choices):
+    """Raise a `ValueError` unless a value is one of the choices."""
+    if value not in choices:
+        raise ValueError(
+            f"`{name}` must be one of {tuple(choices)}. "
+            f"Received: {name}={value!r}"
+        )
+
+
+def check_rate(name: str, value):
+    """Raise a `ValueError` unless a number can be a dropout rate."""
+    if not 0 <= value < 1:
+        raise ValueError(
+            f"`{name}` must be in [0, 1). Received: {name}={value}"
+        )
+
+
+def check_built(layer, method: str, way_out: str):
+    """Raise a `ValueError` unless a layer has its weights."""
+    if not layer.built:
+        raise ValueError(
+            f"{type(layer).__name__}.{method} needs a layer that has its "
+            f"weights. Received: built=False. {way_out}"
+        )

@@ -1,0 +1,28 @@
+"""Optional packages: found when they are needed, or an error that helps."""
+
+import importlib
+from types import ModuleType
+
+
+def require(module: str, extra: str, needed_by: str) -> ModuleType:
+    """Import a package that only one extra installs.
+
+    Args:
+        module: What to import, such as `"matplotlib.pyplot"`.
+        extra: The extra of this package that installs it.
+        needed_by: Who asks, as the user typed it.
+
+    Returns:
+        The module.
+
+    Raises:
+        ImportError: If it is not installed. The message names the extra.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"{needed_by} needs `{package}`, which is not installed. "
+            f'Install it with: pip install "keras-attention[{extra}]"'
+        ) from error

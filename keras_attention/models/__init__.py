@@ -1,0 +1,6 @@
+"""Whole models: encoder, bridge, decoder, and the four of them together."""
+
+from .bridge import StateBridge as StateBridge
+from .decoder import AttentionDecoder as AttentionDecoder
+from .encoder import RecurrentEncoder as RecurrentEncoder
+from .seq2seq import Seq2Seq as Seq2Seq

@@ -1,0 +1,149 @@
+"""What all searches share: their limits, their ids, and how they are called."""
+
+import math
+import numbers
+from typing import Any
+from typing import NamedTuple
+
+from keras import ops
+
+
+class Generation(NamedTuple):
+    """What a search found: `N` texts a row, the best one first.
+
+    Attributes:
+        tokens: `(B, N, T)` int32, `T` the longest text allowed; without the
+            start token, with the end token, then 0.
+        scores: `(B, N)` float32 or float64, by which the texts are sorted.
+        lengths: `(B, N)` int32, the tokens of each text, its end included.
+        weights: `(B, N, T, Tv)`, the attention paid at every token and 0
+            after the last, or `None` where the step returned none.
+    """
+
+    tokens: Any
+    scores: Any
+    lengths: Any
+    weights: Any = None
+
+
+class AbstractSearch:
+    """Turns a step of a model into texts, with the whole loop in the graph.
+
+    A search knows no model, only its step. It writes into buffers of their
+    final size and stops as soon as nothing is left to improve, so that the
+    same code runs eagerly, compiled, and exported. The step is called once
+    before the loop, to learn what it returns, and then in it.
+
+    A subclass writes `__call__`; one with arguments of its own also writes
+    `__init__` and `get_config`. The building blocks are in `loop.py` and, for
+    a search that follows one path a row, in `path.py`.
+
+    Args:
+        max_length: Longest text, in tokens, the end token included. A text
+            that reaches it is returned without an end. Defaults to `100`.
+        min_length: Shortest text, counted likewise: before it, the end token
+            is never taken. Defaults to `1`.
+        start_id: The token to begin with. Defaults to `2`.
+        end_id: The token that ends a text. Defaults to `3`.
+
+    Call arguments:
+        step: A function `step(tokens, state)`. It takes the last tokens
+            `(B, K)`, int32, of `K` beams a row, and returns
+
+            - `log_probs (B, K, V)` in any float dtype; `-inf` is allowed,
+            - the next state, with the structure, shapes and dtypes of the
+              state before (the first step may still change dtypes),
+            - `weights (B, K, Tv)` or `None`, the same of the two every time.
+
+            What the beams share, such as the memory, it captures. Under JAX
+            it may not draw random numbers or assign variables.
+        state: Any structure of tensors, `()` for none; `None` in it stays
+            `None`. Leaves have the batch on axis 0 and the beam on axis 1,
+            with one beam.
+        batch_size: Number of rows, an integer or a scalar tensor.
+        memory_mask: Boolean `(B, Tv)`, `True` at real positions of what
+            `weights` attend to, or `None`. Only coverage needs it.
+
+    Returns:
+        A `Generation`.
+
+    Raises:
+        ValueError: If an argument is not a whole number, a length is less
+            than 1, `min_length` exceeds `max_length`, or an id is negative.
+    """
+
+    def __init__(
+        self,
+        max_length: int = 100,
+        min_length: int = 1,
+        start_id: int = 2,
+        end_id: int = 3,
+    ):
+        self.max_length = whole_number("max_length", max_length, 1)
+        self.min_length = whole_number("min_length", min_length, 1)
+        self.start_id = whole_number("start_id", start_id, 0)
+        self.end_id = whole_number("end_id", end_id, 0)
+        if self.min_length > self.max_length:
+            raise ValueError(
+                "`min_length` cannot exceed `max_length`. Received: "
+                f"min_length={min_length}, max_length={max_length}. Both "
+                "count tokens, the end token included."
+            )
+
+    def __call__(self, step, state, batch_size, memory_mask=None) -> Generation:
+        raise NotImplementedError(
+            f"{type(self).__name__} must define `__call__(step, state, "
+            "batch_size, memory_mask=None)`, which returns a Generation."
+        )
+
+    def forbid_early_end(self, log_probs, position):
+        """Give the end token no chance before `min_length`.
+
+        Args:
+            log_probs: `(B, K, V)`.
+            position: Scalar int32, how many tokens there are so far.
+
+        Returns:
+            `log_probs`, `-inf` at the end token where it would come too soon.
+        """
+        if self.min_length == 1:
+            return log_probs
+        classes = ops.arange(ops.shape(log_probs)[-1], dtype="int32")
+        early = ops.less(position + 1, self.min_length)
+        banned = ops.logical_and(early, ops.equal(classes, self.end_id))
+        return ops.where(banned, -math.inf, log_probs)
+
+    def get_config(self):
+        return {
+            "max_length": self.max_length,
+            "min_length": self.min_length,
+            "start_id": self.start_id,
+            "end_id": self.end_id,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """Check an argument that counts.
+
+    Args:
+        name: The argument, as the user typed it.
+        value: What was given for it.
+        least: The smallest value that makes sense.
+
+    Returns:
+        The value as a Python integer.
+
+    Raises:
+        ValueError: If it is not a whole number of at least `least`.
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(
+            f"`{name}` must be an integer of at least {least}. Received: "
+            f"{name}={value!r}"
+        )
+    return int(value)

@@ -1,0 +1,74 @@
+"""A loop over any structure, and how its buffers are written."""
+
+from keras import ops
+from keras import tree
+
+
+def loop_while(unfinished, body, carry, steps):
+    """Apply `body` until a structure is finished, as one loop in the graph.
+
+    A graph's loop carries tensors alone and knows `None` no better than it
+    knows a `NamedTuple`: what it carries here is the tensors, in order, and
+    the structure is put around them again for `unfinished` and `body`.
+
+    Args:
+        unfinished: A function from the structure to a scalar boolean tensor.
+        body: A function from the structure to the next one, with the same
+            shapes and dtypes, and `None` in the same places.
+        carry: The structure to begin with.
+        steps: How often `body` may run, an integer.
+
+    Returns:
+        The structure as it is in the end.
+
+    Raises:
+        ValueError: If `body` returns more or fewer tensors than it took.
+    """
+    leaves = tree.flatten(carry)
+
+    def pack(tensors):
+        left = iter(tensors)
+        every = [None if x is None else next(left) for x in leaves]
+        return tree.pack_sequence_as(carry, every)
+
+    def unpack(structure, count):
+        tensors = [x for x in tree.flatten(structure) if x is not None]
+        if len(tensors) != count:
+            raise ValueError(
+                "`step` must return one structure every time. Received: "
+                f"{len(tensors)} tensors to carry on after {count} before. "
+                "What may be `None` has to be `None` always, or never."
+            )
+        return tuple(ops.convert_to_tensor(x) for x in tensors)
+
+    count = sum(x is not None for x in leaves)
+    tensors = ops.while_loop(
+        lambda *tensors: unfinished(pack(tensors)),
+        lambda *tensors: unpack(body(pack(tensors)), count),
+        unpack(carry, count),
+        maximum_iterations=steps,
+    )
+    return pack(tensors)
+
+
+def write(buffer, position, value, length):
+    """Write one step into a buffer with time on axis 2.
+
+    A choice by position, since it is what survives every export. It touches
+    the whole buffer, which is small beside a step over the vocabulary.
+
+    Args:
+        buffer: `(B, K, T, ...)`, or `None` for one that is still all zeros.
+        position: Where to write on axis 2, a scalar int32 tensor.
+        value: `(B, K, ...)`.
+        length: `T`, an integer.
+
+    Returns:
+        The buffer with the step in it.
+    """
+    value = ops.expand_dims(value, 2)  # (B, K, 1, ...)
+    buffer = ops.zeros_like(value) if buffer is None else buffer
+    positions = ops.arange(length, dtype="int32")
+    rest = [1] * (len(value.shape) - 3)
+    here = ops.reshape(ops.equal(positions, position), (length, *rest))
+    return ops.where(here, value, buffer)

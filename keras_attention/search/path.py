@@ -1,0 +1,93 @@
+"""Following one path a row, a token at a time: greedy search and sampling."""
+
+from typing import Any
+from typing import NamedTuple
+
+from keras import ops
+from keras import tree
+
+from keras_attention.ops.numerics import widen
+from keras_attention.ops.tokens import pick
+from keras_attention.search.base import Generation
+from keras_attention.search.loop import loop_while
+from keras_attention.search.loop import write
+
+
+class _Path(NamedTuple):
+    position: Any  # scalar, tokens so far
+    words: Any  # (B, 1), what the next step reads
+    alive: Any  # (B, 1), False after the end token
+    scores: Any  # (B, 1)
+    lengths: Any  # (B, 1)
+    state: Any
+    tokens: Any = None  # (B, 1, T)
+    weights: Any = None  # (B, 1, T, Tv)
+
+
+def follow_path(search, choose, step, state, batch_size):
+    """Take one token after the other until every row has ended.
+
+    A row that has ended goes on being stepped, on end tokens, beside the ones
+    that have not; nothing of that is kept.
+
+    Args:
+        search: The `AbstractSearch` whose limits and ids hold.
+        choose: A function `choose(log_probs, position)` that returns the
+            next tokens `(B, 1)`, int32. It gets `log_probs (B, 1, V)` in
+            float32 or wider, forbidden tokens at `-inf`, and the position, a
+            scalar.
+        step: As in `AbstractSearch`.
+        state: As in `AbstractSearch`.
+        batch_size: As in `AbstractSearch`.
+
+    Returns:
+        A `Generation` with one text a row, scored by the sum of its tokens'
+        log probabilities, as the model gave them.
+    """
+
+    def grow(path):
+        return _grow(path, search, choose, step)
+
+    path = grow(_begin(search, state, batch_size))
+    if search.max_length > 1:
+        path = loop_while(
+            lambda path: ops.any(path.alive), grow, path, search.max_length - 1
+        )
+    return Generation(path.tokens, path.scores, path.lengths, path.weights)
+
+
+def _begin(search, state, batch_size):
+    shape = (batch_size, 1)
+    return _Path(
+        position=ops.zeros((), "int32"),
+        words=ops.full(shape, search.start_id, "int32"),
+        alive=ops.ones(shape, "bool"),
+        scores=ops.zeros(shape, "float32"),
+        lengths=ops.zeros(shape, "int32"),
+        state=tree.map_structure(
+            lambda x: None if x is None else ops.convert_to_tensor(x), state
+        ),
+    )
+
+
+def _grow(path, search, choose, step):
+    position, alive, length = path.position, path.alive, search.max_length
+    log_probs, state, weights = step(path.words, path.state)
+    log_probs = widen(ops.convert_to_tensor(log_probs))  # (B, 1, V)
+    words = choose(search.forbid_early_end(log_probs, position), position)
+    gains = ops.where(alive, pick(log_probs, words), 0.0)
+    tokens = write(path.tokens, position, ops.where(alive, words, 0), length)
+    if weights is not None:
+        weights = ops.convert_to_tensor(weights)  # (B, 1, Tv)
+        weights = ops.where(alive[..., None], weights, ops.zeros_like(weights))
+        weights = write(path.weights, position, weights, length)
+    return _Path(
+        position=position + 1,
+        words=ops.where(alive, words, search.end_id),
+        alive=ops.logical_and(alive, ops.not_equal(words, search.end_id)),
+        scores=ops.add(path.scores, gains),
+        lengths=path.lengths + ops.where(alive, ops.ones_like(words), 0),
+        state=state,
+        tokens=tokens,
+        weights=weights,
+    )

@@ -1,0 +1,73 @@
+"""What a decoder carries from step to step, as one flat list."""
+
+from typing import Any
+from typing import NamedTuple
+
+from keras import ops
+
+
+class StateLayout(NamedTuple):
+    """The order of a decoder's flat list of states, and their sizes.
+
+    Attributes:
+        cell_sizes: Sizes of the cells' states, bottom first.
+        fed_size: Size of the vector that is fed back, 0 if there is none.
+        attention_count: How many states the attentions have together.
+    """
+
+    cell_sizes: list[int]
+    fed_size: int
+    attention_count: int
+
+    def split(self, states) -> tuple[list, list, list]:
+        """Part the list: of the cells, fed back, of the attentions.
+
+        Raises:
+            ValueError: If there are too few or too many.
+        """
+        own = len(self.cell_sizes)
+        fed = own + bool(self.fed_size)
+        if len(states) != fed + self.attention_count:
+            raise ValueError(
+                f"A step needs {fed + self.attention_count} states. Received: "
+                f"{len(states)} states. `initial_state` makes the first ones."
+            )
+        return states[:own], states[own:fed], states[fed:]
+
+    def complete(self, given: list, attention_states: list) -> list:
+        """Add what is missing to initial states.
+
+        Args:
+            given: The states of the cells alone, or all of them.
+            attention_states: What the attentions start from.
+
+        Raises:
+            ValueError: If there are too few, or one has another size.
+        """
+        own = len(self.cell_sizes)
+        count = own + bool(self.fed_size) + self.attention_count
+        wanted = [*self.cell_sizes, *([self.fed_size] * bool(self.fed_size))]
+        sizes = [x.shape[-1] for x in given]
+        pairs = zip(sizes, wanted, strict=False)
+        if len(given) not in (own, count) or any(x != y for x, y in pairs):
+            raise ValueError(
+                f"The decoder needs {own} initial states of its cells, of "
+                f"sizes {self.cell_sizes}, or all {count} states that it "
+                "returned itself, to go on from there. Received: initial "
+                f"states of sizes {sizes}. StateBridge maps an encoder's "
+                "states to these."
+            )
+        if len(given) == count:
+            return given
+        fed = []
+        if self.fed_size:
+            shape = (*ops.shape(given[0])[:-1], self.fed_size)
+            fed = [ops.zeros(shape, given[0].dtype)]
+        return [*given, *fed, *attention_states]
+
+
+def share(state: Any, beams: int | None):
+    """Give all beams the state of their source: `(B, U)` to `(B, K, U)`."""
+    if beams is None or len(state.shape) > 2:
+        return state
+    return ops.repeat(ops.expand_dims(state, 1), beams, axis=1)

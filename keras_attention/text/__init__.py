@@ -1,0 +1,9 @@
+"""From text to ids and back, and from files to batches."""
+
+from .base import AbstractTokenizer as AbstractTokenizer
+from .character import CharacterTokenizer as CharacterTokenizer
+from .dataset import parallel_dataset as parallel_dataset
+from .vocabulary import (
+    AbstractVocabularyTokenizer as AbstractVocabularyTokenizer,
+)
+from .word import WordTokenizer as WordTokenizer

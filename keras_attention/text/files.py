@@ -1,0 +1,113 @@
+"""Reads parallel text, and says at which line a file is broken."""
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+Files = str | Path | Sequence[str | Path]
+
+
+def read_lines(path: str | Path) -> list[str]:
+    r"""Read the lines of a text file, plain or gzip.
+
+    Only `\n` and `\r\n` end a line: the other separators of Unicode are text,
+    and a line more on one side would shift every pair behind it.
+
+    Args:
+        path: A file in UTF-8. It is gzip if it is called `.gz` or begins as
+            such files do.
+
+    Returns:
+        The lines, without their ends.
+
+    Raises:
+        ValueError: If the file cannot be read or decompressed, holds no line,
+            or a line is not UTF-8. The message has the file and the line.
+    """
+    lines = []
+    try:
+        for line in _raw_lines(Path(path)):
+            lines.append(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"Text files must be UTF-8. Received: {path}:{len(lines) + 1}, "
+            f"{error.reason} at byte {error.start + 1} of the line. Convert "
+            "the file, for example with iconv."
+        ) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(
+            f"Gzip files must be whole. Received: {path}, which breaks off "
+            f"after line {len(lines)}: {error}. Fetch or compress it again."
+        ) from error
+    except OSError as error:
+        raise ValueError(
+            f"Text must be in a file that can be read. Received: {path}: "
+            f"{error.strerror}. Check the path."
+        ) from error
+    if not lines:
+        raise ValueError(
+            f"Text files must have at least one line. Received: {path}, which "
+            "is empty. Check how it was written, or leave it out."
+        )
+    return lines
+
+
+def read_parallel(
+    source_files: Files, target_files: Files
+) -> tuple[list[str], list[str]]:
+    """Read pairs of sentences from files whose lines belong together.
+
+    Args:
+        source_files: A file or a list of them.
+        target_files: The same number of files; the first belongs to the
+            first of `source_files`, and so on.
+
+    Returns:
+        The lines of all source files, and as many of all target files.
+
+    Raises:
+        ValueError: If the numbers of files or lines differ, or a file is
+            broken (see `read_lines`).
+    """
+    source_files, target_files = _listed(source_files), _listed(target_files)
+    if len(source_files) != len(target_files) or not source_files:
+        raise ValueError(
+            "Parallel text needs as many source files as target files. "
+            f"Received: {len(source_files)} source_files and "
+            f"{len(target_files)} target_files. Name them in pairs."
+        )
+    sources, targets = [], []
+    for source_file, target_file in zip(
+        source_files, target_files, strict=True
+    ):
+        source, target = read_lines(source_file), read_lines(target_file)
+        if len(source) != len(target):
+            raise ValueError(
+                "Parallel files need equally many lines. Received: "
+                f"{source_file} with {len(source)} and {target_file} with "
+                f"{len(target)}. Align them again."
+            )
+        sources += source
+        targets += target
+    return sources, targets
+
+
+def _raw_lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        magic = file.read(len(GZIP_MAGIC))
+        file.seek(0)
+        if magic == GZIP_MAGIC or path.suffix == ".gz":
+            file = gzip.GzipFile(fileobj=file)
+        for number, line in enumerate(file):
+            if number == 0:
+                line = line.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
+            yield line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _listed(files: Files) -> list[str | Path]:
+    return [files] if isinstance(files, str | os.PathLike) else list(files)

@@ -1,0 +1,133 @@
+"""One id for every word and every sign."""
+
+import re
+
+import keras
+import tensorflow as tf
+
+from keras_attention.text.base import UNKNOWN
+from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
+
+# Regular expressions of RE2: no look-around, so what stands around a cut is
+# matched and put back. A line feed marks a cut.
+DASH = "\N{EN DASH}"
+CURLY = "\N{RIGHT SINGLE QUOTATION MARK}"
+LETTER = r"\pL\pM\pN\p{Cf}_"
+ELISION = r"(?i:(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)')"
+ENDING = r"(?i:'(?:s|m|d|ll|re|ve))"
+ABBREVIATION = r"(?:\pL\.){2,}"
+NUMBER = rf"\pN+(?:[.,:{DASH}]\pN+)+"
+UNIT = rf"(?:{NUMBER}[{LETTER}]*|[{LETTER}]+)"
+WORD = rf"[-']?{UNIT}(?:[-'&]{UNIT})*-?"
+TOKEN = rf"{ELISION}?<unk>|{ABBREVIATION}|{WORD}|[^ ]"
+SPACED_SIGN = " [:;!?%]"  # as French writes them
+
+CUTS = (
+    (r"[\s\pZ\x0b\x{85}]+", " "),
+    (r"^ | $", ""),
+    (rf"{CURLY}([{LETTER}])", r"'\1"),
+    (rf"({SPACED_SIGN})| ?({TOKEN})", "\\1\\2\n"),
+    (rf"(?m)([{LETTER}])({ENDING})('|$)", "\\1\n\\2\n\\3"),
+    (rf"(?m)^({ELISION})([{LETTER}<])", "\\1\n\\2"),
+)
+EDGES = "^[-' ]+|-$"
+
+SLASHES = {"/", "\N{FRACTION SLASH}"}
+SPACED_SIGNS = {f" {sign}" for sign in ":;!?%"}
+CLOSING = {*".,;:!?%)]}'", CURLY, *SPACED_SIGNS, *SLASHES, ""}
+LEFT_QUOTES = "\N{LEFT SINGLE QUOTATION MARK}\N{SINGLE LOW-9 QUOTATION MARK}"
+OPENING = {*"([{#@$£¿¡", *LEFT_QUOTES, *SLASHES}
+QUOTES = {*'"„“”«»'}
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class WordTokenizer(AbstractVocabularyTokenizer):
+    """Splits text into words and signs, and writes them as people do.
+
+    For languages that put spaces between words; its rules know English,
+    German and French. What is split:
+
+    - A word keeps what stands inside it: "don't", "well-known", "T-Shirt",
+      "3.5", "10:30", "R&B", "U.S.", "Obst-".
+    - French elisions and English endings are words of their own: "l'" +
+      "homme", "man" + "'s", so neither multiplies the vocabulary.
+    - Every other sign stands alone: "..." is three.
+    - A space before `: ; ! ? %`, as French has it, belongs to the sign, and
+      " :" has an id of its own if training met it often enough.
+
+    A token without an id is looked up once more without what stands at its
+    edges: an unknown "Obst-" is read as "Obst", "'em" as "em", " !" as "!".
+
+    `detokenize` puts a space between two tokens, except before closing signs
+    and endings, after opening signs and elisions, and on both sides of `/`.
+    Double quotes, whatever their shape, open and close by turns, and "-Schild"
+    joins a closing one. What was written otherwise comes back by these rules:
+    "a , b" as "a, b", "« a »" as "«a»", and a curly apostrophe inside a word
+    as a straight one. What it writes of known words splits into the same ids
+    again. An unknown word reads "<unk>", and "<unk>" in a text is one.
+
+    Args:
+        vocabulary: Words and signs, with the ids 4, 5, ... in this order.
+        normalization: `"nfkc"`, `"nfc"` or `"identity"`.
+        lowercase: Whether text is put into lower case.
+
+    Example:
+
+    >>> from keras_attention.text import WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["Ein Mann, ein Hund."], 100)
+    >>> tokenizer.vocabulary
+    [',', '.', 'Ein', 'Hund', 'Mann', 'ein']
+    >>> ids = tokenizer.tokenize(["Ein Hund, ein Stuhl."])
+    >>> ids.numpy().tolist()
+    [[2, 6, 7, 4, 9, 1, 5, 3]]
+    >>> tokenizer.detokenize(ids).numpy().tolist()
+    [b'Ein Hund, ein <unk>.']
+    """
+
+    def __init__(self, vocabulary, normalization="nfkc", lowercase=False):
+        super().__init__(vocabulary, normalization, lowercase)
+        words = ["", self.unknown_text, "", "", *self.vocabulary]
+        self._texts = tf.constant(words, tf.string)
+        self._closes = tf.constant([_closes(word) for word in words])
+        self._opens = tf.constant([_opens(word) for word in words])
+        self._quotes = tf.constant([word in QUOTES for word in words])
+        self._follows = tf.constant([_follows(word) for word in words])
+
+    def split(self, text):
+        for pattern, rewrite in CUTS:
+            text = tf.strings.regex_replace(text, pattern, rewrite)
+        tokens = tf.strings.split(text, "\n")
+        return tf.ragged.boolean_mask(tokens, tokens != "")
+
+    def look_up(self, tokens):
+        bare = tf.strings.regex_replace(tokens, EDGES, "")
+        ids = super().look_up(tokens)
+        return tf.where(ids == UNKNOWN, super().look_up(bare), ids)
+
+    def decode(self, ids):
+        quotes = tf.gather(self._quotes, ids)
+        count = tf.cumsum(tf.cast(quotes, tf.int32), axis=1)  # (B, T)
+        opening, closing = quotes & (count % 2 == 1), quotes & (count % 2 == 0)
+        opens = tf.gather(self._opens, ids) | opening
+        closes = tf.gather(self._closes, ids) | closing
+        closes |= tf.gather(self._follows, ids) & _before(closing, False)
+        space = tf.where(closes | _before(opens, True), "", " ")
+        words = tf.gather(self._texts, ids)
+        return tf.strings.strip(tf.strings.reduce_join(space + words, axis=1))
+
+
+def _before(flags, first):
+    """Shift flags `(B, T)` to the next token."""
+    return tf.pad(flags, [[0, 0], [1, 0]], constant_values=first)[:, :-1]
+
+
+def _follows(word):
+    return word.startswith("-") and word != "-"
+
+
+def _closes(word):
+    return word in CLOSING or re.fullmatch(ENDING, word) is not None
+
+
+def _opens(word):
+    return word in OPENING or re.fullmatch(ELISION, word) is not None

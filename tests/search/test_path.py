@@ -1,0 +1,59 @@
+"""path: what holds whichever token is chosen."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_attention.search import GreedySearch
+from keras_attention.search.path import follow_path
+
+
+def least_likely(log_probs, _):
+    _, words = ops.top_k(-log_probs, 1)
+    return ops.cast(words[..., 0], "int32")
+
+
+def constant(probabilities, weights=None):
+    def step(tokens, state):
+        shape = (*ops.shape(tokens), len(probabilities))
+        log_probs = ops.broadcast_to(np.log(probabilities), shape)
+        return log_probs, state, weights
+
+    return step
+
+
+class TestFollowPath:
+    def test_takes_what_is_chosen_and_scores_what_the_model_says(self):
+        search = GreedySearch(max_length=3)
+        step = constant([0.2, 0.1, 0.3, 0.4])
+        found = follow_path(search, least_likely, step, (), 2)
+        tokens = ops.convert_to_numpy(found.tokens)
+        np.testing.assert_array_equal(tokens, [[[1, 1, 1]]] * 2)
+        scores = ops.convert_to_numpy(found.scores)
+        np.testing.assert_allclose(scores, 3 * np.log(0.1), rtol=1e-6)
+
+    def test_choice_sees_position_and_forbidden_end(self):
+        seen = []
+
+        def choose(log_probs, position):
+            banned = ops.isinf(log_probs)[..., 3]
+            seen.append((position, banned))
+            return least_likely(-log_probs, position)
+
+        search = GreedySearch(max_length=1)
+        follow_path(search, choose, constant([0.1, 0.1, 0.1, 0.7]), (), 1)
+        search = GreedySearch(max_length=2, min_length=2)
+        follow_path(search, choose, constant([0.1, 0.1, 0.1, 0.7]), (), 1)
+        assert [int(position) for position, _ in seen[:2]] == [0, 0]
+        assert [bool(banned) for _, banned in seen[:2]] == [False, True]
+
+    def test_refuses_weights_that_come_and_go(self):
+        calls = []
+
+        def step(tokens, state):
+            calls.append(tokens)
+            weights = ops.ones((1, 1, 2)) if len(calls) > 1 else None
+            return ops.zeros((1, 1, 5)), state, weights
+
+        with pytest.raises(ValueError, match="`None` always, or never"):
+            follow_path(GreedySearch(), least_likely, step, (), 1)

@@ -1,0 +1,204 @@
+import warnings
+
+import keras
+import numpy as np
+import pytest
+
+from keras_attention.text import CharacterTokenizer
+from keras_attention.text import parallel_dataset
+
+pytestmark = pytest.mark.tensorflow
+
+DIGITS = CharacterTokenizer("0123456789-")
+PAIRS = 103
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write pairs such as `7---` and `7-`, of many lengths."""
+    draw = np.random.default_rng(0)
+    lengths = draw.integers(1, 60, size=(PAIRS, 2))
+    sides = [
+        [f"{n}{'-' * length}" for n, length in enumerate(column)]
+        for column in lengths.T
+    ]
+    paths = tmp_path / "train.a", tmp_path / "train.b"
+    for path, lines in zip(paths, sides, strict=True):
+        path.write_text("\n".join(lines) + "\n")
+    return paths
+
+
+def batches(files, batch_size=8, **options):
+    return parallel_dataset(*files, DIGITS, DIGITS, batch_size, **options)
+
+
+def pairs(dataset):
+    """Every pair of one epoch, as strings."""
+    found = []
+    for (source, inputs), labels in dataset:
+        sources = DIGITS.detokenize(source).numpy().tolist()
+        targets = DIGITS.detokenize(labels).numpy().tolist()
+        assert targets == DIGITS.detokenize(inputs).numpy().tolist()
+        found += zip(sources, targets, strict=True)
+    return found
+
+
+def lines_of(files):
+    lines = [path.read_bytes().splitlines() for path in files]
+    return list(zip(*lines, strict=True))
+
+
+def write(files, *sides):
+    for path, lines in zip(files, sides, strict=True):
+        path.write_text("\n".join(lines) + "\n")
+
+
+def test_batches_teach_the_next_word(files):
+    write(files, ["12", "3"], ["4", "567"])
+    [((source, inputs), labels)] = batches(files, buckets=1)
+    assert source.dtype == inputs.dtype == labels.dtype == "int32"
+    assert source.numpy().tolist() == [[2, 5, 6, 3], [2, 7, 3, 0]]
+    assert inputs.numpy().tolist() == [[2, 8, 3, 0], [2, 9, 10, 11]]
+    assert labels.numpy().tolist() == [[8, 3, 0, 0], [9, 10, 11, 3]]
+
+
+def test_every_pair_is_there_once(files):
+    for batch_size in (1, 8, PAIRS, 1000):
+        dataset = batches(files, batch_size)
+        assert sorted(pairs(dataset)) == sorted(lines_of(files))
+        assert len(dataset) == sum(1 for _ in dataset)
+        assert pairs(dataset) == pairs(dataset)
+
+
+def test_training_takes_full_batches_of_different_pairs(files):
+    dataset = batches(files, training=True, seed=1)
+    assert len(dataset) == PAIRS // 8
+    left_out = set()
+    for _ in range(8):
+        found = pairs(dataset)
+        assert len(found) == len(set(found)) == PAIRS // 8 * 8
+        assert set(found) <= set(lines_of(files))
+        left_out |= set(lines_of(files)) - set(found)
+    longest = [max(map(len, pair)) for pair in left_out]
+    assert min(longest) < 20 < 50 < max(longest)  # not always the long ones
+    for (source, inputs), labels in dataset:
+        assert source.shape[0] == inputs.shape[0] == labels.shape[0] == 8
+
+
+def test_a_seed_gives_the_same_row_of_epochs(files):
+    first = batches(files, training=True, seed=1)
+    second = batches(files, training=True, seed=1)
+    other = batches(files, training=True, seed=2)
+    unseeded = batches(files, training=True)
+    epochs = [pairs(first), pairs(first)]
+    assert epochs[0] != epochs[1]
+    assert epochs == [pairs(second), pairs(second)]
+    assert pairs(other) not in epochs
+    assert pairs(unseeded) != pairs(batches(files, training=True))
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("buckets", [1, 3, 8])
+def test_there_are_few_shapes(files, training, buckets):
+    dataset = batches(files, training=training, buckets=buckets)
+    shapes = {
+        (tuple(source.shape), tuple(labels.shape))
+        for (source, _), labels in dataset
+        if source.shape[0] == 8
+    }
+    assert 1 <= len(shapes) <= buckets
+    assert buckets < 3 or len(shapes) > 1
+
+
+def test_buckets_save_padding(files):
+    def area(buckets):
+        dataset = batches(files, 2, buckets=buckets)
+        return sum(s.numpy().size + t.numpy().size for (s, _), t in dataset)
+
+    assert area(8) < 0.8 * area(1)
+
+
+def test_more_buckets_never_pad_more(files):
+    areas = []
+    for buckets in range(1, 70, 6):
+        dataset = batches(files, 1, buckets=buckets)
+        areas.append(sum(s.shape[1] + t.shape[1] for (s, _), t in dataset))
+    assert areas == sorted(areas, reverse=True)
+    assert areas[-1] < areas[0]
+
+
+def test_long_and_empty_pairs_are_dropped_and_counted(files):
+    write(
+        files,
+        ["1", "", "3", "4" * 9, "5", "6"],
+        ["1", "2", "\t", "4", "", "6" * 8],
+    )
+    with pytest.warns(UserWarning, match=r"4 of 6.*: 1 .*=10.*, 3") as w:
+        dataset = batches(files, max_length=10)
+    assert w[0].filename == __file__  # not the package's
+    assert dataset.dropped == {"too_long": 1, "empty": 3}
+
+
+def test_nothing_dropped_warns_of_nothing(files):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dataset = batches(files, max_length=65)
+    assert dataset.dropped == {"too_long": 0, "empty": 0}
+
+
+def test_max_length_counts_start_and_end(files):
+    write(files, ["12345678", "1"], ["1", "12345678"])
+    assert len(pairs(batches(files, max_length=10))) == 2
+    too_few = pytest.raises(ValueError, match="raise `max_length`")
+    with pytest.warns(UserWarning, match="2 of 2"), too_few:
+        batches(files, max_length=9)
+
+
+def test_too_few_pairs_for_a_batch_is_an_error(files):
+    with pytest.raises(ValueError, match="batch_size=104, and 103 pairs"):
+        batches(files, PAIRS + 1, training=True)
+    assert len(batches(files, PAIRS + 1)) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"batch_size": 0},
+        {"batch_size": 2.5},
+        {"buckets": 0},
+        {"max_length": 2},
+        {"seed": -1},
+    ],
+)
+def test_wrong_numbers_are_named(files, wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        batches(files, **wrong)
+
+
+def test_broken_files_stop_at_once(files):
+    files[1].write_bytes(b"1\n\xff\n")
+    with pytest.raises(ValueError, match=r"train\.b:2"):
+        batches(files)
+    files[1].write_bytes(b"1\n2\n")
+    with pytest.raises(ValueError, match=r"103 and .* 2"):
+        batches(files)
+
+
+def test_fit_runs_through_every_epoch(files):
+    source = keras.Input((None,), dtype="int32")
+    target = keras.Input((None,), dtype="int32")
+    embed = keras.layers.Embedding(DIGITS.vocabulary_size, 4)
+    pooled = keras.layers.GlobalAveragePooling1D(keepdims=True)(embed(source))
+    logits = keras.layers.Dense(DIGITS.vocabulary_size)(embed(target) + pooled)
+    model = keras.Model([source, target], logits)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("adam", loss)
+    history = model.fit(
+        batches(files, training=True, seed=0),
+        validation_data=batches(files),
+        epochs=3,
+        shuffle=False,
+        verbose=0,
+    )
+    assert history.history["loss"][2] < history.history["loss"][0]
+    assert model.optimizer.iterations == 3 * (PAIRS // 8)

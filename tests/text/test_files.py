@@ -1,0 +1,98 @@
+import gzip
+
+import pytest
+
+from keras_attention.text.files import read_lines
+from keras_attention.text.files import read_parallel
+
+pytestmark = pytest.mark.tensorflow  # the package around it needs it
+
+
+def write(path, content):
+    content = content if isinstance(content, bytes) else content.encode()
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ("a\nb\n", ["a", "b"]),
+        ("a\nb", ["a", "b"]),
+        ("a\r\n\r\nb\r\n", ["a", "", "b"]),
+        ("\n", [""]),
+        ("\ufeffä\n\ufeffb", ["ä", "\ufeffb"]),
+        (
+            "a\u2028b\x0bc\x0cd\x85e\rf\x1cg\n",
+            ["a\u2028b\x0bc\x0cd\x85e\rf\x1cg"],
+        ),
+    ],
+)
+def test_only_line_feeds_end_lines(tmp_path, content, lines):
+    assert read_lines(write(tmp_path / "a.txt", content)) == lines
+    packed = gzip.compress(content.encode())
+    assert read_lines(write(tmp_path / "a.gz", packed)) == lines
+    assert read_lines(str(write(tmp_path / "magic", packed))) == lines
+
+
+def test_a_line_that_is_not_utf8_is_named(tmp_path):
+    file = write(tmp_path / "a.txt", "fine\nalso ä\n".encode() + b"b\xe4d\n")
+    with pytest.raises(ValueError, match=r"a\.txt:3, .* byte 2"):
+        read_lines(file)
+    packed = write(tmp_path / "b.gz", gzip.compress(file.read_bytes()))
+    with pytest.raises(ValueError, match=r"b\.gz:3"):
+        read_lines(packed)
+
+
+def test_a_truncated_gzip_says_how_far_it_goes(tmp_path):
+    lines = "".join(f"{n * n * 7919 % 99991}\n" for n in range(50_000))
+    packed = gzip.compress(lines.encode())
+    file = write(tmp_path / "a.gz", packed[: len(packed) // 2])
+    with pytest.raises(ValueError, match=r"a\.gz, .* line [1-9]\d{3,}"):
+        read_lines(file)
+
+
+def test_a_corrupt_gzip_is_an_error(tmp_path):
+    packed = bytearray(gzip.compress(b"line\n" * 1000))
+    packed[len(packed) // 2] ^= 0xFF
+    for content in (bytes(packed), b"plain text\n", b"\x1f\x8b"):
+        file = write(tmp_path / "a.gz", content)
+        with pytest.raises(ValueError, match=r"a\.gz, .* after line \d+"):
+            read_lines(file)
+
+
+@pytest.mark.parametrize("content", [b"", gzip.compress(b"")])
+def test_an_empty_file_is_an_error(tmp_path, content):
+    with pytest.raises(ValueError, match=r"a\.txt, which is empty"):
+        read_lines(write(tmp_path / "a.txt", content))
+
+
+def test_a_file_that_cannot_be_opened_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"gone\.txt: No such file"):
+        read_lines(tmp_path / "gone.txt")
+    with pytest.raises(ValueError, match=r"directory\. Check the path"):
+        read_lines(tmp_path)
+
+
+def test_pairs_come_from_files_or_lists_of_files(tmp_path):
+    de = write(tmp_path / "a.de", "eins\nzwei\n")
+    en = write(tmp_path / "a.en", "one\ntwo\n")
+    fr = write(tmp_path / "b.en", "trois\n")
+    drei = write(tmp_path / "b.de", "drei\n")
+    assert read_parallel(de, str(en)) == (["eins", "zwei"], ["one", "two"])
+    sources, targets = read_parallel([de, str(drei)], (en, fr))
+    assert sources == ["eins", "zwei", "drei"]
+    assert targets == ["one", "two", "trois"]
+
+
+def test_unequal_files_are_both_named(tmp_path):
+    de = write(tmp_path / "a.de", "eins\nzwei\n")
+    en = write(tmp_path / "a.en", "one\n")
+    with pytest.raises(ValueError, match=r"a\.de with 2 and .*a\.en with 1"):
+        read_parallel(de, en)
+    with pytest.raises(ValueError, match=r"a\.de with 2 and .*a\.en with 1"):
+        read_parallel([de, en], [en, de])
+    with pytest.raises(ValueError, match="in pairs"):
+        read_parallel([de, de], [de])
+    with pytest.raises(ValueError, match="in pairs"):
+        read_parallel([], [])

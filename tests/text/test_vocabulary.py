@@ -1,0 +1,95 @@
+import gzip
+from pathlib import Path
+
+import pytest
+
+from keras_attention.text import CharacterTokenizer
+from keras_attention.text import WordTokenizer
+
+pytestmark = pytest.mark.tensorflow
+
+
+def test_frequent_tokens_come_first_and_ties_are_sorted():
+    tokenizer = WordTokenizer.train(["b c c", "a d", "e"], 8)
+    assert tokenizer.vocabulary == ["c", "a", "b", "d"]
+    assert tokenizer.vocabulary_size == 8
+
+
+def test_the_order_of_the_text_does_not_matter():
+    text = ["b c c", "a d", "e"]
+    once = CharacterTokenizer.train(text, 100)
+    again = CharacterTokenizer.train(reversed(text), 100)
+    assert once.vocabulary == again.vocabulary
+
+
+def test_a_small_text_gives_a_small_vocabulary():
+    assert WordTokenizer.train(["a b"], 1000).vocabulary_size == 6
+
+
+def test_rare_tokens_get_no_id():
+    tokenizer = WordTokenizer.train(["a a b", "a b c"], 100, min_frequency=2)
+    assert tokenizer.vocabulary == ["a", "b"]
+
+
+def test_counting_splits_as_tokenizing_does():
+    text = ["L'homme's t-shirt: ﬁ \"3.5\"", "Ein\u00a0Mann…"]
+    for lowercase in (False, True):
+        tokenizer = WordTokenizer.train(text, 100, lowercase=lowercase)
+        assert not (tokenizer.tokenize(text).numpy() == 1).any()
+
+
+def test_files_are_read_as_sentences_are(tmp_path):
+    lines = ["Ein Mann.", "Ein Hund."]
+    plain, packed = tmp_path / "a.txt", tmp_path / "b.gz"
+    plain.write_text("\n".join(lines))
+    packed.write_bytes(gzip.compress("\n".join(lines).encode()))
+    want = WordTokenizer.train(lines, 100).vocabulary
+    assert WordTokenizer.train([plain], 100).vocabulary == want
+    assert WordTokenizer.train([plain, packed], 100).vocabulary == want
+    assert WordTokenizer.train(iter([packed]), 100).vocabulary == want
+
+
+def test_more_sentences_than_are_counted_at_once():
+    text = (f"w{n % 7}" for n in range(10_000))
+    assert WordTokenizer.train(text, 100).vocabulary_size == 4 + 7
+
+
+@pytest.mark.parametrize("data", ["a sentence", Path("a.txt")])
+def test_one_string_is_no_list(data):
+    with pytest.raises(ValueError, match="into a list"):
+        WordTokenizer.train(data, 100)
+
+
+@pytest.mark.parametrize("data", [[], [""], [" \n", "\u3000"], ["<unk>"]])
+def test_no_text_is_an_error(data):
+    with pytest.raises(ValueError, match="no token"):
+        WordTokenizer.train(data, 100)
+
+
+def test_only_sentences_and_paths_are_taken():
+    with pytest.raises(ValueError, match=r"Received: b'bytes'"):
+        WordTokenizer.train([b"bytes"], 100)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"not_here\.txt"):
+        WordTokenizer.train([tmp_path / "not_here.txt"], 100)
+
+
+def test_special_ids_need_room():
+    with pytest.raises(ValueError, match="vocabulary_size=4"):
+        WordTokenizer.train(["a"], 4)
+
+
+@pytest.mark.parametrize(
+    "vocabulary", [["a", "a"], ["a", ""], ["<s>"], ["a", 3], "word"]
+)
+def test_a_vocabulary_names_every_token_once(vocabulary):
+    with pytest.raises(ValueError, match="`vocabulary`"):
+        WordTokenizer(vocabulary)
+
+
+def test_an_empty_vocabulary_knows_nothing():
+    tokenizer = WordTokenizer([])
+    assert tokenizer.vocabulary_size == 4
+    assert tokenizer.tokenize(["a b"]).numpy().tolist() == [[2, 1, 1, 3]]
