@@ -146,6 +146,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         )
 
     def build(self, inputs_shape, memory_shape=None):
+        joint.check_memory(self.attentions, memory_shape)
         size = recurrence.output_size(self.cells[-1])
         context_size = 0
         if self.attentions:

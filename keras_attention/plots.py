@@ -3,7 +3,6 @@
 import functools
 import unicodedata
 import warnings
-from typing import Any
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from keras import ops
 from keras_attention.extras import require
 
 CELL = 0.36  # inches, for a label of ten points with a little air
-LONGEST_SIDE = 16.0  # inches: beyond it the cells shrink, and the labels
+LONGEST_SIDE = 24.0  # inches: a larger figure gets fewer dots an inch
 UPRIGHT = 3  # columns: a longer source label is turned by 90 degrees
 EAST_ASIAN = {"CJK", "HANGUL", "HIRAGANA", "KATAKANA", "BOPOMOFO"}
 
@@ -24,12 +23,12 @@ class _Picture(NamedTuple):
 
 
 def plot_attention(
-    weights: Any,
-    source_tokens: Any,
-    target_tokens: Any,
-    ax: Any = None,
+    weights,
+    source_tokens,
+    target_tokens,
+    ax=None,
     *,
-    titles: Any = None,
+    titles: str | list[str] | None = None,
     cmap: str = "gray",
     vmin: float | None = 0.0,
     vmax: float | None = 1.0,
@@ -99,22 +98,23 @@ def plot_attention(
 def _matrices(weights):
     parts = weights
     if not isinstance(weights, (list, tuple)):
-        parts = ops.convert_to_numpy(weights)
+        parts = np.atleast_1d(ops.convert_to_numpy(weights))
     parts = [np.asarray(ops.convert_to_numpy(x), float) for x in parts]
-    ranks = {x.ndim for x in parts}
-    if ranks not in ({1}, {2}) or any(0 in x.shape for x in parts):
+    shapes = {x.shape for x in parts}
+    several = {len(shape) for shape in shapes} == {2}
+    rows = {len(shape) for shape in shapes} == {1} and len(shapes) == 1
+    if not (several or rows) or any(0 in shape for shape in shapes):
         raise ValueError(
             "`weights` must be one matrix (T, Tv), or several of them, and "
-            f"not empty. Received: shapes {[x.shape for x in parts]}. Take "
-            "one sentence out of a batch: `weights[0]`."
+            f"not empty. Received: {len(parts)} of shapes {sorted(shapes)}. "
+            "Of a batch of searched texts, take one: `weights[0]`."
         )
-    several = ranks == {2}
     return (parts if several else [np.stack(parts)]), several
 
 
 def _sentences(name, tokens, matrices, axis):
     tokens = np.asarray(tokens).tolist() if hasattr(tokens, "shape") else tokens
-    nested = len(tokens) > 0 and not isinstance(tokens[0], (str, bytes))
+    nested = any(isinstance(x, (list, tuple, np.ndarray)) for x in tokens)
     sentences = tokens if nested else [tokens] * len(matrices)
     _same_number(name, sentences, matrices)
     for sentence, matrix in zip(sentences, matrices, strict=True):
@@ -153,12 +153,13 @@ def _axes(ax, pictures):
     if ax is None:
         pyplot = require("matplotlib.pyplot", "plots", "plot_attention")
         widths, heights = zip(*map(_inches, pictures), strict=True)
-        size = np.array([sum(widths), max(heights)])
-        size *= min(1.0, LONGEST_SIDE / size.max())
+        size = sum(widths), max(heights)
+        dots = pyplot.rcParams["figure.dpi"]
         _, axes = pyplot.subplots(
             1,
             len(pictures),
-            figsize=tuple(size),
+            figsize=size,
+            dpi=dots * min(1.0, LONGEST_SIDE / max(size)),
             width_ratios=widths,
             squeeze=False,
             layout="constrained",
@@ -176,8 +177,7 @@ def _inches(picture):
     return CELL * columns + left + 0.5, CELL * rows + above + 0.5
 
 
-def _columns(text):
-    """Count the columns of a text, two for a wide character."""
+def _columns(text):  # two for a wide character
     return sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
@@ -218,7 +218,8 @@ def _families(text):
             break
         families.append(best)
         missing = left[best]
-    _warn_of(missing)
+    if missing:
+        _warn_of(missing)
     return families
 
 
@@ -233,8 +234,6 @@ def _missing(path, characters):
 
 @functools.cache
 def _warn_of(characters):
-    if not characters:
-        return
     scripts = {
         unicodedata.name(c, "?").split()[0] if c.isalpha() else "SYMBOLS"
         for c in characters

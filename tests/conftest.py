@@ -1,6 +1,19 @@
-"""What every test runs under: float64 on JAX, no test of TensorFlow elsewhere."""
+"""What every test runs under: its backend, and float64 where JAX hides it."""
 
 import os
 
-if os.environ.get("KERAS_BACKEND") == "jax":
+import pytest
+
+BACKEND = os.environ.get("KERAS_BACKEND", "tensorflow")
+if BACKEND == "jax":
     os.environ.setdefault("JAX_ENABLE_X64", "1")  # before JAX is imported
+
+
+def pytest_collection_modifyitems(items):
+    """Leave out what needs TensorFlow as its backend on any other."""
+    if BACKEND == "tensorflow":
+        return
+    reason = f"needs TensorFlow as the backend, not {BACKEND}"
+    for item in items:
+        if item.get_closest_marker("tensorflow"):
+            item.add_marker(pytest.mark.skip(reason=reason))

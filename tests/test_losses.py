@@ -102,6 +102,17 @@ class TestTraining:
         got, x, *_ = trained(SequenceCrossentropy(), ids, IDS, weights)
         assert got == pytest.approx(reference(IDS, x, each), rel=1e-5)
 
+    @pytest.mark.skipif(
+        keras.backend.backend() == "torch", reason="XLA: not there"
+    )
+    def test_compiled_is_the_same(self):
+        loss = SequenceCrossentropy(0.1)
+        plain, _, _, one = trained(loss, IDS, IDS, jit_compile=False)
+        fast, _, _, other = trained(loss, IDS, IDS, jit_compile=True)
+        assert fast == pytest.approx(plain, rel=1e-6)
+        for x, y in zip(one, other, strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-6)
+
     @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
     def test_no_real_token_no_gradient(self, dtype):
         loss, _, before, after = trained(

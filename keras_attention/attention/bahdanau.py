@@ -3,6 +3,7 @@
 import math
 
 import keras
+from keras import ops
 
 from keras_attention.attention.projected import AbstractProjectedAttention
 from keras_attention.checks import check_positive
@@ -82,7 +83,9 @@ class BahdanauAttention(AbstractProjectedAttention):
 
     def project_keys(self, key):
         keys = product(key, self.key_kernel)
-        return keys + self.bias if self.normalize else keys
+        if self.normalize:
+            keys = keys + ops.cast(self.bias, keys.dtype)
+        return keys
 
     def score(self, query, keys):
         vector = self.score_vector

@@ -97,6 +97,9 @@ class AbstractAttention(keras.layers.Layer):
             self.seed_generator = keras.random.SeedGenerator(seed)
         self.supports_masking = True
 
+    def build(self, query_shape, value_shape, key_shape=None):
+        pass
+
     def project_keys(self, key):
         return key
 
@@ -168,7 +171,7 @@ class AbstractAttention(keras.layers.Layer):
         scores = self.score(self._float(query), memory.keys)
         weights = ops.cast(self._align(scores, mask), self.compute_dtype)
         kept = weights if noise is None else weights * noise
-        return ops.matmul(kept, memory.values), weights
+        return kept @ memory.values, weights
 
     def _float(self, x):
         return ops.cast(ops.convert_to_tensor(x), self.compute_dtype)

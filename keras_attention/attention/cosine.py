@@ -73,7 +73,7 @@ class CosineAttention(AbstractAttention):
 
     def score(self, query, keys):
         cosines = dot_scores(unit_vectors(query), keys)  # (B, Tq, Tv)
-        return ops.exp(self.log_beta) * cosines
+        return ops.exp(ops.cast(self.log_beta, cosines.dtype)) * cosines
 
     def get_config(self):
         own = {"beta": self.beta, "learn_beta": self.learn_beta}

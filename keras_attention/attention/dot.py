@@ -3,6 +3,7 @@
 import math
 
 import keras
+from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.checks import check_choice
@@ -71,7 +72,9 @@ class DotAttention(AbstractAttention):
         scores = dot_scores(query, keys)  # (B, Tq, Tv)
         if self.scale == "sqrt":
             return scores / math.sqrt(query.shape[-1])
-        return self.factor * scores if self.scale == "learned" else scores
+        if self.scale == "learned":
+            return ops.cast(self.factor, scores.dtype) * scores
+        return scores
 
     def get_config(self):
         return {**super().get_config(), "scale": self.scale}

@@ -41,26 +41,30 @@ def unpack(attentions, entries) -> list:
     return [None] * len(attentions) if entries is None else list(entries)
 
 
+def check_memory(attentions, memory):
+    """Raise a `ValueError` if there is something to attend with, but not to."""
+    if attentions and memory is None:
+        raise ValueError(
+            "A decoder with attention needs the source's memory. Received: "
+            "memory=None. Pass the encoder's output sequence."
+        )
+
+
 def as_memories(attentions, memory) -> list[Memory]:
     """List the memory of each attention.
 
     Raises:
         ValueError: If there is no memory.
     """
+    check_memory(attentions, memory)
     if not attentions:
         return []
-    if memory is None:
-        raise ValueError(
-            "A decoder with attention needs the source's memory. Received: "
-            "memory=None. Pass the encoder's output sequence."
-        )
     return [Memory(*one) for one in unpack(attentions, memory)]
 
 
 def prepare(attentions, value, value_mask=None):
     """Prepare one source for every attention."""
-    if attentions and value is None:
-        as_memories(attentions, None)
+    check_memory(attentions, value)
     return pack([a.prepare(value, value_mask=value_mask) for a in attentions])
 
 

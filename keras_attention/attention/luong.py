@@ -60,7 +60,9 @@ class LuongGeneral(AbstractProjectedAttention):
 
     def score(self, query, keys):
         scores = dot_scores(query, keys)
-        return self.scale * scores if self.use_scale else scores
+        if self.use_scale:
+            scores = ops.cast(self.scale, scores.dtype) * scores
+        return scores
 
     def get_config(self):
         return {**super().get_config(), "use_scale": self.use_scale}

@@ -167,6 +167,7 @@ class AttentionDecoder(keras.layers.Layer):
         def spec(*shape):
             return keras.KerasTensor(shape, dtype=self.cell.compute_dtype)
 
+        joint.check_memory(self.cell.attentions, memory)
         batch, steps = sequence.shape[:2]
         time = (steps,) if self.return_sequences else ()
         layout = self.cell.state_layout

@@ -1,6 +1,7 @@
 """An encoder-decoder with everything in place, from ids to ids."""
 
 import inspect
+import math
 
 import keras
 from keras import ops
@@ -24,6 +25,10 @@ class Seq2Seq(keras.Model):
     It trains by teacher forcing, on `((source, target[:, :-1]), target[:,
     1:])`, and generates with the same decoder cell. Id 0 is padding on both
     sides; it is masked everywhere, explicitly.
+
+    Embeddings start with variance `1 / embedding_dim` and go in multiplied by
+    `sqrt(embedding_dim)`, with variance 1. With Keras' default of 0.0008 an
+    LSTM stays on a plateau for its first epoch.
 
     Args:
         target_vocabulary_size: How many ids the target has.
@@ -99,17 +104,22 @@ class Seq2Seq(keras.Model):
     def _add_ends(self):
         """Make the layers at the model's ends: words in, logits out."""
         options = {"dtype": self.dtype_policy}
+        spread = keras.initializers.RandomNormal(
+            stddev=1 / math.sqrt(self.embedding_dim)
+        )
         self.source_embedding = None
         if self.source_vocabulary_size is not None:
             self.source_embedding = keras.layers.Embedding(
                 self.source_vocabulary_size,
                 self.embedding_dim,
+                embeddings_initializer=spread,
                 name="source_embedding",
                 **options,
             )
         self.target_embedding = keras.layers.ReversibleEmbedding(
             self.target_vocabulary_size,
             self.embedding_dim,
+            embeddings_initializer=spread.clone(),
             name="target_embedding",
             **options,
         )
@@ -124,7 +134,7 @@ class Seq2Seq(keras.Model):
         source, target = inputs
         memory, states, mask = self.encode(source, training)
         outputs = self.decoder(
-            self.drop(self.target_embedding(target), training=training),
+            self.drop(self._embed_target(target), training=training),
             memory,
             initial_state=states,
             sequence_mask=ops.not_equal(target, 0),
@@ -148,7 +158,7 @@ class Seq2Seq(keras.Model):
         mask = getattr(source, "_keras_mask", None)
         if self.source_embedding is not None:
             mask = ops.not_equal(source, 0)
-            source = self.source_embedding(source)
+            source = self._scale * self.source_embedding(source)
         options = {"training": training, "mask": mask}
         taken = inspect.signature(self.encoder.call).parameters
         memory, *states = self.encoder(
@@ -158,6 +168,13 @@ class Seq2Seq(keras.Model):
         states = states if self.bridge is None else self.bridge(states)
         carried = getattr(memory, "_keras_mask", None)
         return memory, states, mask if carried is None else carried
+
+    def _embed_target(self, target):
+        return self._scale * self.target_embedding(target)
+
+    @property
+    def _scale(self):
+        return math.sqrt(self.embedding_dim)
 
     def logits(self, outputs):
         """Score every word of the target's vocabulary."""
@@ -192,7 +209,7 @@ class Seq2Seq(keras.Model):
         states = cell.initial_state(prepared, states, beams=1)
 
         def step(tokens, states):
-            words = self.target_embedding(tokens)  # (B, K, E)
+            words = self._embed_target(tokens)  # (B, K, E)
             output, weights, states = cell.step(words, states, prepared)
             log_probs = ops.log_softmax(widen(self.logits(output)), axis=-1)
             if isinstance(weights, list):

@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from keras_attention.ops.numerics import tanh
+
 
 def additive_scores(query, keys, vector):
     """Score projected queries against projected keys by a small network.
@@ -18,5 +20,5 @@ def additive_scores(query, keys, vector):
         Scores `(B, Tq, Tv)`.
     """
     pairs = ops.expand_dims(query, 2) + ops.expand_dims(keys, 1)
-    hidden = ops.tanh(pairs)  # (B, Tq, Tv, U)
+    hidden = tanh(pairs)  # (B, Tq, Tv, U)
     return ops.sum(hidden * ops.cast(vector, hidden.dtype), axis=-1)

@@ -9,14 +9,28 @@ MASKED = -1e30  # below any real score, far from overflow
 
 def widen(x):
     """Cast to float32, unless the dtype is that wide already."""
-    return ops.cast(x, keras.backend.result_type(x.dtype, "float32"))
+    # Not `result_type`, which has no float64 on JAX and torch.
+    if keras.backend.standardize_dtype(x.dtype) == "float64":
+        return x
+    return ops.cast(x, "float32")
+
+
+def tanh(x):
+    """Take the hyperbolic tangent, in the dtype that comes in.
+
+    Keras' own takes float64 through float32 on JAX.
+    """
+    if keras.backend.standardize_dtype(x.dtype) == "float64":
+        return 2 * ops.sigmoid(2 * x) - 1
+    return ops.tanh(x)
 
 
 def product(x, kernel):
     """Multiply features by a kernel, in the dtype of the features.
 
     The product is one of two matrices: TensorFlow's own for more axes cannot
-    be differentiated by XLA inside a loop.
+    be differentiated by XLA inside a loop. It is written `@`, because
+    `ops.matmul` takes float64 through float32 on torch.
 
     Args:
         x: `(..., D)`.
@@ -27,8 +41,8 @@ def product(x, kernel):
     """
     kernel = ops.cast(kernel, x.dtype)
     if len(x.shape) == 2:
-        return ops.matmul(x, kernel)
-    rows = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), kernel)
+        return x @ kernel
+    rows = ops.reshape(x, (-1, x.shape[-1])) @ kernel
     return ops.reshape(rows, (*ops.shape(x)[:-1], kernel.shape[-1]))
 
 
@@ -45,7 +59,7 @@ def dot_scores(query, keys):
     Returns:
         Scores `(B, Tq, Tv)`.
     """
-    return ops.matmul(widen(query), ops.swapaxes(widen(keys), 1, 2))
+    return widen(query) @ ops.swapaxes(widen(keys), 1, 2)
 
 
 def masked_softmax(scores, mask=None):
@@ -72,13 +86,13 @@ def masked_softmax(scores, mask=None):
 def unit_vectors(x):
     """Scale the last axis to length 1; zero stays zero, and so its gradient.
 
-    Dividing by the largest entry first keeps the squares from overflowing.
+    Dividing by the sum of sizes first keeps the squares from overflowing.
     """
     wide = widen(x)
-    largest = ops.max(ops.abs(wide), axis=-1, keepdims=True)
-    largest = ops.stop_gradient(largest)
-    real = largest > TINY
-    scaled = wide / ops.where(real, largest, 1.0)
+    total = ops.sum(ops.abs(wide), axis=-1, keepdims=True)
+    total = ops.stop_gradient(total)
+    real = total > TINY
+    scaled = wide / ops.where(real, total, 1.0)
     squares = ops.sum(ops.square(scaled), axis=-1, keepdims=True)
     unit = scaled * ops.rsqrt(ops.where(real, squares, 1.0))
     return ops.cast(ops.where(real, unit, 0.0), x.dtype)

@@ -49,10 +49,9 @@ def follow_path(search, choose, step, state, batch_size):
         return _grow(path, search, choose, step)
 
     path = grow(_begin(search, state, batch_size))
-    if search.max_length > 1:
-        path = loop_while(
-            lambda path: ops.any(path.alive), grow, path, search.max_length - 1
-        )
+    path = loop_while(
+        lambda path: ops.any(path.alive), grow, path, search.max_length - 1
+    )
     return Generation(path.tokens, path.scores, path.lengths, path.weights)
 
 

@@ -3,6 +3,8 @@
 from .base import AbstractTokenizer as AbstractTokenizer
 from .character import CharacterTokenizer as CharacterTokenizer
 from .dataset import parallel_dataset as parallel_dataset
+from .files import read_lines as read_lines
+from .files import read_parallel as read_parallel
 from .vocabulary import (
     AbstractVocabularyTokenizer as AbstractVocabularyTokenizer,
 )

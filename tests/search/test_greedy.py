@@ -135,6 +135,20 @@ class TestRows:
         found = GreedySearch(50)(step, rows_state(range(8)), 8)
         assert len(calls) == arrays(found).lengths.max() < 50
 
+    @pytest.mark.skipif(BACKEND == "jax", reason="it traces, and sees no ids")
+    def test_an_ended_row_is_stepped_on_end_tokens(self):
+        table = np.full((2, 6, 6), -np.inf)
+        table[0, START, END] = table[0, END, 1] = 0.0
+        table[1, START, 4] = table[1, 4, 5] = table[1, 5, END] = 0.0
+        model, seen = first_order(table), []
+
+        def step(tokens, state):
+            seen.append(ops.convert_to_numpy(tokens)[:, 0].tolist())
+            return model(tokens, state)
+
+        GreedySearch(9)(step, rows_state([0, 1]), 2)
+        assert seen == [[START, START], [END, 4], [END, 5]]
+
     @pytest.mark.skipif(BACKEND != "tensorflow", reason="what serving may get")
     def test_no_rows(self):
         tables, weights = random_tables(1, 0)

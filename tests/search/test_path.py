@@ -33,19 +33,32 @@ class TestFollowPath:
         np.testing.assert_allclose(scores, 3 * np.log(0.1), rtol=1e-6)
 
     def test_choice_sees_position_and_forbidden_end(self):
+        def first_choice(**limits):
+            seen = []
+
+            def choose(log_probs, position):
+                seen.append((position, ops.isinf(log_probs)[..., 3]))
+                return least_likely(log_probs, position)
+
+            step = constant([0.1, 0.1, 0.1, 0.7])
+            follow_path(GreedySearch(**limits), choose, step, (), 1)
+            return int(seen[0][0]), bool(seen[0][1])
+
+        assert first_choice(max_length=2) == (0, False)
+        assert first_choice(max_length=2, min_length=2) == (0, True)
+
+    def test_choice_is_made_in_float32(self):
         seen = []
 
-        def choose(log_probs, position):
-            banned = ops.isinf(log_probs)[..., 3]
-            seen.append((position, banned))
-            return least_likely(-log_probs, position)
+        def choose(log_probs, _):
+            seen.append(ops.dtype(log_probs))
+            return least_likely(log_probs, _)
 
-        search = GreedySearch(max_length=1)
-        follow_path(search, choose, constant([0.1, 0.1, 0.1, 0.7]), (), 1)
-        search = GreedySearch(max_length=2, min_length=2)
-        follow_path(search, choose, constant([0.1, 0.1, 0.1, 0.7]), (), 1)
-        assert [int(position) for position, _ in seen[:2]] == [0, 0]
-        assert [bool(banned) for _, banned in seen[:2]] == [False, True]
+        def step(_, state):
+            return ops.zeros((1, 1, 5), "float16"), state, None
+
+        follow_path(GreedySearch(1), choose, step, (), 1)
+        assert seen[0] == "float32"
 
     def test_refuses_weights_that_come_and_go(self):
         calls = []

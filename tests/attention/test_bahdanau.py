@@ -1,0 +1,62 @@
+"""BahdanauAttention: what the contract cannot know about it."""
+
+import numpy as np
+import pytest
+from contract import ProjectedAttentionContract
+
+from keras_attention import BahdanauAttention
+
+
+class TestBahdanauAttention(ProjectedAttentionContract):
+    layer_class = BahdanauAttention
+    init_kwargs = {"units": 4}
+    kernel_names = ("query_kernel", "key_kernel", "score_vector")
+
+    def reference_score(self, query, key, weights):
+        hidden = query @ weights["query_kernel"] + key @ weights["key_kernel"]
+        return weights["score_vector"] @ np.tanh(hidden)
+
+    def test_scores_are_bounded(self):
+        """No score leaves [-sum|v|, sum|v|], however large the inputs."""
+        query, value = self.inputs()
+        layer = self.layer(kernel_initializer="ones")
+        _, weights = self.run(layer, query, 1e4 * value)
+        ratio = weights.max(-1) / weights.min(-1)
+        assert (ratio <= np.exp(2 * 4) * 1.001).all()
+
+    @pytest.mark.parametrize("units", [0, -1])
+    def test_refuses_units_not_positive(self, units):
+        with pytest.raises(ValueError, match="`units` must be positive"):
+            self.layer(units=units)
+
+
+class TestBahdanauAttentionNormalized(ProjectedAttentionContract):
+    layer_class = BahdanauAttention
+    init_kwargs = {"units": 4, "normalize": True}
+    kernel_names = ("query_kernel", "key_kernel", "score_vector")
+
+    def reference_score(self, query, key, weights):
+        hidden = query @ weights["query_kernel"] + key @ weights["key_kernel"]
+        vector = weights["score_vector"]
+        unit = weights["gain"] * vector / np.linalg.norm(vector)
+        return unit @ np.tanh(hidden + weights["bias"])
+
+    @pytest.mark.parametrize("units", [1, 4, 9])
+    def test_gain_starts_at_one_over_sqrt_units(self, units):
+        layer = self.layer(units=units)
+        layer(*self.inputs())
+        assert float(layer.gain) == pytest.approx(1 / np.sqrt(units))
+
+    def test_bias_starts_at_zero(self):
+        layer = self.layer()
+        layer(*self.inputs())
+        assert layer.bias.shape == (4,)
+        assert (np.array(layer.get_weights()[-1]) == 0).all()
+
+    def test_length_of_the_vector_does_not_matter(self):
+        query, value = self.inputs()
+        layer = self.trained()
+        before = self.run(layer, query, value)
+        layer.score_vector.assign(1e3 * layer.score_vector)
+        after = self.run(layer, query, value)
+        np.testing.assert_allclose(before[1], after[1], atol=1e-6)

@@ -1,0 +1,65 @@
+"""DotAttention: what the contract cannot know about it."""
+
+import numpy as np
+import pytest
+from contract import AttentionContract
+
+from keras_attention import DotAttention
+
+
+class TestDotAttention(AttentionContract):
+    layer_class = DotAttention
+    query_size = value_size = key_size = 4
+
+    def reference_score(self, query, key, weights):
+        return query @ key
+
+    def test_a_longer_key_gets_more(self):
+        query = np.array([[[2.0, 0.0]]])
+        value = np.array([[[1.0, 0.0], [2.0, 0.0]]])
+        _, weights = self.run(self.layer(), query, value)
+        assert weights[0, 0, 1] == pytest.approx(1 / (1 + np.exp(-2)))
+
+    def test_has_no_weights_without_a_learned_scale(self):
+        for scale in (None, "sqrt"):
+            layer = self.layer(scale=scale)
+            layer(*self.inputs())
+            assert layer.weights == []
+
+    def test_refuses_two_feature_sizes(self):
+        with pytest.raises(ValueError, match="LuongGeneral"):
+            self.layer()(np.ones((1, 1, 3)), np.ones((1, 1, 4)))
+
+    def test_the_size_of_the_value_is_free(self):
+        key = np.ones((1, 2, 3))
+        context = self.layer()(np.ones((1, 1, 3)), np.ones((1, 2, 7)), key)
+        assert context.shape == (1, 1, 7)
+
+    @pytest.mark.parametrize("scale", ["root", 2.0, True])
+    def test_refuses_other_scales(self, scale):
+        with pytest.raises(ValueError, match="'sqrt', 'learned'"):
+            self.layer(scale=scale)
+
+
+class TestDotAttentionOverSqrt(AttentionContract):
+    layer_class = DotAttention
+    init_kwargs = {"scale": "sqrt"}
+    query_size = value_size = key_size = 4
+
+    def reference_score(self, query, key, weights):
+        return query @ key / np.sqrt(4)
+
+
+class TestDotAttentionWithLearnedScale(AttentionContract):
+    layer_class = DotAttention
+    init_kwargs = {"scale": "learned"}
+    query_size = value_size = key_size = 4
+
+    def reference_score(self, query, key, weights):
+        return weights["scale"] * (query @ key)
+
+    def test_scale_starts_at_one(self):
+        query, value = self.inputs()
+        got = self.run(self.layer(), query, value)
+        want = self.run(self.layer(scale=None), query, value)
+        np.testing.assert_array_equal(got[1], want[1])

@@ -1,0 +1,57 @@
+"""LocationAttention: what the contract cannot know about it."""
+
+import numpy as np
+import pytest
+from contract import ProjectedAttentionContract
+
+from keras_attention import LocationAttention
+
+
+class TestLocationAttention(ProjectedAttentionContract):
+    layer_class = LocationAttention
+    init_kwargs = {"max_length": 9}
+    kernel_names = ("kernel",)
+
+    def reference_scores(self, query, key, weights):
+        return (query @ weights["kernel"])[:, : len(key)]
+
+    def test_what_stands_there_does_not_matter(self):
+        query, value = self.inputs()
+        layer = self.trained()
+        _, one = self.run(layer, query, value)
+        _, other = self.run(layer, query, 0 * value, key=self.key())
+        np.testing.assert_array_equal(one, other)
+
+    @pytest.mark.parametrize("mask", [None, [[1, 0, 1, 1, 1, 1, 1]] * 2])
+    def test_positions_beyond_get_no_weight(self, mask):
+        query, value = self.inputs(words=7)
+        layer = self.trained(max_length=4)
+        mask = None if mask is None else np.array(mask, bool)
+        context, weights = self.run(layer, query, value, value_mask=mask)
+        assert weights.shape == (2, 3, 7)
+        assert (weights[:, :, 4:] == 0).all()
+        near = None if mask is None else mask[:, :4]
+        want = self.run(layer, query, value[:, :4], value_mask=near)
+        np.testing.assert_allclose(context, want[0], atol=1e-6)
+        np.testing.assert_allclose(weights[:, :, :4], want[1], atol=1e-6)
+
+    def test_steps_know_the_reach_too(self):
+        query, value = self.inputs(words=7)
+        layer = self.trained(max_length=4)
+        plain = self.run(layer, query, value)
+        stepped = self.run_steps(layer, query, layer.prepare(value))
+        for x, y in zip(plain, stepped, strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-6)
+
+    def test_a_source_beyond_the_reach_alone_is_none(self):
+        query, value = self.inputs(words=6)
+        mask = np.array([[0, 0, 0, 0, 1, 1]] * 2, bool)
+        layer = self.layer(max_length=4)
+        context, weights = self.run(layer, query, value, value_mask=mask)
+        assert (weights == 0).all()
+        assert (context == 0).all()
+
+    @pytest.mark.parametrize("max_length", [0, -3])
+    def test_refuses_max_length_not_positive(self, max_length):
+        with pytest.raises(ValueError, match="`max_length` must be positive"):
+            self.layer(max_length=max_length)

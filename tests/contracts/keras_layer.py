@@ -1,0 +1,136 @@
+"""Laws of Keras layers: config, saving, symbolic shapes, dtypes, training."""
+
+import inspect
+import json
+
+import keras
+import numpy as np
+import pytest
+from contracts.case import POLICIES
+from contracts.case import AttentionCase
+from gradients import to_numpy
+
+
+def arguments(layer_class):
+    """Names of all arguments of a class of this package and of its bases."""
+    ours = [
+        c
+        for c in layer_class.__mro__
+        if issubclass(c, keras.layers.Layer)
+        and not c.__module__.startswith("keras.")
+    ]
+    return {
+        p.name
+        for c in ours
+        for p in inspect.signature(c).parameters.values()
+        if p.kind is not p.VAR_KEYWORD
+    } | {"name", "dtype", "trainable"}
+
+
+class KerasLayerLaws(AttentionCase):
+    def model(self, layer, scores=True):
+        """The layer, with a mask and a key, from symbolic inputs."""
+        query = keras.Input((None, self.query_size))
+        value = keras.Input((None, self.value_size))
+        mask = keras.Input((None,), dtype="bool")
+        out = layer(
+            query, value, value_mask=mask, return_attention_scores=scores
+        )
+        return keras.Model([query, value, mask], out)
+
+    def data(self, batch=2, steps=3, words=5):
+        mask = np.arange(words) < np.arange(batch)[:, None] + 2
+        return [*self.inputs(batch, steps, words), mask]
+
+    def test_config_holds_every_argument(self):
+        layer = self.layer(dropout=0.1, seed=5, name="attention")
+        config = layer.get_config()
+        assert arguments(self.layer_class) <= set(config)
+        again = self.layer_class.from_config(json.loads(json.dumps(config)))
+        assert again.get_config() == config
+
+    def test_arguments_are_attributes(self):
+        layer = self.layer(dropout=0.1, seed=5)
+        for name in arguments(self.layer_class):
+            assert hasattr(layer, name), name
+        for name, value in self.init_kwargs.items():
+            assert getattr(layer, name) == value
+
+    def test_save_and_load(self, tmp_path):
+        layer = self.layer(name="attention", dropout=0.1, seed=1)
+        model = self.model(layer)
+        self.moved(layer)
+        model.save(tmp_path / "model.keras")
+        again = keras.models.load_model(tmp_path / "model.keras")
+        for x, y in zip(
+            model.predict(self.data(), verbose=0),
+            again.predict(self.data(), verbose=0),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(x, y)
+
+    @pytest.mark.parametrize("lengths", [(None, None), (3, 5), (None, 5)])
+    def test_symbolic_shapes(self, lengths):
+        steps, words = lengths
+        query = keras.Input((steps, self.query_size))
+        value = keras.Input((words, self.value_size))
+        key = keras.Input((words, self.key_size))
+        context, weights = self.layer(dtype="mixed_bfloat16")(
+            query, value, key, return_attention_scores=True
+        )
+        assert context.shape == (None, steps, self.value_size)
+        assert weights.shape == (None, steps, words)
+        assert context.dtype == weights.dtype == "bfloat16"
+        alone = self.layer()(query, value, key)
+        assert alone.shape == context.shape
+        assert alone.dtype == "float32"
+
+    @pytest.mark.parametrize("policy", ["float16", "float64", *POLICIES])
+    def test_dtype_policy(self, policy):
+        layer = self.layer(dtype=policy)
+        for x in layer(*self.inputs(), return_attention_scores=True):
+            dtype = keras.backend.standardize_dtype(x.dtype)
+            assert dtype == layer.compute_dtype
+        for w in layer.weights:
+            assert w.dtype == layer.variable_dtype
+
+    def test_context_alone_unless_asked(self):
+        query, value = self.inputs()
+        layer = self.layer()
+        context, _ = self.run(layer, query, value)
+        np.testing.assert_array_equal(to_numpy(layer(query, value)), context)
+
+    def test_trains_on_batches_of_any_shape(self):
+        """Lengths and batch sizes change; some sentences are empty."""
+        layer = self.layer(dropout=0.3, seed=1)
+        model = self.model(layer, scores=False)
+        model.compile("sgd", "mse")
+        for batch, steps, words in ((2, 3, 5), (4, 2, 7)):
+            query, value, mask = self.data(batch, steps, words)
+            mask[1] = False
+            query[0] = 0
+            wanted = np.ones((batch, steps, self.value_size))
+            loss = model.train_on_batch([query, value, mask], wanted)
+            assert np.isfinite(loss)
+            assert (model.predict_on_batch([query, value, mask])[1] == 0).all()
+        for w in layer.trainable_weights:
+            assert np.isfinite(to_numpy(w)).all(), w.path
+
+    def test_calls_of_any_shape_follow_each_other(self):
+        layer = self.trained()
+        for batch, steps, words in ((2, 3, 5), (1, 1, 8), (3, 4, 2), (2, 3, 5)):
+            query, value, mask = self.data(batch, steps, words)
+            got = self.run(layer, query, value, value_mask=mask)
+            want = self.reference(layer, query, value, mask=mask[:, None])
+            np.testing.assert_allclose(got[1], want[1], atol=1e-5)
+
+    def test_the_batch_does_not_matter(self):
+        query, value, mask = self.data(batch=4)
+        layer = self.trained()
+        order = [2, 0, 3, 1]
+        together = self.run(layer, query, value, value_mask=mask)
+        mixed = self.run(
+            layer, query[order], value[order], value_mask=mask[order]
+        )
+        for x, y in zip(together, mixed, strict=True):
+            np.testing.assert_allclose(x[order], y, atol=1e-6)

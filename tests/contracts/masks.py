@@ -1,0 +1,173 @@
+"""Laws of masks: what is not real, or not to be seen, does not matter."""
+
+import keras
+import numpy as np
+import pytest
+from contracts.case import DTYPES
+from contracts.case import TOLERANCE
+from contracts.case import AttentionCase
+from gradients import to_numpy
+
+MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]], bool)
+VISIBLE = np.random.default_rng(3).random((2, 3, 5)) < 0.6
+FORMS = {
+    "full": VISIBLE,
+    "one for all sentences": VISIBLE[:1],
+    "no batch axis": VISIBLE[1],
+    "one for all queries": VISIBLE[:, :1],
+    "one for all words": VISIBLE[:, :, :1],
+}
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class ShowMask(keras.layers.Layer):
+    """Shows the mask that Keras hands on with a tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.supports_masking = True  # or Keras warns
+
+    def call(self, x, mask=None):
+        return x if mask is None else mask
+
+
+class MaskLaws(AttentionCase):
+    def outcome(self, layer, query, value, mask):
+        """Everything that real positions have to do with, both ways."""
+        words = MASK.shape[1]
+        context, weights = self.run(layer, query, value, value_mask=mask)
+        assert (weights[:, :, words:] == 0).all()
+        slopes = self.gradients(layer, query, value, value_mask=mask)
+        of_query, of_value, of_weights = slopes
+        assert (of_value[~mask] == 0).all()
+        of_value = of_value[:, :words]
+        return [context, weights[:, :, :words], of_query, of_value, *of_weights]
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_padding_never_matters(self, dtype):
+        query, value = self.inputs()
+        layer = self.trained(dtype=dtype)
+        quiet = np.where(MASK[..., None], value, 0).astype("float32")
+        want = self.outcome(layer, query, quiet, MASK)
+        more = np.concatenate([MASK, np.zeros((2, 3), bool)], axis=1)
+        longer = np.concatenate([value, value[:, :3]], axis=1)
+        for fill in (1e4, np.nan, np.inf, -np.inf):
+            for mask, words in ((MASK, value), (more, longer)):
+                noisy = np.where(mask[..., None], words, fill)
+                got = self.outcome(
+                    layer, query, noisy.astype("float32"), mask
+                )
+                for x, y in zip(got, want, strict=True):
+                    np.testing.assert_allclose(
+                        x, y, TOLERANCE[dtype], TOLERANCE[dtype]
+                    )
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_padding_of_the_key_never_matters(self, dtype):
+        query, value = self.inputs()
+        key = self.key()
+        noisy = np.where(MASK[..., None], key, np.nan).astype("float32")
+        layer = self.layer(dtype=dtype)
+        quiet = self.run(layer, query, value, key=key, value_mask=MASK)
+        loud = self.run(layer, query, value, key=noisy, value_mask=MASK)
+        for x, y in zip(quiet, loud, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_no_memory_no_weight(self, dtype):
+        query, value = self.inputs()
+        mask = np.array([[True] * 5, [False] * 5])
+        value[1] = np.nan
+        layer = self.trained(dtype=dtype)
+        for query in (query, 50 * query, 0 * query):
+            out = self.run(layer, query, value, value_mask=mask)
+            for x in out:
+                assert np.isfinite(x).all()
+                assert (x[1] == 0).all()
+            query, of_value, rest = self.gradients(
+                layer, query, value, value_mask=mask
+            )
+            assert (query[1] == 0).all()
+            assert (of_value[1] == 0).all()
+            for x in (query, of_value, *rest):
+                assert np.isfinite(x).all()
+
+    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("value_mask", [None, MASK], ids=["", "padded"])
+    def test_attention_mask_broadcasts(self, form, value_mask):
+        query, value = self.inputs()
+        layer = self.trained()
+        visible = FORMS[form]
+        mask = visible if value_mask is None else visible & MASK[:, None]
+        got = self.run(
+            layer, query, value, attention_mask=visible, value_mask=value_mask
+        )
+        want = self.reference(layer, query, value, mask=mask)
+        for x, y in zip(got, want, strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-5)
+
+    @pytest.mark.parametrize("steps", [3, 5, 7])
+    def test_causal_mask_hides_what_comes_later(self, steps):
+        query, value = self.inputs(steps=steps)
+        layer = self.trained()
+        mask = np.tri(steps, 5, dtype=bool) & MASK[:, None]
+        got = self.run(
+            layer, query, value, value_mask=MASK, use_causal_mask=True
+        )
+        want = self.reference(layer, query, value, mask=mask)
+        for x, y in zip(got, want, strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-5)
+
+    @pytest.mark.parametrize("dtype", ["bool", "int32", "uint8"])
+    def test_masks_may_be_any_numpy(self, dtype):
+        query, value = self.inputs()
+        layer = self.trained()
+        got = self.run(
+            layer,
+            query,
+            value,
+            query_mask=np.ones((2, 3), dtype),
+            value_mask=MASK.astype(dtype),
+            attention_mask=VISIBLE.astype(dtype),
+        )
+        mask = VISIBLE & MASK[:, None]
+        want = self.reference(layer, query, value, mask=mask)
+        np.testing.assert_allclose(got[1], want[1], atol=1e-5)
+        memory = layer.prepare(value, value_mask=MASK.astype(dtype))
+        *_, weights = self.run_steps(layer, query, memory)
+        assert (weights.sum(axis=1)[~MASK] == 0).all()
+
+    def embed(self, ids, size):
+        return keras.layers.Embedding(10, size, mask_zero=True)(ids)
+
+    def test_keras_masks_are_used(self):
+        query, _ = self.inputs()
+        value = self.embed(np.where(MASK, 5, 0), self.value_size)
+        _, weights = self.run(self.layer(), query, value)
+        assert (weights.sum(axis=1)[~MASK] == 0).all()
+        assert (weights.sum(axis=1)[MASK] > 0).all()
+
+    def test_an_explicit_mask_wins(self):
+        query, _ = self.inputs()
+        value = self.embed(np.where(MASK, 5, 0), self.value_size)
+        first = np.array([[1, 0, 0, 0, 0]] * 2, bool)
+        _, weights = self.run(self.layer(), query, value, value_mask=first)
+        np.testing.assert_allclose(weights, np.stack([first] * 3, 1), atol=1e-6)
+
+    @pytest.mark.parametrize("scores", [False, True])
+    def test_the_querys_mask_goes_on(self, scores):
+        words = np.array([[5, 3, 0], [1, 0, 0]])
+        query = self.embed(words, self.query_size)
+        _, value = self.inputs()
+        out = self.layer()(query, value, return_attention_scores=scores)
+        mask = ShowMask()(out[0] if scores else out)
+        np.testing.assert_array_equal(to_numpy(mask), words != 0)
+
+    def test_a_mask_of_the_query_changes_nothing(self):
+        query, value = self.inputs()
+        layer = self.layer()
+        plain = self.run(layer, query, value)
+        mask = np.array([[1, 1, 0]] * 2, bool)
+        masked = self.run(layer, query, value, query_mask=mask)
+        for x, y in zip(plain, masked, strict=True):
+            np.testing.assert_array_equal(x, y)

@@ -1,0 +1,144 @@
+"""Laws of `prepare` and `step`: a decoder sees what `call` computes."""
+
+import keras
+import numpy as np
+import pytest
+from contracts.case import POLICIES
+from contracts.case import AttentionCase
+from keras import ops
+
+from keras_attention import Memory
+
+MASK = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0]], bool)
+
+
+class StepLaws(AttentionCase):
+    @pytest.mark.parametrize("given", ["float32", "float64", "tensor"])
+    @pytest.mark.parametrize("policy", ["float32", *POLICIES])
+    def test_steps_are_the_call(self, given, policy):
+        query, value = self.inputs()
+        value[~MASK] = np.nan
+        if given == "float64":
+            query, value = query.astype(given), value.astype(given)
+        layer = self.trained(dtype=policy)
+        plain = self.run(layer, query, value, value_mask=MASK)
+        if given == "tensor":
+            query, value = map(ops.convert_to_tensor, (query, value))
+        memory = layer.prepare(value, value_mask=MASK)
+        stepped = self.run_steps(layer, query, memory)
+        tolerance = 1e-6 if policy == "float32" else 2e-2
+        for x, y in zip(plain, stepped, strict=True):
+            np.testing.assert_allclose(x, y, atol=tolerance)
+
+    def test_steps_compute_in_float64(self):
+        query, value = self.inputs(dtype="float64")
+        layer = self.trained(dtype="float64")
+        plain = self.run(layer, query, value)
+        stepped = self.run_steps(layer, query, layer.prepare(value))
+        for x, y in zip(plain, stepped, strict=True):
+            assert y.dtype == "float64"
+            np.testing.assert_allclose(x, y, atol=1e-13)
+
+    def test_a_key_of_its_own_is_prepared(self):
+        query, value = self.inputs()
+        key, layer = self.key(), self.layer()
+        plain = self.run(layer, query, value, key=key, value_mask=MASK)
+        memory = layer.prepare(value, key, MASK)
+        stepped = self.run_steps(layer, query, memory)
+        for x, y in zip(plain, stepped, strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-6)
+
+    def test_beams_share_one_memory(self):
+        """A step of K queries at once is K steps of one query."""
+        query, value = self.inputs(steps=4)
+        layer = self.trained()
+        memory = layer.prepare(value, value_mask=MASK)
+        *together, state = self.run_step(layer, query, memory)
+        assert together[1].shape == (2, 4, 5)
+        assert all(tuple(x.shape[:2]) == (2, 4) for x in state)
+        for k in range(4):
+            *alone, _ = self.run_step(layer, query[:, k : k + 1], memory)
+            for x, y in zip(together, alone, strict=True):
+                np.testing.assert_allclose(x[:, k], y[:, 0], atol=1e-6)
+
+    @pytest.mark.parametrize("form", [list, tuple])
+    def test_a_memory_may_be_a_plain_sequence(self, form):
+        """Keras hands a NamedTuple on as a list, after a reload."""
+        query, value = self.inputs()
+        layer = self.trained()
+        memory = layer.prepare(value, value_mask=MASK)
+        assert isinstance(memory, Memory)
+        plain = self.run_steps(layer, query, memory)
+        listed = self.run_steps(layer, query, form(memory))
+        for x, y in zip(plain, listed, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+    def test_a_memory_may_be_numpy(self):
+        query, value = self.inputs()
+        layer = self.trained()
+        memory = layer.prepare(value, value_mask=MASK)
+        plain = self.run_steps(layer, query, memory)
+        copied = [ops.convert_to_numpy(x) for x in memory]
+        again = self.run_steps(layer, query, copied)
+        for x, y in zip(plain, again, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+    def test_no_mask_is_no_padding(self):
+        """Every position counts, as if a mask said so."""
+        query, value = self.inputs()
+        layer = self.trained()
+        everything = np.ones((2, 5), bool)
+        plain = self.run_steps(layer, query, layer.prepare(value))
+        masked = self.run_steps(
+            layer, query, layer.prepare(value, value_mask=everything)
+        )
+        for x, y in zip(plain, masked, strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-6)
+
+    @pytest.mark.parametrize("beams", [1, 3])
+    def test_initial_state_has_a_row_for_every_beam(self, beams):
+        _, value = self.inputs()
+        layer = self.trained()
+        memory = layer.prepare(value, value_mask=MASK)
+        for form in (memory, list(memory)):
+            state = layer.initial_state(form, beams=beams)
+            assert isinstance(state, tuple)
+            assert len(state) == layer.state_count
+            assert all(tuple(x.shape[:2]) == (2, beams) for x in state)
+
+    def test_one_beam_is_the_default(self):
+        _, value = self.inputs()
+        layer = self.trained()
+        state = layer.initial_state(layer.prepare(value))
+        assert all(x.shape[1] == 1 for x in state)
+
+    def test_a_memory_belongs_to_its_caller(self):
+        """Nothing of a source stays on the layer for the next one."""
+        query, value = self.inputs()
+        layer = self.trained()
+        memory = layer.prepare(value)
+        before = self.run_steps(layer, query, memory)
+        layer.prepare(np.ones((7, 2, self.value_size)))
+        self.run(layer, query[:1], value[:1, :2])
+        after = self.run_steps(layer, query, memory)
+        for x, y in zip(before, after, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+    @pytest.mark.parametrize("policy", POLICIES)
+    def test_a_memory_is_in_the_compute_dtype(self, policy):
+        _, value = self.inputs()
+        layer = self.trained(dtype=policy)
+        memory = layer.prepare(value)
+        for x in (memory.keys, memory.values):
+            dtype = keras.backend.standardize_dtype(x.dtype)
+            assert dtype == layer.compute_dtype
+
+    def test_needs_a_built_layer(self):
+        query, value = self.inputs()
+        layer = self.layer()
+        with pytest.raises(ValueError, match=r"layer\.build\("):
+            layer.prepare(value)
+        with pytest.raises(ValueError, match=r"layer\.build\("):
+            layer.step(query, (value, value, None))
+        layer.build(query.shape, value.shape)
+        self.run_steps(layer, query, layer.prepare(value))

@@ -1,0 +1,294 @@
+"""AttentionDecoder: the loop, against one row and one step in NumPy."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import samples
+from keras import ops
+from reference import ReferenceDecoder
+from samples import BATCH
+from samples import DV
+from samples import STEPS
+from samples import UNITS
+from samples import WORDS
+from samples import assert_close
+from samples import first_states
+from samples import make_cell
+from samples import to_numpy
+
+from keras_attention import AttentionDecoder
+from keras_attention import BahdanauAttention
+from keras_attention import LuongGeneral
+
+MASKS = {
+    "full": {},
+    "padded": {
+        "sequence_mask": samples.sequence_mask(),
+        "memory_mask": samples.memory_mask(),
+    },
+}
+
+
+def make(*args, dtype="float64", **kwargs):
+    """A built decoder with random weights, which returns everything."""
+    return samples.build(
+        AttentionDecoder(
+            make_cell(*args, dtype=dtype, **kwargs),
+            return_state=True,
+            return_attention_scores=True,
+            dtype=dtype,
+        )
+    )
+
+
+def run(decoder, states=None, masks="padded", **changes):
+    """All that a decoder returns: output, list of weights, list of states."""
+    memory = samples.source() if decoder.cell.attentions else None
+    inputs = {"sequence": samples.sequence(), "memory": memory}
+    output, weights, *states = decoder(
+        **{**inputs, "initial_state": states, **MASKS[masks], **changes}
+    )
+    weights = weights if isinstance(weights, list) else [weights]
+    return output, weights if decoder.cell.attentions else [], states
+
+
+def check_against_the_papers(decoder, masks="padded", **kwargs):
+    states = first_states(decoder)
+    memory = samples.source() if decoder.cell.attentions else None
+    want = ReferenceDecoder(decoder.cell, **kwargs).run(
+        samples.sequence(), memory, states, **MASKS[masks]
+    )
+    assert_close(run(decoder, states, masks), want)
+
+
+# Against the oracle.
+
+
+@pytest.mark.parametrize("masks", MASKS)
+@pytest.mark.parametrize("cell", ["lstm", "gru", "stack"])
+@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+def test_agrees_with_the_papers(order, cell, masks):
+    check_against_the_papers(make(cell, order=order), masks)
+
+
+@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+@pytest.mark.parametrize("attention", samples.ATTENTIONS)
+def test_every_attention_agrees_with_the_papers(attention, order):
+    check_against_the_papers(make("gru", attention, order=order))
+
+
+@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+def test_contexts_of_several_attentions_are_concatenated(order):
+    attentions = [
+        BahdanauAttention(5, dtype="float64"),
+        LuongGeneral(dtype="float64"),
+    ]
+    decoder = make("lstm", attentions, order=order)
+    check_against_the_papers(decoder)
+    assert decoder.cell.output_size == UNITS + 2 * DV
+
+
+@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+@pytest.mark.parametrize("cell", ["lstm", "stack"])
+def test_without_attention_it_is_keras_rnn(cell, order):
+    decoder = make(cell, None, order=order)
+    check_against_the_papers(decoder)
+    inner = decoder.cell.cells
+    if cell == "stack":
+        inner = [keras.layers.StackedRNNCells(inner, dtype="float64")]
+    rnn = keras.layers.RNN(inner[0], return_sequences=True, dtype="float64")
+    output, weights, _ = run(decoder, masks="full")
+    assert_close(output, rnn(samples.sequence()))
+    assert weights == []
+
+
+def test_without_attention_a_memory_is_ignored():
+    decoder = make("gru", None)
+    assert_close(run(decoder, memory=samples.source()), run(decoder))
+
+
+# Loop and steps.
+
+
+def steps_by_hand(decoder):
+    """What a user's own loop over `cell.step` returns."""
+    cell, outputs, every = decoder.cell, [], []
+    memory = cell.prepare(samples.source(), samples.memory_mask())
+    states = cell.initial_state(memory, first_states(decoder))
+    for t in range(STEPS):
+        x = samples.sequence()[:, t]
+        output, weights, states = cell.step(x, states, memory)
+        outputs.append(output)
+        every.append(weights)
+    return ops.stack(outputs, 1), [ops.stack(every, 1)], states
+
+
+@pytest.mark.parametrize("cell", ["lstm", "stack"])
+@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+def test_the_loop_is_its_steps(order, cell):
+    decoder = make(cell, order=order)
+    looped = run(decoder, first_states(decoder), sequence_mask=None)
+    assert_close(looped, steps_by_hand(decoder), 1e-12)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "stack"])
+@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+def test_returned_states_continue_a_sequence(order, cell):
+    decoder = make(cell, order=order, attention_layer_size=7)
+    whole = run(decoder)
+    halves, states = [], None
+    for part in (slice(0, 2), slice(2, STEPS)):
+        *results, states = run(
+            decoder,
+            states,
+            sequence=samples.sequence()[:, part],
+            sequence_mask=samples.sequence_mask()[:, part],
+        )
+        halves.append(results)
+    assert_close(states, whole[2], 1e-12)
+    for i in range(2):
+        parts = [keras.tree.flatten(half[i])[0] for half in halves]
+        whole_part = keras.tree.flatten(whole[i])[0]
+        assert_close(ops.concatenate(parts, axis=1), whole_part, 1e-12)
+
+
+def test_initial_states_may_be_nested():
+    decoder = make("stack")
+    h, c, g = first_states(decoder)
+    assert_close(run(decoder, [[h, c], g]), run(decoder, [h, c, g]), 0)
+    assert_close(run(decoder, [[h, c], [g]]), run(decoder, [h, c, g]), 0)
+
+
+def test_initial_states_default_to_zeros():
+    decoder = make("stack")
+    zeros = [np.zeros_like(x) for x in first_states(decoder)]
+    assert_close(run(decoder), run(decoder, zeros), 0)
+
+
+# What it returns.
+
+
+@pytest.mark.parametrize("scores", [False, True])
+@pytest.mark.parametrize("state", [False, True])
+@pytest.mark.parametrize("sequences", [False, True])
+def test_returns_what_was_asked_for(sequences, state, scores):
+    cell = make_cell("gru", order="luong", dtype="float32")
+    decoder = AttentionDecoder(cell, sequences, state, scores)
+    x, m = samples.sequence("float32"), samples.source("float32")
+    shapes = [(BATCH, *[STEPS] * sequences, UNITS + DV)]
+    shapes += [(BATCH, STEPS, WORDS)] * scores
+    shapes += [(BATCH, UNITS), (BATCH, DV)] * state
+    got = decoder(x, m)
+    assert isinstance(got, tuple) == (len(shapes) > 1)
+    assert [tuple(x.shape) for x in keras.tree.flatten(got)] == shapes
+    symbolic = decoder(keras.Input(x.shape[1:]), keras.Input(m.shape[1:]))
+    assert isinstance(symbolic, tuple) == (len(shapes) > 1)
+    found = [x.shape for x in keras.tree.flatten(symbolic)]
+    assert found == [(None, *shape[1:]) for shape in shapes]
+
+
+def test_symbolic_lengths_may_be_unknown():
+    decoder = make(dtype="float32")
+    inputs = [keras.Input((None, samples.DIM)), keras.Input((None, DV))]
+    output, weights, *states = decoder(*inputs)
+    assert output.shape == (None, None, UNITS + DV)
+    assert weights.shape == (None, None, None)
+    assert [s.shape for s in states] == [(None, UNITS)] * 2
+    model = keras.Model(inputs, [output, weights])
+    for words in (2, 7):
+        x = samples.sequence("float32", words)
+        assert model.predict([x, x @ np.ones((3, DV))], verbose=0)[1].shape == (
+            BATCH,
+            words,
+            words,
+        )
+
+
+@pytest.mark.parametrize("dtype", ["mask", "int32", "float32"])
+def test_the_last_real_step_comes_back(dtype):
+    decoder = make("gru", order="luong")
+    whole = to_numpy(run(decoder)[0])
+    decoder.return_sequences = False
+    sequence_mask = samples.sequence_mask()
+    if dtype != "mask":
+        sequence_mask = sequence_mask.astype(dtype)
+    last = run(decoder, sequence_mask=sequence_mask)[0]
+    assert_close(last, whole[np.arange(BATCH), [3, 1, 2]], 0)
+    unmasked = run(decoder, sequence_mask=None)[0]
+    decoder.return_sequences = True
+    assert_close(unmasked, run(decoder, sequence_mask=None)[0][:, -1], 0)
+
+
+@pytest.mark.parametrize(
+    "policy", ["mixed_float16", "mixed_bfloat16", "float16", "float64"]
+)
+def test_dtype_policy(policy):
+    policy = keras.DTypePolicy(policy)
+    options = {
+        "order": "luong",
+        "attention_layer_size": 7,
+        # the default cannot be drawn in float16 everywhere
+        "own": {"recurrent_initializer": "glorot_uniform"},
+    }
+    decoder = make("stack", dtype=policy, **options)
+    want = run(make("stack", **options))
+    atol = {"float64": 0, "bfloat16": 0.1, "float16": 0.02}
+    for x, y in zip(
+        keras.tree.flatten(run(decoder)), keras.tree.flatten(want), strict=True
+    ):
+        dtype = keras.backend.standardize_dtype(x.dtype)
+        assert dtype == policy.compute_dtype
+        assert_close([x], [y], atol[policy.compute_dtype])
+    for w in decoder.weights:
+        assert w.dtype == policy.variable_dtype
+
+
+# Config and errors.
+
+
+def test_config_round_trip():
+    cell = make_cell("stack", order="luong", attention_layer_size=7)
+    decoder = AttentionDecoder(
+        cell, False, True, return_attention_scores=True, name="it"
+    )
+    config = json.loads(json.dumps(decoder.get_config()))
+    again = AttentionDecoder.from_config(config)
+    assert again.get_config() == decoder.get_config()
+    assert (again.return_sequences, again.return_state) == (False, True)
+    assert again.cell.order == "luong"
+
+
+def test_needs_a_decoder_cell():
+    with pytest.raises(ValueError, match="Wrap it"):
+        AttentionDecoder(keras.layers.LSTMCell(4))
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_attention_needs_a_memory(built):
+    decoder = make() if built else AttentionDecoder(make_cell())
+    with pytest.raises(ValueError, match="encoder's output sequence"):
+        decoder(samples.sequence())
+    with pytest.raises(ValueError, match="encoder's output sequence"):
+        decoder(keras.Input((None, samples.DIM)))
+
+
+@pytest.mark.parametrize("wrong", ["few", "many", "size", "swapped"])
+def test_refuses_states_that_do_not_fit(wrong):
+    decoder = make("stack", order="luong")
+    h, c, g = first_states(decoder)
+    states = {
+        "few": [h, c],
+        "many": [h, c, g, g, g],
+        "size": [h, c, g[:, :2]],
+        "swapped": [g, h, c],
+    }
+    with pytest.raises(ValueError, match="StateBridge"):
+        run(decoder, states[wrong])
+
+
+def test_refuses_a_fed_back_vector_of_another_size():
+    decoder = make("gru", order="luong")
+    with pytest.raises(ValueError, match="StateBridge"):
+        run(decoder, [*first_states(decoder), np.zeros((BATCH, DV + 1))])
