@@ -13,6 +13,7 @@ from .attention import Memory as Memory
 from .cells import AttentionDecoderCell as AttentionDecoderCell
 from .kernels import AbstractKernelLayer as AbstractKernelLayer
 from .losses import SequenceCrossentropy as SequenceCrossentropy
+from .metrics import AbstractTokenMetric as AbstractTokenMetric
 from .metrics import Perplexity as Perplexity
 from .metrics import TokenAccuracy as TokenAccuracy
 from .models import AttentionDecoder as AttentionDecoder

@@ -13,6 +13,7 @@ from keras_attention.checks import check_positive
 from keras_attention.export import TranslationGraph
 from keras_attention.export import export_saved_model
 from keras_attention.export import replaced_folder
+from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.version import __version__
@@ -203,20 +204,24 @@ class Translator:
 
 def _as_bytes(sentences) -> list[bytes]:
     """List sentences as bytes; strings that are no Unicode stay harmless."""
-    if isinstance(sentences, str | bytes) or np.ndim(sentences) != 1:
+    listed = np.asarray(sentences, object)
+    if listed.ndim != 1 or not all(isinstance(s, str | bytes) for s in listed):
         raise ValueError(
             "Translator needs a list of sentences. Received: "
             f"sentences={sentences!r}. Put a single one into a list."
         )
     return [
-        s.encode("utf-8", errors="replace") if isinstance(s, str) else bytes(s)
-        for s in np.asarray(sentences, object)
+        s.encode("utf-8", errors="replace") if isinstance(s, str) else s
+        for s in listed
     ]
 
 
 def _read_search(file):
     content = json.loads(file.read_text(encoding="utf-8"))
-    return keras.saving.deserialize_keras_object(content["search"])
+    search = keras.saving.deserialize_keras_object(content["search"])
+    if not isinstance(search, AbstractSearch):
+        raise ValueError(f"it holds no search strategy, but {search!r}")
+    return search
 
 
 def _entry(answer: dict[str, Any]) -> Translation:

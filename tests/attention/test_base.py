@@ -21,6 +21,7 @@ class DistanceAttention(AbstractAttention):
         far = ops.expand_dims(query, 2) - ops.expand_dims(keys, 1)
         return -ops.sum(ops.square(far), axis=-1)  # (B, Tq, Tv)
 
+
 class TestAbstractAttention(AttentionContract):
     layer_class = DistanceAttention
     query_size = value_size = key_size = 4

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from contract import AttentionContract
+from contracts.formula import FormulaLaws
+from contracts.keras_layer import KerasLayerLaws
 
 from keras_attention import DotAttention
 
@@ -41,7 +43,7 @@ class TestDotAttention(AttentionContract):
             self.layer(scale=scale)
 
 
-class TestDotAttentionOverSqrt(AttentionContract):
+class TestDotAttentionOverSqrt(FormulaLaws, KerasLayerLaws):
     layer_class = DotAttention
     init_kwargs = {"scale": "sqrt"}
     query_size = value_size = key_size = 4

@@ -2,7 +2,8 @@
 
 import keras
 import numpy as np
-from contract import ProjectedAttentionContract
+from contracts.formula import FormulaLaws
+from contracts.kernels import KernelLaws
 
 from keras_attention import AbstractAttention
 from keras_attention import AbstractKernelLayer
@@ -25,7 +26,7 @@ class MapAttention(AbstractProjectedAttention):
         return dot_scores(product(query, self.kernel), keys)
 
 
-class TestAbstractProjectedAttention(ProjectedAttentionContract):
+class TestAbstractProjectedAttention(FormulaLaws, KernelLaws):
     layer_class = MapAttention
     kernel_names = ("kernel",)
 

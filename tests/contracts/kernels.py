@@ -10,11 +10,11 @@ from gradients import to_numpy
 
 
 class KernelLaws(AttentionCase):
+    kernel_names: tuple = ("kernel",)
+
     def kernels(self, layer):
         """The weights that the kernel arguments speak for."""
         return [w for w in layer.weights if w.name in self.kernel_names]
-
-    kernel_names: tuple = ("kernel",)
 
     def test_the_initializer_makes_every_kernel(self):
         layer = self.layer(kernel_initializer=keras.initializers.Constant(0.25))
@@ -33,7 +33,7 @@ class KernelLaws(AttentionCase):
     def test_the_constraint_holds_for_every_kernel(self):
         constraint = keras.constraints.NonNeg()
         layer = self.layer(kernel_constraint=constraint)
-        layer(*self.inputs())
+        layer.build(*(x.shape for x in self.inputs()))
         bound = [w.name for w in layer.weights if w.constraint is constraint]
         assert set(bound) == set(self.kernel_names)
 

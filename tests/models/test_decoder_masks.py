@@ -1,0 +1,231 @@
+"""AttentionDecoder: which mask counts, and what padding may not change."""
+
+import keras
+import numpy as np
+import pytest
+import samples
+from differentiate import differentiate
+from keras import ops
+from samples import BATCH
+from samples import STEPS
+from samples import WORDS
+from samples import assert_close
+from samples import first_states
+from samples import make_cell
+from samples import to_numpy
+
+from keras_attention import AttentionDecoder
+
+TARGET = np.array([[5, 6, 7, 8], [3, 4, 0, 0], [2, 9, 4, 0]])
+SOURCE = np.array([[3, 4, 5, 0, 0], [6, 7, 8, 9, 1], [2, 0, 0, 0, 0]])
+
+
+def make(*args, dtype="float64", **kwargs):
+    return samples.build(
+        AttentionDecoder(
+            make_cell(*args, dtype=dtype, **kwargs),
+            return_state=True,
+            return_attention_scores=True,
+            dtype=dtype,
+        )
+    )
+
+
+def embed(ids, size, seed, mask_zero=True):
+    layer = keras.layers.Embedding(
+        10, size, mask_zero=mask_zero, dtype="float64"
+    )
+    layer.build()
+    samples.randomize(layer, seed)
+    return layer(ids)
+
+
+def embedded(mask_zero=True):
+    return (
+        embed(TARGET, samples.DIM, 1, mask_zero),
+        embed(SOURCE, samples.DV, 2, mask_zero),
+    )
+
+
+# Which mask counts.
+
+
+@pytest.mark.parametrize("given", ["sequence_mask", "memory_mask", "both"])
+def test_masks_of_embeddings_are_used(given):
+    """One given explicitly does not keep the other from being found."""
+    masks = {"sequence_mask": TARGET != 0, "memory_mask": SOURCE != 0}
+    decoder = make()
+    want = decoder(*embedded(mask_zero=False), **masks)
+    rest = {k: v for k, v in masks.items() if k != given and given != "both"}
+    assert_close(decoder(*embedded(), **rest), want, 0)
+
+
+def test_masks_are_used_beside_initial_states():
+    decoder = make()
+    states = [ops.convert_to_tensor(x) for x in first_states(decoder)]
+    masks = {"sequence_mask": TARGET != 0, "memory_mask": SOURCE != 0}
+    plain = embedded(mask_zero=False)
+    want = decoder(*plain, initial_state=states, **masks)
+    assert_close(decoder(*embedded(), initial_state=states), want, 0)
+
+
+def test_an_explicit_mask_wins():
+    decoder = make()
+    masks = {
+        "sequence_mask": samples.mask([1, 4, 2], STEPS),
+        "memory_mask": samples.mask([5, 1, 2], WORDS),
+    }
+    want = decoder(*embedded(mask_zero=False), **masks)
+    assert_close(decoder(*embedded(), **masks), want, 0)
+
+
+@pytest.mark.parametrize("states", ["given", "default"])
+def test_without_a_memory_the_sequence_s_own_mask_is_used(states):
+    decoder = make("gru", None)
+    given = {}
+    if states == "given":
+        given["initial_state"] = [
+            ops.convert_to_tensor(x) for x in first_states(decoder)
+        ]
+    plain = embedded(mask_zero=False)[0]
+    want = decoder(plain, sequence_mask=TARGET != 0, **given)
+    assert_close(decoder(embedded()[0], **given), want, 0)
+    other = {"sequence_mask": samples.mask([1, 4, 2], STEPS), **given}
+    assert_close(decoder(embedded()[0], **other), decoder(plain, **other), 0)
+
+
+@pytest.mark.parametrize("attention", ["bahdanau", None])
+def test_masks_are_used_in_a_functional_model(attention):
+    decoder = make("gru", attention)
+    layers = [
+        keras.layers.Embedding(10, size, mask_zero=True, dtype="float64")
+        for size in (samples.DIM, samples.DV)
+    ]
+    inputs = [keras.Input((None,), dtype="int32") for _ in layers]
+    features = [e(x) for e, x in zip(layers, inputs, strict=True)]
+    masks = {"sequence_mask": TARGET != 0}
+    if attention is None:
+        inputs, features = inputs[:1], features[:1]
+    else:
+        masks["memory_mask"] = SOURCE != 0
+    outputs = decoder(*features)
+    model = keras.Model(inputs, [x for x in outputs if x is not None])
+    ids = [TARGET, SOURCE][: len(inputs)]
+    plain = [
+        ops.convert_to_tensor(ops.convert_to_numpy(e(x)))
+        for e, x in zip(layers, ids, strict=False)
+    ]
+    want = [x for x in decoder(*plain, **masks) if x is not None]
+    assert_close(model.predict(ids, verbose=0), want, 1e-12)
+
+
+def test_the_output_carries_the_target_s_mask():
+    decoder = make()
+    output, *rest = decoder(*embedded())
+    np.testing.assert_array_equal(to_numpy(output._keras_mask), TARGET != 0)
+    for x in rest:
+        assert getattr(x, "_keras_mask", None) is None
+    decoder.return_sequences = False
+    assert getattr(decoder(*embedded())[0], "_keras_mask", None) is None
+
+
+# What a masked step does.
+
+
+@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+def test_at_a_masked_step_nothing_happens(order):
+    """Holes and padding before the text count like padding after it."""
+    decoder = make("stack", order=order)
+    holes = np.array([[0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 1, 1]], bool)
+    x = samples.sequence()
+    memory = samples.source()
+    output, weights, *states = to_numpy(
+        decoder(x, memory, sequence_mask=holes)
+    )
+    assert (output[~holes] == 0).all()
+    assert (weights[~holes] == 0).all()
+    dense = x[holes].reshape(BATCH, 2, -1)
+    output_2, weights_2, *states_2 = to_numpy(decoder(dense, memory))
+    got = [output[holes], weights[holes], *states]
+    want = [*(y.reshape(6, -1) for y in (output_2, weights_2)), *states_2]
+    assert_close(got, want, 1e-12)
+
+
+# What padding may not change.
+
+
+def objective(decoder, masks):
+    """A scalar of everything that a decoder returns for real words."""
+
+    def run(sequence, memory, *states):
+        found = decoder(sequence, memory, initial_state=states, **masks)
+        total = 0.0
+        for i, x in enumerate(found):
+            rows = samples.draw(BATCH, *x.shape[1:], seed=20 + i)
+            if i < 2:  # the same numbers, however long the padding is
+                size = x.shape[-1] if i == 0 else WORDS
+                rows = samples.draw(BATCH, STEPS, size, seed=20 + i)
+                x = x[:, :STEPS, :size]
+            total = total + ops.sum(x * ops.convert_to_tensor(rows))
+        return total
+
+    return run
+
+
+def pad(x, garbage):
+    tail = np.full((BATCH, 2, x.shape[-1]), garbage)
+    return np.concatenate([x, tail], axis=1)
+
+
+@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+@pytest.mark.parametrize("garbage", [1e4, np.nan])
+def test_padding_changes_nothing(garbage, order):
+    decoder = make("lstm", "bahdanau", order=order, attention_layer_size=7)
+    arrays = [samples.sequence(), samples.source(), *first_states(decoder)]
+    longer = [*(pad(x, garbage) for x in arrays[:2]), *arrays[2:]]
+    masks = {
+        "sequence_mask": samples.mask([STEPS] * BATCH, STEPS + 2),
+        "memory_mask": samples.mask([WORDS] * BATCH, WORDS + 2),
+    }
+    weights = decoder.trainable_variables
+    short = differentiate(objective(decoder, {}), arrays, weights)
+    long = differentiate(objective(decoder, masks), longer, weights)
+    for i, size in enumerate((STEPS, WORDS)):
+        assert (long[1][i][:, size:] == 0).all()
+        long[1][i] = long[1][i][:, :size]
+    assert_close(long, short, samples.EXACT)
+
+
+@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+@pytest.mark.parametrize("attention", ["normalized", "cosine"])
+def test_rows_of_padding_alone_are_finite(attention, order):
+    """An empty source gives no context; an empty target, its first states."""
+    decoder = make("lstm", attention, order=order)
+    masks = {
+        "sequence_mask": samples.mask([2, 0, 4], STEPS),
+        "memory_mask": samples.mask([0, 3, 0], WORDS),
+    }
+    arrays = [samples.sequence(), samples.source(), *first_states(decoder)]
+    value, found = differentiate(
+        objective(decoder, masks), arrays, decoder.trainable_variables
+    )
+    assert np.isfinite(value)
+    assert all(np.isfinite(x).all() for x in found)
+    output, weights, *states = to_numpy(
+        decoder(*arrays[:2], initial_state=arrays[2:], **masks)
+    )
+    assert (output[1] == 0).all()
+    assert (weights[[0, 2]] == 0).all()
+    for x, y in zip(states, arrays[2:], strict=True):
+        np.testing.assert_array_equal(x[1], y[1])
+
+
+@pytest.mark.parametrize("empty", ["source", "target"])
+def test_a_length_of_zero(empty):
+    decoder = make("gru", order="luong")
+    x, m = samples.sequence(), samples.source()
+    x, m = (x, m[:, :0]) if empty == "source" else (x[:, :0], m)
+    output, weights, *states = to_numpy(decoder(x, m))
+    assert output.shape[:2] == x.shape[:2]
+    assert weights.shape == (BATCH, x.shape[1], m.shape[1])
+    assert all(np.isfinite(x).all() for x in (output, *states))

@@ -1,0 +1,55 @@
+"""A tiny translator, trained for a moment: digits to words."""
+
+import functools
+
+import keras
+import numpy as np
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import CharacterTokenizer
+from keras_attention import GreedySearch
+from keras_attention import RecurrentEncoder
+from keras_attention import Seq2Seq
+from keras_attention import SequenceCrossentropy
+from keras_attention import StateBridge
+from keras_attention import Translator
+
+LETTERS = dict(zip("0123456789", "zyxwvutsrq", strict=True))
+
+
+def write(digits: str) -> str:
+    """Tell what the translator learns to give."""
+    return "".join(LETTERS[d] for d in digits)
+
+
+@functools.cache
+def tiny_translator(attention: bool = True) -> Translator:
+    """Train once for all tests of a process."""
+    keras.utils.set_random_seed(0)
+    draw = np.random.default_rng(0).integers
+    sources = [str(draw(0, 10 ** draw(1, 5))) for _ in range(1500)]
+    targets = [write(source) for source in sources]
+    tokenizers = [
+        CharacterTokenizer.train(side, 20, normalization="identity")
+        for side in (sources, targets)
+    ]
+    source, target = (
+        tokenizer.tokenize(side).numpy()
+        for tokenizer, side in zip(tokenizers, (sources, targets), strict=True)
+    )
+    layer = BahdanauAttention(16) if attention else None
+    cell = AttentionDecoderCell(keras.layers.LSTMCell(32), layer)
+    model = Seq2Seq(
+        source_vocabulary_size=tokenizers[0].vocabulary_size,
+        target_vocabulary_size=tokenizers[1].vocabulary_size,
+        embedding_dim=16,
+        encoder=RecurrentEncoder(16),
+        decoder=AttentionDecoder(cell),
+        bridge=StateBridge(),
+    )
+    model.compile(keras.optimizers.Adam(0.01), loss=SequenceCrossentropy())
+    data = (source, target[:, :-1]), target[:, 1:]
+    model.fit(*data, epochs=5 if attention else 1, batch_size=64, verbose=0)
+    return Translator(model, *tokenizers, GreedySearch(max_length=8))
