@@ -2,16 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
 
 import keras
 import numpy as np
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_positive
+from keras_attention.export import Translation
 from keras_attention.export import TranslationGraph
 from keras_attention.export import export_saved_model
+from keras_attention.export import read_answer
 from keras_attention.export import replaced_folder
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
@@ -20,28 +20,6 @@ from keras_attention.version import __version__
 
 MAIN_FILE = "translator.json"
 EXPORTS = {"tf_saved_model": export_saved_model}
-
-
-class Translation(NamedTuple):
-    """What a translator tells of each sentence, in their order.
-
-    Attributes:
-        texts: A string a sentence; a list of them, best first, if the search
-            gives several.
-        scores: Their scores, or `None` if not asked for.
-        source_tokens: A list of tokens a sentence, start and end included:
-            one for each column of its attention. `None` if not asked for.
-        target_tokens: A list of tokens a text, without the start, with the
-            end: one for each row of its attention. `None` likewise.
-        attention: An array `(T, Tv)` a sentence, `(N, T, Tv)` if there are
-            several texts. `None` if not asked for.
-    """
-
-    texts: list
-    scores: list | None = None
-    source_tokens: list | None = None
-    target_tokens: list | None = None
-    attention: list | None = None
 
 
 class Translator:
@@ -121,7 +99,9 @@ class Translator:
             answer = run(np.array([sentences[i] for i in rows], object))
             answer = {name: x.numpy() for name, x in answer.items()}
             for k, i in enumerate(rows):
-                found[i] = _entry({name: x[k] for name, x in answer.items()})
+                found[i] = read_answer(
+                    {name: x[k] for name, x in answer.items()}
+                )
         if not (return_scores or return_attention_scores):
             return [entry.texts for entry in found]
         columns = zip(*found, strict=True) if found else [()] * 5
@@ -222,34 +202,3 @@ def _read_search(file):
     if not isinstance(search, AbstractSearch):
         raise ValueError(f"it holds no search strategy, but {search!r}")
     return search
-
-
-def _entry(answer: dict[str, Any]) -> Translation:
-    """Turn one sentence's arrays into what the user reads."""
-    texts = [text.decode("utf-8") for text in answer["translations"]]
-    scores = [float(score) for score in answer["scores"]]
-    several = len(texts) > 1
-
-    def one(column):
-        return column if several else column[0]
-
-    if "source_tokens" not in answer:
-        return Translation(one(texts), one(scores))
-    source = _tokens(answer["source_tokens"])
-    targets = [_tokens(row) for row in answer["target_tokens"]]
-    attention = answer.get("attention")
-    if attention is not None:
-        longest = max(len(tokens) for tokens in targets)
-        attention = attention[:, :longest, : len(source)]
-    return Translation(
-        one(texts),
-        one(scores),
-        source,
-        one(targets),
-        None if attention is None else one(attention),
-    )
-
-
-def _tokens(row) -> list[str]:
-    """Name the tokens of a row; padding is named by nothing."""
-    return [token.decode("utf-8") for token in row if token]

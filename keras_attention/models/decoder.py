@@ -7,6 +7,7 @@ from keras_attention import recurrence
 from keras_attention.attention import joint
 from keras_attention.cells import AttentionDecoderCell
 from keras_attention.ops import freeze
+from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
 from keras_attention.ops import loop_over_time
 
@@ -112,11 +113,11 @@ class AttentionDecoder(keras.layers.Layer):
 
     def _run(self, sequence, memory, states, mask, training):
         """Loop over time; results with the batch on axis 0."""
-        sequence = ops.swapaxes(sequence, 0, 1)  # (T, B, D)
+        mask = None if mask is None else ops.cast(mask, "bool")
+        sequence = ops.swapaxes(keep_real(sequence, mask), 0, 1)  # (T, B, D)
+        mask = None if mask is None else ops.swapaxes(mask, 0, 1)
         length = ops.shape(sequence)[0]
         noise = self.cell.draw_noise(memory, length) if training else None
-        if mask is not None:
-            mask = ops.swapaxes(ops.cast(mask, "bool"), 0, 1)
         blank = self._blank(sequence, memory)
 
         def step(states, inputs):

@@ -53,7 +53,7 @@ def _buffered_loop(step, carry, inputs, blank, length):
     return carry, outputs
 
 
-def _scanned_loop(step, carry, inputs, blank, length):
+def _scanned_loop(step, carry, inputs, _, length):
     def body(carry, inputs):
         carry, outputs = step(carry, inputs)
         return list(carry), list(outputs)

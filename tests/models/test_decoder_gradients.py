@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import samples
 from differentiate import differentiate
+from gradients import to_tensor
 from keras import ops
 from reference import ReferenceDecoder
-from samples import BATCH
 from samples import first_states
 from samples import make_cell
 
@@ -41,10 +41,6 @@ def make(case, order):
     )
 
 
-def weigh(i, x):
-    return x * samples.draw(*x.shape, seed=30 + i)
-
-
 def slope(decoder, arrays, n, direction, eps=1e-5):
     """Of the oracle, along a direction in array or weight `n`."""
     every = [*arrays, *decoder.trainable_variables]
@@ -66,7 +62,10 @@ def slope(decoder, arrays, n, direction, eps=1e-5):
             *moved[:2], moved[2:], **MASKS
         )
         flat = keras.tree.flatten(found)
-        return sum(weigh(i, x).sum() for i, x in enumerate(flat))
+        return sum(
+            np.sum(x * samples.draw(*x.shape, seed=30 + i))
+            for i, x in enumerate(flat)
+        )
 
     return (at(eps) - at(-eps)) / (2 * eps)
 
@@ -82,7 +81,7 @@ def test_gradients_are_slopes(order, case):
     def run(sequence, memory, *states):
         found = decoder(sequence, memory, initial_state=states, **MASKS)
         return sum(
-            ops.sum(x * samples.draw(BATCH, *x.shape[1:], seed=30 + i))
+            ops.sum(x * to_tensor(samples.draw(*x.shape, seed=30 + i)))
             for i, x in enumerate(found)
         )
 

@@ -20,13 +20,13 @@ TARGET = np.array([[5, 6, 7, 8], [3, 4, 0, 0], [2, 9, 4, 0]])
 SOURCE = np.array([[3, 4, 5, 0, 0], [6, 7, 8, 9, 1], [2, 0, 0, 0, 0]])
 
 
-def make(*args, dtype="float64", **kwargs):
+def make(cell="lstm", attention="bahdanau", **kwargs):
     return samples.build(
         AttentionDecoder(
-            make_cell(*args, dtype=dtype, **kwargs),
+            make_cell(cell, attention, **kwargs),
             return_state=True,
-            return_attention_scores=True,
-            dtype=dtype,
+            return_attention_scores=attention is not None,
+            dtype="float64",
         )
     )
 
@@ -108,14 +108,13 @@ def test_masks_are_used_in_a_functional_model(attention):
         inputs, features = inputs[:1], features[:1]
     else:
         masks["memory_mask"] = SOURCE != 0
-    outputs = decoder(*features)
-    model = keras.Model(inputs, [x for x in outputs if x is not None])
+    model = keras.Model(inputs, decoder(*features))
     ids = [TARGET, SOURCE][: len(inputs)]
     plain = [
         ops.convert_to_tensor(ops.convert_to_numpy(e(x)))
         for e, x in zip(layers, ids, strict=False)
     ]
-    want = [x for x in decoder(*plain, **masks) if x is not None]
+    want = decoder(*plain, **masks)
     assert_close(model.predict(ids, verbose=0), want, 1e-12)
 
 
@@ -193,7 +192,9 @@ def test_padding_changes_nothing(garbage, order):
     for i, size in enumerate((STEPS, WORDS)):
         assert (long[1][i][:, size:] == 0).all()
         long[1][i] = long[1][i][:, :size]
-    assert_close(long, short, samples.EXACT)
+    assert long[0] == pytest.approx(short[0], abs=samples.EXACT)
+    for x, y in zip(long[1], short[1], strict=True):
+        np.testing.assert_allclose(x, y, atol=10 * samples.EXACT)
 
 
 @pytest.mark.parametrize("order", ["bahdanau", "luong"])
@@ -216,16 +217,15 @@ def test_rows_of_padding_alone_are_finite(attention, order):
     )
     assert (output[1] == 0).all()
     assert (weights[[0, 2]] == 0).all()
-    for x, y in zip(states, arrays[2:], strict=True):
+    for x, y in zip(states[:2], arrays[2:], strict=True):
         np.testing.assert_array_equal(x[1], y[1])
 
 
-@pytest.mark.parametrize("empty", ["source", "target"])
-def test_a_length_of_zero(empty):
-    decoder = make("gru", order="luong")
-    x, m = samples.sequence(), samples.source()
-    x, m = (x, m[:, :0]) if empty == "source" else (x[:, :0], m)
-    output, weights, *states = to_numpy(decoder(x, m))
-    assert output.shape[:2] == x.shape[:2]
-    assert weights.shape == (BATCH, x.shape[1], m.shape[1])
-    assert all(np.isfinite(x).all() for x in (output, *states))
+def test_a_target_of_no_words():
+    decoder = make("gru")
+    x, memory = samples.sequence()[:, :0], samples.source()
+    (state,) = first_states(decoder)
+    found = to_numpy(decoder(x, memory, initial_state=state))
+    assert found[0].shape == (BATCH, 0, samples.UNITS + samples.DV)
+    assert found[1].shape == (BATCH, 0, WORDS)
+    np.testing.assert_array_equal(found[2], state)

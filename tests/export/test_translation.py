@@ -1,0 +1,48 @@
+"""read_answer: arrays of the graph to what a user reads."""
+
+import keras
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    from keras_attention.export import read_answer
+
+
+def row(count):
+    """One sentence: two words in, texts of one and two words out."""
+    targets = [[b"x", b"</s>", b""], [b"y", b"z", b"</s>"]][:count]
+    return {
+        "translations": np.array([b"x", "y \uac00".encode()][:count], object),
+        "scores": np.array([-0.5, -1.0][:count], np.float32),
+        "source_tokens": np.array([b"<s>", b"a", b"</s>", b""], object),
+        "target_tokens": np.array(targets, object),
+        "attention": np.ones((count, 3, 4), np.float32),
+    }
+
+
+def test_one_text_stands_alone():
+    read = read_answer(row(1))
+    assert read.texts == "x"
+    assert read.scores == -0.5
+    assert read.source_tokens == ["<s>", "a", "</s>"]
+    assert read.target_tokens == ["x", "</s>"]
+    assert read.attention.shape == (2, 3)
+
+
+def test_several_texts_come_as_lists():
+    read = read_answer(row(2))
+    assert read.texts == ["x", "y \uac00"]
+    assert read.scores == [-0.5, -1.0]
+    assert read.target_tokens == [["x", "</s>"], ["y", "z", "</s>"]]
+    assert read.attention.shape == (2, 3, 3)
+
+
+def test_what_was_not_asked_for_is_none():
+    answer = row(1)
+    for name in ("source_tokens", "target_tokens", "attention"):
+        del answer[name]
+    read = read_answer(answer)
+    assert read[:2] == ("x", -0.5)
+    assert read[2:] == (None, None, None)
