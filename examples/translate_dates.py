@@ -37,7 +37,9 @@ from keras_attention import Translator
 from keras_attention import plot_attention
 from keras_attention.extras import require
 
-SAVED = Path(__file__).parents[1] / "saved_models" / "dates"
+ROOT = Path(__file__).parents[1]
+EXPORT = "saved_models/dates/1"
+PLOT = "docs/attention.png"
 BATCH_SIZE = 128
 SHOWN = [  # a leap day, and held out
     "Thursday, February 29th, 2024",
@@ -51,7 +53,7 @@ SHOWN = [  # a leap day, and held out
     "2024年2月29日(木)",
     "二〇二四年二月二十九日",
 ]
-DRAWN = SHOWN[4]
+DRAWN = 4  # of these
 READER = """
 import json, sys
 import tensorflow as tf
@@ -102,8 +104,9 @@ def train(pairs, held_out, units: int, epochs: int) -> Translator:
         loss=SequenceCrossentropy(),
         metrics=[TokenAccuracy()],
     )
+    watched = ids(held_out)
     model.fit(
-        *ids(pairs), BATCH_SIZE, epochs, validation_data=ids(held_out)
+        *ids(pairs), BATCH_SIZE, epochs, verbose=2, validation_data=watched
     )
     return Translator(model, source, target, GreedySearch(max_length=11))
 
@@ -116,14 +119,27 @@ def exact_match(translator: Translator, pairs) -> float:
     return right / len(wanted)
 
 
-def draw(translator: Translator, file: Path):
-    """Write a picture of what the model looked at to read a date."""
-    found = translator([DRAWN], return_attention_scores=True)
+def show(translator: Translator, file: Path):
+    """Print examples, and draw what the model looked at to read one."""
+    found = translator(SHOWN, return_attention_scores=True)
+    for sentence, date in zip(SHOWN, found.texts, strict=True):
+        print(f"{date}  {sentence}")
+    letters = slice(1, -1)  # without the start and the end
     ax = plot_attention(
-        found.attention[0], found.source_tokens[0], found.target_tokens[0]
+        found.attention[DRAWN][:, letters],
+        found.source_tokens[DRAWN][letters],
+        found.target_tokens[DRAWN],
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     ax.figure.savefig(file)
+
+
+def hand_over(translator: Translator, folder: Path):
+    """Export, and see that a new process translates like this one."""
+    translator.export(folder)
+    if read_back(folder, SHOWN) != translator(SHOWN):
+        raise RuntimeError(f"{folder} does not give what the model gives.")
+    print(f"A new process reads the same dates with {folder}")
 
 
 def read_back(folder: Path, sentences: list[str]) -> list[str]:
@@ -144,9 +160,9 @@ def main(quick=False, export=None, plot=None, seed=0) -> float:
     Args:
         quick: Whether to show in seconds that everything runs, and learn
             nothing, with files that are gone afterwards.
-        export: Folder of the SavedModel. Defaults to
-            `saved_models/dates/1`.
-        plot: File of the picture. Defaults to `attention.png` beside it.
+        export: Folder of the SavedModel. Defaults to `saved_models/dates/1`
+            of this project.
+        plot: File of the picture. Defaults to `docs/attention.png`.
         seed: Which random numbers to draw.
 
     Returns:
@@ -163,16 +179,10 @@ def main(quick=False, export=None, plot=None, seed=0) -> float:
     translator = train(pairs, held_out, units, epochs)
     share = exact_match(translator, held_out)
     print(f"Exactly right of the held-out dates: {share:.2%}")
-    for sentence, date in zip(SHOWN, translator(SHOWN), strict=True):
-        print(f"{date}  {sentence}")
     with tempfile.TemporaryDirectory() as temporary:
-        place = Path(temporary) if quick else SAVED
-        export = Path(export or place / "1")
-        draw(translator, Path(plot or place / "attention.png"))
-        translator.export(export)
-        if read_back(export, SHOWN) != translator(SHOWN):
-            raise RuntimeError(f"{export} does not give what the model gives.")
-    print(f"A new process reads the same dates with {export}")
+        place = Path(temporary) if quick else ROOT
+        show(translator, Path(plot or place / PLOT))
+        hand_over(translator, Path(export or place / EXPORT))
     print(f"{time.perf_counter() - began:.0f} seconds in all")
     return share
 

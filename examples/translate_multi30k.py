@@ -35,6 +35,7 @@ from keras_attention import parallel_dataset
 from keras_attention import plot_attention
 from keras_attention.extras import require
 from keras_attention.text import read_lines
+from keras_attention.text import read_parallel
 
 ORIGIN = (
     "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
@@ -77,9 +78,11 @@ def download(folder: Path, languages: list[str]):
         for language in languages:
             name = f"{part}.{language}.gz"
             keras.utils.get_file(
-                folder.resolve() / name,
+                name,
                 origin=f"{ORIGIN}/{name}",
                 file_hash=SHA256[name],
+                cache_dir=folder.resolve(),
+                cache_subdir="",
             )
 
 
@@ -190,6 +193,8 @@ def main(
         part: [find(Path(data), part, side) for side in (source, target)]
         for part in PARTS
     }
+    for both in files.values():
+        read_parallel(*both)  # a broken file stops it now, not after training
     tokenizers = [
         WordTokenizer.train([file], 8000, lowercase=True, min_frequency=2)
         for file in files["train"]

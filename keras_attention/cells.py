@@ -1,5 +1,7 @@
 """One step of an attentional decoder: the definition behind every loop."""
 
+import contextlib
+
 import keras
 from keras import ops
 from keras import tree
@@ -99,6 +101,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self.attention_use_bias = attention_use_bias
         self._output = output  # `output` is a property of Keras layers
         self._check_arguments()
+        self._masks_drawn = False
 
     @property
     def cells(self) -> list:
@@ -223,8 +226,11 @@ class AttentionDecoderCell(AbstractKernelLayer):
         memories = joint.as_memories(self.attentions, memory)
         return joint.draw_noise(self.attentions, memories, steps, beams)
 
+    @contextlib.contextmanager
     def dropout_masks(self, inputs, states, training=None):
         """Draw the inner cells' masks once, for all steps in a `with` block.
+
+        A step outside of it draws its own, and keeps none.
 
         Args:
             inputs: One step's inputs `(B, D)`.
@@ -234,7 +240,12 @@ class AttentionDecoderCell(AbstractKernelLayer):
         size = self.cell_input_size - inputs.shape[-1]
         more = ops.zeros((ops.shape(inputs)[0], size), self.compute_dtype)
         x = ops.concatenate([self._float(inputs), more], axis=-1)
-        return recurrence.dropout_masks(self.cells, x, states, training)
+        self._masks_drawn = True
+        try:
+            with recurrence.dropout_masks(self.cells, x, states, training):
+                yield
+        finally:
+            self._masks_drawn = False
 
     def step(self, inputs, states, memory=None, training=None, noise=None):
         check_built(self, "step", BUILD)
@@ -254,6 +265,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
             x = ops.concatenate([inputs, *fed], axis=-1)
             s, own = recurrence.run_cells(self.cells, x, own, training)
             contexts, weights, looked = attend(s)
+        if training and not self._masks_drawn:
+            recurrence.reset_masks(self.cells)
         both = ops.concatenate([s, *contexts], axis=-1)
         attentional = self._attentional_vector(both, contexts)
         outputs = {"cell": s, "attention": attentional, "concat": both}

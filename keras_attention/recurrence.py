@@ -104,7 +104,7 @@ def dropout_masks(cells, x, states, training=None):
         states: Flat list of states, likewise.
         training: Nothing is drawn unless it is true.
     """
-    drawn = [c for c in cells if training and hasattr(c, "get_dropout_mask")]
+    drawn = _droppers(cells) if training else []
     try:
         for cell in cells:
             own = states[: len(tree.flatten(cell.state_size))]
@@ -116,6 +116,15 @@ def dropout_masks(cells, x, states, training=None):
             x = ops.zeros(shape, cell.compute_dtype)
         yield
     finally:
-        for cell in drawn:
-            cell.reset_dropout_mask()
-            cell.reset_recurrent_dropout_mask()
+        reset_masks(drawn)
+
+
+def reset_masks(cells):
+    """Let every cell forget the dropout masks that it drew."""
+    for cell in _droppers(cells):
+        cell.reset_dropout_mask()
+        cell.reset_recurrent_dropout_mask()
+
+
+def _droppers(cells):
+    return [cell for cell in cells if hasattr(cell, "get_dropout_mask")]

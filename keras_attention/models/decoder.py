@@ -6,6 +6,7 @@ from keras import ops
 from keras_attention import recurrence
 from keras_attention.attention import joint
 from keras_attention.cells import AttentionDecoderCell
+from keras_attention.models.masks import carried_mask
 from keras_attention.ops import freeze
 from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
@@ -97,7 +98,7 @@ class AttentionDecoder(keras.layers.Layer):
     ):
         if sequence_mask is None:
             # Keras fills no mask of that name beside a single tensor.
-            sequence_mask = getattr(sequence, "_keras_mask", None)
+            sequence_mask = carried_mask(sequence)
         prepared = self.cell.prepare(memory, memory_mask)
         if initial_state is None:
             initial_state = recurrence.initial_states(

@@ -9,6 +9,7 @@ from keras import ops
 from keras_attention.checks import check_positive
 from keras_attention.checks import check_rate
 from keras_attention.models.decoder import AttentionDecoder
+from keras_attention.models.masks import carried_mask
 from keras_attention.ops import widen
 from keras_attention.search import GreedySearch
 
@@ -155,7 +156,7 @@ class Seq2Seq(keras.Model):
             Memory `(B, Tv, Dv)`, the flat list of states for the decoder's
             cells, and the memory's mask `(B, Tv)` or `None`.
         """
-        mask = getattr(source, "_keras_mask", None)
+        mask = carried_mask(source)
         if self.source_embedding is not None:
             mask = ops.not_equal(source, 0)
             source = self._scale * self.source_embedding(source)
@@ -166,7 +167,7 @@ class Seq2Seq(keras.Model):
             **{k: v for k, v in options.items() if k in taken},
         )
         states = states if self.bridge is None else self.bridge(states)
-        carried = getattr(memory, "_keras_mask", None)
+        carried = carried_mask(memory)
         return memory, states, mask if carried is None else carried
 
     def _embed_target(self, target):

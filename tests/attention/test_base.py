@@ -26,7 +26,7 @@ class TestAbstractAttention(AttentionContract):
     layer_class = DistanceAttention
     query_size = value_size = key_size = 4
 
-    def reference_score(self, query, key, weights):
+    def reference_score(self, query, key, _):
         return -np.sum((query - key) ** 2)
 
 
@@ -35,7 +35,7 @@ class TestErrors:
         class Unfinished(AbstractAttention):
             pass
 
-        with pytest.raises(NotImplementedError, match="Unfinished.*`score"):
+        with pytest.raises(NotImplementedError, match=r"Unfinished .*`score"):
             Unfinished()(np.ones((1, 1, 2)), np.ones((1, 1, 2)))
 
     @pytest.mark.parametrize("dropout", [-0.1, 1.0, 2])
@@ -45,7 +45,7 @@ class TestErrors:
 
     @pytest.mark.parametrize("alignment", ["hardmax", "", None])
     def test_refuses_an_unknown_alignment(self, alignment):
-        with pytest.raises(ValueError, match="`alignment`.*'softmax'"):
+        with pytest.raises(ValueError, match=r"`alignment`.*'softmax'"):
             DotAttention(alignment=alignment)
 
 

@@ -13,7 +13,7 @@ class TestDotAttention(AttentionContract):
     layer_class = DotAttention
     query_size = value_size = key_size = 4
 
-    def reference_score(self, query, key, weights):
+    def reference_score(self, query, key, _):
         return query @ key
 
     def test_a_longer_key_gets_more(self):
@@ -48,7 +48,7 @@ class TestDotAttentionOverSqrt(FormulaLaws, KerasLayerLaws):
     init_kwargs = {"scale": "sqrt"}
     query_size = value_size = key_size = 4
 
-    def reference_score(self, query, key, weights):
+    def reference_score(self, query, key, _):
         return query @ key / np.sqrt(4)
 
 

@@ -1,4 +1,4 @@
-"""What a test of an attention layer is made of: the layer, inputs, an oracle."""
+"""What a test of an attention layer is made of: layer, inputs, an oracle."""
 
 import keras
 import numpy as np
@@ -47,7 +47,7 @@ class AttentionCase:
         return e / np.maximum(e.sum(-1, keepdims=True), 1e-300)
 
     def reference(self, layer, query, value, key=None, mask=True):
-        """Context and weights of a batch; `mask` broadcasts to `(B, Tq, Tv)`."""
+        """Context and weights of a batch; `mask` as `attention_mask`."""
         named = {w.name: to_numpy(w).astype("float64") for w in layer.weights}
         key = value if key is None else key
         query, key, value = (x.astype("float64") for x in (query, key, value))

@@ -1,0 +1,126 @@
+"""additive: the score of a small network, and its gradient."""
+
+import numpy as np
+import pytest
+from gradients import BACKEND
+from gradients import check_gradients
+from gradients import gradients
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import backend
+from keras import ops
+
+from keras_attention.ops import additive_scores
+
+B, TQ, TV, U = 2, 3, 5, 4
+
+
+def arrays(batch=B, queries=TQ, words=TV, units=U, dtype="float64"):
+    draw = np.random.default_rng(0).normal
+    shapes = [(batch, queries, units), (batch, words, units), (units,)]
+    return [draw(size=shape).astype(dtype) for shape in shapes]
+
+
+def reference(query, keys, vector):
+    scores = np.zeros((*query.shape[:2], keys.shape[1]))
+    for b, i, j in np.ndindex(scores.shape):
+        scores[b, i, j] = vector @ np.tanh(query[b, i] + keys[b, j])
+    return scores
+
+
+def total(query, keys, vector):
+    """A number that depends on every score, not on all of them alike."""
+    return ops.sum(ops.sin(additive_scores(query, keys, vector)))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_agrees_with_the_paper(dtype):
+    given = arrays(dtype=dtype)
+    out = to_numpy(additive_scores(*map(to_tensor, given)))
+    tolerance = 1e-14 if dtype == "float64" else 1e-6
+    assert out.dtype == dtype
+    np.testing.assert_allclose(out, reference(*given), atol=tolerance)
+
+
+@pytest.mark.parametrize("queries", [1, 2, 7, 33])
+@pytest.mark.parametrize("words", [1, 6])
+def test_any_number_of_queries(queries, words):
+    given = arrays(queries=queries, words=words)
+    out = to_numpy(additive_scores(*map(to_tensor, given)))
+    np.testing.assert_allclose(out, reference(*given), atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "none", [{"batch": 0}, {"queries": 0}, {"words": 0}], ids=str
+)
+def test_nothing_gives_nothing(none):
+    given = arrays(**none)
+    out = to_numpy(additive_scores(*map(to_tensor, given)))
+    assert out.shape == reference(*given).shape
+    for g in gradients(total, given):
+        assert (g == 0).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_are_near_and_finite(dtype):
+    given = arrays(units=64)
+    query, keys, vector = (ops.cast(to_tensor(x), dtype) for x in given)
+    out = to_numpy(additive_scores(query, keys, vector))
+    tolerance = 2e-2 if dtype == "float16" else 2e-1
+    np.testing.assert_allclose(out, reference(*given), atol=tolerance)
+    loud = to_numpy(additive_scores(6e4 * query, -6e4 * keys, vector))
+    assert np.isfinite(loud).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_the_vector_may_be_wider(dtype):
+    """A weight is float32 under a mixed policy."""
+    query, keys, vector = map(to_tensor, arrays(dtype="float32"))
+    query, keys = ops.cast(query, dtype), ops.cast(keys, dtype)
+    out = to_numpy(additive_scores(query, keys, vector))
+    np.testing.assert_allclose(out, reference(*arrays()), atol=0.1)
+
+
+def test_zeros_give_zeros():
+    query, keys, vector = arrays()
+    zero = [0 * query, 0 * keys, vector]
+    assert (to_numpy(additive_scores(*map(to_tensor, zero))) == 0).all()
+    for g in gradients(total, zero):
+        assert np.isfinite(g).all()
+
+
+@pytest.mark.parametrize("queries", [1, 3, 7])
+def test_gradient(queries):
+    check_gradients(total, arrays(queries=queries))
+
+
+def test_gradient_where_tanh_is_flat():
+    query, keys, vector = arrays()
+    of_query, of_keys, of_vector = gradients(
+        total, [1e4 * query, 1e4 * keys, vector]
+    )
+    np.testing.assert_allclose(of_query, 0, atol=1e-12)
+    np.testing.assert_allclose(of_keys, 0, atol=1e-12)
+    assert np.isfinite(of_vector).all()
+
+
+@pytest.mark.tensorflow
+@pytest.mark.skipif(backend.backend() != "tensorflow", reason="TensorFlow")
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_graphs_of_unknown_lengths(jit_compile):
+    tf = BACKEND
+    shapes = [(None, None, U), (None, None, U), (U,)]
+    signature = [tf.TensorSpec(shape, "float64") for shape in shapes]
+
+    @tf.function(input_signature=signature, jit_compile=jit_compile)
+    def scores_and_gradients(*tensors):
+        with tf.GradientTape() as tape:
+            tape.watch(tensors)
+            result = total(*tensors)
+        return additive_scores(*tensors), tape.gradient(result, tensors)
+
+    for given in (arrays(), arrays(queries=6, words=2)):
+        scores, found = scores_and_gradients(*map(to_tensor, given))
+        np.testing.assert_allclose(scores, reference(*given), atol=1e-12)
+        for x, y in zip(found, gradients(total, given), strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-12)

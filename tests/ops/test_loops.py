@@ -1,0 +1,227 @@
+"""loops: what a step gives is stacked, on every backend, and trains."""
+
+import keras
+import numpy as np
+import pytest
+from gradients import BACKEND
+from gradients import check_gradients
+from gradients import gradients
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import ops
+
+from keras_attention.ops import freeze
+from keras_attention.ops import last_real
+from keras_attention.ops import loop_over_time
+from keras_attention.ops import product
+
+T, B, D, U = 4, 2, 3, 3
+on_tensorflow = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="what TensorFlow alone has"
+)
+
+
+def arrays(steps=T):
+    draw = np.random.default_rng(0).normal
+    shapes = [(steps, B, D), (B, U), (D, U), (U, U)]
+    return [draw(size=shape) for shape in shapes]
+
+
+def loop(x, start, kernel, recurrent, masks=None):
+    """A small recurrent network that counts its steps in integers."""
+
+    def step(carry, inputs):
+        state, count = carry
+        x, nothing, keep = inputs
+        assert nothing is None
+        new = ops.sin(product(x, kernel) + product(state, recurrent))
+        (new,) = freeze(keep, [new], [state])
+        doubled = ops.concatenate([new, new], axis=-1)
+        return [new, count + 1], [new, doubled]
+
+    blank = [ops.zeros((B, U), x.dtype), ops.zeros((B, 2 * U), x.dtype)]
+    carry = [start, ops.zeros((B,), "int32")]
+    return loop_over_time(step, carry, [x, None, masks], blank, ops.shape(x)[0])
+
+
+def reference(x, state, kernel, recurrent, masks=None):
+    every = [np.zeros((0, B, U))]
+    for t, one in enumerate(x):
+        new = np.sin(one @ kernel + state @ recurrent)
+        if masks is not None:
+            new = np.where(masks[t][:, None], new, state)
+        state = new
+        every.append(state[None])
+    outputs = np.concatenate(every)
+    return state, [outputs, np.concatenate([outputs, outputs], axis=-1)]
+
+
+def total(*tensors):
+    """A number that depends on all outputs, and on the last carry."""
+    (state, _), outputs = loop(*tensors)
+    numbers = [ops.sum(ops.sin(x)) for x in (state, *outputs)]
+    return numbers[0] + numbers[1] + numbers[2]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4])
+@pytest.mark.parametrize("masked", [False, True])
+def test_is_a_loop(steps, masked):
+    given = arrays(steps)
+    masks = np.random.default_rng(1).random((steps, B)) < 0.5
+    masks = [masks] if masked else []
+    (state, count), outputs = loop(*map(to_tensor, [*given, *masks]))
+    last, every = reference(*given, *masks)
+    np.testing.assert_array_equal(to_numpy(count), [steps] * B)
+    np.testing.assert_allclose(to_numpy(state), last, atol=1e-12)
+    for x, y in zip(outputs, every, strict=True):
+        np.testing.assert_allclose(to_numpy(x), y, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_keeps_dtypes(dtype):
+    tensors = [ops.cast(to_tensor(x), dtype) for x in arrays()]
+    (state, count), outputs = loop(*tensors)
+    assert keras.backend.standardize_dtype(count.dtype) == "int32"
+    for x in (state, *outputs):
+        assert x.dtype == tensors[0].dtype
+
+
+def test_inputs_may_be_none_at_all():
+    def step(carry, inputs):
+        assert inputs == [None, None]
+        return [carry[0] + 1], [carry[0]]
+
+    start = [ops.zeros((B,), "int32")]
+    (last,), (outputs,) = loop_over_time(
+        step, start, [None, None], [ops.zeros((B,), "int32")], 3
+    )
+    np.testing.assert_array_equal(to_numpy(last), [3, 3])
+    np.testing.assert_array_equal(
+        to_numpy(outputs), [[0] * B, [1] * B, [2] * B]
+    )
+
+
+def test_gradient():
+    check_gradients(total, arrays())
+
+
+def test_no_steps_no_gradient_of_the_kernels():
+    of_x, of_start, of_kernel, of_recurrent = gradients(total, arrays(0))
+    assert of_x.shape == (0, B, D)
+    assert (of_start != 0).all()
+    assert (of_kernel == 0).all()
+    assert (of_recurrent == 0).all()
+
+
+@on_tensorflow
+@pytest.mark.parametrize("steps", [T, None])
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_graphs_train(steps, jit_compile):
+    tf = BACKEND
+    shapes = [(steps, B, D), (B, U), (D, U), (U, U)]
+    signature = [tf.TensorSpec(shape, "float64") for shape in shapes]
+
+    @tf.function(input_signature=signature, jit_compile=jit_compile)
+    def run(*tensors):
+        with tf.GradientTape() as tape:
+            tape.watch(tensors)
+            result = total(*tensors)
+        return loop(*tensors)[1][0], tape.gradient(result, tensors)
+
+    for given in (arrays(), arrays(steps or 6)):
+        outputs, found = run(*map(to_tensor, given))
+        np.testing.assert_allclose(outputs, reference(*given)[1][0], atol=1e-12)
+        for x, y in zip(found, gradients(total, given), strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-12)
+
+
+@on_tensorflow
+def test_no_steps_in_a_graph():
+    tf = BACKEND
+    shapes = [(None, B, D), (B, U), (D, U), (U, U)]
+    run = tf.function(
+        loop, input_signature=[tf.TensorSpec(s, "float64") for s in shapes]
+    )
+    given = arrays(0)
+    (state, _), (outputs, _) = run(*map(to_tensor, given))
+    assert outputs.shape == (0, B, U)
+    np.testing.assert_array_equal(state, given[1])
+
+
+class TestFreeze:
+    new = np.arange(12.0).reshape(2, 3, 2)
+    old = -np.ones((2, 3, 2))
+
+    def freeze(self, mask, new, old):
+        mask = None if mask is None else to_tensor(np.array(mask))
+        given = freeze(mask, [to_tensor(new)] * 2, [to_tensor(old)] * 2)
+        return [to_numpy(x) for x in given]
+
+    def test_masked_rows_stay(self):
+        for x in self.freeze([True, False], self.new, self.old):
+            np.testing.assert_array_equal(x[0], self.new[0])
+            np.testing.assert_array_equal(x[1], self.old[1])
+
+    def test_rows_of_numbers_stay(self):
+        for x in self.freeze([False, True], np.ones(2), np.zeros(2)):
+            np.testing.assert_array_equal(x, [0, 1])
+
+    def test_everything_and_nothing(self):
+        for mask, want in (
+            (None, self.new),
+            ([True, True], self.new),
+            ([False, False], self.old),
+        ):
+            for x in self.freeze(mask, self.new, self.old):
+                np.testing.assert_array_equal(x, want)
+
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32"])
+    def test_keeps_dtypes(self, dtype):
+        one = ops.ones((2, 3), dtype)
+        mask = to_tensor(np.array([True, False]))
+        (x,) = freeze(mask, [one], [0 * one])
+        assert x.dtype == one.dtype
+
+    def test_what_is_not_taken_has_no_gradient(self):
+        mask = to_tensor(np.array([True, False]))
+        new = np.array([[1.0], [np.nan]])
+        of_new, of_old = gradients(
+            lambda new, old: ops.sum(freeze(mask, [new], [old])[0]),
+            [new, np.ones((2, 1))],
+        )
+        np.testing.assert_array_equal(of_new, [[1], [0]])
+        np.testing.assert_array_equal(of_old, [[0], [1]])
+
+
+class TestLastReal:
+    x = np.arange(24.0).reshape(2, 4, 3)
+
+    @pytest.mark.parametrize(
+        ("mask", "last"),
+        [
+            ([[1, 1, 1, 1], [1, 1, 0, 0]], [3, 1]),
+            ([[1, 0, 1, 0], [0, 0, 0, 1]], [2, 3]),
+            ([[1, 0, 0, 0], [0, 1, 0, 0]], [0, 1]),
+        ],
+    )
+    def test_takes_the_last_real_step(self, mask, last):
+        mask = to_tensor(np.array(mask, bool))
+        got = to_numpy(last_real(to_tensor(self.x), mask))
+        np.testing.assert_array_equal(got, self.x[[0, 1], last])
+
+    def test_no_mask_takes_the_last(self):
+        got = to_numpy(last_real(to_tensor(self.x)))
+        np.testing.assert_array_equal(got, self.x[:, -1])
+
+    def test_nothing_real_is_zero(self):
+        """As its steps are, which the caller sees to."""
+        mask = np.array([[True] * 4, [False] * 4])
+        x = np.where(mask[..., None], self.x, 0)
+        got = to_numpy(last_real(to_tensor(x), to_tensor(mask)))
+        assert (got[1] == 0).all()
+
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+    def test_keeps_the_dtype(self, dtype):
+        x = ops.cast(to_tensor(self.x), dtype)
+        mask = to_tensor(np.ones((2, 4), bool))
+        assert last_real(x, mask).dtype == x.dtype

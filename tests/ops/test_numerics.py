@@ -1,0 +1,252 @@
+"""numerics: nothing overflows, vanishes, divides by zero or loses digits."""
+
+import numpy as np
+import pytest
+from gradients import check_gradients
+from gradients import gradients
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import ops
+
+from keras_attention.ops import dot_scores
+from keras_attention.ops import keep_real
+from keras_attention.ops import masked_softmax
+from keras_attention.ops import product
+from keras_attention.ops import unit_vectors
+from keras_attention.ops import widen
+from keras_attention.ops.numerics import tanh
+
+HALVES = ["float16", "bfloat16"]
+DTYPES = ["float32", "float64", *HALVES]
+
+
+def draw(*shape, seed=0, dtype="float64"):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+def apply(function, *arrays, dtype=None):
+    """Run a function of tensors: NumPy in, NumPy out."""
+    tensors = [to_tensor(x) for x in arrays]
+    if dtype:
+        tensors = [ops.cast(x, dtype) for x in tensors]
+    return to_numpy(function(*tensors))
+
+
+def soft(scores, mask=None):
+    mask = None if mask is None else to_tensor(np.asarray(mask))
+    return to_numpy(masked_softmax(to_tensor(np.asarray(scores)), mask))
+
+
+class TestWiden:
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_float32_or_wider(self, dtype):
+        out = apply(widen, np.ones(2), dtype=dtype)
+        assert out.dtype == ("float64" if dtype == "float64" else "float32")
+
+    def test_float64_keeps_its_digits(self):
+        x = np.array([1 / 3])
+        assert to_numpy(widen(to_tensor(x))) == x
+
+
+class TestTanh:
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_agrees_with_numpy(self, dtype):
+        x = np.array([-1e4, -50.0, -1.0, -1e-3, 0.0, 1e-3, 0.5, 50.0, 1e4])
+        out = apply(tanh, x, dtype=dtype)
+        tolerance = {"float64": 1e-15, "float32": 1e-6}.get(dtype, 1e-2)
+        np.testing.assert_allclose(out, np.tanh(x), atol=tolerance)
+
+    def test_gradient(self):
+        check_gradients(lambda x: ops.sum(tanh(x)), [draw(5)])
+        x = np.array([-1e4, 0.0, 1e4])
+        (g,) = gradients(lambda x: ops.sum(tanh(x)), [x])
+        np.testing.assert_array_equal(g, [0, 1, 0])
+
+
+class TestProduct:
+    @pytest.mark.parametrize("shape", [(2, 3), (2, 4, 3), (2, 5, 4, 3), (0, 3)])
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_agrees_with_numpy(self, shape, dtype):
+        x, kernel = draw(*shape, dtype=dtype), draw(3, 6, seed=1)
+        out = apply(product, x, kernel)
+        tolerance = 1e-14 if dtype == "float64" else 1e-5
+        assert out.dtype == dtype
+        np.testing.assert_allclose(out, x @ kernel, atol=tolerance)
+
+    @pytest.mark.parametrize("dtype", HALVES)
+    def test_is_in_the_dtype_of_the_features(self, dtype):
+        x = ops.cast(draw(2, 4, 3), dtype)
+        out = product(x, to_tensor(draw(3, 6)))
+        assert out.dtype == x.dtype
+
+    def test_zeros_give_zeros(self):
+        out = apply(product, np.zeros((2, 4, 3)), draw(3, 6))
+        assert (out == 0).all()
+
+    def test_gradient(self):
+        check_gradients(
+            lambda x, k: ops.sum(ops.square(product(x, k))),
+            [draw(2, 4, 3), draw(3, 6, seed=1)],
+        )
+
+
+class TestDotScores:
+    def test_agrees_with_numpy(self):
+        query, keys = draw(2, 3, 4), draw(2, 5, 4, seed=1)
+        out = apply(dot_scores, query, keys)
+        want = np.einsum("bqd,bvd->bqv", query, keys)
+        np.testing.assert_allclose(out, want, atol=1e-14)
+
+    @pytest.mark.parametrize("dtype", HALVES)
+    def test_large_halves_do_not_overflow(self, dtype):
+        large = np.full((1, 2, 8), 1e4)
+        out = apply(dot_scores, large, large, dtype=dtype)
+        np.testing.assert_allclose(out, 8e8, rtol=1e-2)
+        assert out.dtype == "float32"
+
+    def test_zeros_give_zeros(self):
+        out = apply(dot_scores, np.zeros((1, 2, 3)), draw(1, 4, 3))
+        assert (out == 0).all()
+
+    def test_no_words_no_scores(self):
+        out = apply(dot_scores, draw(2, 3, 4), draw(2, 0, 4))
+        assert out.shape == (2, 3, 0)
+
+
+class TestMaskedSoftmax:
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_agrees_with_numpy(self, dtype):
+        scores, mask = draw(2, 3, 5), draw(2, 3, 5, seed=1) > 0
+        mask[..., 0] = True
+        out = to_numpy(
+            masked_softmax(ops.cast(to_tensor(scores), dtype), to_tensor(mask))
+        )
+        e = np.exp(scores) * mask
+        tolerance = {"float64": 1e-14, "float32": 1e-6}.get(dtype, 1e-2)
+        np.testing.assert_allclose(
+            out, e / e.sum(-1, keepdims=True), atol=tolerance
+        )
+        assert (out[~mask] == 0).all()
+
+    @pytest.mark.parametrize("dtype", HALVES)
+    def test_keeps_the_dtype(self, dtype):
+        scores = ops.cast(to_tensor(draw(2, 5)), dtype)
+        assert masked_softmax(scores).dtype == scores.dtype
+
+    def test_equal_scores_share_alike(self):
+        np.testing.assert_allclose(soft(np.zeros((2, 4))), 1 / 4)
+        got = soft(np.zeros((1, 4)), np.array([[1, 0, 1, 0]], bool))
+        np.testing.assert_allclose(got, [[0.5, 0, 0.5, 0]])
+
+    @pytest.mark.parametrize("size", [0.0, 1.0, 1e4, 1e29])
+    def test_no_position_no_weight(self, size):
+        nothing = np.zeros((2, 5), bool)
+        assert (soft(size * draw(2, 5), nothing) == 0).all()
+        assert (soft(-size * np.ones((2, 5)), nothing) == 0).all()
+
+    def test_no_position_no_gradient(self):
+        mask = to_tensor(np.array([[True, True, False], [False] * 3]))
+        steep = to_tensor(draw(2, 3, seed=2))
+        (g,) = gradients(
+            lambda x: ops.sum(masked_softmax(x, mask) * steep), [draw(2, 3)]
+        )
+        assert np.isfinite(g).all()
+        assert (g[1] == 0).all()
+        assert g[0, 2] == 0
+
+    def test_a_mask_may_broadcast(self):
+        scores, mask = draw(2, 3, 4), np.array([True, False, True, True])
+        full = np.broadcast_to(mask, scores.shape)
+        np.testing.assert_array_equal(soft(scores, mask), soft(scores, full))
+
+    @pytest.mark.parametrize("low", [-1e4, -1e20])
+    def test_low_scores_beat_masked_ones(self, low):
+        got = soft(np.array([[low, 5.0]]), np.array([[True, False]]))
+        np.testing.assert_array_equal(got, [[1, 0]])
+
+    def test_large_scores_are_a_choice(self):
+        got = soft(np.array([[1e30, -1e30, 0.0]]))
+        np.testing.assert_array_equal(got, [[1, 0, 0]])
+
+    def test_sums_are_wide(self):
+        """In float16 a sum of 4,000 equal weights would be off."""
+        scores = ops.zeros((1, 4000), "float16")
+        out = to_numpy(masked_softmax(scores))
+        np.testing.assert_allclose(out, 1 / 4000, rtol=1e-3)
+
+    def test_gradient(self):
+        mask = to_tensor(np.array([[1, 1, 0, 1]], bool))
+        steep = to_tensor(draw(2, 4, seed=1))
+        check_gradients(
+            lambda x: ops.sum(masked_softmax(x, mask) * steep), [draw(2, 4)]
+        )
+
+
+class TestUnitVectors:
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
+    def test_have_length_one(self, dtype, size):
+        x = draw(2, 3, 4)
+        out = apply(unit_vectors, size * x, dtype=dtype)
+        want = x / np.linalg.norm(x, axis=-1, keepdims=True)
+        tolerance = {"float64": 1e-14, "float32": 1e-6}.get(dtype, 1e-2)
+        np.testing.assert_allclose(out, want, atol=tolerance)
+
+    @pytest.mark.parametrize("size", [1e-9, 1e30])
+    def test_squares_neither_vanish_nor_overflow(self, size):
+        x = np.array([[3.0, 4.0]], "float32") * np.float32(size)
+        out = apply(unit_vectors, x)
+        np.testing.assert_allclose(out, [[0.6, 0.8]], rtol=1e-6)
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_zero_stays_zero(self, dtype):
+        out = apply(unit_vectors, np.zeros((2, 3)), dtype=dtype)
+        assert (out == 0).all()
+
+    def test_zero_has_gradient_zero(self):
+        x = np.array([[0.0, 0.0], [3.0, 4.0]])
+        (g,) = gradients(lambda x: ops.sum(unit_vectors(x)), [x])
+        assert (g[0] == 0).all()
+        assert np.isfinite(g).all()
+
+    def test_none_are_none(self):
+        out = apply(unit_vectors, np.zeros((2, 0, 3)))
+        assert out.shape == (2, 0, 3)
+
+    def test_gradient(self):
+        steep = to_tensor(draw(3, 4, seed=1))
+        check_gradients(
+            lambda x: ops.sum(unit_vectors(x) * steep), [draw(3, 4)]
+        )
+
+    def test_takes_one_vector(self):
+        out = apply(unit_vectors, np.array([3.0, 4.0]))
+        np.testing.assert_allclose(out, [0.6, 0.8])
+
+
+class TestKeepReal:
+    mask = np.array([[True, False, True]])
+
+    @pytest.mark.parametrize("fill", [0.0, 1e4, np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_padding_becomes_zero(self, fill, dtype):
+        x = np.array([[[1.0, 2.0], [fill, fill], [3.0, 4.0]]])
+        tensor = ops.cast(to_tensor(x), dtype)
+        out = keep_real(tensor, to_tensor(self.mask))
+        assert out.dtype == tensor.dtype
+        np.testing.assert_array_equal(to_numpy(out), [[[1, 2], [0, 0], [3, 4]]])
+
+    def test_padding_has_gradient_zero(self):
+        x = np.array([[[1.0, 2.0], [np.nan, np.inf], [3.0, 4.0]]])
+        mask = to_tensor(self.mask)
+        (g,) = gradients(lambda x: ops.sum(ops.square(keep_real(x, mask))), [x])
+        np.testing.assert_array_equal(g, [[[2, 4], [0, 0], [6, 8]]])
+
+    def test_nothing_real_is_zero(self):
+        nothing = to_tensor(np.zeros((2, 3), bool))
+        out = keep_real(to_tensor(draw(2, 3, 4)), nothing)
+        assert (to_numpy(out) == 0).all()
+
+    def test_no_mask_keeps_everything(self):
+        x = to_tensor(draw(2, 3, 4))
+        assert keep_real(x, None) is x
