@@ -42,7 +42,7 @@ EXPORT = "saved_models/dates/1"
 PLOT = "docs/attention.png"
 BATCH_SIZE = 128
 SHOWN = [  # a leap day, and held out
-    "Thursday, February 29th, 2024",
+    "Thursday, February 29, 2024",
     "Thu 29 Feb 24",
     "2/29/24",
     "Do 29.2.24",

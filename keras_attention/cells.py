@@ -10,6 +10,7 @@ from keras_attention import recurrence
 from keras_attention.attention import joint
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
+from keras_attention.checks import check_loadable
 from keras_attention.checks import check_positive
 from keras_attention.kernels import AbstractKernelLayer
 from keras_attention.ops import product
@@ -114,6 +115,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         return joint.as_attentions(self.attention)
 
     def _check_arguments(self):
+        recurrence.as_cells(self.cell)
         check_choice("order", self.order, ORDERS)
         check_choice("output", self._output, OUTPUTS)
         if self.attention_layer_size is not None:
@@ -132,12 +134,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
                 f"attention_layer_size={self.attention_layer_size}. Give an "
                 "attention layer, or leave both out."
             )
-        if getattr(self.attention_activation, "__name__", "") == "<lambda>":
-            raise ValueError(
-                "`attention_activation` must be a name or a registered "
-                "function: a lambda cannot be loaded again. Received: "
-                f"attention_activation={self.attention_activation}"
-            )
+        check_loadable("attention_activation", self.attention_activation)
 
     @property
     def state_size(self):

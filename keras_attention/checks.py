@@ -31,3 +31,12 @@ def check_built(layer, method: str, way_out: str):
             f"{type(layer).__name__}.{method} needs a layer that has its "
             f"weights. Received: built=False. {way_out}"
         )
+
+
+def check_loadable(name: str, function):
+    """Raise a `ValueError` for a lambda, which no file can bring back."""
+    if getattr(function, "__name__", "") == "<lambda>":
+        raise ValueError(
+            f"`{name}` must be a name or a registered function: a lambda "
+            f"cannot be loaded again. Received: {name}={function}"
+        )

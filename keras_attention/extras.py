@@ -21,8 +21,8 @@ def require(module: str, extra: str, needed_by: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        package = module.partition(".")[0]
+        missing = (error.name or module).partition(".")[0]
         raise ImportError(
-            f"{needed_by} needs `{package}`, which is not installed. "
+            f"{needed_by} needs `{missing}`, which is not installed. "
             f'Install it with: pip install "keras-attention[{extra}]"'
         ) from error

@@ -74,12 +74,13 @@ def run_cells(cells, x, states, training=None):
     beams = ops.shape(x)[1] if len(x.shape) == 3 else None
     x, after = _fold(x, beams), []
     left = [_fold(state, beams) for state in states]
-    for cell in cells:
-        count = len(tree.flatten(cell.state_size))
-        own, left = left[:count], left[count:]
-        takes = "training" in inspect.signature(cell.call).parameters
-        x, new = cell(x, own, **({"training": training} if takes else {}))
-        after.extend(tree.flatten(new))
+    with contextlib.nullcontext() if training else _without_dropout(cells):
+        for cell in cells:
+            count = len(tree.flatten(cell.state_size))
+            own, left = left[:count], left[count:]
+            takes = "training" in inspect.signature(cell.call).parameters
+            x, new = cell(x, own, **({"training": training} if takes else {}))
+            after.extend(tree.flatten(new))
     return _unfold(x, beams), [_unfold(state, beams) for state in after]
 
 
@@ -124,6 +125,20 @@ def reset_masks(cells):
     for cell in _droppers(cells):
         cell.reset_dropout_mask()
         cell.reset_recurrent_dropout_mask()
+
+
+@contextlib.contextmanager
+def _without_dropout(cells):
+    """Set rates to 0: a SimpleRNNCell draws even what it does not apply."""
+    rates = [(c, c.dropout, c.recurrent_dropout) for c in _droppers(cells)]
+    try:
+        for cell, *_ in rates:
+            cell.dropout = cell.recurrent_dropout = 0.0
+        yield
+    finally:
+        for cell, dropout, recurrent_dropout in rates:
+            cell.dropout = dropout
+            cell.recurrent_dropout = recurrent_dropout
 
 
 def _droppers(cells):

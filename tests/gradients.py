@@ -74,6 +74,7 @@ def slopes(function, arrays, step=1e-5, seed=0):
     found = []
     for n, array in enumerate(arrays):
         direction = draw(size=array.shape)
+        direction /= np.linalg.norm(direction)
 
         def at(distance, n=n, direction=direction):
             moved = list(arrays)

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_choice
+from keras_attention.checks import check_loadable
 from keras_attention.checks import check_positive
 from keras_attention.kernels import AbstractKernelLayer
 from keras_attention.ops import product
@@ -82,6 +83,7 @@ class StateBridge(AbstractKernelLayer):
         self.units = units
         self.bidirectional = bidirectional
         self.activation = keras.activations.get(activation)
+        check_loadable("activation", self.activation)
 
     def build(self, states_shape):
         self.kernels, self.biases = [], []

@@ -5,7 +5,7 @@ import keras
 
 class _MaskReader(keras.layers.Layer):
     def __init__(self):
-        super().__init__(autocast=False)
+        super().__init__(name="mask_reader", autocast=False)
         self.supports_masking = True
 
     def call(self, x, mask=None):

@@ -12,9 +12,15 @@ IDS = np.array([[4, 5, 0], [6, 0, 0]])
 class Bare(keras.layers.Layer):
     """Hands on what it reads, from the one argument that it has."""
 
+    def __init__(self):
+        super().__init__()
+        self.supports_masking = True
+
     def call(self, x):
         mask = carried_mask(x)
-        return x[..., 0] * 0 + (-1 if mask is None else mask)
+        return x[..., 0] * 0 + (
+            -1.0 if mask is None else keras.ops.cast(mask, x.dtype)
+        )
 
 
 def embedding(mask_zero=True):

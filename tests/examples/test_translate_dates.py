@@ -1,0 +1,125 @@
+import datetime
+import re
+
+import dates
+import pytest
+import translate_dates
+from dates import LANGUAGES
+
+DATES = dates.all_dates(held_out=False)
+HELD_OUT = dates.all_dates(held_out=True)
+EVERY_FORM = [
+    (name, form)
+    for name, language in LANGUAGES.items()
+    for form in language.forms.splitlines()
+]
+
+
+def write(text, language, form):
+    date = datetime.date.fromisoformat(text)
+    return dates.write(date, LANGUAGES[language], form)
+
+
+def test_no_date_is_both_learned_and_held_out():
+    assert not set(DATES) & set(HELD_OUT)
+    together = sorted([*DATES, *HELD_OUT])
+    assert together[0] == datetime.date(1970, 1, 1)
+    assert together[-1] == datetime.date(2069, 12, 31)
+    assert len(together) == 36525
+
+
+def test_all_sorts_of_dates_are_held_out():
+    assert 0.09 < len(HELD_OUT) / 36525 < 0.11
+    for part, kinds in (("day", 31), ("month", 12), ("year", 100)):
+        assert len({getattr(date, part) for date in HELD_OUT}) == kinds
+    assert len({date.weekday() for date in HELD_OUT}) == 7
+
+
+def test_the_same_seed_writes_the_same():
+    pairs = dates.make_pairs(DATES[:200], seed=3)
+    assert pairs == dates.make_pairs(DATES[:200], seed=3)
+    assert pairs != dates.make_pairs(DATES[:200], seed=4)
+
+
+def test_every_language_and_form_is_written():
+    every = dates.make_pairs(DATES[:1] * 2000, seed=0)[0]
+    wanted = {write("1970-01-01", *form) for form in EVERY_FORM}
+    assert set(every) == wanted
+    assert {"English", "Korean", "German"} <= set(LANGUAGES)
+
+
+def test_the_answer_is_the_date_that_was_written():
+    sentences, wanted = dates.make_pairs(DATES[:500], seed=0)
+    assert wanted == [date.isoformat() for date in DATES[:500]]
+    for sentence, date in zip(sentences, DATES, strict=False):
+        if re.search(r"\d{4}", sentence):
+            assert str(date.year) in sentence
+
+
+@pytest.mark.parametrize(
+    ("date", "names"),
+    [
+        ("2021-03-03", "Wednesday Mittwoch mercredi miércoles 수요일 水曜日"),
+        ("2024-02-29", "Thursday Donnerstag jeudi jueves 목요일 木曜日"),
+        ("1970-01-04", "Sunday Sonntag dimanche domingo 일요일 日曜日"),
+    ],
+)
+def test_weekdays_are_right(date, names):
+    for language, name in zip(LANGUAGES, names.split(), strict=False):
+        assert write(date, language, "{weekday}") == name
+
+
+def test_every_language_has_seven_days_and_twelve_months():
+    for language in LANGUAGES.values():
+        assert len(set(language.weekdays.split())) == 7
+        assert len(set(language.months.split())) in (0, 12)
+
+
+@pytest.mark.parametrize(
+    ("date", "language", "form", "wanted"),
+    [
+        ("2021-03-01", "English", "{d}{th}", "1st"),
+        ("2021-03-11", "English", "{d}{th}", "11th"),
+        ("2021-03-22", "English", "{d}{th}", "22nd"),
+        ("2021-03-13", "English", "{d}{th}", "13th"),
+        ("2021-03-01", "French", "le {d}{er} {month}", "le 1er mars"),
+        ("2021-03-02", "French", "le {d}{er} {month}", "le 2 mars"),
+        (
+            "2005-10-20",
+            "Chinese",
+            "{han_y}年{han_m}月{han_d}",
+            "二〇〇五年十月二十",
+        ),
+        ("2021-12-31", "Chinese", "{han_m}月{han_d}", "十二月三十一"),
+        ("2005-03-03", "German", "{weekday:.2} {d}.{m}.{yy:02}", "Do 3.3.05"),
+    ],
+)
+def test_forms_are_filled_in(date, language, form, wanted):
+    assert write(date, language, form) == wanted
+
+
+def test_no_text_stands_for_two_dates():
+    read = {}
+    for date in [*DATES, *HELD_OUT]:
+        if date.day > 12:  # day and month cannot be mistaken
+            continue
+        for name, form in EVERY_FORM:
+            text = dates.write(date, LANGUAGES[name], form).lower()
+            assert read.setdefault(text, date) == date
+
+
+def test_what_is_shown_is_written_of_a_date_that_is_held_out():
+    date = datetime.date(2024, 2, 29)
+    assert date in HELD_OUT
+    every = {write(str(date), *form) for form in EVERY_FORM}
+    assert set(translate_dates.SHOWN) <= every
+
+
+@pytest.mark.tensorflow
+def test_it_runs(tmp_path, capsys):
+    folder, picture = tmp_path / "exported" / "1", tmp_path / "attention.png"
+    share = translate_dates.main(quick=True, export=folder, plot=picture)
+    assert 0 <= share <= 1
+    assert (folder / "saved_model.pb").exists()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "A new process reads the same dates" in capsys.readouterr().out

@@ -1,0 +1,404 @@
+"""AttentionDecoderCell: one step, against one row in NumPy."""
+
+import inspect
+import json
+
+import keras
+import numpy as np
+import pytest
+import samples
+from keras import ops
+from reference import ReferenceDecoder
+from samples import BATCH
+from samples import DIM
+from samples import DV
+from samples import UNITS
+from samples import WORDS
+from samples import assert_close
+from samples import draw
+from samples import make_cell
+from samples import to_numpy
+
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import LuongGeneral
+
+ORDERS = ["bahdanau", "luong"]
+
+
+def make(*args, **kwargs):
+    cell = make_cell(*args, **kwargs)
+    cell.build((None, DIM), (None, None, DV) if cell.attentions else None)
+    samples.randomize(cell)
+    return cell
+
+
+def states(cell, *shape):
+    layout = cell.state_layout
+    sizes = [*layout.cell_sizes, *[layout.fed_size] * bool(layout.fed_size)]
+    return [draw(*shape, size, seed=i) for i, size in enumerate(sizes)]
+
+
+def inputs(*shape):
+    return draw(*shape, DIM, seed=9)
+
+
+def prepare(cell):
+    return cell.prepare(samples.source(), samples.memory_mask())
+
+
+def check_against_the_papers(cell, **kwargs):
+    """From any states, the vector that is fed back included."""
+    x, before = inputs(BATCH), states(cell, BATCH)
+    output, weights, after = cell.step(x, before, prepare(cell))
+    want = ReferenceDecoder(cell, **kwargs).run(
+        x[:, None], samples.source(), before, None, samples.memory_mask()
+    )
+    weights = weights if isinstance(weights, list) else [weights]
+    assert_close(output, want[0][:, 0])
+    assert_close(weights, [w[:, 0] for w in want[1]])
+    assert_close(after, want[2])
+
+
+# Against the oracle.
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("attention", samples.ATTENTIONS)
+@pytest.mark.parametrize("cell", samples.CELLS)
+def test_agrees_with_the_papers(cell, attention, order):
+    check_against_the_papers(make(cell, attention, order=order))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("output", ["auto", "cell", "attention", "concat"])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("size", [None, 7])
+def test_every_output_agrees_with_the_papers(size, bias, output, order):
+    cell = make(
+        order=order,
+        output=output,
+        attention_layer_size=size,
+        attention_use_bias=bias,
+    )
+    check_against_the_papers(cell)
+    sizes = {"cell": UNITS, "attention": size or DV, "concat": UNITS + DV}
+    sizes["auto"] = sizes["attention" if size else "concat"]
+    assert cell.output_size == sizes[output]
+
+
+@pytest.mark.parametrize("size", [None, 7])
+def test_without_input_feeding_nothing_is_fed_back(size):
+    cell = make(order="luong", input_feeding=False, attention_layer_size=size)
+    check_against_the_papers(cell)
+    assert cell.cells[0].kernel.shape[0] == DIM
+    assert cell.state_layout == ([UNITS, UNITS], 0, 0)
+
+
+@pytest.mark.parametrize("name", [None, "linear", "relu"])
+def test_the_attentional_layer_has_another_activation(name):
+    cell = make(
+        order="luong", attention_layer_size=7, attention_activation=name
+    )
+    relu = {"activation": lambda x: np.maximum(x, 0)}
+    linear = {"activation": lambda x: x}
+    check_against_the_papers(cell, **(relu if name == "relu" else linear))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_contexts_of_several_attentions_are_concatenated(order):
+    attentions = [
+        BahdanauAttention(5, dtype="float64"),
+        LuongGeneral(dtype="float64"),
+    ]
+    cell = make("gru", attentions, order=order, attention_layer_size=7)
+    check_against_the_papers(cell)
+    assert isinstance(prepare(cell), list)
+    assert cell.attention_kernel.shape == (UNITS + 2 * DV, 7)
+
+
+def test_weights_have_their_names():
+    cell = make(order="luong", attention_layer_size=7, attention_use_bias=True)
+    named = {w.path.partition("/")[2]: w.shape for w in cell.weights}
+    assert named["attention_kernel"] == (UNITS + DV, 7)
+    assert named["attention_bias"] == (7,)
+
+
+# Calls and beams.
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_call_is_a_step_without_the_weights(order):
+    cell = make(order=order, attention_layer_size=7)
+    memory, before = prepare(cell), states(cell, BATCH)
+    output, _, after = cell.step(inputs(BATCH), before, memory)
+    called = cell(inputs(BATCH), before, memory=memory)
+    assert_close(called, (output, after), 1e-12)
+
+
+def test_a_memory_may_be_a_plain_list():
+    """As Keras hands it on after a reload."""
+    cell = make()
+    memory, before = prepare(cell), states(cell, BATCH)
+    want = cell.step(inputs(BATCH), before, memory)
+    assert_close(cell.step(inputs(BATCH), before, list(memory)), want, 0)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("attention", samples.ATTENTIONS)
+def test_beams_are_separate_runs_that_share_a_memory(attention, order):
+    cell = make("stack", attention, order=order, attention_layer_size=7)
+    memory, x, before = prepare(cell), inputs(BATCH, 3), states(cell, BATCH, 3)
+    assert memory.values.shape[0] == BATCH
+    output, weights, after = cell.step(x, before, memory)
+    assert tuple(weights.shape) == (BATCH, 3, WORDS)
+    for k in range(3):
+        alone = cell.step(x[:, k], [s[:, k] for s in before], memory)
+        got = (output[:, k], weights[:, k], [s[:, k] for s in after])
+        assert_close(got, alone, 1e-6)
+
+
+def test_beams_without_attention():
+    cell = make("stack", None)
+    x, before = inputs(BATCH, 2), states(cell, BATCH, 2)
+    output, weights, _ = cell.step(x, before)
+    assert weights is None
+    for k in range(2):
+        alone = cell.step(x[:, k], [s[:, k] for s in before])
+        assert_close(output[:, k], alone[0], 1e-6)
+
+
+# Initial states.
+
+
+@pytest.mark.parametrize("beams", [None, 1, 3])
+@pytest.mark.parametrize("given", [False, True])
+def test_initial_states(given, beams):
+    cell = make("stack", order="luong", attention_layer_size=7)
+    own = states(cell, BATCH)[:3]
+    memory = prepare(cell)
+    found = to_numpy(cell.initial_state(memory, own if given else None, beams))
+    own = [x if given else np.zeros_like(x) for x in own]
+    for x, y in zip(found, [*own, np.zeros((BATCH, 7))], strict=True):
+        if beams is None:
+            np.testing.assert_array_equal(x, y)
+        else:
+            assert x.shape == (BATCH, beams, y.shape[-1])
+            np.testing.assert_array_equal(x[:, -1], y)
+
+
+def test_initial_states_without_attention_must_be_given():
+    cell = make("gru", None)
+    with pytest.raises(ValueError, match="cell_states"):
+        cell.initial_state(None)
+    state = draw(BATCH, UNITS)
+    assert_close(cell.initial_state(None, state), [state], 0)
+
+
+@pytest.mark.parametrize("wrong", ["few", "many", "size"])
+def test_refuses_states_that_do_not_fit(wrong):
+    cell = make(order="luong")
+    h, c, fed = states(cell, BATCH)
+    every = {"few": [h], "many": [h, c, fed, fed], "size": [h[:, :3], c]}
+    memory = prepare(cell)
+    with pytest.raises(ValueError, match="StateBridge"):
+        cell.initial_state(memory, every[wrong])
+    if wrong != "size":
+        with pytest.raises(ValueError, match="3 states"):
+            cell.step(inputs(BATCH), every[wrong], memory)
+
+
+# Dropout in a loop of one's own.
+
+
+def own_loop(cell, batch, block, steps=2):
+    """The outputs of steps that differ in their dropout alone."""
+    memory = cell.prepare(np.ones((batch, WORDS, DV)))
+    first = cell.initial_state(memory)
+    x = np.ones((batch, DIM))
+
+    def run():
+        return [
+            to_numpy(cell.step(x, first, memory, training=True)[0])
+            for _ in range(steps)
+        ]
+
+    if not block:
+        return run()
+    with cell.dropout_masks(x, first, training=True):
+        return run()
+
+
+@pytest.mark.parametrize("block", [False, True])
+def test_dropout_never_goes_stale(block):
+    cell = make("stack", own={"dropout": 0.5, "recurrent_dropout": 0.5})
+    results = [own_loop(cell, batch, block) for batch in (8, 2, 8)]
+    for (a, b), batch in zip(results, (8, 2, 8), strict=True):
+        assert a.shape[0] == batch
+        assert np.array_equal(a, b) == block  # drawn once for a block
+    assert not np.allclose(results[0][0], results[2][0])
+
+
+def test_dropout_of_beams():
+    cell = make("stack", own={"dropout": 0.5})
+    for beams in (2, 3):
+        x, before = inputs(BATCH, beams), states(cell, BATCH, beams)
+        output, _, _ = cell.step(x, before, prepare(cell), training=True)
+        assert tuple(output.shape[:2]) == (BATCH, beams)
+
+
+def test_noise_drops_weights():
+    """The weights that come back are those before."""
+    attention = BahdanauAttention(5, dropout=0.5, seed=1, dtype="float64")
+    cell = make("lstm", attention, output="concat")
+    memory, before = prepare(cell), states(cell, BATCH)
+    noise = cell.draw_noise(memory, steps=4)
+    assert tuple(noise.shape) == (4, BATCH, WORDS)
+    plain = cell.step(inputs(BATCH), before, memory)
+    noisy = cell.step(inputs(BATCH), before, memory, True, noise[0])
+    assert_close(noisy[1], plain[1], 1e-12)
+    contexts = np.einsum(
+        "bw,bwd->bd", to_numpy(plain[1] * noise[0]), samples.source()
+    )
+    assert not np.allclose(to_numpy(noise[0]), to_numpy(noise[1]))
+    cell = make("lstm", attention, order="luong", output="attention")
+    noisy = cell.step(inputs(BATCH), states(cell, BATCH), memory, True, noise[0])
+    weights = to_numpy(noisy[1] * noise[0])
+    contexts = np.einsum("bw,bwd->bd", weights, samples.source())
+    assert_close(noisy[0], contexts, 1e-6)
+    beams = cell.draw_noise(memory, steps=4, beams=3)
+    assert tuple(beams.shape) == (4, BATCH, 3, WORDS)
+
+
+# Config, regularizers, constraints.
+
+
+def test_config_holds_every_argument():
+    cell = make_cell(
+        "stack",
+        [BahdanauAttention(5), LuongGeneral()],
+        order="luong",
+        input_feeding=False,
+        attention_layer_size=7,
+        attention_activation="relu",
+        attention_use_bias=True,
+        output="concat",
+        kernel_initializer="zeros",
+        kernel_regularizer="l2",
+        kernel_constraint="max_norm",
+    )
+    config = json.loads(json.dumps(cell.get_config()))
+    parameters = inspect.signature(AttentionDecoderCell).parameters
+    assert set(parameters) - {"kwargs"} <= set(config)
+    again = AttentionDecoderCell.from_config(config)
+    assert again.get_config() == cell.get_config()
+    assert [type(c).__name__ for c in again.cells] == ["LSTMCell", "GRUCell"]
+    assert len(again.attentions) == 2
+    AttentionDecoderCell.from_config(config)  # nothing was taken out of it
+
+
+@pytest.mark.parametrize("attention", [None, "bahdanau"])
+def test_config_of_one_cell_and_one_attention(attention):
+    cell = make_cell(attention=attention)
+    again = AttentionDecoderCell.from_config(cell.get_config())
+    assert again.get_config() == cell.get_config()
+    assert isinstance(again.cell, keras.layers.LSTMCell)
+
+
+def test_regularizers_reach_the_losses():
+    l2 = keras.regularizers.L2(0.5)
+    attention = BahdanauAttention(5, kernel_regularizer=l2, dtype="float64")
+    cell = make(
+        "lstm",
+        attention,
+        attention_layer_size=7,
+        kernel_regularizer=l2,
+        own={"recurrent_regularizer": l2},
+    )
+    kernels = [
+        attention.query_kernel,
+        attention.key_kernel,
+        attention.score_vector,
+        cell.attention_kernel,
+        cell.cell.recurrent_kernel,
+    ]
+    want = sorted(0.5 * np.sum(to_numpy(w) ** 2) for w in kernels)
+    np.testing.assert_allclose(sorted(map(float, cell.losses)), want, rtol=1e-6)
+
+
+def test_constraints_belong_to_the_weights():
+    limit = keras.constraints.MaxNorm(0.1)
+    cell = make(
+        attention_layer_size=7,
+        kernel_constraint=limit,
+        own={"kernel_constraint": limit},
+    )
+    assert cell.attention_kernel.constraint is limit
+    assert cell.cell.kernel.constraint is limit
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        ({"order": "middle"}, "`order` must be one of"),
+        ({"output": "context"}, "`output` must be one of"),
+        ({"input_feeding": False}, "belongs to order='luong'"),
+        ({"attention_layer_size": 0}, "must be positive"),
+        ({"attention_activation": lambda x: x}, "lambda"),
+        ({"attention": None, "output": "attention"}, "has no context"),
+        ({"attention": None, "output": "concat"}, "has no context"),
+        ({"attention": None, "attention_layer_size": 7}, "has no context"),
+        ({"attention": keras.layers.Dense}, "must be an attention layer"),
+        ({"attention": "bahdanau"}, "must be an attention layer"),
+        ({"attention": [None]}, "must be an attention layer"),
+        ({"cell": keras.layers.LSTM}, "pass LSTMCell"),
+        ({"cell": []}, "at least one"),
+    ],
+)
+def test_refuses_wrong_arguments(wrong, word):
+    made = {k: v(4) if inspect.isclass(v) else v for k, v in wrong.items()}
+    good = {"cell": keras.layers.LSTMCell(4), "attention": LuongGeneral()}
+    with pytest.raises(ValueError, match=word):
+        AttentionDecoderCell(**{**good, **made})
+
+
+def test_keras_rnn_is_refused_by_name():
+    for wrap in (lambda x: x, lambda x: [keras.layers.LSTMCell(4), x]):
+        with pytest.raises(ValueError, match="AttentionDecoder"):
+            keras.layers.RNN(wrap(make_cell()))
+
+
+def test_a_decoder_cell_is_no_inner_cell():
+    with pytest.raises(ValueError, match="AttentionDecoder"):
+        AttentionDecoderCell(make_cell(), LuongGeneral())
+
+
+def test_a_step_needs_weights_and_memory():
+    cell = make_cell()
+    with pytest.raises(ValueError, match="AttentionDecoder"):
+        cell.step(inputs(BATCH), [], None)
+    with pytest.raises(ValueError, match="weights"):
+        cell.prepare(samples.source())
+    cell = make()
+    with pytest.raises(ValueError, match="memory"):
+        cell.prepare(None)
+    with pytest.raises(ValueError, match="memory=None"):
+        cell.initial_state(None)
+    with pytest.raises(ValueError, match="memory=None"):
+        cell.step(inputs(BATCH), states(cell, BATCH))
+    with pytest.raises(ValueError, match="memory=None"):
+        make_cell().build((None, DIM))
+
+
+def test_sizes_of_state_and_output_may_differ_between_cells():
+    """The query is `h` of the top cell, whatever stands below."""
+    cell = make("stack", "dot")  # 4 units below, what DotAttention needs above
+    x, before = inputs(BATCH), states(cell, BATCH)
+    _, weights, _ = cell.step(x, before, prepare(cell))
+    scores = np.einsum("bd,bwd->bw", before[2], samples.source())
+    powers = np.exp(scores) * samples.memory_mask()
+    assert_close(weights, powers / powers.sum(-1, keepdims=True))
+    assert ops.shape(weights) == (BATCH, WORDS)

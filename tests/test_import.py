@@ -1,0 +1,87 @@
+"""What `import keras_attention` loads, costs, and says where it cannot."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import keras_attention
+
+ROOT = Path(__file__).parents[1]
+BACKENDS = ["tensorflow", "jax", "torch"]
+HEAVY = {*BACKENDS, "tensorflow_text", "matplotlib"}
+MEASURE = f"""
+import json, sys, time
+import keras
+def heavy():
+    return sorted(set(sys.modules) & set({sorted(HEAVY)}))
+before, start = heavy(), time.process_time()
+import keras_attention
+seconds = time.process_time() - start
+print(json.dumps([before, heavy(), seconds]))
+"""
+ASK = """
+import sys
+sys.modules["tensorflow"] = None
+import keras_attention
+keras_attention.BahdanauAttention(3)
+for name in {names}:
+    try:
+        getattr(keras_attention, name)
+    except ImportError as error:
+        print(error)
+"""
+NAMES = ["WordTokenizer", "parallel_dataset", "Translator"]
+
+
+def fresh(code, backend):
+    """Run code in a process of its own; its output."""
+    if importlib.util.find_spec(backend) is None:
+        pytest.skip(f"{backend} is not installed")
+    environment = {**os.environ, "KERAS_BACKEND": backend}
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_loads_what_keras_loads_and_fast(backend):
+    before, after, seconds = json.loads(fresh(MEASURE, backend))
+    assert after == before
+    if backend != "tensorflow":
+        assert "tensorflow" not in after
+    assert seconds < 0.3
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_says_what_needs_tensorflow(backend):
+    said = fresh(ASK.format(names=NAMES), backend).splitlines()
+    for name, line in zip(NAMES, said, strict=True):
+        assert line.startswith(f"keras_attention.{name} needs TensorFlow")
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("name", sorted(keras_attention.NEED_TENSORFLOW))
+def test_what_needs_tensorflow_is_there(name):
+    assert getattr(keras_attention, name).__name__ == name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'AdditiveAtt"):
+        keras_attention.AdditiveAttention  # noqa: B018
+
+
+def test_every_name_is_listed():
+    listed = dir(keras_attention)
+    assert set(keras_attention.NEED_TENSORFLOW) <= set(listed)
+    assert {"BahdanauAttention", "Memory", "__version__"} <= set(listed)

@@ -1,0 +1,137 @@
+"""What is committed in `saved_models` runs where nothing of ours is."""
+
+import os
+import pickle
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dates import all_dates
+from dates import make_pairs
+
+pytestmark = pytest.mark.tensorflow
+
+ROOT = Path(__file__).parents[1]
+COMMITTED = ROOT / "saved_models" / "dates" / "1"
+PROGRAM = ROOT / "tests" / "serving_session.py"
+DATES = random.Random(1).sample(all_dates(held_out=True), 200)
+SENTENCES, WANTED = make_pairs(DATES, seed=1)
+SAME_DATE = [
+    "Thursday, February 29, 2024",
+    "2024년 2월 29일 목요일",
+    "29. FEBRUAR 2024",  # case
+    "２０２４／０２／２９",  # full-width, which NFKC makes ASCII # noqa: RUF001
+    "29 fe\u0301vrier 2024",  # an accent of its own
+]
+BATCHES = {
+    "nothing": [],
+    "an empty string": [""],
+    "one": SAME_DATE[:1],
+    "three": ["", *SAME_DATE[:2]],
+    "long": ["2024-02-29 " * 50],
+    "not UTF-8": [b"\xff\xfe\x80 3 mars 2021", b"\x00", b"3 mars 2021"],
+    "the same date": SAME_DATE,
+    "held out": SENTENCES,
+}
+SIGNATURES = ["serving_default", "align"]
+ABSENT = ["keras", "keras_attention"]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """All that the moved folder answers, in a process that has no Keras."""
+    folder = tmp_path_factory.mktemp("elsewhere") / "moved"
+    shutil.copytree(COMMITTED, folder)
+    modules = tmp_path_factory.mktemp("modules")
+    for name in ABSENT:
+        (modules / f"{name}.py").write_text("raise ImportError(__name__)")
+    paths = [str(modules), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    batches = [
+        [text if isinstance(text, bytes) else text.encode() for text in batch]
+        for batch in BATCHES.values()
+    ]
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), str(folder)],
+        input=pickle.dumps(batches),
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    found = pickle.loads(done.stdout)
+    for name, answers in found.pop("answers").items():
+        found[name] = dict(zip(BATCHES, answers, strict=True))
+    return found
+
+
+def texts(answer):
+    return [row[0].decode() for row in answer["translations"]]
+
+
+def test_held_out_dates_are_read(served):
+    found = texts(served["serving_default"]["held out"])
+    right = np.mean([x == y for x, y in zip(found, WANTED, strict=True)])
+    assert right >= 0.98
+
+
+@pytest.mark.parametrize("signature", SIGNATURES)
+def test_any_batch_of_any_length_has_an_answer(served, signature):
+    for name, batch in BATCHES.items():
+        answer = served[signature][name]
+        assert answer["translations"].shape == (len(batch), 1)
+        assert answer["scores"].shape == (len(batch), 1)
+        assert np.isfinite(answer["scores"]).all()
+
+
+def test_case_width_and_accents_do_not_matter(served):
+    found = texts(served["serving_default"]["the same date"])
+    assert found == ["2024-02-29"] * len(SAME_DATE)
+
+
+def test_neighbours_in_a_batch_do_not_matter(served):
+    for one, many in (("one", "three"), ("an empty string", "three")):
+        answers = served["serving_default"]
+        at = BATCHES[many].index(BATCHES[one][0])
+        alone, beside = answers[one], answers[many]
+        assert texts(alone) == texts(beside)[at : at + 1]
+        np.testing.assert_allclose(
+            alone["scores"][0], beside["scores"][at], atol=1e-4
+        )
+
+
+def test_text_beside_invalid_bytes_is_read(served):
+    assert texts(served["serving_default"]["not UTF-8"])[2] == "2021-03-03"
+
+
+def test_both_signatures_translate_alike(served):
+    for name in BATCHES:
+        plain, aligned = (served[signature][name] for signature in SIGNATURES)
+        assert texts(plain) == texts(aligned)
+
+
+def test_attention_is_over_the_letters(served):
+    answer = served["align"]["three"]
+    source, weights = answer["source_tokens"], answer["attention"]
+    target = answer["target_tokens"][:, 0]
+    written = target != b""  # (B, T)
+    assert "".join(x.decode() for x in source[1][1:-1]) == SAME_DATE[0].lower()
+    assert weights.shape == (*answer["target_tokens"].shape, source.shape[1])
+    np.testing.assert_allclose(weights[:, 0].sum(-1)[written], 1, atol=1e-5)
+    padding = np.broadcast_to((source == b"")[:, None, None], weights.shape)
+    assert padding.any()
+    assert not weights[padding].any()
+
+
+def test_it_needs_no_operation_that_serving_lacks(served):
+    assert served["foreign"] == {"NormalizeUTF8"}
+    assert not [x for x in served["operations"] if "cudnn" in x.lower()]
+    assert "PyFunc" not in served["operations"]
+
+
+def test_it_is_small_enough_to_commit():
+    files = [file for file in COMMITTED.rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) < 3e6
