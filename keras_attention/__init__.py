@@ -10,6 +10,7 @@ from .attention import DotAttention as DotAttention
 from .attention import LocationAttention as LocationAttention
 from .attention import LuongGeneral as LuongGeneral
 from .attention import Memory as Memory
+from .attentional import AbstractAttentionalLayer as AbstractAttentionalLayer
 from .cells import AttentionDecoderCell as AttentionDecoderCell
 from .kernels import AbstractKernelLayer as AbstractKernelLayer
 from .losses import SequenceCrossentropy as SequenceCrossentropy

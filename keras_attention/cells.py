@@ -8,12 +8,9 @@ from keras import tree
 
 from keras_attention import recurrence
 from keras_attention.attention import joint
+from keras_attention.attentional import AbstractAttentionalLayer
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
-from keras_attention.checks import check_loadable
-from keras_attention.checks import check_positive
-from keras_attention.kernels import AbstractKernelLayer
-from keras_attention.ops import product
 from keras_attention.states import StateLayout
 from keras_attention.states import share
 
@@ -23,7 +20,7 @@ OUTPUTS = ("auto", "cell", "attention", "concat")
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class AttentionDecoderCell(AbstractKernelLayer):
+class AttentionDecoderCell(AbstractAttentionalLayer):
     """Runs recurrent cells and attention for one step of a decoder.
 
     Formula:
@@ -92,14 +89,16 @@ class AttentionDecoderCell(AbstractKernelLayer):
         output: str = "auto",
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(
+            attention_layer_size=attention_layer_size,
+            attention_activation=attention_activation,
+            attention_use_bias=attention_use_bias,
+            **kwargs,
+        )
         self.cell = cell
         self.attention = attention
         self.order = order
         self.input_feeding = input_feeding
-        self.attention_layer_size = attention_layer_size
-        self.attention_activation = keras.activations.get(attention_activation)
-        self.attention_use_bias = attention_use_bias
         self._output = output  # `output` is a property of Keras layers
         self._check_arguments()
         self._masks_drawn = False
@@ -118,8 +117,6 @@ class AttentionDecoderCell(AbstractKernelLayer):
         recurrence.as_cells(self.cell)
         check_choice("order", self.order, ORDERS)
         check_choice("output", self._output, OUTPUTS)
-        if self.attention_layer_size is not None:
-            check_positive("attention_layer_size", self.attention_layer_size)
         if self.order == "bahdanau" and not self.input_feeding:
             raise ValueError(
                 "`input_feeding` belongs to order='luong'; in the order "
@@ -134,7 +131,6 @@ class AttentionDecoderCell(AbstractKernelLayer):
                 f"attention_layer_size={self.attention_layer_size}. Give an "
                 "attention layer, or leave both out."
             )
-        check_loadable("attention_activation", self.attention_activation)
 
     @property
     def state_size(self):
@@ -165,26 +161,13 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self.state_layout = StateLayout(
             recurrence.state_sizes(self.cells), fed, count
         )
-        if self.attention_layer_size:
-            self._add_attentional_layer(size + context_size)
+        self.add_attentional_layer(size + context_size)
         sizes = {
             "cell": size,
             "attention": attentional_size,
             "concat": size + context_size,
         }
         self.output_size = sizes[self._resolved_output]
-
-    def _add_attentional_layer(self, size):
-        self.attention_kernel = self.add_kernel(
-            "attention_kernel", (size, self.attention_layer_size)
-        )
-        if self.attention_use_bias:
-            self.attention_bias = self.add_weight(
-                name="attention_bias",
-                shape=(self.attention_layer_size,),
-                initializer="zeros",
-                autocast=False,
-            )
 
     @property
     def feeds_back(self) -> bool:
@@ -265,20 +248,12 @@ class AttentionDecoderCell(AbstractKernelLayer):
         if training and not self._masks_drawn:
             recurrence.reset_masks(self.cells)
         both = ops.concatenate([s, *contexts], axis=-1)
-        attentional = self._attentional_vector(both, contexts)
+        attentional = self.attentional_vector(both, contexts)
         outputs = {"cell": s, "attention": attentional, "concat": both}
         fed = [attentional] if self.feeds_back else []
         output = self._float(outputs[self._resolved_output])
         states = [self._float(x) for x in [*own, *fed]]
         return output, joint.pack(weights), [*states, *looked]
-
-    def _attentional_vector(self, both, contexts):
-        if not self.attention_layer_size:
-            return ops.concatenate(contexts, axis=-1) if contexts else None
-        x = product(both, self.attention_kernel)
-        if self.attention_use_bias:
-            x = x + ops.cast(self.attention_bias, x.dtype)
-        return self.attention_activation(x)
 
     def call(self, inputs, states, memory=None, training=None, noise=None):
         output, _, states = self.step(inputs, states, memory, training, noise)
@@ -294,9 +269,6 @@ class AttentionDecoderCell(AbstractKernelLayer):
             "attention": serialize(self.attention),
             "order": self.order,
             "input_feeding": self.input_feeding,
-            "attention_layer_size": self.attention_layer_size,
-            "attention_activation": serialize(self.attention_activation),
-            "attention_use_bias": self.attention_use_bias,
             "output": self._output,
         }
         return {**super().get_config(), **own}

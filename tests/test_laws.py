@@ -18,7 +18,7 @@ import keras_attention
 FLOORS = [
     "backend extras checks version",
     "ops kernels",
-    "attention search text losses metrics plots recurrence states",
+    "attention search text losses metrics plots recurrence states attentional",
     "cells callbacks",
     "models",
     "export",
