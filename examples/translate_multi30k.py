@@ -146,7 +146,10 @@ def train(model, files, tokenizers, epochs: int, batch_size: int):
                 factor=0.3, patience=0, min_delta=0.02, verbose=1
             ),
             keras.callbacks.EarlyStopping(
-                patience=2, restore_best_weights=True, verbose=1
+                patience=1,
+                min_delta=0.002,
+                restore_best_weights=True,
+                verbose=1,
             ),
         ],
     )
@@ -165,7 +168,7 @@ def main(
     data: str | None = None,
     source: str = "de",
     target: str = "en",
-    epochs: int = 12,
+    epochs: int = 10,
     units: int = 256,
     export: str | None = None,
     plot: str | None = None,
@@ -240,7 +243,7 @@ def arguments():
     parser.add_argument("--data", help="folder of the corpus")
     parser.add_argument("--source", default="de")
     parser.add_argument("--target", default="en")
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--units", type=int, default=256)
     parser.add_argument("--download", action="store_true")
     parser.add_argument("--export", help="folder for a SavedModel")

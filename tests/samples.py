@@ -90,11 +90,11 @@ def first_states(decoder):
     ]
 
 
-def randomize(layer, seed=3):
+def randomize(layer, seed=3, scale=0.5):
     """Give every weight of a built layer random values, biases included."""
     rng = np.random.default_rng(seed)
     for weight in layer.weights:
-        weight.assign(0.5 * rng.normal(size=weight.shape))
+        weight.assign(scale * rng.normal(size=weight.shape))
 
 
 def to_numpy(x):

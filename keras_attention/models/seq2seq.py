@@ -100,6 +100,7 @@ class Seq2Seq(keras.Model):
         self.bridge = bridge
         self.tie_embeddings = tie_embeddings
         self.dropout = dropout
+        self.supports_masking = True
         self._add_ends()
 
     def _add_ends(self):
@@ -153,8 +154,8 @@ class Seq2Seq(keras.Model):
             training: Whether to apply dropout.
 
         Returns:
-            Memory `(B, Tv, Dv)`, the flat list of states for the decoder's
-            cells, and the memory's mask `(B, Tv)` or `None`.
+            Memory `(B, Tv, Dv)`, the list of states for the decoder's cells
+            or `None`, and the memory's mask `(B, Tv)` or `None`.
         """
         mask = carried_mask(source)
         if self.source_embedding is not None:
@@ -162,13 +163,14 @@ class Seq2Seq(keras.Model):
             source = self._scale * self.source_embedding(source)
         options = {"training": training, "mask": mask}
         taken = inspect.signature(self.encoder.call).parameters
-        memory, *states = self.encoder(
+        found = self.encoder(
             self.drop(source, training=training),
             **{k: v for k, v in options.items() if k in taken},
         )
+        memory, *states = found if isinstance(found, tuple | list) else [found]
         states = states if self.bridge is None else self.bridge(states)
         carried = carried_mask(memory)
-        return memory, states, mask if carried is None else carried
+        return memory, states or None, mask if carried is None else carried
 
     def _embed_target(self, target):
         return self._scale * self.target_embedding(target)
@@ -205,8 +207,6 @@ class Seq2Seq(keras.Model):
         cell = self.decoder.cell
         memory, states, mask = self.encode(source, training=False)
         prepared = cell.prepare(memory, mask)
-        if states == []:
-            states = None
         states = cell.initial_state(prepared, states, beams=1)
 
         def step(tokens, states):
@@ -219,6 +219,9 @@ class Seq2Seq(keras.Model):
 
         search = GreedySearch() if search is None else search
         return search(step, states, ops.shape(source)[0], memory_mask=mask)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None  # those of the inputs are not of the logits
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object

@@ -1,0 +1,400 @@
+"""Seq2Seq: its parts put together by hand, and what it generates."""
+
+import inspect
+import json
+
+import keras
+import numpy as np
+import pytest
+import samples
+from keras import layers
+from keras import ops
+from samples import assert_close
+from samples import draw
+from samples import to_numpy
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import GreedySearch
+from keras_attention import LuongGeneral
+from keras_attention import RecurrentEncoder
+from keras_attention import Seq2Seq
+from keras_attention import StateBridge
+
+SOURCE = np.array([[5, 6, 7, 8, 3], [4, 9, 3, 0, 0], [8, 3, 0, 0, 0]])
+PADDING = [[(0, 0), (0, 1)], [(0, 0), (0, 0), (0, 0)]]  # an even length
+TARGET = np.array([[2, 5, 6, 7], [2, 4, 0, 0], [2, 9, 4, 0]])
+OPTIONS = {"return_sequences": True, "return_state": True}
+
+
+class BareLSTM(layers.Layer):
+    """An encoder whose `call` takes neither mask nor training."""
+
+    def __init__(self, units):
+        super().__init__()
+        self.lstm = layers.LSTM(units, **OPTIONS)
+
+    def build(self, shape):
+        self.lstm.build(shape)
+
+    def call(self, sequence):
+        return self.lstm(sequence)
+
+
+class Halving(layers.Layer):
+    """An encoder that halves the length, and carries a mask of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.supports_masking = True
+        self.dense = layers.Dense(6)
+
+    def build(self, shape):
+        self.dense.build((*shape[:-1], 2 * shape[-1]))
+
+    def call(self, sequence, mask=None):
+        return self.dense(self.fold(sequence))
+
+    def fold(self, x):
+        return ops.concatenate([x[:, ::2], x[:, 1::2]], axis=-1)
+
+    def compute_mask(self, sequence, previous_mask=None):
+        return None if previous_mask is None else previous_mask[:, ::2]
+
+
+def make_decoder(cell=None, attention="general", **kwargs):
+    if isinstance(attention, str):
+        attention = samples.ATTENTIONS[attention]()
+    cell = layers.LSTMCell(8) if cell is None else cell
+    return AttentionDecoder(AttentionDecoderCell(cell, attention, **kwargs))
+
+
+def make(seed=3, **changes):
+    """A model with random weights, as large as after some training."""
+    options = {
+        "source_vocabulary_size": 10,
+        "target_vocabulary_size": 12,
+        "embedding_dim": 5,
+        "encoder": RecurrentEncoder(4),
+        "decoder": make_decoder(),
+        "bridge": StateBridge(),
+    }
+    model = Seq2Seq(**{**options, **changes})
+    speech = model.source_vocabulary_size is None
+    model((np.pad(source(speech), PADDING[speech]), TARGET))
+    samples.randomize(model, seed, scale=1.0)
+    if model.output_layer is not None:
+        bias = np.zeros(12)
+        bias[0] = -1e9  # padding is no word: training sees to that
+        model.output_layer.bias.assign(bias)
+    return model
+
+
+def source(speech=False):
+    return draw(3, 6, 5, dtype="float32") if speech else SOURCE
+
+
+VARIANTS = {
+    "plain": lambda: {},
+    "keras": lambda: {
+        "encoder": layers.Bidirectional(layers.LSTM(4, **OPTIONS))
+    },
+    "one_way": lambda: {
+        "encoder": layers.LSTM(4, **OPTIONS),
+        "bridge": StateBridge(bidirectional=False, units=8),
+    },
+    "no_bridge": lambda: {
+        "encoder": layers.GRU(8, **OPTIONS),
+        "bridge": None,
+        "decoder": make_decoder(layers.GRUCell(8)),
+    },
+    "stacked": lambda: {
+        "encoder": RecurrentEncoder(4, depth=2, cell="gru"),
+        "decoder": make_decoder(
+            [layers.GRUCell(8), layers.GRUCell(8)],
+            order="luong",
+            attention_layer_size=6,
+        ),
+    },
+    "tied": lambda: {
+        "tie_embeddings": True,
+        "decoder": make_decoder(attention_layer_size=5),
+    },
+    "two_attentions": lambda: {
+        "decoder": make_decoder(
+            attention=[BahdanauAttention(5), LuongGeneral()]
+        )
+    },
+    "no_attention": lambda: {"decoder": make_decoder(attention=None)},
+    "bare": lambda: {"encoder": BareLSTM(8), "bridge": None},
+    "speech": lambda: {"source_vocabulary_size": None},
+    "halving": lambda: {"encoder": Halving(), "bridge": None},
+}
+
+
+def variant(name):
+    model = make(**VARIANTS[name]())
+    return model, source(model.source_vocabulary_size is None)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_trains_and_generates(name):
+    model, words = variant(name)
+    if name == "halving":
+        words = np.pad(words, PADDING[0])
+    assert tuple(model((words, TARGET)).shape) == (3, 4, 12)
+    model.compile("adam", "mse")
+    before = to_numpy([w.value for w in model.trainable_variables])
+    model.train_on_batch((words, TARGET), draw(3, 4, 12, dtype="float32"))
+    for w, x in zip(model.trainable_variables, before, strict=True):
+        assert not np.array_equal(to_numpy(w.value), x), w.path
+    found = model.generate(words, GreedySearch(max_length=3))
+    assert tuple(found.tokens.shape) == (3, 1, 3)
+    if name == "no_attention":
+        assert found.weights is None
+    else:
+        length = {"halving": 3}.get(name, words.shape[1])
+        assert tuple(found.weights.shape) == (3, 1, 3, length)
+
+
+def test_is_its_parts_put_together():
+    model = make()
+    words = np.sqrt(5) * model.source_embedding(SOURCE)
+    memory, *states = model.encoder(words, mask=SOURCE != 0)
+    outputs = model.decoder(
+        np.sqrt(5) * model.target_embedding(TARGET),
+        memory,
+        initial_state=model.bridge(states),
+        sequence_mask=TARGET != 0,
+        memory_mask=SOURCE != 0,
+    )
+    want = model.output_layer(outputs)
+    assert_close(model((SOURCE, TARGET)), want, 1e-4)
+    assert_close(model([SOURCE, TARGET]), want, 1e-4)
+
+
+def test_tied_embeddings_score_by_the_target_embedding():
+    model, _ = variant("tied")
+    assert model.output_layer is None
+    kernel = to_numpy(model.target_embedding.embeddings.value)
+    outputs = draw(3, 4, 5, dtype="float32")
+    assert_close(model.logits(outputs), outputs @ kernel.T, 1e-4)
+
+
+def test_words_go_in_with_variance_one():
+    model = Seq2Seq(
+        source_vocabulary_size=500,
+        target_vocabulary_size=500,
+        embedding_dim=64,
+        encoder=RecurrentEncoder(4),
+        decoder=make_decoder(),
+        bridge=StateBridge(),
+    )
+    model((SOURCE, TARGET))
+    for layer in (model.source_embedding, model.target_embedding):
+        std = np.std(to_numpy(layer.embeddings.value))
+        assert std == pytest.approx(1 / 8, rel=0.05)
+
+
+def test_dropout_is_of_training_alone():
+    model = make(dropout=0.5)
+    plain = to_numpy(model((SOURCE, TARGET)))
+    assert_close(model((SOURCE, TARGET), training=False), plain, 0)
+    assert_close(make()((SOURCE, TARGET)), plain, 1e-6)
+    assert not np.allclose(
+        to_numpy(model((SOURCE, TARGET), training=True)), plain
+    )
+
+
+def test_padding_changes_no_real_logit():
+    model = make()
+    plain = to_numpy(model((SOURCE, TARGET)))
+    wider = [np.pad(x, ((0, 0), (0, 3))) for x in (SOURCE, TARGET)]
+    real = TARGET != 0
+    padded = to_numpy(model(tuple(wider)))[:, :4]
+    np.testing.assert_allclose(padded[real], plain[real], atol=1e-4)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_mask_carried_by_features_is_used(compiled):
+    """Of speech, from a Masking layer: its own zeros, and none of ours."""
+    model, frames = variant("speech")
+    frames[1, 4:] = frames[2, 2:] = 0
+    features, ids = keras.Input((None, 5)), keras.Input((None,), dtype="int32")
+    masked = layers.Masking()(features)
+    whole = keras.Model([features, ids], model((masked, ids)))
+    run = whole.predict if compiled else whole
+    got = to_numpy(run([frames, TARGET]))
+    for row, length in enumerate([6, 4, 2]):
+        one = slice(row, row + 1)
+        want = model((frames[one, :length], TARGET[one]))
+        real = TARGET[row] != 0
+        assert_close(got[row][real], to_numpy(want)[0][real], 1e-4)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_mask_of_the_encoder_s_own_is_used(compiled):
+    model, _ = variant("halving")
+    words = np.array([[5, 6, 7, 3, 0, 0], [4, 3, 0, 0, 0, 0]])
+    run = model.predict if compiled else model
+    got = to_numpy(run((words, TARGET[:2])))
+    for row, length in enumerate([4, 2]):
+        one = slice(row, row + 1)
+        want = to_numpy(model((words[one, :length], TARGET[one])))
+        real = TARGET[row] != 0
+        assert_close(got[row][real], want[0][real], 1e-4)
+
+
+# Generation.
+
+
+def greedy_by_hand(model, words, max_length):
+    """The likeliest word after the whole prefix, again and again."""
+    prefix = np.full((len(words), 1), 2)
+    for _ in range(max_length):
+        logits = to_numpy(model((words, prefix)))[:, -1]
+        prefix = np.concatenate([prefix, logits.argmax(-1)[:, None]], axis=1)
+    tokens = prefix[:, 1:]
+    ended = np.cumsum(tokens == 3, axis=1) - (tokens == 3) > 0
+    return np.where(ended, 0, tokens)
+
+
+@pytest.mark.parametrize(
+    "name", ["plain", "stacked", "two_attentions", "no_attention", "speech"]
+)
+def test_generates_what_the_whole_model_says(name):
+    model, words = variant(name)
+    found = model.generate(words, GreedySearch(max_length=6))
+    want = greedy_by_hand(model, words, 6)
+    np.testing.assert_array_equal(to_numpy(found.tokens)[:, 0], want)
+    assert len(np.unique(want)) > 2  # a test of more than one word
+    lengths = to_numpy(found.lengths)[:, 0]
+    np.testing.assert_array_equal(lengths, (want != 0).sum(axis=1))
+
+
+def test_scores_are_log_probabilities():
+    model = make()
+    found = model.generate(SOURCE, GreedySearch(max_length=4))
+    tokens, lengths = (to_numpy(x)[:, 0] for x in found[::2])
+    prefix = np.pad(tokens[:, :-1], ((0, 0), (1, 0)), constant_values=2)
+    log_probs = to_numpy(ops.log_softmax(model((SOURCE, prefix))))
+    for row, length in enumerate(lengths):
+        steps = np.arange(length)
+        want = log_probs[row, steps, tokens[row, :length]].sum()
+        assert to_numpy(found.scores)[row, 0] == pytest.approx(want, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["plain", "two_attentions"])
+def test_alignments_are_those_of_the_decoder(name):
+    model, words = variant(name)
+    found = model.generate(words, GreedySearch(max_length=4))
+    tokens = to_numpy(found.tokens)[:, 0]
+    prefix = np.pad(tokens[:, :-1], ((0, 0), (1, 0)), constant_values=2)
+    model.decoder.return_attention_scores = True
+    memory, states, mask = model.encode(words)
+    _, weights = model.decoder(
+        np.sqrt(5) * model.target_embedding(prefix),
+        memory,
+        initial_state=states,
+        memory_mask=mask,
+    )
+    if name == "two_attentions":
+        weights = (weights[0] + weights[1]) / 2
+    weights = to_numpy(weights) * (tokens != 0)[..., None]
+    assert_close(found.weights[:, 0], weights, 1e-4)
+
+
+def test_padding_and_order_change_no_text():
+    model = make()
+    search = GreedySearch(max_length=6)
+    want = to_numpy(model.generate(SOURCE, search))
+    wider = np.pad(SOURCE, ((0, 0), (0, 4)))
+    found = to_numpy(model.generate(wider, search))
+    np.testing.assert_array_equal(found.tokens, want.tokens)
+    assert_close(found.scores, want.scores, 1e-4)
+    assert (found.weights[..., 5:] == 0).all()
+    backwards = to_numpy(model.generate(SOURCE[::-1], search))
+    np.testing.assert_array_equal(backwards.tokens[::-1], want.tokens)
+    for row in range(3):
+        length = (SOURCE[row] != 0).sum()
+        alone = model.generate(SOURCE[row : row + 1, :length], search)
+        assert_close(alone.tokens, want.tokens[row : row + 1], 0)
+
+
+def test_an_empty_source_is_finite():
+    model = make()
+    search = GreedySearch(max_length=3)
+    found = to_numpy(model.generate(np.zeros((2, 3), "int32"), search))
+    assert np.isfinite(found.scores).all()
+    assert (found.weights == 0).all()
+
+
+def test_generates_greedily_unless_told_otherwise():
+    model = make()
+    bias = np.zeros(12)
+    bias[3] = 1e9
+    model.output_layer.bias.assign(bias)
+    tokens = to_numpy(model.generate(SOURCE).tokens)
+    assert tokens.shape == (3, 1, 100)
+    assert (tokens[:, 0] == [3] + 99 * [0]).all()
+
+
+def test_scores_of_a_float16_model_are_float32():
+    """Scores are taken in float32, whatever the model computes in."""
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        model = make()
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert model.compute_dtype == "float16"
+    found = model.generate(SOURCE, GreedySearch(max_length=4))
+    assert keras.backend.standardize_dtype(found.scores.dtype) == "float32"
+    assert np.isfinite(to_numpy(found.scores)).all()
+
+
+# Config and errors.
+
+
+@pytest.mark.parametrize("name", sorted(set(VARIANTS) - {"bare", "halving"}))
+def test_config_round_trip(name):
+    model, words = variant(name)
+    config = json.loads(json.dumps(model.get_config()))
+    parameters = inspect.signature(Seq2Seq).parameters
+    assert set(parameters) - {"kwargs"} <= set(config)
+    again = Seq2Seq.from_config(config)
+    assert json.loads(json.dumps(again.get_config())) == config
+    again((words, TARGET))
+    again.set_weights(model.get_weights())
+    assert_close(again((words, TARGET)), model((words, TARGET)), 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        ({"embedding_dim": 0}, "`embedding_dim`"),
+        ({"target_vocabulary_size": 0}, "`target_vocabulary_size`"),
+        ({"dropout": 1.5}, "`dropout`"),
+        ({"decoder": layers.LSTM(4)}, "`decoder` must be"),
+    ],
+)
+def test_refuses_wrong_arguments(wrong, word):
+    with pytest.raises(ValueError, match=word):
+        make(**wrong)
+
+
+def test_the_decoder_must_return_sequences():
+    decoder = make_decoder()
+    decoder.return_sequences = False
+    with pytest.raises(ValueError, match="return_sequences=True"):
+        make(decoder=decoder)
+
+
+def test_tied_sizes_must_be_equal():
+    with pytest.raises(ValueError, match="attention_layer_size"):
+        make(tie_embeddings=True)
+
+
+def test_states_that_do_not_fit_name_the_bridge():
+    with pytest.raises(ValueError, match="StateBridge"):
+        make(bridge=None)
