@@ -262,7 +262,9 @@ def test_noise_drops_weights():
     )
     assert not np.allclose(to_numpy(noise[0]), to_numpy(noise[1]))
     cell = make("lstm", attention, order="luong", output="attention")
-    noisy = cell.step(inputs(BATCH), states(cell, BATCH), memory, True, noise[0])
+    noisy = cell.step(
+        inputs(BATCH), states(cell, BATCH), memory, True, noise[0]
+    )
     weights = to_numpy(noisy[1] * noise[0])
     contexts = np.einsum("bw,bwd->bd", weights, samples.source())
     assert_close(noisy[0], contexts, 1e-6)

@@ -166,8 +166,12 @@ def step(cells, batch=64):
     """Ones into the bottom cell, so that what is dropped shows."""
     x = keras.ops.ones((batch, 3))
     first = [keras.ops.ones((batch, size)) for size in SIZES]
-    return x, first, lambda: to_numpy(
-        recurrence.run_cells(cells, x, first, training=True)[0]
+    return (
+        x,
+        first,
+        lambda: to_numpy(
+            recurrence.run_cells(cells, x, first, training=True)[0]
+        ),
     )
 
 

@@ -171,10 +171,12 @@ class TestAttend:
             assert (x[~MASK] == 0).all()
 
     def test_states_go_to_their_attention_and_on(self):
-        states = [ops.zeros((B,)), ops.ones((B, 1))]
-        _, _, after = self.attend(draw(B, D), states)
-        np.testing.assert_array_equal(after[0], [1] * B)
-        np.testing.assert_array_equal(after[1], [[1.5]] * B)
+        attentions = [*both(), *built(CountingAttention())]
+        memories = joint.prepare(attentions, draw(B, TV, D))
+        before = [np.full((B, 1)[: 1 + n % 2], 10.0 * n) for n in range(4)]
+        _, _, after = joint.attend(attentions, draw(B, D), memories, before)
+        counts = [to_numpy(x).ravel().tolist() for x in after]
+        assert counts == [[1.0] * B, [10.5] * B, [21.0] * B, [30.5] * B]
 
     def test_noise_goes_to_its_attention(self):
         noise = [ops.zeros((B, TV)), ops.ones((B, TV))]

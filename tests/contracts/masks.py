@@ -64,10 +64,19 @@ class MaskLaws(AttentionCase):
     def test_padding_of_the_key_never_matters(self, dtype):
         query, value = self.inputs()
         key = self.key()
-        noisy = np.where(MASK[..., None], key, np.nan).astype("float32")
         layer = self.layer(dtype=dtype)
-        quiet = self.run(layer, query, value, key=key, value_mask=MASK)
-        loud = self.run(layer, query, value, key=noisy, value_mask=MASK)
+        layer(query, value, key)
+        self.moved(layer)
+
+        def outcome(key):
+            out = self.run(layer, query, value, key=key, value_mask=MASK)
+            of_query, of_value, of_weights = self.gradients(
+                layer, query, value, key=key, value_mask=MASK
+            )
+            return [*out, of_query, of_value, *of_weights]
+
+        quiet = outcome(key)
+        loud = outcome(np.where(MASK[..., None], key, np.nan).astype("float32"))
         for x, y in zip(quiet, loud, strict=True):
             np.testing.assert_array_equal(x, y)
 

@@ -138,9 +138,7 @@ def test_at_a_masked_step_nothing_happens(order):
     holes = np.array([[0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 1, 1]], bool)
     x = samples.sequence()
     memory = samples.source()
-    output, weights, *states = to_numpy(
-        decoder(x, memory, sequence_mask=holes)
-    )
+    output, weights, *states = to_numpy(decoder(x, memory, sequence_mask=holes))
     assert (output[~holes] == 0).all()
     assert (weights[~holes] == 0).all()
     dense = x[holes].reshape(BATCH, 2, -1)

@@ -192,6 +192,11 @@ class TestUnitVectors:
         tolerance = {"float64": 1e-14, "float32": 1e-6}.get(dtype, 1e-2)
         np.testing.assert_allclose(out, want, atol=tolerance)
 
+    @pytest.mark.parametrize("dtype", HALVES)
+    def test_large_halves_do_not_overflow(self, dtype):
+        out = apply(unit_vectors, np.full((1, 16), 6e4), dtype=dtype)
+        np.testing.assert_allclose(out, 1 / 4, rtol=1e-2)
+
     @pytest.mark.parametrize("size", [1e-9, 1e30])
     def test_squares_neither_vanish_nor_overflow(self, size):
         x = np.array([[3.0, 4.0]], "float32") * np.float32(size)
