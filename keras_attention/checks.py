@@ -40,3 +40,14 @@ def check_loadable(name: str, function):
             f"`{name}` must be a name or a registered function: a lambda "
             f"cannot be loaded again. Received: {name}={function}"
         )
+
+
+def check_same_features(layer, query_shape, key_shape):
+    """Raise a `ValueError` unless query and key have the same size."""
+    if query_shape[-1] != key_shape[-1]:
+        raise ValueError(
+            f"{type(layer).__name__} needs query and key with the same number "
+            f"of features. Received: query_shape={query_shape}, "
+            f"key_shape={key_shape}. To compare two different sizes, use "
+            "LuongGeneral, which learns the map between them."
+        )

@@ -9,6 +9,7 @@ from keras_attention.checks import check_choice
 from keras_attention.checks import check_loadable
 from keras_attention.checks import check_positive
 from keras_attention.checks import check_rate
+from keras_attention.checks import check_same_features
 
 
 @pytest.mark.parametrize("value", [1, 0.1, 1e9, np.float32(2)])
@@ -62,3 +63,10 @@ def test_loadable():
     check_loadable("activation", None)
     with pytest.raises(ValueError, match="`activation` must be a name"):
         check_loadable("activation", lambda x: x)
+
+
+def test_same_features():
+    layer = keras.layers.Identity()
+    check_same_features(layer, (None, 3, 8), (2, 7, 8))
+    with pytest.raises(ValueError, match="Identity needs.*LuongGeneral"):
+        check_same_features(layer, (None, 3, 8), (2, 7, 9))

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.checks import check_positive
+from keras_attention.checks import check_same_features
 from keras_attention.ops import dot_scores
 from keras_attention.ops import unit_vectors
 
@@ -53,13 +54,7 @@ class CosineAttention(AbstractAttention):
 
     def build(self, query_shape, value_shape, key_shape=None):
         key_shape = key_shape or value_shape
-        if query_shape[-1] != key_shape[-1]:
-            raise ValueError(
-                "CosineAttention needs query and key with the same number of "
-                f"features. Received: query_shape={query_shape}, "
-                f"key_shape={key_shape}. To compare two different sizes, use "
-                "LuongGeneral, which learns the map between them."
-            )
+        check_same_features(self, query_shape, key_shape)
         self.log_beta = self.add_weight(
             name="log_beta",
             shape=(),

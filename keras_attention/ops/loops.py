@@ -53,12 +53,13 @@ def _buffered_loop(step, carry, inputs, blank, length):
     return carry, outputs
 
 
-def _scanned_loop(step, carry, inputs, _, length):
+def _scanned_loop(step, carry, inputs, *_):
     def body(carry, inputs):
         carry, outputs = step(carry, inputs)
         return list(carry), list(outputs)
 
-    return ops.scan(body, carry, inputs, length=length)
+    # Of the inputs, since a length may be symbolic, which JAX cannot compare.
+    return ops.scan(body, carry, inputs)
 
 
 def _python_loop(step, carry, inputs, blank, length):
