@@ -68,5 +68,5 @@ def test_loadable():
 def test_same_features():
     layer = keras.layers.Identity()
     check_same_features(layer, (None, 3, 8), (2, 7, 8))
-    with pytest.raises(ValueError, match="Identity needs.*LuongGeneral"):
+    with pytest.raises(ValueError, match=r"Identity needs.*LuongGeneral"):
         check_same_features(layer, (None, 3, 8), (2, 7, 9))

@@ -201,6 +201,7 @@ def test_readme_has_a_row(name):
     assert f"| `{name}`" in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.tensorflow  # the others take seconds to make 16,000 embeddings
 def test_the_first_example_of_the_readme_runs():
     text = (ROOT / "README.md").read_text()
     exec(re.search(r"```python\n(.*?)```", text, re.S)[1], {})

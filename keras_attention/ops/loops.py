@@ -53,13 +53,14 @@ def _buffered_loop(step, carry, inputs, blank, length):
     return carry, outputs
 
 
-def _scanned_loop(step, carry, inputs, *_):
+def _scanned_loop(step, carry, inputs, _, length):
     def body(carry, inputs):
         carry, outputs = step(carry, inputs)
         return list(carry), list(outputs)
 
-    # Of the inputs, since a length may be symbolic, which JAX cannot compare.
-    return ops.scan(body, carry, inputs)
+    # A symbolic length is what the inputs have: JAX cannot compare two.
+    known = any(x is not None for x in tree.flatten(inputs))
+    return ops.scan(body, carry, inputs, length=None if known else length)
 
 
 def _python_loop(step, carry, inputs, blank, length):
