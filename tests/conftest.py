@@ -7,6 +7,7 @@ import pytest
 BACKEND = os.environ.get("KERAS_BACKEND", "tensorflow")
 if BACKEND == "jax":
     os.environ.setdefault("JAX_ENABLE_X64", "1")  # before JAX is imported
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # compile fast
 
 
 def pytest_collection_modifyitems(items):

@@ -1,0 +1,385 @@
+"""Training: `model.fit` on every form of model, compiled and not."""
+
+import keras
+import numpy as np
+import pytest
+import samples
+from keras import layers
+from keras import ops
+from samples import to_numpy
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import LuongGeneral
+from keras_attention import RecurrentEncoder
+from keras_attention import Seq2Seq
+from keras_attention import SequenceCrossentropy
+from keras_attention import StateBridge
+from keras_attention import TokenAccuracy
+
+BACKEND = keras.backend.backend()
+VOCABULARY = 8
+OPTIONS = {"return_sequences": True, "return_state": True}
+on_tensorflow = pytest.mark.skipif(
+    BACKEND != "tensorflow", reason="tf.data, and XLA that one can choose"
+)
+
+
+def make_batch(batch=32, longest=4, seed=0):
+    """Texts to copy: source, target that goes in, target to be told."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, longest + 1, batch)
+    lengths[0] = longest
+    words = rng.integers(4, VOCABULARY, (batch, longest))
+    words *= samples.mask(lengths, longest)
+    target = np.pad(words, ((0, 0), (1, 1)))
+    target[:, 0] = 2
+    target[np.arange(batch), lengths + 1] = 3
+    return words, target[:, :-1], target[:, 1:]
+
+
+def make_decoder(attention=None, cell=None, **kwargs):
+    attention = LuongGeneral() if attention is None else attention
+    cell = layers.LSTMCell(16) if cell is None else cell
+    return AttentionDecoder(AttentionDecoderCell(cell, attention, **kwargs))
+
+
+def functional():
+    """The model that the introduction shows."""
+    source, target = (keras.Input((None,), dtype="int32") for _ in range(2))
+    encoder = layers.Bidirectional(layers.LSTM(8, **OPTIONS))
+    embed = layers.Embedding(VOCABULARY, 8, mask_zero=True)
+    memory, *states = encoder(embed(source))
+    decoder = make_decoder(BahdanauAttention(8))
+    outputs = decoder(
+        layers.Embedding(VOCABULARY, 8, mask_zero=True)(target),
+        memory,
+        initial_state=StateBridge()(states),
+    )
+    return keras.Model([source, target], layers.Dense(VOCABULARY)(outputs))
+
+
+class Subclassed(keras.Model):
+    """Its own embeddings and loop of layers, masks carried along."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = layers.Embedding(VOCABULARY, 8, mask_zero=True)
+        self.encoder = RecurrentEncoder(8, depth=2, cell="gru")
+        self.bridge = StateBridge()
+        cells = [layers.GRUCell(16), layers.GRUCell(16)]
+        self.decoder = make_decoder(
+            cell=cells, order="luong", attention_layer_size=12
+        )
+        self.dense = layers.Dense(VOCABULARY)
+
+    def call(self, inputs, training=None):
+        source, target = inputs
+        memory, *states = self.encoder(self.embed(source), training=training)
+        outputs = self.decoder(
+            self.embed(target), memory, initial_state=self.bridge(states)
+        )
+        return self.dense(outputs)
+
+
+def seq2seq(**changes):
+    options = {
+        "source_vocabulary_size": VOCABULARY,
+        "target_vocabulary_size": VOCABULARY,
+        "embedding_dim": 8,
+        "encoder": RecurrentEncoder(8),
+        "decoder": make_decoder(),
+        "bridge": StateBridge(),
+    }
+    return Seq2Seq(**{**options, **changes})
+
+
+MODELS = {
+    "functional": functional,
+    "subclassed": Subclassed,
+    "seq2seq": seq2seq,
+}
+
+
+def compiled(model, rate=0.02, **kwargs):
+    model.compile(
+        keras.optimizers.Adam(rate),
+        loss=SequenceCrossentropy(),
+        metrics=[TokenAccuracy()],
+        **kwargs,
+    )
+    return model
+
+
+# Fit.
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_loss_goes_down(kind, tmp_path):
+    keras.utils.set_random_seed(0)
+    model = compiled(MODELS[kind](), rate=0.04)
+    source, target, labels = make_batch(batch=32)
+    best = tmp_path / "best.weights.h5"
+    history = model.fit(
+        (source, target),
+        labels,
+        batch_size=16,
+        epochs=5,
+        validation_data=((source[:16], target[:16]), labels[:16]),
+        callbacks=[
+            keras.callbacks.EarlyStopping("val_loss", patience=3),
+            keras.callbacks.ModelCheckpoint(
+                best, save_best_only=True, save_weights_only=True
+            ),
+        ],
+        verbose=0,
+    ).history
+    assert history["loss"][-1] < 0.8 * history["loss"][0]
+    assert history["val_loss"][-1] < history["val_loss"][0]
+    assert history["val_token_accuracy"][-1] > 0.3
+    before = model.evaluate((source, target), labels, verbose=0)
+    model.set_weights([0 * w for w in model.get_weights()])
+    model.load_weights(best)
+    again = model.evaluate((source, target), labels, verbose=0)
+    np.testing.assert_allclose(again, before, rtol=0.5)
+
+
+@on_tensorflow
+@pytest.mark.parametrize(
+    ("kind", "jit_compile"), [("subclassed", False), ("seq2seq", True)]
+)
+def test_tf_data_of_unknown_lengths(kind, jit_compile):
+    """One trace for all lengths, one compilation of XLA for each."""
+    import tensorflow as tf
+
+    batches = [make_batch(4, longest) for longest in (3, 5, 3)]
+    words = tf.TensorSpec((None, None), "int32")
+    data = tf.data.Dataset.from_generator(
+        lambda: (((s, t), y) for s, t, y in batches),
+        output_signature=((words, words), words),
+    )
+    keras.utils.set_random_seed(0)
+    model = compiled(MODELS[kind](), jit_compile=jit_compile)
+    history = model.fit(data, epochs=2, verbose=0).history
+    assert history["loss"][1] < history["loss"][0]
+    assert model.jit_compile == jit_compile
+
+
+# Compiled and not.
+
+
+def losses(model, batches, **kwargs):
+    compiled(model, **kwargs)
+    found = []
+    for source, target, labels in batches:
+        result = model.train_on_batch((source, target), labels)
+        found.append(float(result[0]))
+    return found
+
+
+@pytest.mark.skipif(BACKEND == "torch", reason="torch runs eagerly")
+def test_compiled_losses_are_those_of_eager():
+    batches = [make_batch(4, seed=seed) for seed in range(3)]
+    ways = [{"run_eagerly": True}, {}, {"jit_compile": True}]
+    found = []
+    for way in ways if BACKEND == "tensorflow" else ways[::2]:
+        keras.utils.set_random_seed(0)
+        found.append(losses(functional(), batches, **way))
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-3)
+    assert len(set(found[0])) == 3
+
+
+class EveryAttention(keras.Model):
+    """One decoder for each attention layer, in both orders, side by side."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = layers.Embedding(VOCABULARY, samples.DV, mask_zero=True)
+        self.decoders = [
+            make_decoder(
+                make(),
+                layers.SimpleRNNCell(samples.DV),
+                order=order,
+            )
+            for make in samples.ATTENTIONS.values()
+            for order in ("bahdanau", "luong")
+        ]
+        self.dense = [layers.Dense(VOCABULARY) for _ in self.decoders]
+
+    def call(self, inputs):
+        source, target = inputs
+        memory, words = self.embed(source), self.embed(target)
+        return sum(
+            dense(decoder(words, memory))
+            for dense, decoder in zip(self.dense, self.decoders, strict=True)
+        )
+
+
+@on_tensorflow
+def test_every_attention_trains_in_xla():
+    source, target, labels = make_batch(4)
+    found = []
+    for jit_compile in (False, True):
+        keras.utils.set_random_seed(0)
+        model = EveryAttention()
+        model.compile(
+            keras.optimizers.SGD(0.5),
+            loss=SequenceCrossentropy(),
+            jit_compile=jit_compile,
+        )
+        loss = [
+            float(model.train_on_batch((source, target), labels))
+            for _ in range(2)
+        ]
+        assert loss[1] < loss[0]
+        found.append(loss)
+        found[-1].extend(float(ops.sum(w)) for w in model.trainable_variables)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3, atol=1e-4)
+
+
+# Dropout.
+
+
+CELLS = {
+    "lstm": (layers.LSTMCell, {"dropout": 0.4, "recurrent_dropout": 0.4}),
+    "gru_inputs": (layers.GRUCell, {"dropout": 0.4}),
+    "gru_states": (layers.GRUCell, {"recurrent_dropout": 0.4}),
+    "rnn": (layers.SimpleRNNCell, {"dropout": 0.4, "recurrent_dropout": 0.4}),
+}
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_dropout_with_changing_sizes(kind):
+    """No mask of one batch is used in the next, or outside of its graph."""
+    cell, rates = CELLS[kind]
+    depth = 2 if kind == "lstm" else 1
+    model = seq2seq(
+        encoder=RecurrentEncoder(
+            8, depth=depth, cell="lstm" if kind == "lstm" else "gru"
+        ),
+        decoder=make_decoder(
+            BahdanauAttention(8, dropout=0.2),
+            [cell(16, **rates) for _ in range(depth)],
+        ),
+    )
+    compiled(model)
+    for batch, longest in ((5, 3), (3, 2)):
+        source, target, labels = make_batch(batch, longest)
+        model.fit((source, target), labels, batch_size=3, verbose=0)
+        model.predict((source, target), verbose=0)
+        plain = to_numpy(model((source, target)))
+        samples.assert_close(model((source, target)), plain, 0)
+
+
+def test_a_sequence_has_one_mask():
+    """A cell without a memory of its own gives the same at all steps."""
+    cell = layers.SimpleRNNCell(
+        16, dropout=0.5, seed=1, recurrent_initializer="zeros"
+    )
+    decoder = make_decoder(BahdanauAttention(4), cell, output="cell")
+    inputs = np.ones((2, 5, 16), "float32"), np.zeros((2, 3, 4), "float32")
+
+    def run(**kwargs):
+        return to_numpy(decoder(*inputs, **kwargs))
+
+    plain = run()
+    np.testing.assert_array_equal(run(training=False), plain)
+    first, second = run(training=True), run(training=True)
+    for found in (first, second):
+        for step in range(1, 5):
+            np.testing.assert_allclose(found[:, step], found[:, 0], atol=1e-6)
+        assert not np.allclose(found, plain)
+    assert not np.allclose(first, second)
+    assert not np.allclose(first[0], first[1])
+
+
+def test_dropout_of_weights_is_anew_at_every_step():
+    attention = BahdanauAttention(4, dropout=0.5, seed=5)
+    decoder = make_decoder(
+        attention, layers.SimpleRNNCell(4), order="luong", output="attention"
+    )
+    decoder.return_attention_scores = True
+    x = np.zeros((2, 5, 4), "float32")
+    memory = samples.draw(2, 6, 3, dtype="float32")
+    plain, weights = to_numpy(decoder(x, memory))
+    samples.assert_close(decoder(x, memory, training=False)[0], plain, 0)
+    dropped, before = to_numpy(decoder(x, memory, training=True))
+    np.testing.assert_allclose(before.sum(axis=-1), 1, atol=1e-5)
+    assert not np.allclose(dropped, plain)
+    assert not np.allclose(dropped[:, 0], dropped[:, 1])
+    again, _ = to_numpy(decoder(x, memory, training=True))
+    assert not np.allclose(again, dropped)
+    assert before.shape == weights.shape
+
+
+# Policies, regularizers.
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_mixed_precision_trains(policy):
+    keras.utils.set_random_seed(0)
+    keras.config.set_dtype_policy(policy)
+    try:
+        model = compiled(seq2seq())
+        source, target, labels = make_batch(batch=32)
+        history = model.fit(
+            (source, target), labels, batch_size=16, epochs=4, verbose=0
+        ).history
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert history["loss"][-1] < history["loss"][0]
+    assert all(w.dtype == "float32" for w in model.trainable_variables)
+    assert model.compute_dtype == policy.removeprefix("mixed_")
+
+
+def test_regularizers_are_part_of_the_loss():
+    l2 = keras.regularizers.L2(0.1)
+    batch = make_batch(4)
+    found = []
+    for options in ({}, {"kernel_regularizer": l2}):
+        keras.utils.set_random_seed(0)
+        model = seq2seq(
+            decoder=make_decoder(
+                LuongGeneral(**options),
+                layers.LSTMCell(16, **options),
+                attention_layer_size=8,
+                **options,
+            )
+        )
+        found.append(losses(model, [batch], rate=0.0)[0])
+    cell = model.decoder.cell
+    kernels = [
+        cell.attention_kernel,
+        cell.attention.kernel,
+        cell.cell.kernel,
+    ]
+    want = sum(0.1 * np.sum(to_numpy(k.value) ** 2) for k in kernels)
+    assert len(model.losses) == 3
+    assert found[1] - found[0] == pytest.approx(want, rel=1e-3)
+
+
+def test_constraints_are_kept_to():
+    limit = keras.constraints.MaxNorm(0.2)
+    decoder = make_decoder(
+        LuongGeneral(kernel_constraint=limit),
+        layers.LSTMCell(16, kernel_constraint=limit),
+    )
+    model = seq2seq(decoder=decoder)
+    losses(model, [make_batch(4)])
+    for kernel in (decoder.cell.attention.kernel, decoder.cell.cell.kernel):
+        norms = np.linalg.norm(to_numpy(kernel.value), axis=0)
+        assert norms.max() <= 0.2 + 1e-5
+
+
+def test_frozen_parts_stay_as_they_are():
+    model = compiled(seq2seq())
+    source, target, labels = make_batch(4)
+    model((source, target))
+    model.decoder.trainable = False
+    compiled(model)
+    before = to_numpy([w.value for w in model.decoder.weights])
+    model.train_on_batch((source, target), labels)
+    for w, x in zip(model.decoder.weights, before, strict=True):
+        np.testing.assert_array_equal(to_numpy(w.value), x)
