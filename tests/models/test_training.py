@@ -21,9 +21,6 @@ from keras_attention import TokenAccuracy
 BACKEND = keras.backend.backend()
 VOCABULARY = 8
 OPTIONS = {"return_sequences": True, "return_state": True}
-on_tensorflow = pytest.mark.skipif(
-    BACKEND != "tensorflow", reason="tf.data, and XLA that one can choose"
-)
 
 
 def make_batch(batch=32, longest=4, seed=0):
@@ -145,7 +142,7 @@ def test_the_loss_goes_down(kind, tmp_path):
     np.testing.assert_allclose(again, before, rtol=0.5)
 
 
-@on_tensorflow
+@pytest.mark.tensorflow
 @pytest.mark.parametrize(
     ("kind", "jit_compile"), [("subclassed", False), ("seq2seq", True)]
 )
@@ -217,7 +214,7 @@ class EveryAttention(keras.Model):
         )
 
 
-@on_tensorflow
+@pytest.mark.tensorflow
 def test_every_attention_trains_in_xla():
     source, target, labels = make_batch(4)
     found = []
