@@ -4,11 +4,12 @@ Dates as people write them in seven languages go in, ISO 8601 comes out:
 
     python examples/translate_dates.py
 
-It needs no data and no network, only the extras `text` and `plots`. A model
-of characters learns from dates that `dates.py` writes. Then it is told how
-many dates that it never saw come out exactly right, and drawn what it looked
-at. It is exported for TensorFlow Serving and read back in a process that has
-never heard of `keras_attention`.
+It needs no data and no network, only the extras `text`, `plots` and `litert`.
+A model of characters learns from dates that `dates.py` writes. Then it is told
+how many dates that it never saw come out exactly right, and drawn what it
+looked at. It is exported for TensorFlow Serving and read back in a process
+that has never heard of `keras_attention`; and once more as a LiteRT file, for
+phones, which `litert_translate.py` runs.
 """
 
 import argparse
@@ -38,7 +39,7 @@ from keras_attention import plot_attention
 from keras_attention.extras import require
 
 ROOT = Path(__file__).parents[1]
-EXPORT = "saved_models/dates/1"
+EXPORT = "saved_models/dates"
 PLOT = "docs/attention.png"
 BATCH_SIZE = 128
 SHOWN = [  # a leap day, and held out
@@ -136,10 +137,13 @@ def show(translator: Translator, file: Path):
 
 def hand_over(translator: Translator, folder: Path):
     """Export, and see that a new process translates like this one."""
-    translator.export(folder)
-    if read_back(folder, SHOWN) != translator(SHOWN):
-        raise RuntimeError(f"{folder} does not give what the model gives.")
-    print(f"A new process reads the same dates with {folder}")
+    served, file = folder / "1", folder / "translator.tflite"
+    translator.export(served)
+    if read_back(served, SHOWN) != translator(SHOWN):
+        raise RuntimeError(f"{served} does not give what the model gives.")
+    print(f"A new process reads the same dates with {served}")
+    translator.export(file, format="litert")
+    print(f"{file} has {file.stat().st_size / 1e6:.1f} MB")
 
 
 def read_back(folder: Path, sentences: list[str]) -> list[str]:
@@ -160,8 +164,8 @@ def main(quick=False, export=None, plot=None, seed=0) -> float:
     Args:
         quick: Whether to show in seconds that everything runs, and learn
             nothing, with files that are gone afterwards.
-        export: Folder of the SavedModel. Defaults to `saved_models/dates/1`
-            of this project.
+        export: Folder for the SavedModel, version 1, and the LiteRT file.
+            Defaults to `saved_models/dates` of this project.
         plot: File of the picture. Defaults to `docs/attention.png`.
         seed: Which random numbers to draw.
 

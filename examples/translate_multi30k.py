@@ -8,28 +8,31 @@ Trains a bidirectional LSTM encoder and an attentional decoder on Multi30k
 `--data` is a folder with `train`, `val` and `test_2016_flickr` of both
 languages, one sentence a line, plain or gzip: `train.de.gz`, `train.en.gz`...
 `--download` fetches them there first. It needs the extras `text` and
-`evaluation`; `--plot` needs `plots`.
+`evaluation`; `--plot` needs `plots`, and `--export` needs `litert` and `onnx`.
 """
 
 import argparse
-import gzip
-import random
-import tempfile
 import time
 from pathlib import Path
 
 import keras
+from multi30k import PARTS
+from multi30k import download
+from multi30k import find
+from multi30k import made_up_corpus
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
-from keras_attention import GreedySearch
+from keras_attention import BeamSearch
 from keras_attention import RecurrentEncoder
+from keras_attention import SentencePieceTokenizer
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 from keras_attention import TokenAccuracy
 from keras_attention import Translator
+from keras_attention import WordPieceTokenizer
 from keras_attention import WordTokenizer
 from keras_attention import parallel_dataset
 from keras_attention import plot_attention
@@ -37,67 +40,16 @@ from keras_attention.extras import require
 from keras_attention.text import read_lines
 from keras_attention.text import read_parallel
 
-ORIGIN = (
-    "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
-)
-SHA256 = {
-    "test_2016_flickr.de.gz": (
-        "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8"
-    ),
-    "test_2016_flickr.en.gz": (
-        "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9"
-    ),
-    "test_2016_flickr.fr.gz": (
-        "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90"
-    ),
-    "train.de.gz": (
-        "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6"
-    ),
-    "train.en.gz": (
-        "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f"
-    ),
-    "train.fr.gz": (
-        "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c"
-    ),
-    "val.de.gz": (
-        "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a"
-    ),
-    "val.en.gz": (
-        "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28"
-    ),
-    "val.fr.gz": (
-        "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9"
-    ),
+TOKENIZERS = {
+    "word": (WordTokenizer, {"min_frequency": 2}),
+    "sentencepiece": (SentencePieceTokenizer, {}),
+    "wordpiece": (WordPieceTokenizer, {}),
 }
-PARTS = ("train", "val", "test_2016_flickr")
-
-
-def download(folder: Path, languages: list[str]):
-    """Fetch the parts of Multi30k that are not there; check every file."""
-    for part in PARTS:
-        for language in languages:
-            name = f"{part}.{language}.gz"
-            keras.utils.get_file(
-                name,
-                origin=f"{ORIGIN}/{name}",
-                file_hash=SHA256[name],
-                cache_dir=folder.resolve(),
-                cache_subdir="",
-            )
-
-
-def find(folder: Path, part: str, language: str) -> Path:
-    """Find one file, plain or gzip."""
-    plain = folder / f"{part}.{language}"
-    packed = folder / f"{part}.{language}.gz"
-    if plain.exists():
-        return plain
-    if packed.exists():
-        return packed
-    raise SystemExit(
-        f"There is neither {plain} nor {packed}. Name the folder of the data "
-        "by --data, or add --download to fetch Multi30k into it."
-    )
+EXPORTS = {
+    "tf_saved_model": "1",
+    "litert": "translator.tflite",
+    "onnx": "translator.onnx",
+}
 
 
 def build(source, target, units: int, dropout: float) -> Seq2Seq:
@@ -164,12 +116,27 @@ def bleu(translator, files) -> str:
     return f"{score}\n{metric.get_signature()}"
 
 
+def show(translator, sentences, plot: str | None):
+    """Print examples, and draw what the model looked at for the first."""
+    told = translator(sentences, return_attention_scores=True)
+    for sentence, translation in zip(sentences, told.texts, strict=True):
+        print(f"{sentence}\n -> {translation}")
+    if plot:
+        axes = plot_attention(
+            told.attention[0], told.source_tokens[0], told.target_tokens[0]
+        )
+        axes.figure.savefig(plot, bbox_inches="tight")
+
+
 def main(
     data: str | None = None,
     source: str = "de",
     target: str = "en",
+    tokenizer: str = "word",
     epochs: int = 10,
     units: int = 256,
+    beam: int = 5,
+    save: str | None = None,
     export: str | None = None,
     plot: str | None = None,
     quick: bool = False,
@@ -180,9 +147,13 @@ def main(
         data: Folder of the corpus.
         source: Language to translate from.
         target: Language to translate to.
+        tokenizer: What cuts the text: `"word"`, `"sentencepiece"` or
+            `"wordpiece"`.
         epochs: The most epochs.
         units: Size of every layer.
-        export: Where to write a SavedModel, if anywhere.
+        beam: How many hypotheses the search keeps.
+        save: Folder for the translator, for later use in Python, if any.
+        export: Folder for a SavedModel, a LiteRT and an ONNX file, if any.
         plot: Where to draw the attention to the first test sentence.
         quick: Whether to run on a few made-up sentences, to try the code.
 
@@ -198,43 +169,29 @@ def main(
     }
     for both in files.values():
         read_parallel(*both)  # a broken file stops it now, not after training
+    kind, options = TOKENIZERS[tokenizer]
+    size = 30 if quick else 8000
     tokenizers = [
-        WordTokenizer.train([file], 8000, lowercase=True, min_frequency=2)
+        kind.train([file], size, lowercase=True, **options)
         for file in files["train"]
     ]
     print("Vocabularies:", *(t.vocabulary_size for t in tokenizers))
     model = build(*tokenizers, units, dropout=0.3)
     train(model, files, tokenizers, epochs, batch_size=4 if quick else 64)
     print(f"Trained after {(time.time() - start) / 60:.1f} minutes")
-    translator = Translator(model, *tokenizers, GreedySearch(max_length=60))
+    search = BeamSearch(beam, max_length=60)
+    words = tokenizer == "word"  # the only ones that may be unknown
+    translator = Translator(model, *tokenizers, search, replace_unknown=words)
+    if save:
+        translator.save(save)
     score = bleu(translator, files["test_2016_flickr"])
     print(score)
-    sentences = read_lines(files["test_2016_flickr"][0])[:5]
-    shown = translator(sentences, return_attention_scores=True)
-    for sentence, translation in zip(sentences, shown.texts, strict=True):
-        print(f"{sentence}\n -> {translation}")
-    if plot:
-        axes = plot_attention(
-            shown.attention[0], shown.source_tokens[0], shown.target_tokens[0]
-        )
-        axes.figure.savefig(plot, bbox_inches="tight")
+    show(translator, read_lines(files["test_2016_flickr"][0])[:5], plot)
     if export:
-        translator.export(export)
+        for form, name in EXPORTS.items():
+            translator.export(Path(export) / name, form)
     print(f"All done after {(time.time() - start) / 60:.1f} minutes")
     return score
-
-
-def made_up_corpus(source: str, target: str) -> Path:
-    """Write a corpus whose target is the source, word by word reversed."""
-    folder = Path(tempfile.mkdtemp())
-    draw = random.Random(0)
-    for part, count in zip(PARTS, (32, 8, 6), strict=True):
-        lines = [draw.choices("abcdefgh", k=5) for _ in range(count)]
-        for language, turn in ((source, 1), (target, -1)):
-            text = "".join(" ".join(line[::turn]) + "\n" for line in lines)
-            with gzip.open(folder / f"{part}.{language}.gz", "wt") as file:
-                file.write(text)
-    return folder
 
 
 def arguments():
@@ -243,10 +200,13 @@ def arguments():
     parser.add_argument("--data", help="folder of the corpus")
     parser.add_argument("--source", default="de")
     parser.add_argument("--target", default="en")
+    parser.add_argument("--tokenizer", default="word", choices=TOKENIZERS)
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--units", type=int, default=256)
+    parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--download", action="store_true")
-    parser.add_argument("--export", help="folder for a SavedModel")
+    parser.add_argument("--save", help="folder for the translator")
+    parser.add_argument("--export", help="folder for what others can run")
     parser.add_argument("--plot", help="file for a picture of the attention")
     parser.add_argument("--quick", action="store_true")
     given = vars(parser.parse_args())

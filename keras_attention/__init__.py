@@ -23,18 +23,23 @@ from .models import Seq2Seq as Seq2Seq
 from .models import StateBridge as StateBridge
 from .plots import plot_attention as plot_attention
 from .search import AbstractSearch as AbstractSearch
+from .search import BeamSearch as BeamSearch
 from .search import Generation as Generation
 from .search import GreedySearch as GreedySearch
+from .search import Sampling as Sampling
 from .states import StateLayout as StateLayout
 from .version import __version__ as __version__
 
 NEED_TENSORFLOW = {
+    "AbstractSaved": "text",
     "AbstractTokenizer": "text",
     "AbstractVocabularyTokenizer": "text",
     "CharacterTokenizer": "text",
+    "SentencePieceTokenizer": "text",
     "Translation": "export",
     "TranslationGraph": "export",
     "Translator": "translator",
+    "WordPieceTokenizer": "text",
     "WordTokenizer": "text",
     "parallel_dataset": "text",
 }

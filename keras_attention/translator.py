@@ -1,6 +1,7 @@
 """Text, model and search as one thing: call it, save it, export it."""
 
 import json
+import warnings
 from pathlib import Path
 
 import keras
@@ -8,24 +9,36 @@ import numpy as np
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_positive
-from keras_attention.export import Translation
 from keras_attention.export import TranslationGraph
+from keras_attention.export import export_litert
+from keras_attention.export import export_litert_text
+from keras_attention.export import export_onnx
 from keras_attention.export import export_saved_model
+from keras_attention.export import join_entries
 from keras_attention.export import read_answer
 from keras_attention.export import replaced_folder
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 from keras_attention.text import AbstractTokenizer
+from keras_attention.text import as_bytes
 from keras_attention.version import __version__
 
 MAIN_FILE = "translator.json"
-EXPORTS = {"tf_saved_model": export_saved_model}
+EXPORTS = {
+    "tf_saved_model": export_saved_model,
+    "litert": export_litert,
+    "litert_text": export_litert_text,
+    "onnx": export_onnx,
+}
+QUANTIZED = ("litert", "litert_text")
+COUNTED_AT_ONCE = 1024
 
 
 class Translator:
     """Translates text by a trained model.
 
-    Everything runs in one traced graph that serves all lengths. Sentences go
+    Everything runs in one traced graph that serves all lengths; on JAX and
+    under XLA, which compile for each shape, at a few sizes. Sentences go
     through in batches of similar length, and come back in their own order.
 
     Args:
@@ -33,27 +46,54 @@ class Translator:
         source_tokenizer: The tokenizer of its source.
         target_tokenizer: The tokenizer of its target.
         search: A search strategy. Defaults to `GreedySearch()`.
+        max_source_length: The most ids of a source, start and end included.
+            A longer one is cut, with a warning. Defaults to `1024`.
+        replace_unknown: Whether an unknown word is written as the word of
+            the source that has most attention, as names are the same in many
+            languages. Defaults to `False`.
 
     Call arguments:
-        sentences: A list or array of strings.
+        sentences: A list, an array or a tensor of strings, or a finite
+            `tf.data.Dataset` of strings or of batches of them. Bytes that
+            are not UTF-8 are read as U+FFFD.
         return_scores: Whether to return the scores as well.
         return_attention_scores: Whether to return tokens and attention.
-        batch_size: How many sentences go through at a time.
+        batch_size: How many sentences go through at a time. Defaults to `32`.
+        prefixes: What each translation is to begin with, one string a
+            sentence, or `None`. Defaults to `None`.
+        verbose: `1` for a progress bar, `0` for none; `"auto"` shows it if
+            there is more than one batch. Defaults to `"auto"`.
 
     Returns:
         A list of strings, or a list of lists of them if the search gives
-        several; a `Translation`, if more is asked for.
+        several; a `Translation`, if more is asked for. A text that reached
+        the search's `max_length` is what there was of it by then, and its
+        target tokens lack the `</s>`.
 
     Raises:
-        ValueError: If `sentences` is a single string, if the model is no
-            `Seq2Seq`, or if a vocabulary is larger than the model's.
+        ValueError: If `sentences` is a single string or holds no strings, if
+            the model is no `Seq2Seq` or has no weights yet, or if a
+            vocabulary is larger than the model's.
     """
 
-    def __init__(self, model, source_tokenizer, target_tokenizer, search=None):
+    def __init__(
+        self,
+        model,
+        source_tokenizer,
+        target_tokenizer,
+        search=None,
+        max_source_length: int = 1024,
+        replace_unknown: bool = False,
+    ):
         if not hasattr(model, "generate"):
             raise ValueError(
                 "Translator needs a model that generates, such as Seq2Seq. "
                 f"Received: model={model}"
+            )
+        if not model.built:
+            raise ValueError(
+                "Translator needs a model that has its weights. Received: "
+                "built=False. Train it, load it, or call it once."
             )
         for side, tokenizer in (
             ("source", source_tokenizer),
@@ -66,11 +106,14 @@ class Translator:
                     f"Received: vocabulary_size={tokenizer.vocabulary_size}, "
                     f"the model's {side}_vocabulary_size={size}."
                 )
+        check_positive("max_source_length", max_source_length)
         self.model = model
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.search = GreedySearch() if search is None else search
-        self._graph = TranslationGraph(*self._parts())
+        self.max_source_length = max_source_length
+        self.replace_unknown = replace_unknown
+        self._graph = TranslationGraph(*self._parts(), **self._options())
 
     def _parts(self):
         return (
@@ -80,38 +123,75 @@ class Translator:
             self.search,
         )
 
+    def _options(self):
+        return {
+            "max_source_length": self.max_source_length,
+            "replace_unknown": self.replace_unknown,
+        }
+
     def __call__(
         self,
         sentences,
         return_scores: bool = False,
         return_attention_scores: bool = False,
         batch_size: int = 32,
+        prefixes=None,
+        verbose: int | str = "auto",
     ):
         check_positive("batch_size", batch_size)
-        sentences = _as_bytes(sentences)
+        check_choice("verbose", verbose, ("auto", 0, 1))
+        columns = [as_bytes("sentences", sentences)]
         run = self._graph.translate
         if return_attention_scores:
             run = self._graph.align
-        order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
-        found = [None] * len(sentences)
-        for start in range(0, len(order), batch_size):
-            rows = order[start : start + batch_size]
-            answer = run(np.array([sentences[i] for i in rows], object))
+        if prefixes is not None:
+            columns.append(as_bytes("prefixes", prefixes))
+            run = self._graph.complete
+            if len(columns[1]) != len(columns[0]):
+                raise ValueError(
+                    "`prefixes` needs one string a sentence, empty where there "
+                    f"is no prefix. Received: {len(columns[1])} prefixes for "
+                    f"{len(columns[0])} sentences."
+                )
+        batches = self._batches(columns[0], batch_size)
+        if verbose == "auto":
+            verbose = int(len(batches) > 1)
+        bar = keras.utils.Progbar(
+            len(columns[0]), verbose=verbose, unit_name="sentence"
+        )
+        found = [None] * len(columns[0])
+        for rows in batches:
+            batch = [[column[i] for i in rows] for column in columns]
+            answer = run(*(np.array(part, object) for part in batch))
             answer = {name: x.numpy() for name, x in answer.items()}
             for k, i in enumerate(rows):
-                found[i] = read_answer(
-                    {name: x[k] for name, x in answer.items()}
-                )
-        if not (return_scores or return_attention_scores):
-            return [entry.texts for entry in found]
-        columns = zip(*found, strict=True) if found else [()] * 5
-        answer = Translation(*(list(column) for column in columns))
-        if not return_scores:
-            answer = answer._replace(scores=None)
-        if not return_attention_scores:
-            nothing = {name: None for name in Translation._fields[2:]}
-            answer = answer._replace(**nothing)
-        return answer
+                one = {name: x[k] for name, x in answer.items()}
+                found[i] = read_answer(one)
+            bar.add(len(rows))
+        if return_scores or return_attention_scores:
+            return join_entries(found, return_scores, return_attention_scores)
+        return [entry.texts for entry in found]
+
+    def _batches(self, sentences, batch_size):
+        """Sort sentences by their length, and warn of those to be cut."""
+        counts = []
+        for start in range(0, len(sentences), COUNTED_AT_ONCE):
+            part = sentences[start : start + COUNTED_AT_ONCE]
+            counts += self._graph.count(np.array(part, object)).numpy().tolist()
+        order = sorted(range(len(counts)), key=counts.__getitem__)
+        cut = [i for i, n in enumerate(counts) if n > self.max_source_length]
+        if cut:
+            warnings.warn(
+                f"Translator cuts {len(cut)} of {len(counts)} sentences to "
+                f"max_source_length={self.max_source_length} ids. The first "
+                f"is sentences[{cut[0]}], with {counts[cut[0]]}. Split it, or "
+                "raise max_source_length.",
+                stacklevel=3,
+            )
+        return [
+            order[start : start + batch_size]
+            for start in range(0, len(order), batch_size)
+        ]
 
     def save(self, folder: str | Path):
         """Write model, tokenizers and search into one folder.
@@ -123,6 +203,7 @@ class Translator:
         content = {
             "version": __version__,
             "search": keras.saving.serialize_keras_object(self.search),
+            **self._options(),
         }
         with replaced_folder(folder, MAIN_FILE) as new:
             self.model.save(new / "model.keras")
@@ -134,6 +215,12 @@ class Translator:
     @classmethod
     def load(cls, folder: str | Path):
         """Read what `save` wrote.
+
+        Args:
+            folder: The folder.
+
+        Returns:
+            The translator.
 
         Raises:
             ValueError: If a file is missing or damaged; it says which.
@@ -150,55 +237,58 @@ class Translator:
                     f"{type(error).__name__}: {error}"
                 ) from error
 
-        search = read(MAIN_FILE, _read_search)
+        options = read(MAIN_FILE, _read_options)
         model = read("model.keras", keras.saving.load_model)
         source = read("source_tokenizer", AbstractTokenizer.load)
         target = read("target_tokenizer", AbstractTokenizer.load)
-        return cls(model, source, target, search)
+        return cls(model, source, target, **options)
 
     def export(
         self,
         path: str | Path,
         format: str = "tf_saved_model",
         max_length: int | None = None,
+        quantize: str | None = None,
     ):
         """Write the translator for programs that know nothing of it.
 
+        What is written is read back and run before it takes its place. Only a
+        SavedModel knows `max_source_length` and `replace_unknown`.
+
         Args:
-            path: Where to write. What an export wrote there before is
-                replaced, whole or not at all.
-            format: `"tf_saved_model"`.
+            path: Where to write: a folder for a SavedModel, a `*.tflite` or
+                `*.onnx` file for the others. What an export wrote there
+                before is replaced, whole or not at all.
+            format: `"tf_saved_model"` for TensorFlow Serving, text to text;
+                `"litert"` for phones or `"onnx"` for onnxruntime, both from
+                ids to ids, with the tokenizers inside the file;
+                `"litert_text"`, text to text by operations of
+                `tensorflow_text`. Defaults to `"tf_saved_model"`.
             max_length: The most tokens of a translation. Defaults to the
                 search's own.
+            quantize: How LiteRT stores weights: `"float16"`, `"int8"`, or
+                `None` for float32. Defaults to `None`.
 
         Raises:
-            ValueError: If there is no such `format`.
+            ValueError: If there is no such `format`, if it cannot be written
+                on this backend, or if it has no `quantize`.
         """
         check_choice("format", format, EXPORTS)
         search = self.search
         if max_length is not None:
             config = {**search.get_config(), "max_length": max_length}
             search = type(search).from_config(config)
-        EXPORTS[format](path, *self._parts()[:-1], search)
+        options = self._options() if format == "tf_saved_model" else {}
+        if quantize is not None:
+            check_choice("format", format, QUANTIZED)
+            options["quantize"] = quantize
+        EXPORTS[format](path, *self._parts()[:-1], search, **options)
 
 
-def _as_bytes(sentences) -> list[bytes]:
-    """List sentences as bytes; strings that are no Unicode stay harmless."""
-    listed = np.asarray(sentences, object)
-    if listed.ndim != 1 or not all(isinstance(s, str | bytes) for s in listed):
-        raise ValueError(
-            "Translator needs a list of sentences. Received: "
-            f"sentences={sentences!r}. Put a single one into a list."
-        )
-    return [
-        s.encode("utf-8", errors="replace") if isinstance(s, str) else s
-        for s in listed
-    ]
-
-
-def _read_search(file):
+def _read_options(file):
     content = json.loads(file.read_text(encoding="utf-8"))
+    content.pop("version")
     search = keras.saving.deserialize_keras_object(content["search"])
     if not isinstance(search, AbstractSearch):
         raise ValueError(f"it holds no search strategy, but {search!r}")
-    return search
+    return {**content, "search": search}

@@ -16,7 +16,7 @@ from source import ROOT
 import keras_attention
 
 FLOORS = [
-    "backend extras checks version",
+    "backend extras checks lookup version",
     "ops kernels",
     "attention search text losses metrics plots recurrence states attentional",
     "cells callbacks",
@@ -28,7 +28,7 @@ FLOOR = {part: n for n, parts in enumerate(FLOORS) for part in parts.split()}
 BACKENDS = {"tensorflow", "tensorflow_text", "jax", "jaxlib", "torch"}
 NAME_BACKENDS = {"backend", "text", "export", "callbacks"}
 NEED_TENSORFLOW = {*NAME_BACKENDS, "translator"} - {"backend"}
-MAY_IMPORT_LATE = {"extras"}  # beside the package's own `__getattr__`
+MAY_IMPORT_LATE = {"extras", "lookup"}  # beside the package's own `__getattr__`
 CODE = [
     *PACKAGE.rglob("*.py"),
     *(ROOT / "examples").rglob("*.py"),

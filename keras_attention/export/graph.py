@@ -1,64 +1,145 @@
 """From text to text in one TensorFlow graph."""
 
+import keras
 import tensorflow as tf
 
+from keras_attention.text.base import END
+from keras_attention.text.base import PAD
+from keras_attention.text.base import START
+
 TEXT = tf.TensorSpec((None,), tf.string, name="text")
+PREFIX = tf.TensorSpec((None,), tf.string, name="prefix")
 
 
 class TranslationGraph:
     """Tokenizes, generates and detokenizes, for any batch and any length.
 
-    What it traces is what a translator calls and what an export writes.
+    What it traces is what a translator calls and what an export writes. It is
+    one graph; but where the model is compiled for each shape, on JAX or by
+    XLA, only what reads and what writes text is traced.
 
     Args:
         model: A `Seq2Seq`.
         source_tokenizer: Makes ids of the text.
         target_tokenizer: Makes text of the ids.
         search: A search strategy.
+        max_source_length: The most ids of a source, start and end included;
+            what is beyond is cut. `None` cuts nothing.
+        replace_unknown: Whether an unknown word is written as the word of
+            the source that has most attention. Defaults to `False`.
 
     Attributes:
-        translate: Traced function of `text (B,)`, to `translations (B, N)`
-            and `scores (B, N)`, float32.
+        translate: Function of `text (B,)`, to `translations (B, N)` and
+            `scores (B, N)`, float32.
         align: The same with `source_tokens (B, Tv)`, `target_tokens (B, N,
             T)` and, if the model attends, `attention (B, N, T, Tv)`.
+        complete: As `align`, of `text (B,)` and `prefix (B,)`, with which
+            each translation of a row begins.
+        count: Function of `text (B,)`, to the number of ids of each row
+            before any is cut.
     """
 
-    def __init__(self, model, source_tokenizer, target_tokenizer, search):
+    def __init__(
+        self,
+        model,
+        source_tokenizer,
+        target_tokenizer,
+        search,
+        max_source_length: int | None = None,
+        replace_unknown: bool = False,
+    ):
         self.model = model
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.search = search
-        self.translate = tf.function(self._translate, [TEXT], autograph=False)
-        self.align = tf.function(self._align, [TEXT], autograph=False)
+        self.max_source_length = max_source_length
+        self.replace_unknown = replace_unknown
+        self.count = _traced(self._count, TEXT)
+        xla = model.compiled and model.jit_compile
+        if keras.backend.backend() == "tensorflow" and not xla:
+            self.translate = _traced(self._translate, TEXT)
+            self.align = _traced(self._run, TEXT)
+            self.complete = _traced(self._run, TEXT, PREFIX)
+        else:
+            self._read = _traced(self._read, TEXT)
+            self._begin = _traced(self._begin, PREFIX)
+            self._tell = tf.function(self._tell, reduce_retracing=True)
+            self.translate = self._translate
+            self.align = self.complete = self._run
+
+    def _count(self, text):
+        ids = self.source_tokenizer.tokenize(text)
+        return tf.math.count_nonzero(ids, axis=1, dtype=tf.int32)
 
     def _translate(self, text):
-        return self._run(text)[0]
+        answer = self._run(text)
+        return {name: answer[name] for name in ("translations", "scores")}
 
-    def _align(self, text):
-        answer, source_ids, generation = self._run(text)
-        answer["source_tokens"] = self.source_tokenizer.tokens(source_ids)
-        answer["target_tokens"] = self.target_tokenizer.tokens(
-            generation.tokens
-        )
-        if generation.weights is not None:
-            answer["attention"] = tf.cast(generation.weights, tf.float32)
+    def _run(self, text, prefix=None):
+        ids = self._read(text)
+        prefix = None if prefix is None else self._begin(prefix)
+        tokens, scores, _, weights = self._generate(ids, prefix)
+        return self._tell(text, ids, tokens, scores, weights)
+
+    def _read(self, text):
+        ids = self.source_tokenizer.tokenize(text, self.max_source_length)
+        # An empty batch has no longest row; an RNN reads step 0 all the same.
+        missing = tf.maximum(0, 1 - tf.shape(ids)[1])
+        ids = tf.pad(ids, [[0, 0], [0, missing]])
+        return tf.ensure_shape(ids, (None, None))
+
+    def _begin(self, prefix):
+        clean = self.target_tokenizer.clean(prefix)
+        return self.target_tokenizer.encode(clean).to_tensor()
+
+    def _generate(self, ids, prefix):
+        if keras.backend.backend() == "tensorflow":
+            return self.model.generate(ids, self.search, prefix)
+        prefix = None if prefix is None else prefix.numpy()
+        found = self.model.generate(ids.numpy(), self.search, prefix)
+        return [
+            None if x is None else tf.constant(keras.ops.convert_to_numpy(x))
+            for x in found
+        ]
+
+    def _tell(self, text, ids, tokens, scores, weights):
+        unknown = None
+        if self.replace_unknown:
+            unknown = _rows(self._attended(text, ids, weights))
+        texts = self.target_tokenizer.detokenize(_rows(tokens), unknown)
+        answer = {
+            "translations": tf.reshape(texts, tf.shape(scores)),
+            "scores": tf.cast(scores, tf.float32),
+            "source_tokens": self.source_tokenizer.tokens(ids),
+            "target_tokens": self.target_tokenizer.tokens(tokens),
+        }
+        if weights is not None:
+            answer["attention"] = tf.cast(weights, tf.float32)
         return answer
 
-    def _run(self, text):
-        ids = _at_least_one_step(self.source_tokenizer.tokenize(text))
-        generation = self.model.generate(ids, self.search)
-        tokens = generation.tokens  # (B, N, T)
-        rows = tf.reshape(tokens, (-1, tokens.shape[-1]))
-        texts = self.target_tokenizer.detokenize(rows)
-        shape = tf.shape(generation.scores)
-        answer = {
-            "translations": tf.reshape(texts, shape),
-            "scores": tf.cast(generation.scores, tf.float32),
-        }
-        return answer, ids, generation
+    def _attended(self, text, ids, weights):
+        """Find the source's word for every token, as strings `(B, N, T)`."""
+        if weights is None:
+            raise ValueError(
+                "`replace_unknown` needs a model that attends to its source. "
+                "Received: replace_unknown=True with a model whose decoder "
+                "has no attention."
+            )
+        words = self.source_tokenizer.surfaces(text).to_tensor()
+        # One word a column of `ids`: start before the first, end and pad last.
+        words = tf.pad(words, [[0, 0], [1, 1]])[:, : tf.shape(ids)[1]]
+        missing = tf.shape(ids)[1] - tf.shape(words)[1]
+        words = tf.pad(words, [[0, 0], [0, missing]])
+        real = (ids != PAD) & (ids != START) & (ids != END)
+        real = tf.cast(real, weights.dtype)[:, None, None]
+        _, best = tf.math.top_k(weights * real)
+        return tf.gather(words, best[..., 0], batch_dims=1)
 
 
-def _at_least_one_step(ids):
-    """Pad an empty batch, which has no longest row: an RNN reads step 0."""
-    missing = tf.maximum(0, 1 - tf.shape(ids)[1])
-    return tf.ensure_shape(tf.pad(ids, [[0, 0], [0, missing]]), (None, None))
+def _traced(function, *signature):
+    return tf.function(function, signature, autograph=False)
+
+
+def _rows(x):
+    """Put the texts of all rows one below the other."""
+    return tf.reshape(x, (-1, x.shape[-1]))

@@ -1,6 +1,5 @@
 """A translator as a SavedModel, for TensorFlow Serving."""
 
-import contextlib
 from pathlib import Path
 
 import keras
@@ -10,13 +9,20 @@ import tensorflow as tf
 from keras_attention.export.folders import replaced_folder
 from keras_attention.export.graph import TEXT
 from keras_attention.export.graph import TranslationGraph
+from keras_attention.export.portable import check_exportable
+from keras_attention.export.portable import portable
 
 PROBE = ["", "a", "3 b, c."]  # what the written file has to repeat
 MAIN_FILE = "saved_model.pb"
 
 
 def export_saved_model(
-    path: str | Path, model, source_tokenizer, target_tokenizer, search
+    path: str | Path,
+    model,
+    source_tokenizer,
+    target_tokenizer,
+    search,
+    **options,
 ):
     """Write text to text as a SavedModel, and read it back.
 
@@ -32,13 +38,16 @@ def export_saved_model(
         source_tokenizer: Its source's tokenizer.
         target_tokenizer: Its target's tokenizer.
         search: A search strategy.
+        **options: Of the `TranslationGraph`.
 
     Raises:
         ValueError: If `path` holds something else.
         RuntimeError: If what was written does not give what the model gives.
     """
-    graph = TranslationGraph(model, source_tokenizer, target_tokenizer, search)
-    with replaced_folder(path, MAIN_FILE) as folder, without_cudnn(model):
+    check_exportable("export_saved_model")
+    parts = model, source_tokenizer, target_tokenizer, search
+    with replaced_folder(path, MAIN_FILE) as folder, portable(model):
+        graph = TranslationGraph(*parts, **options)
         archive = keras.export.ExportArchive()
         archive.track(source_tokenizer)
         if target_tokenizer is not source_tokenizer:
@@ -70,21 +79,3 @@ def _equal(x, y):
     if x.dtype.kind == "f":
         return x.shape == y.shape and np.allclose(x, y, atol=1e-4)
     return np.array_equal(x, y)
-
-
-@contextlib.contextmanager
-def without_cudnn(model):
-    """Keep cuDNN out of what is traced inside the block."""
-    layers = [
-        layer
-        for layer in model._flatten_layers()
-        if hasattr(layer, "use_cudnn")
-    ]
-    before = [layer.use_cudnn for layer in layers]
-    try:
-        for layer in layers:
-            layer.use_cudnn = False
-        yield
-    finally:
-        for layer, setting in zip(layers, before, strict=True):
-            layer.use_cudnn = setting

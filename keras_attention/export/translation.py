@@ -59,6 +59,29 @@ def read_answer(answer: dict[str, Any]) -> Translation:
     )
 
 
+def join_entries(
+    entries: list[Translation], scores: bool, attention: bool
+) -> Translation:
+    """Put sentences together, and leave out what nobody asked for.
+
+    Args:
+        entries: What `read_answer` returned for each sentence.
+        scores: Whether scores are asked for.
+        attention: Whether tokens and attention are asked for.
+
+    Returns:
+        A `Translation` whose fields are lists over the sentences.
+    """
+    columns = zip(*entries, strict=True) if entries else [()] * 5
+    answer = Translation(*(list(column) for column in columns))
+    if not scores:
+        answer = answer._replace(scores=None)
+    if not attention:
+        nothing = {name: None for name in Translation._fields[2:]}
+        answer = answer._replace(**nothing)
+    return answer
+
+
 def _tokens(row) -> list[str]:
     """Name the tokens of a row; padding is named by nothing."""
     return [token.decode("utf-8") for token in row if token]

@@ -8,7 +8,9 @@ from keras import ops
 
 from keras_attention.checks import check_positive
 from keras_attention.checks import check_rate
+from keras_attention.lookup import fast_path
 from keras_attention.models.decoder import AttentionDecoder
+from keras_attention.models.generation import generation_compiler
 from keras_attention.models.masks import carried_mask
 from keras_attention.ops import widen
 from keras_attention.search import GreedySearch
@@ -101,6 +103,7 @@ class Seq2Seq(keras.Model):
         self.tie_embeddings = tie_embeddings
         self.dropout = dropout
         self.supports_masking = True
+        self._compiled_generation = generation_compiler(self)
         self._add_ends()
 
     def _add_ends(self):
@@ -192,18 +195,39 @@ class Seq2Seq(keras.Model):
             )
         return self.target_embedding(outputs, reverse=True)
 
-    def generate(self, source, search=None):
+    def generate(self, source, search=None, prefix=None):
         """Generate a target for every source.
+
+        Outside of a graph it is compiled, once for each search: on JAX, and
+        on TensorFlow if the model is compiled with `jit_compile=True`, for
+        ids padded to a few sizes. No gradient goes through it.
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
             search: A search strategy. Defaults to `GreedySearch()`.
+            prefix: Ids `(B, P)` that every target of a row begins with, 0
+                after the last, or `None`. Defaults to `None`.
 
         Returns:
             A `Generation`. Its weights are those of the cell's attention, or
             the mean over them if there are several.
         """
+        search = GreedySearch() if search is None else search
         source = ops.convert_to_tensor(source)
+        if prefix is not None:
+            prefix = ops.convert_to_tensor(prefix, "int32")
+
+        def generate(source, prefix):
+            return self._generate(source, search, prefix)
+
+        is_traced = fast_path("is_traced")
+        if is_traced is None or is_traced(source) or not self.built:
+            return generate(source, prefix)
+        if carried_mask(source) is not None:  # which would not get inside
+            return generate(source, prefix)
+        return self._compiled_generation(generate, search)(source, prefix)
+
+    def _generate(self, source, search, prefix):
         cell = self.decoder.cell
         memory, states, mask = self.encode(source, training=False)
         prepared = cell.prepare(memory, mask)
@@ -217,8 +241,8 @@ class Seq2Seq(keras.Model):
                 weights = sum(weights) / len(weights)
             return log_probs, states, weights
 
-        search = GreedySearch() if search is None else search
-        return search(step, states, ops.shape(source)[0], memory_mask=mask)
+        rows = ops.shape(source)[0]
+        return search(step, states, rows, memory_mask=mask, prefix=prefix)
 
     def compute_mask(self, inputs, previous_mask=None):
         return None  # those of the inputs are not of the logits

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ class Generation(NamedTuple):
             start token, with the end token, then 0.
         scores: `(B, N)` float32 or float64, by which the texts are sorted.
         lengths: `(B, N)` int32, the tokens of each text, its end included.
+            Where there is no further text, the score is `-inf` and the
+            length 0.
         weights: `(B, N, T, Tv)`, the attention paid at every token and 0
             after the last, or `None` where the step returned none.
     """
@@ -34,9 +37,15 @@ class AbstractSearch:
     same code runs eagerly, compiled, and exported. The step is called once
     before the loop, to learn what it returns, and then in it.
 
+    A text may be forbidden from two sides: by the options below, and by the
+    model, with a log probability of `-inf`. Where nothing at all may come
+    next, the text so far does not exist; a row without any text has the score
+    `-inf`, the length 0 and no tokens.
+
     A subclass writes `__call__`; one with arguments of its own also writes
-    `__init__` and `get_config`. The building blocks are in `loop.py` and, for
-    a search that follows one path a row, in `path.py`.
+    `__init__` and `get_config`. The building blocks are in `loop.py`, in
+    `constraints.py` and, for a search that follows one path a row, in
+    `path.py`.
 
     Args:
         max_length: Longest text, in tokens, the end token included. A text
@@ -45,6 +54,10 @@ class AbstractSearch:
             is never taken. Defaults to `1`.
         start_id: The token to begin with. Defaults to `2`.
         end_id: The token that ends a text. Defaults to `3`.
+        no_repeat_ngram_size: No sequence of so many tokens comes twice in a
+            text; the start token is not counted. Defaults to `0`, off.
+        forbidden_ids: Tokens that are never taken, such as `[1]` for the
+            unknown one. Defaults to `()`.
 
     Call arguments:
         step: A function `step(tokens, state)`. It takes the last tokens
@@ -63,13 +76,20 @@ class AbstractSearch:
         batch_size: Number of rows, an integer or a scalar tensor.
         memory_mask: Boolean `(B, Tv)`, `True` at real positions of what
             `weights` attend to, or `None`. Only coverage needs it.
+        prefix: Integer ids `(B, P)` that each text of the row begins with,
+            or `None`. Rows that force fewer tokens have 0 on the right. They
+            are scored like any other, and come even where the options above
+            forbid them; an end token among them ends the text, and so does
+            `max_length`. An id that the model does not know has no
+            probability.
 
     Returns:
         A `Generation`.
 
     Raises:
         ValueError: If an argument is not a whole number, a length is less
-            than 1, `min_length` exceeds `max_length`, or an id is negative.
+            than 1, `min_length` exceeds `max_length`, an id is negative, or
+            `prefix` has not two axes.
     """
 
     def __init__(
@@ -78,11 +98,19 @@ class AbstractSearch:
         min_length: int = 1,
         start_id: int = 2,
         end_id: int = 3,
+        no_repeat_ngram_size: int = 0,
+        forbidden_ids: Sequence[int] = (),
     ):
         self.max_length = whole_number("max_length", max_length, 1)
         self.min_length = whole_number("min_length", min_length, 1)
         self.start_id = whole_number("start_id", start_id, 0)
         self.end_id = whole_number("end_id", end_id, 0)
+        self.no_repeat_ngram_size = whole_number(
+            "no_repeat_ngram_size", no_repeat_ngram_size, 0
+        )
+        self.forbidden_ids = [
+            whole_number("forbidden_ids", i, 0) for i in forbidden_ids
+        ]
         if self.min_length > self.max_length:
             raise ValueError(
                 "`min_length` cannot exceed `max_length`. Received: "
@@ -90,28 +118,14 @@ class AbstractSearch:
                 "count tokens, the end token included."
             )
 
-    def __call__(self, step, state, batch_size, memory_mask=None) -> Generation:
+    def __call__(
+        self, step, state, batch_size, memory_mask=None, prefix=None
+    ) -> Generation:
         raise NotImplementedError(
             f"{type(self).__name__} must define `__call__(step, state, "
-            "batch_size, memory_mask=None)`, which returns a Generation."
+            "batch_size, memory_mask=None, prefix=None)`, which returns a "
+            "Generation."
         )
-
-    def forbid_early_end(self, log_probs, position):
-        """Give the end token no chance before `min_length`.
-
-        Args:
-            log_probs: `(B, K, V)`.
-            position: Scalar int32, how many tokens there are so far.
-
-        Returns:
-            `log_probs`, `-inf` at the end token where it would come too soon.
-        """
-        if self.min_length == 1:
-            return log_probs
-        classes = ops.arange(ops.shape(log_probs)[-1], dtype="int32")
-        early = ops.less(position + 1, self.min_length)
-        banned = ops.logical_and(early, ops.equal(classes, self.end_id))
-        return ops.where(banned, -math.inf, log_probs)
 
     def get_config(self):
         return {
@@ -119,11 +133,28 @@ class AbstractSearch:
             "min_length": self.min_length,
             "start_id": self.start_id,
             "end_id": self.end_id,
+            "no_repeat_ngram_size": self.no_repeat_ngram_size,
+            "forbidden_ids": self.forbidden_ids,
         }
 
     @classmethod
     def from_config(cls, config):
         return cls(**config)
+
+
+def keep_possible(found: Generation) -> Generation:
+    """Leave nothing of texts whose score is `-inf`: they do not exist."""
+    exists = ops.greater(found.scores, -math.inf)  # NaN is not
+    weights = found.weights
+    if weights is not None:
+        zero = ops.zeros((), weights.dtype)
+        weights = ops.where(exists[..., None, None], weights, zero)
+    return Generation(
+        tokens=ops.where(exists[..., None], found.tokens, 0),
+        scores=ops.where(exists, found.scores, -math.inf),
+        lengths=ops.where(exists, found.lengths, 0),
+        weights=weights,
+    )
 
 
 def whole_number(name: str, value: Any, least: int) -> int:

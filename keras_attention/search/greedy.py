@@ -27,6 +27,10 @@ class GreedySearch(AbstractSearch):
             is never taken. Defaults to `1`.
         start_id: The token to begin with. Defaults to `2`.
         end_id: The token that ends a text. Defaults to `3`.
+        no_repeat_ngram_size: No sequence of so many tokens comes twice in a
+            text; the start token is not counted. Defaults to `0`, off.
+        forbidden_ids: Tokens that are never taken, such as `[1]` for the
+            unknown one. Defaults to `()`.
 
     Shapes:
         `tokens (B, 1, max_length)`, `scores (B, 1)`, `lengths (B, 1)` and
@@ -47,8 +51,10 @@ class GreedySearch(AbstractSearch):
     [[[1, 3, 0, 0, 0]]]
     """
 
-    def __call__(self, step, state, batch_size, memory_mask=None) -> Generation:
-        return follow_path(self, _likeliest, step, state, batch_size)
+    def __call__(
+        self, step, state, batch_size, memory_mask=None, prefix=None
+    ) -> Generation:
+        return follow_path(self, _likeliest, step, state, batch_size, prefix)
 
 
 def _likeliest(log_probs, _):

@@ -1,5 +1,7 @@
 """A loop over any structure, and how its buffers are written."""
 
+import math
+
 from keras import ops
 from keras import tree
 
@@ -72,3 +74,19 @@ def write(buffer, position, value, length):
     rest = [1] * (len(value.shape) - 3)
     here = ops.reshape(ops.equal(positions, position), (length, *rest))
     return ops.where(here, value, buffer)
+
+
+def choose(mask, x, y):
+    """Choose between log probabilities, which may be `-inf`.
+
+    As `ops.where` does; but a converter to ONNX makes of that a sum of two
+    products, and NaN of 0 times infinity, unless it sees a constant `-inf`.
+
+    Args:
+        mask: Boolean tensor that broadcasts to the others.
+        x: Float tensor, taken where the mask is `True`.
+        y: Float tensor of the same dtype, taken elsewhere.
+    """
+    x, y = ops.where(mask, x, -math.inf), ops.where(mask, -math.inf, y)
+    # Not `maximum`, which takes float64 through float32 on torch.
+    return ops.max(ops.stack([x, y]), axis=0, initial=-math.inf)

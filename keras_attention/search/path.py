@@ -1,5 +1,6 @@
 """Following one path a row, a token at a time: greedy search and sampling."""
 
+import math
 from typing import Any
 from typing import NamedTuple
 
@@ -9,6 +10,11 @@ from keras import tree
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.tokens import pick
 from keras_attention.search.base import Generation
+from keras_attention.search.base import keep_possible
+from keras_attention.search.constraints import as_prefix
+from keras_attention.search.constraints import forbid
+from keras_attention.search.constraints import force
+from keras_attention.search.loop import choose
 from keras_attention.search.loop import loop_while
 from keras_attention.search.loop import write
 
@@ -24,7 +30,7 @@ class _Path(NamedTuple):
     weights: Any = None  # (B, 1, T, Tv)
 
 
-def follow_path(search, choose, step, state, batch_size):
+def follow_path(search, take, step, state, batch_size, prefix=None):
     """Take one token after the other until every row has ended.
 
     A row that has ended goes on being stepped, on end tokens, beside the ones
@@ -32,27 +38,31 @@ def follow_path(search, choose, step, state, batch_size):
 
     Args:
         search: The `AbstractSearch` whose limits and ids hold.
-        choose: A function `choose(log_probs, position)` that returns the
+        take: A function `take(log_probs, position)` that returns the
             next tokens `(B, 1)`, int32. It gets `log_probs (B, 1, V)` in
             float32 or wider, forbidden tokens at `-inf`, and the position, a
             scalar.
         step: As in `AbstractSearch`.
         state: As in `AbstractSearch`.
         batch_size: As in `AbstractSearch`.
+        prefix: As in `AbstractSearch`.
 
     Returns:
         A `Generation` with one text a row, scored by the sum of its tokens'
         log probabilities, as the model gave them.
     """
+    prefix = as_prefix(prefix)
 
     def grow(path):
-        return _grow(path, search, choose, step)
+        return _grow(path, search, take, step, prefix)
 
     path = grow(_begin(search, state, batch_size))
     path = loop_while(
         lambda path: ops.any(path.alive), grow, path, search.max_length - 1
     )
-    return Generation(path.tokens, path.scores, path.lengths, path.weights)
+    return keep_possible(
+        Generation(path.tokens, path.scores, path.lengths, path.weights)
+    )
 
 
 def _begin(search, state, batch_size):
@@ -69,22 +79,32 @@ def _begin(search, state, batch_size):
     )
 
 
-def _grow(path, search, choose, step):
+def _grow(path, search, take, step, prefix):
     position, alive, length = path.position, path.alive, search.max_length
     log_probs, state, weights = step(path.words, path.state)
     log_probs = widen(ops.convert_to_tensor(log_probs))  # (B, 1, V)
-    words = choose(search.forbid_early_end(log_probs, position), position)
-    gains = ops.where(alive, pick(log_probs, words), 0.0)
+    allowed = forbid(search, log_probs, path.tokens, position)
+    words = take(allowed, position)  # (B, 1)
+    gains = pick(allowed, words)
+    words, gains = force(
+        prefix, position, log_probs, words[..., None], gains[..., None]
+    )
+    words, gains = ops.squeeze(words, axis=-1), ops.squeeze(gains, axis=-1)
+    none = ops.zeros_like(gains)
+    scores = ops.add(path.scores, choose(alive, gains, none))
     tokens = write(path.tokens, position, ops.where(alive, words, 0), length)
     if weights is not None:
         weights = ops.convert_to_tensor(weights)  # (B, 1, Tv)
         weights = ops.where(alive[..., None], weights, ops.zeros_like(weights))
         weights = write(path.weights, position, weights, length)
+    going_on = ops.logical_and(
+        ops.not_equal(words, search.end_id), ops.greater(scores, -math.inf)
+    )
     return _Path(
         position=position + 1,
         words=ops.where(alive, words, search.end_id),
-        alive=ops.logical_and(alive, ops.not_equal(words, search.end_id)),
-        scores=ops.add(path.scores, gains),
+        alive=ops.logical_and(alive, going_on),
+        scores=scores,
         lengths=path.lengths + ops.where(alive, ops.ones_like(words), 0),
         state=state,
         tokens=tokens,

@@ -1,26 +1,21 @@
-"""What every tokenizer shares: special ids, framing, saving and loading."""
+"""What every tokenizer shares: special ids, cleaning, framing."""
 
-import json
-import os
-from pathlib import Path
-
-import keras
 import tensorflow as tf
 
-from keras_attention.extras import require
+from keras_attention.text.cleaning import check_normalization
+from keras_attention.text.cleaning import clean
+from keras_attention.text.saved import AbstractSaved
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_NAMES = ("", "<unk>", "<s>", "</s>")  # how `tokens` shows them
-NORMALIZATIONS = ("nfkc", "nfc", "identity")
-FILE_NAME = "tokenizer.json"
 
 
-class AbstractTokenizer(tf.Module):
+class AbstractTokenizer(AbstractSaved):
     """Turns strings into ids and back, inside the TensorFlow graph.
 
     Ids 0 to 3 are pad, unknown, start and end; a tokenizer's own begin at 4.
-    A subclass writes `encode` and `decode`, which see none of the first four
-    but unknown, and `get_config`.
+    A subclass writes `encode`, `split` and `decode`, which see none of the
+    first four but unknown, and `get_config`.
 
     Text is cleaned before it is encoded: bytes that are not UTF-8 become
     U+FFFD, so nothing a client sends can stop the graph; then comes Unicode
@@ -45,15 +40,9 @@ class AbstractTokenizer(tf.Module):
 
     def __init__(self, names, normalization="nfkc", lowercase=False):
         super().__init__()
-        if normalization not in NORMALIZATIONS:
-            raise ValueError(
-                f"{type(self).__name__} needs a `normalization` it knows. "
-                f"Received: normalization={normalization!r}. "
-                f"Choose one of {', '.join(map(repr, NORMALIZATIONS))}."
-            )
+        check_normalization(normalization, type(self).__name__)
         self.normalization = normalization
         self.lowercase = bool(lowercase)
-        self._text_ops()
         self._names = tf.constant([*SPECIAL_NAMES, *names], tf.string)
 
     def encode(self, text):
@@ -67,11 +56,23 @@ class AbstractTokenizer(tf.Module):
         """
         raise NotImplementedError
 
-    def decode(self, ids):
+    def split(self, text):
+        """Split cleaned strings into the pieces that `encode` gives ids to.
+
+        Args:
+            text: Strings `(B,)`, as `clean` returns them.
+
+        Returns:
+            Strings as a ragged tensor `(B, None)`, one for each id.
+        """
+        raise NotImplementedError
+
+    def decode(self, ids, unknown):
         """Turn ids that are in the vocabulary into strings.
 
         Args:
             ids: `(B, T)` int32: unknown or from 4 on, then zeros to the right.
+            unknown: Strings `(B, T)`, or one: what to write for unknown ids.
 
         Returns:
             Strings `(B,)`.
@@ -82,6 +83,12 @@ class AbstractTokenizer(tf.Module):
     def vocabulary_size(self) -> int:
         """The number of ids, the four special ones included."""
         return self._names.shape[0]
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """What the ids 4, 5, ... are called, in this order."""
+        names = self._names[len(SPECIAL_NAMES) :].numpy().tolist()
+        return [name.decode() for name in names]
 
     def tokenize(self, text, max_length: int | None = None):
         """Turn strings into ids.
@@ -97,24 +104,30 @@ class AbstractTokenizer(tf.Module):
         Raises:
             ValueError: If `text` is not `(B,)`, or `max_length` is under 2.
         """
-        if max_length is not None and max_length < 2:
-            raise ValueError(
-                "`tokenize` needs room for the start and the end id. "
-                f"Received: max_length={max_length}. Give at least 2."
-            )
-        ids = self.encode(self.clean(_as_strings(text)))
-        if max_length is not None:
-            ids = ids[:, : max_length - 2]
-        column = tf.ones((ids.nrows(out_type=tf.int32), 1), tf.int32)
-        ids = tf.concat([START * column, ids, END * column], axis=1)
-        return tf.ensure_shape(ids.to_tensor(PAD), (None, None))
+        return self._framed(
+            self.encode(self.clean(_as_strings(text))), max_length
+        )
 
-    def detokenize(self, ids):
+    def surfaces(self, text):
+        """Split strings into the pieces behind the ids of `tokenize`.
+
+        Args:
+            text: Strings `(B,)`: a tensor, a list or an array.
+
+        Returns:
+            Strings as a ragged tensor `(B, None)`: the piece of the cleaned
+            text behind every id between the start and the end.
+        """
+        return self.split(self.clean(_as_strings(text)))
+
+    def detokenize(self, ids, unknown=None):
         """Turn ids into strings.
 
         Args:
             ids: `(B, T)` int32 or int64. Pads and starts are dropped, and
                 the first end with all behind it.
+            unknown: Strings `(B, T)`: what to write for an unknown id in the
+                same place. `unknown_text`, if empty or not given.
 
         Returns:
             Strings `(B,)`. An id that is not in the vocabulary reads like
@@ -131,10 +144,15 @@ class AbstractTokenizer(tf.Module):
             )
         if not ids.dtype.is_integer:  # an empty list is float32
             ids = tf.cast(ids, tf.int32)
-        ended = tf.cumsum(tf.cast(ids == END, tf.int32), axis=1) > 0
-        keep = ~ended & (ids != PAD) & (ids != START)
-        ids = tf.ragged.boolean_mask(self._known(ids), keep)
-        return self.decode(ids.to_tensor(PAD))
+        own = own_ids(ids)
+        if unknown is None:
+            unknown = tf.constant(self.unknown_text)
+        else:
+            unknown = tf.convert_to_tensor(unknown, tf.string)
+            unknown = tf.where(unknown == "", self.unknown_text, unknown)
+            unknown = tf.ragged.boolean_mask(unknown, own).to_tensor()
+        ids = tf.ragged.boolean_mask(self._known(ids), own)
+        return self.decode(ids.to_tensor(PAD), unknown)
 
     def tokens(self, ids):
         """Name every id, as a plot of the attention shows it.
@@ -157,83 +175,49 @@ class AbstractTokenizer(tf.Module):
         Returns:
             Strings `(B,)`.
         """
-        text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
-        text = self._normalize(text)
-        if self.lowercase:  # which can leave marks in another order
-            lower = tf.strings.lower(text, encoding="utf-8")
-            text = self._normalize(lower)
-        return text
+        return clean(text, self.normalization, self.lowercase)
 
-    def get_config(self) -> dict:
+    def get_config(self):
         return {
             "normalization": self.normalization,
             "lowercase": self.lowercase,
         }
 
-    @classmethod
-    def from_config(cls, config: dict):
-        """Build the tokenizer that `get_config` describes."""
-        return cls(**config)
-
-    def save(self, folder: str | Path):
-        """Write the tokenizer as one JSON file, whole or not at all.
-
-        Args:
-            folder: Where `tokenizer.json` goes; made if it is not there.
-        """
-        name = keras.saving.get_registered_name(type(self))
-        content = {"class_name": name, "config": self.get_config()}
-        file = Path(folder) / FILE_NAME
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_name(f"{FILE_NAME}.{os.getpid()}.part")
-        text = json.dumps(content, ensure_ascii=False, indent=1)
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(file)
-
-    @classmethod
-    def load(cls, folder: str | Path):
-        """Read what `save` wrote.
-
-        Args:
-            folder: Where `tokenizer.json` is.
-
-        Returns:
-            A tokenizer of the class that was saved.
-
-        Raises:
-            ValueError: If the file is missing, damaged, not a tokenizer's,
-                or that of another class than the one that loads.
-        """
-        file = Path(folder) / FILE_NAME
-        try:
-            content = json.loads(file.read_text(encoding="utf-8"))
-            name, config = content["class_name"], content["config"]
-            found = keras.saving.get_registered_object(name)
-            if not (isinstance(found, type) and issubclass(found, cls)):
-                raise ValueError(f"it holds {name!r}")
-            return found.from_config(config)
-        except (OSError, ValueError, LookupError, TypeError) as error:
+    def _framed(self, ids, max_length):
+        """Put start and end around ragged ids, by operations LiteRT has."""
+        if max_length is not None and max_length < 2:
             raise ValueError(
-                f"`{cls.__name__}.load` needs a file that a tokenizer's "
-                f"`save` wrote. Received: {file}, which cannot be used: "
-                f"{type(error).__name__}: {error}. "
-                "Save the tokenizer again, or name its folder."
-            ) from error
+                "`tokenize` needs room for the start and the end id. "
+                f"Received: max_length={max_length}. Give at least 2."
+            )
+        lengths = ids.row_lengths()  # (B,)
+        if max_length is not None:
+            lengths = tf.minimum(lengths, max_length - 2)
+        longest = tf.reduce_max(tf.pad(lengths, [[0, 1]]))
+        rows = ids.to_tensor(PAD)[:, :longest]  # LiteRT's are too wide
+        rows = tf.pad(rows, [[0, 0], [1, 1]])
+        place = tf.range(tf.shape(rows, tf.int64)[1])
+        rows = tf.where(place == 0, START, rows)
+        rows = tf.where(place == lengths[:, None] + 1, END, rows)
+        return tf.ensure_shape(rows, (None, None))
 
     def _known(self, ids):
         inside = (ids >= 0) & (ids < self.vocabulary_size)
         unknown = tf.cast(UNKNOWN, ids.dtype)
         return tf.cast(tf.where(inside, ids, unknown), tf.int32)
 
-    def _normalize(self, text):
-        if self.normalization == "identity":
-            return text
-        form = self.normalization.upper()
-        return self._text_ops().normalize_utf8(text, form)
 
-    def _text_ops(self):
-        if self.normalization != "identity":
-            return require("tensorflow_text", "text", type(self).__name__)
+def own_ids(ids):
+    """Tell the ids that spell text from the frame and what is behind it.
+
+    Args:
+        ids: `(B, T)` int32 or int64.
+
+    Returns:
+        Booleans `(B, T)`.
+    """
+    ended = tf.cumsum(tf.cast(ids == END, tf.int32), axis=1) > 0
+    return ~ended & (ids != PAD) & (ids != START)
 
 
 def _as_strings(text):

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from keras_attention.text.base import UNKNOWN
 from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
 
 
@@ -45,11 +46,12 @@ class CharacterTokenizer(AbstractVocabularyTokenizer):
                 "Split it, or use WordTokenizer."
             )
         super().__init__(vocabulary, normalization, lowercase)
-        texts = ["", self.unknown_text, "", "", *vocabulary]
-        self._texts = tf.constant(texts, tf.string)
+        self._texts = tf.constant(["", "", "", "", *vocabulary], tf.string)
 
     def split(self, text):
         return tf.strings.unicode_split(text, "UTF-8")
 
-    def decode(self, ids):
-        return tf.strings.reduce_join(tf.gather(self._texts, ids), axis=1)
+    def decode(self, ids, unknown):
+        texts = tf.gather(self._texts, ids)
+        texts = tf.where(ids == UNKNOWN, unknown, texts)
+        return tf.strings.reduce_join(texts, axis=1)

@@ -1,8 +1,9 @@
-"""Reads parallel text, and says at which line a file is broken."""
+"""Reads text from files, and says at which line one is broken."""
 
 import gzip
 import os
 import zlib
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
@@ -95,6 +96,41 @@ def read_parallel(
         sources += source
         targets += target
     return sources, targets
+
+
+def read_sentences(
+    sentences_or_files: Iterable[str | Path], class_name: str
+) -> Iterator[str]:
+    """Read what a tokenizer is trained from, one sentence at a time.
+
+    Args:
+        sentences_or_files: Sentences, or the `Path`s of files with one
+            sentence a line.
+        class_name: The tokenizer that is trained.
+
+    Yields:
+        The sentences.
+
+    Raises:
+        ValueError: If something is neither a sentence nor a `Path`, or a file
+            is broken (see `read_lines`).
+    """
+    if isinstance(sentences_or_files, str | Path):
+        raise ValueError(
+            f"`{class_name}.train` needs several sentences or files. "
+            f"Received: sentences_or_files={sentences_or_files!r}. Put it "
+            "into a list; the name of a file must be a `pathlib.Path` in it."
+        )
+    for item in sentences_or_files:
+        if isinstance(item, Path):
+            yield from read_lines(item)
+        elif isinstance(item, str):
+            yield item
+        else:
+            raise ValueError(
+                f"`{class_name}.train` needs sentences as `str` or files as "
+                f"`pathlib.Path`. Received: {item!r}. Decode or convert it."
+            )
 
 
 def _raw_lines(path: Path) -> Iterator[bytes]:

@@ -2,8 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 import tensorflow as tf
@@ -11,9 +9,9 @@ import tensorflow as tf
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
-from keras_attention.text.files import read_lines
-
-SENTENCES_AT_ONCE = 4096
+from keras_attention.text.files import read_sentences
+from keras_attention.text.training import check_room
+from keras_attention.text.training import clean_batches
 
 
 class AbstractVocabularyTokenizer(AbstractTokenizer):
@@ -38,7 +36,7 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
         normalization: str = "nfkc",
         lowercase: bool = False,
     ):
-        vocabulary = _checked(vocabulary, type(self).__name__)
+        vocabulary = check_vocabulary(vocabulary, type(self).__name__)
         super().__init__(vocabulary, normalization, lowercase)
         first = len(SPECIAL_NAMES)
         keys = [SPECIAL_NAMES[UNKNOWN], *vocabulary]
@@ -47,23 +45,6 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
             tf.lookup.KeyValueTensorInitializer(keys, ids, value_dtype="int32"),
             default_value=UNKNOWN,
         )
-
-    @property
-    def vocabulary(self) -> list[str]:
-        """The tokens with the ids 4, 5, ... in this order."""
-        names = self._names[len(SPECIAL_NAMES) :].numpy().tolist()
-        return [name.decode() for name in names]
-
-    def split(self, text):
-        """Split cleaned strings into tokens.
-
-        Args:
-            text: Strings `(B,)`.
-
-        Returns:
-            Tokens as a ragged string tensor `(B, None)`.
-        """
-        raise NotImplementedError
 
     def look_up(self, tokens):
         """Find the ids of tokens `(N,)`, as int32; unknown if there is none."""
@@ -105,15 +86,9 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
             ValueError: If there is no token, no room for one, or something
                 that is neither a sentence nor a `Path`.
         """
-        room = vocabulary_size - len(SPECIAL_NAMES)
-        if room < 1:
-            raise ValueError(
-                f"`{cls.__name__}.train` needs room for the 4 special ids and "
-                f"a token. Received: vocabulary_size={vocabulary_size}. "
-                "Give at least 5."
-            )
+        room = check_room(cls.__name__, vocabulary_size, 1, "a token")
         untrained = cls([], normalization, lowercase)
-        sentences = _sentences(sentences_or_files, cls.__name__)
+        sentences = read_sentences(sentences_or_files, cls.__name__)
         counts = _counts(untrained, sentences)
         ranked = sorted(counts, key=lambda token: (-counts[token], token))
         vocabulary = [t for t in ranked if counts[t] >= min_frequency]
@@ -128,14 +103,27 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
 
 def _counts(tokenizer, sentences):
     counts = Counter()
-    while batch := list(islice(sentences, SENTENCES_AT_ONCE)):
-        tokens = tokenizer.split(tokenizer.clean(tf.constant(batch)))
+    for batch in clean_batches(tokenizer.clean, sentences):
+        tokens = tokenizer.split(batch)
         counts.update(tokens.flat_values.numpy().tolist())
     counts = {token.decode(): count for token, count in counts.items()}
     return {t: n for t, n in counts.items() if t not in SPECIAL_NAMES}
 
 
-def _checked(vocabulary, class_name):
+def check_vocabulary(vocabulary, class_name: str) -> list[str]:
+    """List the tokens, or say which one cannot be there.
+
+    Args:
+        vocabulary: What the user gave.
+        class_name: The tokenizer that needs it.
+
+    Returns:
+        The tokens, in their order.
+
+    Raises:
+        ValueError: If a token is empty, no string, there twice, or the name
+            of a special id.
+    """
     tokens = [] if isinstance(vocabulary, str) else list(vocabulary)
     counts = Counter(token for token in tokens if isinstance(token, str))
     bad = [vocabulary] if isinstance(vocabulary, str) else []
@@ -150,22 +138,3 @@ def _checked(vocabulary, class_name):
             "once."
         )
     return tokens
-
-
-def _sentences(items, class_name) -> Iterator[str]:
-    if isinstance(items, str | Path):
-        raise ValueError(
-            f"`{class_name}.train` needs several sentences or files. "
-            f"Received: sentences_or_files={items!r}. Put it into a list; "
-            "the name of a file must be a `pathlib.Path` in it."
-        )
-    for item in items:
-        if isinstance(item, Path):
-            yield from read_lines(item)
-        elif isinstance(item, str):
-            yield item
-        else:
-            raise ValueError(
-                f"`{class_name}.train` needs sentences as `str` or files as "
-                f"`pathlib.Path`. Received: {item!r}. Decode or convert it."
-            )

@@ -104,7 +104,7 @@ class WordTokenizer(AbstractVocabularyTokenizer):
         ids = super().look_up(tokens)
         return tf.where(ids == UNKNOWN, super().look_up(bare), ids)
 
-    def decode(self, ids):
+    def decode(self, ids, unknown):
         quotes = tf.gather(self._quotes, ids)
         count = tf.cumsum(tf.cast(quotes, tf.int32), axis=1)  # (B, T)
         opening, closing = quotes & (count % 2 == 1), quotes & (count % 2 == 0)
@@ -112,7 +112,8 @@ class WordTokenizer(AbstractVocabularyTokenizer):
         closes = tf.gather(self._closes, ids) | closing
         closes |= tf.gather(self._follows, ids) & _before(closing, False)
         space = tf.where(closes | _before(opens, True), "", " ")
-        words = tf.gather(self._texts, ids)
+        unknown = tf.strings.strip(unknown)  # the piece of text may be " !"
+        words = tf.where(ids == UNKNOWN, unknown, tf.gather(self._texts, ids))
         return tf.strings.strip(tf.strings.reduce_join(space + words, axis=1))
 
 

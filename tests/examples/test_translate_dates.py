@@ -117,9 +117,10 @@ def test_what_is_shown_is_written_of_a_date_that_is_held_out():
 
 @pytest.mark.tensorflow
 def test_it_runs(tmp_path, capsys):
-    folder, picture = tmp_path / "exported" / "1", tmp_path / "attention.png"
+    folder, picture = tmp_path / "exported", tmp_path / "attention.png"
     share = translate_dates.main(quick=True, export=folder, plot=picture)
     assert 0 <= share <= 1
-    assert (folder / "saved_model.pb").exists()
+    assert (folder / "1" / "saved_model.pb").exists()
+    assert (folder / "translator.tflite").exists()
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "A new process reads the same dates" in capsys.readouterr().out

@@ -77,15 +77,6 @@ def test_max_length_is_an_argument(tmp_path):
     assert answer["translations"].numpy().tolist() == [[b"yx"]]
 
 
-def test_cudnn_is_off_while_tracing_and_back_afterwards():
-    model = tiny_translator().model
-    layers = [x for x in model._flatten_layers() if hasattr(x, "use_cudnn")]
-    assert layers
-    with saved_model.without_cudnn(model):
-        assert not any(layer.use_cudnn for layer in layers)
-    assert all(layer.use_cudnn == "auto" for layer in layers)
-
-
 def test_what_reads_back_wrong_is_not_left_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(saved_model, "_equal", lambda *_: False)
     with pytest.raises(RuntimeError, match="Nothing was written"):

@@ -3,6 +3,8 @@
 import numpy as np
 from keras import ops
 
+from keras_attention.search import Generation
+
 
 def random_tables(order, seed, rows=1, classes=6, words=4, dtype="float64"):
     """Draw a table per row, `log p` after the last `order` tokens.
@@ -60,3 +62,51 @@ def rows_state(rows, start_id=2):
     """The state of the two models above, for these rows of the tables."""
     rows = np.array(rows, "int32")[:, None]
     return {"row": rows, "before": np.full_like(rows, start_id), "no": None}
+
+
+def history_tables(seed, rows=1, classes=4, length=4, words=3):
+    """Draw `log p` and weights for every history that a row can have.
+
+    No two texts are made of the same numbers, so that none score alike. A
+    history is a node of a tree: `(B, nodes, V)` and `(B, nodes, Tv)`.
+    """
+    rng = np.random.default_rng(seed)
+    nodes = sum(classes**t for t in range(length))
+    scores = 2 * rng.normal(size=(rows, nodes, classes))
+    log_probs = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
+    weights = rng.dirichlet(np.full(words, 0.5), size=(rows, nodes))
+    return log_probs, weights
+
+
+def node_of(history, classes):
+    """The node where a history ends; the empty one is at the root."""
+    node = 0
+    for token in history:
+        node = node * classes + 1 + token
+    return node
+
+
+def whole_history(log_probs, weights=None):
+    """The step of a model whose next token depends on all before it."""
+
+    def step(tokens, state):
+        row, node = state["row"][:, 0], state["node"]
+        below = node * log_probs.shape[-1] + 1 + tokens
+        node = ops.where(node < 0, 0, below)  # the first step, at the root
+        attended = None if weights is None else take(weights, row, node)
+        return take(log_probs, row, node), {**state, "node": node}, attended
+
+    return step
+
+
+def root_state(rows):
+    """The state of `whole_history` for these rows of its tables."""
+    rows = np.array(rows, "int32")[:, None]
+    return {"row": rows, "node": np.full_like(rows, -1)}
+
+
+def arrays(found):
+    """A `Generation` in NumPy."""
+    return Generation(
+        *[None if x is None else ops.convert_to_numpy(x) for x in found]
+    )

@@ -1,5 +1,7 @@
 """AbstractSearch: limits, ids and configs, as all searches have them."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -30,13 +32,41 @@ class TestArguments:
         assert type(search.get_config()["max_length"]) is int
         assert search.end_id == 5
 
+    @pytest.mark.parametrize("value", [-1, 1.5, None])
+    def test_refuses_ngrams_that_do_not_count(self, value):
+        with pytest.raises(ValueError, match="`no_repeat_ngram_size` must be"):
+            GreedySearch(no_repeat_ngram_size=value)
+
+    @pytest.mark.parametrize("value", [[-1], ["<unk>"], [1, 2.0]])
+    def test_refuses_forbidden_ids_that_are_none(self, value):
+        with pytest.raises(ValueError, match="`forbidden_ids` must be an int"):
+            GreedySearch(forbidden_ids=value)
+
+    def test_takes_forbidden_ids_from_any_sequence(self):
+        for ids in ((1, 5), range(1, 6, 4), np.array([1, 5])):
+            config = GreedySearch(forbidden_ids=ids).get_config()
+            assert config["forbidden_ids"] == [1, 5]
+            assert json.dumps(config)
+
+    @pytest.mark.parametrize("shape", [(3,), (1, 2, 3)])
+    def test_refuses_a_prefix_of_other_axes(self, shape):
+        with pytest.raises(ValueError, match="`prefix` must be ids of the sh"):
+            GreedySearch()(None, (), 1, prefix=np.ones(shape, "int32"))
+
     def test_base_says_what_a_search_must_define(self):
         with pytest.raises(NotImplementedError, match="__call__"):
             AbstractSearch()(None, (), 1)
 
 
 class TestConfig:
-    arguments = {"max_length": 9, "min_length": 2, "start_id": 1, "end_id": 4}
+    arguments = {
+        "max_length": 9,
+        "min_length": 2,
+        "start_id": 1,
+        "end_id": 4,
+        "no_repeat_ngram_size": 3,
+        "forbidden_ids": [1, 5],
+    }
 
     def test_config_is_the_arguments(self):
         search = GreedySearch(**self.arguments)
@@ -59,4 +89,6 @@ class TestConfig:
             "min_length": 1,
             "start_id": 2,
             "end_id": 3,
+            "no_repeat_ngram_size": 0,
+            "forbidden_ids": [],
         }

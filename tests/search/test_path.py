@@ -1,5 +1,6 @@
 """path: what holds whichever token is chosen."""
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -70,3 +71,18 @@ class TestFollowPath:
 
         with pytest.raises(ValueError, match="`None` always, or never"):
             follow_path(GreedySearch(), least_likely, step, (), 1)
+
+    @pytest.mark.skipif(
+        keras.backend.backend() == "jax", reason="it traces, and counts once"
+    )
+    def test_stops_where_there_is_no_text(self):
+        calls = []
+
+        def step(tokens, state):
+            calls.append(tokens)
+            return ops.full((2, 1, 5), -np.inf), state, None
+
+        found = follow_path(GreedySearch(), least_likely, step, (), 2)
+        assert len(calls) == 1
+        scores = ops.convert_to_numpy(found.scores)
+        assert scores.tolist() == [[-np.inf]] * 2

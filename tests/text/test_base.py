@@ -1,28 +1,30 @@
-import json
-import subprocess
-import sys
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from hostile import hostile_texts
+from tokenizers import KINDS
+from tokenizers import TEXT
+from tokenizers import every_kind
+from tokenizers import strings
+from tokenizers import train
 
-from keras_attention.text import AbstractTokenizer
-from keras_attention.text import CharacterTokenizer
-from keras_attention.text import WordTokenizer
+from keras_attention.text import SentencePieceTokenizer
+from keras_attention.text import WordPieceTokenizer
 
 pytestmark = pytest.mark.tensorflow
 
-TEXT = ["Ein Mann, der lacht.", "", "Über 3.5 km: der Hund?"]
-KINDS = [CharacterTokenizer, WordTokenizer]
-
-
-def train(kind, text=TEXT, **options):
-    return kind.train(text, 1000, **options)
-
-
-def strings(tensor):
-    return [text.decode() for text in tensor.numpy()]
+# Operations of `tensorflow_text` that TensorFlow Serving links.
+SERVED = {
+    "FastBertNormalize",
+    "FastWordpieceTokenizeWithOffsets",
+    "NormalizeUTF8",
+    "SentencepieceOp",
+    "SentencepieceTokenizeOp",
+    "SentencepieceTokenizeWithOffsetsOp",
+    "TFText>WhitespaceTokenizeWithOffsetsV2",
+}
+HOSTILE = hostile_texts(260, TEXT, 5)
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
@@ -123,136 +125,127 @@ def test_every_id_has_a_name(tokenizer):
     assert strings(tokenizer.tokens(own)) == tokenizer.vocabulary
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("normalization", ["nfkc", "nfc", "identity"])
-def test_text_is_normalized(kind, normalization):
-    tokenizer = train(kind, ["ﬁne Cafe\u0301"], normalization=normalization)
-    form = {"nfkc": "fine Café", "nfc": "ﬁne Café"}
-    ids = tokenizer.tokenize(["ﬁne Cafe\u0301"])
-    want = form.get(normalization, "ﬁne Cafe\u0301")
-    assert strings(tokenizer.detokenize(ids)) == [want]
+def test_surfaces_are_what_the_ids_stand_for(tokenizer):
+    text = [*TEXT, "Ein Hund € lacht"]
+    surfaces = tokenizer.surfaces(text)
+    ids = tokenizer.tokenize(text).numpy()
+    for sentence, row, pieces in zip(text, ids, surfaces, strict=True):
+        pieces = strings(pieces)
+        assert len(pieces) == (row > 3).sum() + (row == 1).sum()
+        joined = "".join(pieces).replace(" ", "")
+        assert joined == sentence.replace(" ", "")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_lower_case_is_no_folding(kind):
-    tokenizer = train(kind, ["ÄRGER auf der Straße"], lowercase=True)
-    ids = tokenizer.tokenize(["Ärger AUF der STRAßE"])
-    assert strings(tokenizer.detokenize(ids)) == ["ärger auf der straße"]
+def test_surfaces_want_a_batch(tokenizer):
+    with pytest.raises(ValueError, match="into a list"):
+        tokenizer.surfaces("Ein")
 
 
-def test_a_missing_tensorflow_text_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorflow_text", None)
-    with pytest.raises(ImportError, match=r"keras-attention\[text\]"):
-        WordTokenizer([])
-    assert WordTokenizer([], normalization="identity").tokenize([""]).shape[0]
+@every_kind
+@pytest.mark.parametrize("max_length", [None, 7])
+def test_surfaces_can_replace_what_is_unknown(kind, max_length):
+    text = ["Ein Mann € lacht € , der", "Hund <unk> §", "", "€"]
+    options = {}
+    if kind is SentencePieceTokenizer:
+        options = {"byte_fallback": False}
+    tokenizer = train(kind, **options)
+    ids = tokenizer.tokenize(text, max_length)
+    assert (ids.numpy() == 1).any()
+    surfaces = tokenizer.surfaces(text).to_tensor(shape=(None, ids.shape[1]))
+    unknown = tf.concat([tf.fill((4, 1), ""), surfaces[:, :-1]], axis=1)
+    found = strings(tokenizer.detokenize(ids, unknown))
+    if max_length is None:
+        want = [t.replace(" , ", ", ") for t in text]
+        assert [t.replace(" , ", ", ") for t in found] == want
+    same = tokenizer.detokenize(ids, tf.fill(tf.shape(ids), ""))
+    assert strings(same) == strings(tokenizer.detokenize(ids))
 
 
-def test_only_normalization_needs_an_op_of_tensorflow_text():
-    ops = {}
-    for form in ("nfkc", "identity"):
-        graph = tf.function(WordTokenizer(["a"], form, True).tokenize)
-        graph = graph.get_concrete_function(tf.TensorSpec((None,), tf.string))
-        ops[form] = {op.type for op in graph.graph.get_operations()}
-    assert ops["nfkc"] - ops["identity"] == {"NormalizeUTF8"}
-
-
-def test_an_unknown_normalization_is_refused():
-    with pytest.raises(ValueError, match="'nfkc', 'nfc', 'identity'"):
-        WordTokenizer([], normalization="nfd")
-
-
-@pytest.mark.parametrize("normalization", ["nfkc", "identity"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_bytes_stop_the_graph(kind, normalization):
-    random = np.random.default_rng(0)
-    noise = [random.bytes(random.integers(40)) for _ in range(300)]
-    noise += [
-        b"\x00",
-        b"a\x00b",
-        b"\xff\xfe",
-        "👨‍👩‍👧 שלום".encode(),
-        b"\xed\xa0\x80",
+def test_only_unknown_ids_are_replaced(tokenizer):
+    word = tokenizer.tokenize(["Mann"])[0, 1:-1].numpy().tolist()
+    beyond = tokenizer.vocabulary_size
+    rows = [
+        [2, 1, *word, 3, 1],
+        [1, 0, *word, 2, -1],
+        [beyond, *word, 3, 1, 4],
+        [2, *word, 3, 1, 1],
     ]
-    tokenizer = kind([*"abcdef "], normalization, lowercase=True)
-    ids = tokenizer.tokenize(tf.constant(noise))
-    assert ids.shape[0] == len(noise)
-    for text in tokenizer.detokenize(ids).numpy():
-        text.decode("utf-8")
-    again = tokenizer.tokenize(tokenizer.detokenize(ids))
-    np.testing.assert_array_equal(again, ids)
+    new = [[f"<{i}{j}>" for j in range(len(rows[0]))] for i in range(4)]
+    found = strings(tokenizer.detokenize(rows, new))
+    last = len(rows[0]) - 1
+    want = ["<01>Mann", f"<10>Mann<1{last}>", "<20>Mann", "Mann"]
+    assert [text.replace(" ", "") for text in found] == want
 
 
-def test_invalid_bytes_become_the_replacement_character():
-    tokenizer = CharacterTokenizer("a\ufffd")
-    ids = tokenizer.tokenize(tf.constant([b"a\xffa"]))
-    assert ids.numpy().tolist() == [[2, 4, 5, 4, 3]]
-
-
-def test_config_builds_an_equal_tokenizer(tokenizer):
-    config = keras.saving.serialize_keras_object(tokenizer)
-    twin = keras.saving.deserialize_keras_object(json.loads(json.dumps(config)))
-    assert type(twin) is type(tokenizer)
-    assert twin.get_config() == tokenizer.get_config()
-    assert set(twin.get_config()) == {
-        "vocabulary",
-        "normalization",
-        "lowercase",
-    }
-    np.testing.assert_array_equal(twin.tokenize(TEXT), tokenizer.tokenize(TEXT))
-
-
-def test_a_saved_tokenizer_comes_back(tmp_path):
-    for kind in KINDS:
-        first = train(kind, normalization="nfc", lowercase=True)
-        folder = tmp_path / "new" / kind.__name__
-        first.save(folder)
-        first.save(str(folder))
-        assert [file.name for file in folder.iterdir()] == ["tokenizer.json"]
-        twin = AbstractTokenizer.load(folder)
-        assert type(twin) is kind
-        assert twin.get_config() == first.get_config()
-        assert type(kind.load(str(folder))) is kind
-
-
-def test_a_tokenizer_loads_in_a_new_process(tmp_path):
-    train(WordTokenizer).save(tmp_path)
-    code = (
-        "from keras_attention.text.base import AbstractTokenizer as A;"
-        f"print(A.load({str(tmp_path)!r}).vocabulary_size)"
+@every_kind
+def test_no_bytes_stop_the_graph(kind):
+    normalization = (
+        {} if kind is WordPieceTokenizer else {"normalization": "nfkc"}
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True
+    tokenizer = train(kind, [*TEXT, "1/2"], lowercase=True, **normalization)
+    ids = tokenizer.tokenize(HOSTILE)
+    assert ids.shape[0] == len(HOSTILE)
+    text = tokenizer.detokenize(ids)
+    strings(text)
+    np.testing.assert_array_equal(tokenizer.tokenize(text), ids)
+    np.testing.assert_array_equal(
+        tokenizer.detokenize(tokenizer.tokenize(text)), text
     )
-    assert run.stdout.split()[-1] == str(train(WordTokenizer).vocabulary_size)
+    lengths = tokenizer.surfaces(HOSTILE).row_lengths()
+    np.testing.assert_array_equal(lengths, (ids.numpy() > 0).sum(axis=1) - 2)
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"", "JSON"),
-        (b'{"class_name": "keras_atten', "JSON"),
-        (b"[1, 2]", "TypeError"),
-        (b'{"config": {}}', "class_name"),
-        (b'{"class_name": "os>system", "config": {}}', "os>system"),
-        (b'{"class_name": "Dense", "config": {"units": 3}}', "Dense"),
-        (b'{"class_name": "keras_attention>WordTokenizer", "config": {}}', "v"),
-        (b"\xff\xfe\x00", "utf-8"),
-        (None, "No such file"),
-    ],
-)
-def test_a_broken_file_is_named(tmp_path, content, reason):
-    file = tmp_path / "tokenizer.json"
-    if content is not None:
-        file.write_bytes(content)
-    with pytest.raises(ValueError, match=reason) as caught:
-        AbstractTokenizer.load(tmp_path)
-    assert str(file) in str(caught.value)
+def test_any_ids_are_valid_text(tokenizer):
+    draw = np.random.default_rng(0)
+    ids = draw.integers(-1, tokenizer.vocabulary_size + 1, (200, 20))
+    together = strings(tokenizer.detokenize(ids))
+    alone = [strings(tokenizer.detokenize(ids[i : i + 1])) for i in range(9)]
+    assert [[text] for text in together[:9]] == alone
 
 
-def test_another_class_is_not_loaded(tmp_path):
-    train(WordTokenizer).save(tmp_path)
-    with pytest.raises(ValueError, match="WordTokenizer"):
-        CharacterTokenizer.load(tmp_path)
+def test_rows_do_not_change_each_other(tokenizer):
+    rows = HOSTILE[:26]
+    together = tokenizer.tokenize(rows).numpy()
+    texts = tokenizer.detokenize(together).numpy()
+    surfaces = tokenizer.surfaces(rows).to_list()
+    for i, row in enumerate(rows):
+        alone = tokenizer.tokenize([row])
+        width = alone.shape[1]
+        np.testing.assert_array_equal(together[i, :width], alone[0])
+        assert not together[i, width:].any()
+        assert tokenizer.detokenize(alone).numpy()[0] == texts[i]
+        assert tokenizer.surfaces([row]).to_list()[0] == surfaces[i]
+
+
+def test_a_long_text_is_read(tokenizer):
+    words = ["Ein Mann"] * 5000
+    text = [" ".join(words), "Ein " + "Mann" * 10_000, "Ein"]
+    ids = tokenizer.tokenize(text)
+    assert strings(tokenizer.detokenize(ids))[0] == text[0]
+    assert (
+        ids[2].numpy().tolist()[:2]
+        == tokenizer.tokenize(["Ein"])[0, :2].numpy().tolist()
+    )
+
+
+def test_serving_has_the_operations(tokenizer):
+    spec = tf.TensorSpec((None,), tf.string)
+    ids = tf.TensorSpec((None, None), tf.int32)
+    graphs = [
+        tf.function(tokenizer.tokenize).get_concrete_function(spec),
+        tf.function(tokenizer.surfaces).get_concrete_function(spec),
+        tf.function(tokenizer.detokenize).get_concrete_function(ids),
+        tf.function(tokenizer.tokens).get_concrete_function(ids),
+    ]
+    used = set()
+    for graph in graphs:
+        graph = graph.graph.as_graph_def()
+        nodes = [graph.node, *(f.node_def for f in graph.library.function)]
+        used |= {node.op for group in nodes for node in group}
+    foreign = {op for op in used if not hasattr(tf.raw_ops, op)}
+    foreign -= {"PartitionedCall", "StatefulPartitionedCall"}
+    foreign -= {name for name in used if name.startswith("__")}
+    assert foreign <= SERVED
 
 
 def test_an_export_can_be_moved(tokenizer, tmp_path):
@@ -262,6 +255,7 @@ def test_an_export_can_be_moved(tokenizer, tmp_path):
             "ids": ids,
             "text": tokenizer.detokenize(ids),
             "tokens": tokenizer.tokens(ids),
+            "surfaces": tokenizer.surfaces(text).to_tensor(),
         }
 
     archive = keras.export.ExportArchive()
@@ -271,7 +265,7 @@ def test_an_export_can_be_moved(tokenizer, tmp_path):
     archive.write_out(str(tmp_path / "here"), verbose=False)
     (tmp_path / "here").rename(tmp_path / "there")
     loaded = tf.saved_model.load(str(tmp_path / "there"))
-    for batch in (TEXT, [], [""]):
+    for batch in (TEXT, [], [""], HOSTILE):
         batch = tf.constant(batch, tf.string)
         got, want = loaded.serve(batch), serve(batch)
         for name in want:

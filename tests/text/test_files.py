@@ -4,6 +4,7 @@ import pytest
 
 from keras_attention.text.files import read_lines
 from keras_attention.text.files import read_parallel
+from keras_attention.text.files import read_sentences
 
 pytestmark = pytest.mark.tensorflow  # the package around it needs it
 
@@ -96,3 +97,15 @@ def test_unequal_files_are_both_named(tmp_path):
         read_parallel([de, de], [de])
     with pytest.raises(ValueError, match="in pairs"):
         read_parallel([], [])
+
+
+def test_sentences_come_from_strings_and_files(tmp_path):
+    file = write(tmp_path / "a.txt", "eins\nzwei\n")
+    found = read_sentences(iter(["null", file, "drei"]), "A")
+    assert list(found) == ["null", "eins", "zwei", "drei"]
+
+
+@pytest.mark.parametrize("items", ["a", [b"a"], [3], [["a"]]])
+def test_other_things_are_no_sentences(items):
+    with pytest.raises(ValueError, match=r"`A\.train` needs"):
+        list(read_sentences(items, "A"))

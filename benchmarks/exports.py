@@ -1,0 +1,172 @@
+"""Do exported files say what the translator says, and what do they cost?
+
+    python examples/translate_multi30k.py --data multi30k --save de_en
+    python benchmarks/exports.py --translator de_en --data multi30k
+
+Exports a trained translator in every format, greedily and with five beams,
+and compares each file with the model on real sentences. Then it translates
+the whole test set with LiteRT files of every quantization, and prints BLEU,
+size and time beside those of the translator. It needs all extras.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import sacrebleu
+import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
+
+from keras_attention import BeamSearch
+from keras_attention import GreedySearch
+from keras_attention import Translator
+from keras_attention.text import read_lines
+
+SEARCHES = {
+    "greedy": GreedySearch(max_length=60),
+    "beam 5": BeamSearch(5, n_best=2, max_length=60),
+}
+BATCH = 20
+ROW = "{:<10} {:<10} {:>10} {:>12} {:>10}"
+
+
+def run_saved_model(path):
+    """Translate text by the signature `align`."""
+    loaded = tf.saved_model.load(path)
+    align = loaded.signatures["align"]
+
+    def run(sentences, _):
+        found = align(text=tf.constant(sentences))
+        return found["target_tokens"].numpy(), found["scores"].numpy()
+
+    return run
+
+
+def run_litert(path):
+    """Translate ids by LiteRT."""
+    interpreter = Interpreter(model_path=str(path), num_threads=2)
+    translate = interpreter.get_signature_runner("translate_ids")
+
+    def run(_, ids):
+        found = translate(source_ids=ids)
+        return found["tokens"], found["scores"]
+
+    return run
+
+
+def run_onnx(path):
+    """Translate ids by onnxruntime."""
+    session = onnxruntime.InferenceSession(path)
+    return lambda _, ids: session.run(["tokens", "scores"], {"source_ids": ids})
+
+
+FORMATS = {
+    "tf_saved_model": ("1", run_saved_model),
+    "litert": ("translator.tflite", run_litert),
+    "onnx": ("translator.onnx", run_onnx),
+}
+
+
+def batches_of(translator, sentences):
+    """Sentences and their ids, a batch at a time."""
+    for start in range(0, len(sentences), BATCH):
+        batch = sentences[start : start + BATCH]
+        yield batch, translator.source_tokenizer.tokenize(batch).numpy()
+
+
+def compare(translator, sentences, folder):
+    """Print for every file how many texts differ, and by how much scores."""
+    print(ROW.format("format", "search", "sentences", "other ids", "scores by"))
+    tokenizer = translator.target_tokenizer
+    for name, search in SEARCHES.items():
+        translator = with_search(translator, search)
+        for form, (file, runner) in FORMATS.items():
+            translator.export(folder / file, form)
+            run = runner(folder / file)
+            other, difference = 0, 0.0
+            for batch, ids in batches_of(translator, sentences):
+                wanted = translator.model.generate(ids, search)
+                tokens, scores = run(batch, ids)
+                truth = wanted.tokens
+                if tokens.dtype == object:  # names
+                    truth = tokenizer.tokens(truth)
+                same = (tokens == truth.numpy()).all(axis=(1, 2))
+                other += np.sum(~same)
+                errors = np.abs(scores - wanted.scores.numpy())
+                difference = max(difference, errors.max())
+            count = len(sentences)
+            print(ROW.format(form, name, count, other, f"{difference:.1e}"))
+
+
+def with_search(translator, search):
+    """Make a translator of the same parts with another search."""
+    return Translator(
+        translator.model,
+        translator.source_tokenizer,
+        translator.target_tokenizer,
+        search,
+    )
+
+
+def quantize(translator, sentences, references, folder):
+    """Print BLEU, size and time of every quantization."""
+    print(ROW.format("weights", "search", "BLEU", "MB", "seconds"))
+    metric = sacrebleu.metrics.BLEU(lowercase=True)
+    tokenizer = translator.target_tokenizer
+    for name, search in SEARCHES.items():
+        translator = with_search(translator, search)
+        for weights in (None, "float16", "int8"):
+            path = folder / "translator.tflite"
+            translator.export(path, "litert", quantize=weights)
+            run = run_litert(path)
+            texts, start = [], time.perf_counter()
+            for batch, ids in batches_of(translator, sentences):
+                tokens, _ = run(batch, ids)
+                found = tokenizer.detokenize(tokens[:, 0]).numpy()
+                texts += [text.decode() for text in found]
+            seconds = time.perf_counter() - start
+            score = metric.corpus_score(texts, [references]).score
+            size = path.stat().st_size / 1e6
+            weights = weights or "float32"
+            print(
+                ROW.format(
+                    weights,
+                    name,
+                    f"{score:.2f}",
+                    f"{size:.1f}",
+                    f"{seconds:.0f}",
+                )
+            )
+
+
+def main(translator, data, source="de", target="en", sentences=200):
+    """Compare all files with the translator.
+
+    Args:
+        translator: Folder of a saved `Translator`.
+        data: Folder of Multi30k.
+        source: Its language to translate from.
+        target: Its language to translate to.
+        sentences: How many of the test set are compared one by one.
+    """
+    translator = Translator.load(translator)
+    lines = [
+        read_lines(Path(data) / f"test_2016_flickr.{side}.gz")
+        for side in (source, target)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        compare(translator, lines[0][:sentences], Path(folder))
+        quantize(translator, *lines, Path(folder))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--translator", required=True)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--source", default="de")
+    parser.add_argument("--target", default="en")
+    parser.add_argument("--sentences", type=int, default=200)
+    main(**vars(parser.parse_args()))

@@ -1,0 +1,133 @@
+r"""How does a phone translate? One file, and neither TensorFlow nor Keras.
+
+What `translator.export("translator.tflite", format="litert")` writes is a
+LiteRT file, and at its end a ZIP archive with both tokenizers in JSON:
+
+    python examples/litert_translate.py saved_models/dates/translator.tflite \
+        "12 May 2021"
+
+It needs `numpy` and `ai-edge-litert` alone, the extra `litert`, and shows all
+that an app has to do in its own language: text to ids, ids to ids, ids to
+text. The tokenizers here are `CharacterTokenizer`s; a `WordTokenizer` differs
+in how it splits.
+"""
+
+import argparse
+import json
+import unicodedata
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter
+
+ROOT = Path(__file__).parents[1]
+FILE = "saved_models/dates/translator.tflite"
+SHOWN = ["12 May 2021", "Donnerstag, den 29. Februar 2024", "2024년 2월 29일"]
+PAD, UNKNOWN, START, END, FIRST = range(5)
+TOKENIZER = "keras_attention>CharacterTokenizer"
+
+
+class Characters:
+    """Gives every character its id, as the translator's own tokenizer does.
+
+    Args:
+        saved: What is in `source_tokenizer.json` or `target_tokenizer.json`.
+
+    Raises:
+        ValueError: If that is no `CharacterTokenizer`.
+    """
+
+    def __init__(self, saved: str | bytes):
+        content = json.loads(saved)
+        if content["class_name"] != TOKENIZER:
+            raise ValueError(
+                f"This program knows {TOKENIZER} alone. Received: "
+                f"{content['class_name']}. Write its `tokenize` here."
+            )
+        config = content["config"]
+        self.normalization = config["normalization"]
+        self.lowercase = config["lowercase"]
+        self.characters = config["vocabulary"]
+        self.ids = {c: i for i, c in enumerate(self.characters, FIRST)}
+
+    def tokenize(self, sentences: list[str]) -> np.ndarray:
+        """Turn sentences into ids `(B, T)`, framed and padded."""
+        rows = [
+            [START, *(self.ids.get(c, UNKNOWN) for c in self.clean(x)), END]
+            for x in sentences
+        ]
+        ids = np.full((len(rows), max(map(len, rows))), PAD, np.int32)
+        for i, row in enumerate(rows):
+            ids[i, : len(row)] = row
+        return ids
+
+    def detokenize(self, ids: np.ndarray) -> str:
+        """Turn one row of ids into text, as far as its end."""
+        ids = ids.tolist()
+        ids = ids[: ids.index(END)] if END in ids else ids
+        names = {i: c for c, i in self.ids.items()}
+        hidden = {PAD: "", START: "", UNKNOWN: "\N{REPLACEMENT CHARACTER}"}
+        return "".join({**names, **hidden}[i] for i in ids)
+
+    def clean(self, text: str) -> str:
+        """Normalize a text, and put it into the case it was trained in."""
+        text = self._normalize(text)
+        return self._normalize(text.lower()) if self.lowercase else text
+
+    def _normalize(self, text):
+        if self.normalization == "identity":
+            return text
+        return unicodedata.normalize(self.normalization.upper(), text)
+
+
+def load(file: Path):
+    """Read a file, once as an archive and once as what runs.
+
+    Args:
+        file: What an export in the format `"litert"` wrote.
+
+    Returns:
+        A function from a list of sentences to a list of the best translation
+        of each.
+    """
+    with zipfile.ZipFile(file) as archive:
+        source, target = (
+            Characters(archive.read(f"{side}_tokenizer.json"))
+            for side in ("source", "target")
+        )
+    run = Interpreter(str(file)).get_signature_runner("translate_ids")
+
+    def translate(sentences):
+        found = run(source_ids=source.tokenize(sentences))
+        best = found["tokens"][:, 0]  # (B, T)
+        return [target.detokenize(ids) for ids in best]
+
+    return translate
+
+
+def main(quick=False, file=None, sentences=None) -> list[str]:
+    """Translate, and print what comes out.
+
+    Args:
+        quick: Whether to translate the first sentence alone.
+        file: The LiteRT file. Defaults to that of the dates, which is in
+            `saved_models`.
+        sentences: What to translate. Defaults to three dates.
+
+    Returns:
+        The translations.
+    """
+    sentences = list(sentences or SHOWN)[: 1 if quick else None]
+    found = load(Path(file or ROOT / FILE))(sentences)
+    for sentence, translation in zip(sentences, found, strict=True):
+        print(f"{translation}  {sentence}")
+    return found
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("file", nargs="?")
+    parser.add_argument("sentences", nargs="*")
+    main(**vars(parser.parse_args()))

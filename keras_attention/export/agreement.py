@@ -1,0 +1,170 @@
+"""Whether a file finds what the model finds, up to rounding."""
+
+import math
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attention.export.ids import IDS
+
+LENGTHS = ((6,), (9, 4, 2), (2, 3, 5, 7))  # of the rows of each batch
+UNKNOWN, START, END, FIRST = 1, 2, 3, 4
+TOLERANCE = 1e-4
+
+
+def probe_sources(vocabulary_size: int) -> list[np.ndarray]:
+    """Draw sources for a file to be tried on, the same ones every time.
+
+    Args:
+        vocabulary_size: How many ids the source has.
+
+    Returns:
+        Batches of ids `(B, T)`, as tokenizers frame and pad them.
+    """
+    draw = np.random.default_rng(0)
+    words = [UNKNOWN, *range(FIRST, vocabulary_size)]
+    batches = []
+    for lengths in LENGTHS:
+        batch = np.zeros((len(lengths), max(lengths)), np.int32)
+        for row, length in zip(batch, lengths, strict=True):
+            row[:length] = [START, *draw.choice(words, length - 2), END]
+        batches.append(batch)
+    return batches
+
+
+def check_answers(
+    made: str, model, search, sources, answers, exact: bool = True
+):
+    """Raise an error unless a file's answers are those of the model.
+
+    Rounding may decide between words that are all but equally likely, and
+    what follows is then another text. So a text may be another one, if the
+    model gives it the score that the file gives it; half of the rows at least
+    must be the same.
+
+    Args:
+        made: What was written, such as `"LiteRT file"`.
+        model: A `Seq2Seq`.
+        search: A search strategy.
+        sources: Batches of ids `(B, T)`.
+        answers: `tokens` and `scores` of each of them, in a dict.
+        exact: Whether the numbers have to be the same, not only shapes and
+            types: a quantized model is another one.
+
+    Raises:
+        RuntimeError: If they are not.
+    """
+    generate = _trace(lambda ids: model.generate(ids, search)[:2], IDS)
+    same = []
+    for ids, answer in zip(sources, answers, strict=True):
+        wanted = [x.numpy() for x in generate(tf.constant(ids))]
+        wanted = {
+            "tokens": wanted[0],
+            "scores": wanted[1].astype(np.float32),
+        }
+        for name, value in wanted.items():
+            _check_form(made, name, answer[name], value)
+        if exact:
+            equal = (answer["tokens"] == wanted["tokens"]).all(axis=(1, 2))
+            truth = wanted["scores"]
+            if not equal.all():
+                told = _told_scores(model, search, ids, answer["tokens"])
+                kept = equal[:, None] | np.isneginf(truth)
+                truth = np.where(kept, truth, told)
+            if not _close(answer["scores"], truth):
+                _fail(made, "scores", answer["scores"], truth)
+            same.extend(equal)
+    if exact and 2 * sum(same) < len(same):
+        _fail(made, "tokens", answers[-1]["tokens"], wanted["tokens"])
+
+
+def check_texts(made: str, wanted, answers, exact: bool = True):
+    """Raise an error unless a file's texts are those of the model.
+
+    As in `check_answers`, half of the rows at least must be the same.
+
+    Args:
+        made: What was written, such as `"LiteRT file"`.
+        wanted: `translations` and `scores` of each batch, in a dict, as the
+            model gives them.
+        answers: The same as the file gives them.
+        exact: Whether more than shapes and types has to be the same.
+
+    Raises:
+        RuntimeError: If they are not.
+    """
+    same = []
+    for truth, answer in zip(wanted, answers, strict=True):
+        truth = {name: x.numpy() for name, x in truth.items()}
+        texts, scores = answer["translations"], answer["scores"]
+        _check_form(made, "scores", scores, truth["scores"])
+        if texts.shape != truth["translations"].shape:
+            _fail(made, "translations", texts, truth["translations"])
+        equal = (texts == truth["translations"]).all(axis=1)
+        if exact and not _close(scores[equal], truth["scores"][equal]):
+            _fail(made, "scores", scores, truth["scores"])
+        same.extend(equal)
+    if exact and 2 * sum(same) < len(same):
+        _fail(made, "translations", texts, truth["translations"])
+
+
+def _told_scores(model, search, ids, tokens):
+    """Let the model score texts `(B, N, T)` that it did not find."""
+
+    def score(ids, path):
+        return model.generate(ids, follow(search, path)).scores[:, 0]
+
+    score = _trace(score, IDS, IDS)
+    ids, paths = tf.constant(ids), tf.unstack(tf.constant(tokens), axis=1)
+    return np.stack([score(ids, path).numpy() for path in paths], axis=1)
+
+
+def follow(search, path):
+    """Make a search that finds what it is told.
+
+    Args:
+        search: The search strategy that gives the score.
+        path: Ids `(B, T)` of the only text of a row that has a chance.
+
+    Returns:
+        A function to be called like a search.
+    """
+
+    def follow_path(step, state, batch_size, **options):
+        def step_on_path(tokens, state):
+            position, state = state  # (B, K)
+            log_probs, state, weights = step(tokens, state)
+            at = tf.minimum(position, tf.shape(path)[1] - 1)
+            words = tf.gather(path, at, batch_dims=1)  # (B, K)
+            classes = tf.range(log_probs.shape[-1])
+            told = tf.where(classes == words[..., None], log_probs, -math.inf)
+            return told, (position + 1, state), weights
+
+        positions = tf.zeros((batch_size, 1), tf.int32)
+        state = (positions, state)
+        return search(step_on_path, state, batch_size, **options)
+
+    return follow_path
+
+
+def _trace(function, *signature):
+    traced = tf.function(function, autograph=False)
+    return traced.get_concrete_function(*signature)
+
+
+def _check_form(made, name, given, wanted):
+    form = (given.shape, given.dtype)
+    if form != (wanted.shape, wanted.dtype) or np.isnan(given).any():
+        _fail(made, name, given, wanted)
+
+
+def _close(x, y):
+    return np.allclose(x, y, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def _fail(made, name, given, wanted):
+    raise RuntimeError(
+        f"The {made} gives other `{name}` than the model. Received: "
+        f"{given.tolist()}, wanted: {wanted.tolist()}. Nothing was written. "
+        "Please report this."
+    )

@@ -1,0 +1,78 @@
+"""From ids to ids in one TensorFlow graph, for what runs without text."""
+
+import re
+
+import tensorflow as tf
+
+from keras_attention.export.portable import check_exportable
+from keras_attention.export.portable import portable
+from keras_attention.export.recurrent import exportable_recurrence
+
+SIGNATURE = "translate_ids"
+IDS = tf.TensorSpec((None, None), tf.int32, name="source_ids")
+
+
+def check_ids(model, needed_by: str):
+    """Raise a `ValueError` if nothing can be traced from ids to ids.
+
+    Args:
+        model: A `Seq2Seq`.
+        needed_by: Who traces, as the user typed it.
+    """
+    check_exportable(needed_by)
+    if model.source_vocabulary_size is None:
+        raise ValueError(
+            f"{needed_by} needs a model that reads ids. Received: "
+            "source_vocabulary_size=None, a model that reads features. "
+            "Export it with keras.export.ExportArchive and a signature of "
+            "your own."
+        )
+    if model.compute_dtype != "float32":
+        raise ValueError(
+            f"{needed_by} needs a model that computes in float32. Received: "
+            f"dtype={model.dtype_policy.name!r}. Build the same model with "
+            "dtype policy float32, and give it the weights of this one, "
+            "new_model.set_weights(model.get_weights())."
+        )
+
+
+def trace_ids(model, search):
+    """Trace `source_ids (B, T)` to `tokens (B, N, T')` and `scores (B, N)`.
+
+    Args:
+        model: A `Seq2Seq`.
+        search: A search strategy.
+
+    Returns:
+        A `tf.function` that has its one trace. The recurrent layers in it
+        run in a loop that every format can hold.
+
+    Raises:
+        ValueError: If a recurrent layer cannot be exported, or if the search
+            draws random numbers.
+    """
+
+    def translate_ids(source_ids):
+        found = model.generate(_at_least_one(source_ids), search)
+        scores = tf.cast(found.scores, tf.float32)
+        rows = tf.shape(source_ids)[0]
+        return {"tokens": found.tokens[:rows], "scores": scores[:rows]}
+
+    function = tf.function(translate_ids, [IDS], autograph=False)
+    with portable(model), exportable_recurrence(model):
+        graph = function.get_concrete_function().graph.as_graph_def()
+    parts = [graph.node, *(part.node_def for part in graph.library.function)]
+    operations = {node.op for part in parts for node in part}
+    if any(re.search("Random|Multinomial", name) for name in operations):
+        raise ValueError(
+            "LiteRT and ONNX files draw no random numbers. Received: "
+            f"search={type(search).__name__}. Use GreedySearch or BeamSearch, "
+            "and no layer that is random outside of training."
+        )
+    return function
+
+
+def _at_least_one(ids):
+    """Pad what has no row or no step: a loop cannot do without."""
+    rows, steps = tf.unstack(tf.maximum(0, 1 - tf.shape(ids)))
+    return tf.ensure_shape(tf.pad(ids, [[0, rows], [0, steps]]), (None, None))

@@ -1,0 +1,120 @@
+"""A translator as one LiteRT file from text to text."""
+
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_attention.checks import check_choice
+from keras_attention.export.agreement import check_texts
+from keras_attention.export.agreement import probe_sources
+from keras_attention.export.files import replaced_file
+from keras_attention.export.graph import TEXT
+from keras_attention.export.ids import check_ids
+from keras_attention.export.ids import trace_ids
+from keras_attention.export.litert import QUANTIZATIONS
+from keras_attention.export.litert import convert_to_litert
+from keras_attention.export.litert import run_litert
+from keras_attention.extras import require
+
+SIGNATURE = "translate"
+PROGRAM = Path(__file__).with_name("run_litert_text.py")
+
+
+def export_litert_text(
+    path: str | Path,
+    model,
+    source_tokenizer,
+    target_tokenizer,
+    search,
+    quantize: str | None = None,
+):
+    """Write text to text as a LiteRT file, read it back and run it.
+
+    Its signature is `translate(text string (B,)) -> translations string
+    (B, N), scores float32 (B, N)`, for at least one text. The pieces of words
+    need operations of `tensorflow_text`: who runs the file takes
+    `ai_edge_litert.interpreter.InterpreterWithCustomOps` with
+    `tensorflow_text.tflite_registrar.SELECT_TFTEXT_OPS`. An app that has no
+    such operations takes what `export_litert` writes, and tokenizes itself.
+
+    What the file finds is compared with what the model finds; a quantized one
+    may find something else, so there shapes and types alone are.
+
+    Args:
+        path: The file to write, `*.tflite`. One that is there is replaced.
+        model: A `Seq2Seq`.
+        source_tokenizer: Its source's tokenizer, a `WordPieceTokenizer`.
+        target_tokenizer: Its target's tokenizer, likewise.
+        search: A search strategy that draws no random numbers.
+        quantize: As in `export_litert`. Defaults to `None`.
+
+    Raises:
+        ValueError: If `path` or `quantize` has a wrong value, or if the
+            model, the search or a tokenizer cannot be exported.
+        RuntimeError: If what was written does not give what the model gives.
+        ImportError: If the extra `litert` or `text` is not installed.
+    """
+    check_choice("quantize", quantize, QUANTIZATIONS)
+    require("ai_edge_litert.interpreter", "litert", "export_litert_text")
+    require("tensorflow_text", "text", "export_litert_text")
+    check_ids(model, "export_litert_text")
+    tokenizers = source_tokenizer, target_tokenizer
+    _check_tokenizers(*tokenizers)
+    with replaced_file(path, ".tflite") as draft:
+        function = _trace_text(trace_ids(model, search), *tokenizers)
+        archive = keras.export.ExportArchive()
+        archive.track(source_tokenizer)
+        if target_tokenizer is not source_tokenizer:
+            archive.track(target_tokenizer)
+        content = convert_to_litert(
+            model, SIGNATURE, function, quantize, archive
+        )
+        draft.write_bytes(content)
+        sources = [
+            source_tokenizer.detokenize(ids).numpy()
+            for ids in probe_sources(source_tokenizer.vocabulary_size)
+        ]
+        sources.append(np.array([b""], object))
+        batches = [{"text": text} for text in sources]
+        answers = run_litert(PROGRAM, draft, SIGNATURE, batches)
+        wanted = _trace_text(
+            lambda ids: model.generate(ids, search)._asdict(), *tokenizers
+        )
+        check_texts(
+            "LiteRT file", map(wanted, sources), answers, quantize is None
+        )
+
+
+def _check_tokenizers(source_tokenizer, target_tokenizer):
+    for side, tokenizer in (
+        ("source", source_tokenizer),
+        ("target", target_tokenizer),
+    ):
+        if not hasattr(tokenizer, "litert_tokenize"):
+            raise ValueError(
+                f"`{side}_tokenizer` must be a WordPieceTokenizer, the one "
+                "that LiteRT has the operations for. Received: "
+                f"{type(tokenizer).__name__}. Export ids to ids, with "
+                "format='litert', and tokenize outside of the file."
+            )
+
+
+def _trace_text(translate_ids, source_tokenizer, target_tokenizer):
+    """Put a tokenizer before a function of ids, and one behind it."""
+
+    def translate(text):
+        found = translate_ids(source_tokenizer.litert_tokenize(text))
+        tokens, scores = found["tokens"], found["scores"]
+        rows = tf.reshape(tokens, (-1, tokens.shape[-1]))
+        texts = target_tokenizer.litert_detokenize(rows)
+        texts = tf.reshape(texts, tf.shape(scores))
+        return {
+            "translations": texts,
+            "scores": tf.cast(scores, tf.float32),
+        }
+
+    function = tf.function(translate, [TEXT], autograph=False)
+    function.get_concrete_function()
+    return function

@@ -1,0 +1,78 @@
+"""A translator as an ONNX file, for onnxruntime: from ids to ids."""
+
+from pathlib import Path
+
+from keras_attention.export.agreement import check_answers
+from keras_attention.export.agreement import probe_sources
+from keras_attention.export.files import replaced_file
+from keras_attention.export.ids import IDS
+from keras_attention.export.ids import SIGNATURE
+from keras_attention.export.ids import check_ids
+from keras_attention.export.ids import trace_ids
+from keras_attention.export.quiet import quiet
+from keras_attention.extras import require
+
+OPSET = 18
+OUTPUTS = ("tokens", "scores")
+
+
+def export_onnx(
+    path: str | Path, model, source_tokenizer, target_tokenizer, search
+):
+    """Write ids to ids as an ONNX file, read it back and run it.
+
+    It takes `source_ids` int32 `(B, T)`, of any size, and gives `tokens`
+    int32 `(B, N, T')` and `scores` float32 `(B, N)`. Ids are framed and
+    padded as `source_tokenizer` gives them. Both tokenizers are in the file's
+    metadata, `source_tokenizer` and `target_tokenizer`, in JSON.
+
+    Args:
+        path: The file to write, `*.onnx`. One that is there is replaced.
+        model: A `Seq2Seq`.
+        source_tokenizer: Its source's tokenizer.
+        target_tokenizer: Its target's tokenizer.
+        search: A search strategy that draws no random numbers.
+
+    Raises:
+        ValueError: If `path` has a wrong value, or if the model or the search
+            cannot be exported.
+        RuntimeError: If what was written does not give what the model gives.
+        ImportError: If the extra `onnx` is not installed.
+    """
+    tf2onnx = require("tf2onnx", "onnx", "export_onnx")
+    onnx = require("onnx", "onnx", "export_onnx")
+    runtime = require("onnxruntime", "onnx", "export_onnx")
+    check_ids(model, "export_onnx")
+    with replaced_file(path, ".onnx") as draft:
+        function = trace_ids(model, search)
+        with quiet():
+            content, _ = tf2onnx.convert.from_function(
+                function, [IDS], opset=OPSET
+            )
+        content.graph.name = SIGNATURE
+        tokenizers = {
+            "source_tokenizer": source_tokenizer.to_json(),
+            "target_tokenizer": target_tokenizer.to_json(),
+        }
+        onnx.helper.set_model_props(content, tokenizers)
+        draft.write_bytes(content.SerializeToString())
+        sources = probe_sources(model.source_vocabulary_size)
+        answers = _run(onnx, runtime, draft, sources)
+        check_answers("ONNX file", model, search, sources, answers)
+
+
+def _run(onnx, runtime, file, sources):
+    """Run every batch; the file may be one that nothing can run."""
+    try:
+        with quiet():
+            onnx.checker.check_model(file)
+            session = runtime.InferenceSession(file)
+            found = [
+                session.run(OUTPUTS, {"source_ids": ids}) for ids in sources
+            ]
+    except Exception as error:  # of onnx or onnxruntime
+        raise RuntimeError(
+            "The ONNX file was made, but cannot be run: "
+            f"{str(error)[:800]}. Nothing was written. Please report this."
+        ) from error
+    return [dict(zip(OUTPUTS, answer, strict=True)) for answer in found]

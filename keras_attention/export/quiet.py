@@ -1,0 +1,34 @@
+"""Silence for converters, which tell how they work while they do."""
+
+import contextlib
+import logging
+import os
+import sys
+
+LOGGERS = ("tensorflow", "absl", "tf2onnx")
+
+
+@contextlib.contextmanager
+def quiet():
+    """Drop what is written to the standard error stream inside the block.
+
+    Converters write there past Python, so the file descriptor is turned away
+    too, and what other threads write meanwhile is lost. An exception passes,
+    and carries what it has to say.
+    """
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    levels = [logger.level for logger in loggers]
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "w") as nothing:
+            os.dup2(nothing.fileno(), 2)
+            for logger in loggers:
+                logger.setLevel(logging.CRITICAL)
+            with contextlib.redirect_stderr(nothing):
+                yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        os.dup2(kept, 2)
+        os.close(kept)

@@ -1,0 +1,149 @@
+"""Keras' recurrent layers, run by our loop while an export traces them."""
+
+import contextlib
+import functools
+import inspect
+
+from keras import layers
+from keras import ops
+from keras import tree
+
+from keras_attention.ops.loops import freeze
+from keras_attention.ops.loops import loop_over_time
+from keras_attention.recurrence import as_cells
+
+KNOWN = (layers.RNN, layers.LSTM, layers.GRU, layers.SimpleRNN)
+
+
+@contextlib.contextmanager
+def exportable_recurrence(model):
+    """Let every recurrent layer run its own cell in our loop.
+
+    Keras' loop collects its outputs in TensorArrays, which no LiteRT file
+    with a batch of any size can hold. Ours gives the same numbers. Dropout is
+    off inside the block: a layer would draw masks, though nothing applies
+    them.
+
+    Args:
+        model: The model, whose recurrent layers are Keras' own: `LSTM`,
+            `GRU`, `SimpleRNN`, and `RNN` over any cell, in whatever wraps
+            them.
+
+    Raises:
+        ValueError: If it has another recurrent layer, or a stateful one.
+    """
+    recurrent = [
+        layer
+        for layer in model._flatten_layers()
+        if isinstance(layer, layers.RNN)
+    ]
+    for layer in recurrent:
+        _check(layer)
+    with contextlib.ExitStack() as stack:
+        for layer in recurrent:
+            loop = functools.partial(_inner_loop, layer)
+            stack.enter_context(_attributes(layer, inner_loop=loop))
+            for cell in as_cells(layer.cell):
+                if hasattr(cell, "get_dropout_mask"):
+                    rates = {"dropout": 0.0, "recurrent_dropout": 0.0}
+                    stack.enter_context(_attributes(cell, **rates))
+        yield
+
+
+def _check(layer):
+    """Refuse a layer whose loop is not the one that we replace."""
+    kind = type(layer)
+    own_call = kind.call not in {known.call for known in KNOWN}
+    own_loop = kind.inner_loop not in {known.inner_loop for known in KNOWN}
+    if own_call or own_loop:
+        raise ValueError(
+            f"The export cannot trace {kind.__name__} `{layer.name}`, which "
+            "loops in its own way. Use LSTM, GRU, SimpleRNN or RNN(cell), "
+            "plain or inside of Bidirectional; a cell of your own is fine."
+        )
+    if layer.stateful:
+        raise ValueError(
+            f"The export cannot keep what {kind.__name__} `{layer.name}` "
+            "remembers from batch to batch. Received: stateful=True. Build "
+            "the layer with stateful=False."
+        )
+
+
+@contextlib.contextmanager
+def _attributes(target, **values):
+    """Set attributes of one instance, and put back what was there."""
+    before = {k: vars(target)[k] for k in values if k in vars(target)}
+    try:
+        for name, value in values.items():
+            setattr(target, name, value)
+        yield
+    finally:
+        for name in values:
+            if name in before:
+                setattr(target, name, before[name])
+            else:
+                delattr(target, name)
+
+
+def _inner_loop(layer, sequences, initial_state, mask, training=False):
+    """Do what `RNN.inner_loop` does: the last output, all, the states."""
+    if not tree.is_nested(initial_state):
+        initial_state = [initial_state]
+    if layer.go_backwards:
+        sequences = ops.flip(sequences, axis=1)
+    mask = _mask_by_time(mask, layer.go_backwards)
+    sequences = ops.swapaxes(sequences, 0, 1)  # (T, B, ...)
+    run = _cell_step(layer.cell, initial_state, training)
+    blank = _blank(run, sequences, initial_state)
+
+    def step(carry, inputs):
+        x, real = inputs
+        last, *states = carry
+        output, after = run(x, states)
+        [shown] = freeze(
+            real, [output], [blank if layer.zero_output_for_mask else last]
+        )
+        return [shown, *freeze(real, after, states)], [shown]
+
+    (last, *states), [outputs] = loop_over_time(
+        step,
+        [blank, *tree.flatten(initial_state)],
+        [sequences, mask],
+        [blank],
+        ops.shape(sequences)[0],
+    )
+    outputs = ops.swapaxes(outputs, 0, 1)  # (B, T, ...)
+    if not layer.return_sequences:
+        outputs = ops.expand_dims(last, 1)
+    return last, outputs, tree.pack_sequence_as(initial_state, states)
+
+
+def _mask_by_time(mask, backwards):
+    """Turn a mask `(B, T)` or `(B, T, 1)` into `(T, B)`, as it is read."""
+    if mask is None:
+        return None
+    mask = ops.cast(tree.flatten(mask)[0], "bool")
+    if len(mask.shape) == 3:
+        mask = ops.squeeze(mask, axis=-1)
+    mask = ops.flip(mask, axis=1) if backwards else mask
+    return ops.swapaxes(mask, 0, 1)
+
+
+def _cell_step(cell, structure, training):
+    """Let a cell take its states as a flat list, and give them as one."""
+    takes = "training" in inspect.signature(cell.call).parameters
+    options = {"training": training} if takes else {}
+
+    def run(x, states):
+        states = tree.pack_sequence_as(structure, list(states))
+        output, after = cell(x, states, **options)
+        return output, tree.flatten(after)
+
+    return run
+
+
+def _blank(run, sequences, initial_state):
+    """Zeros for one step's output; the step run for them is not kept."""
+    output, _ = run(sequences[0], tree.flatten(initial_state))
+    shape = (ops.shape(sequences)[1], *output.shape[1:])
+    return ops.zeros(shape, output.dtype)

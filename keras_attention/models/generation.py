@@ -1,0 +1,101 @@
+"""Generation outside of a graph: compiled once, and run at a few sizes."""
+
+import bisect
+
+import keras
+from keras import ops
+
+from keras_attention.lookup import fast_path
+from keras_attention.search import Generation
+
+# XLA compiles for each shape. Between 8 and these lies no more than a third
+# that is padding, and a hundred words take less than ten of them.
+SIZES = sorted(n << k for k in range(20) for n in (2, 3))
+SHORTEST = 8
+KEPT = 8  # compiled functions, as many searches
+
+
+def generation_compiler(model):
+    """Make what compiles a model's generation, once for each search.
+
+    Args:
+        model: The model that generates. `compile(jit_compile=True)` counts.
+
+    Returns:
+        A function `compiled_generation(generate, search)`. It takes a
+        function from a source and a prefix to a `Generation` and the search
+        in it, and returns a function that does the same.
+    """
+    kept = {}
+
+    def compiled_generation(generate, search):
+        generators = [
+            value
+            for value in vars(search).values()
+            if isinstance(value, keras.random.SeedGenerator)
+        ]
+        xla = bool(model.compiled and model.jit_compile)
+        key = type(search), repr(search.get_config()), *map(id, generators), xla
+        if key not in kept:
+            while len(kept) >= KEPT:
+                kept.pop(next(iter(kept)))
+            seeds = [generator.state for generator in generators]
+            compiled = fast_path("compiled")
+            run = compiled(generate, model.variables, seeds, xla)
+            if xla or keras.backend.backend() == "jax":
+                run = at_few_sizes(run)
+            kept[key] = run
+        return kept[key]
+
+    return compiled_generation
+
+
+def at_few_sizes(run):
+    """Run a generation at sizes of `SIZES` alone, where sources are ids.
+
+    Rows are padded by zeros, which no result depends on. Rows that fill up
+    the batch repeat the last one, so that they end when it ends. Where the
+    encoder changes the length, nobody knows how much of the attention to cut
+    off again: such a model runs at the sizes that come.
+
+    Args:
+        run: A function from a source and a prefix to a `Generation`.
+
+    Returns:
+        A function that does the same.
+    """
+    keeps_length = True
+
+    def resized(source, prefix):
+        nonlocal keeps_length
+        # Features may have no mask, and no row is none to be repeated.
+        if len(source.shape) != 2 or not source.shape[0] or not keeps_length:
+            return run(source, prefix)
+        rows, length = source.shape
+        wide = _repeat_last(_widen(source))
+        begin = None if prefix is None else _repeat_last(_widen(prefix))
+        found = run(wide, begin)
+        weights = found.weights
+        if weights is not None and weights.shape[-1] != wide.shape[1]:
+            keeps_length = False
+            return run(source, prefix)
+        found = [None if x is None else x[:rows] for x in found]
+        if weights is not None:
+            found[-1] = found[-1][..., :length]
+        return Generation(*found)
+
+    return resized
+
+
+def _size(n):
+    return SIZES[bisect.bisect_left(SIZES, n)] if n > 1 else n
+
+
+def _repeat_last(x):
+    missing = _size(x.shape[0]) - x.shape[0]
+    return ops.concatenate([x, ops.repeat(x[-1:], missing, axis=0)])
+
+
+def _widen(x):
+    length = x.shape[1]
+    return ops.pad(x, [[0, 0], [0, _size(max(length, SHORTEST)) - length]])

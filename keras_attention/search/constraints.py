@@ -1,0 +1,114 @@
+"""Which token may come next: what a search forbids, and what is forced."""
+
+import math
+
+from keras import ops
+
+from keras_attention.ops.tokens import pick
+from keras_attention.search.loop import choose
+
+
+def forbid(search, log_probs, tokens, position):
+    """Give no chance to what a search may not take.
+
+    That is the end token before `min_length`, the forbidden ids, and what
+    would repeat an n-gram.
+
+    Args:
+        search: The `AbstractSearch` whose options hold.
+        log_probs: `(B, K, V)`.
+        tokens: The hypotheses so far, `(B, K, T)`, or `None` at the start.
+        position: Scalar int32, how many tokens there are so far.
+
+    Returns:
+        `log_probs`, `-inf` where a token may not come.
+    """
+    if search.forbidden_ids or search.min_length > 1:
+        end = ops.where(position + 1 < search.min_length, search.end_id, -1)
+        banned = ops.concatenate(
+            [
+                ops.convert_to_tensor(search.forbidden_ids, "int32"),
+                ops.cast(ops.reshape(end, (1,)), "int32"),
+            ]
+        )
+        classes = ops.arange(ops.shape(log_probs)[-1], dtype="int32")
+        hits = ops.any(ops.equal(classes[:, None], banned), axis=-1)  # (V,)
+        log_probs = ops.where(hits, -math.inf, log_probs)
+    # A size that leaves room for one n-gram only cannot see it twice.
+    if tokens is None or not 0 < search.no_repeat_ngram_size < tokens.shape[2]:
+        return log_probs
+    return _forbid_repeats(
+        log_probs, tokens, position, search.no_repeat_ngram_size
+    )
+
+
+def _forbid_repeats(log_probs, tokens, position, size):
+    """Forbid what has followed the last `size - 1` tokens before."""
+    shape = ops.shape(log_probs)
+    rows, classes = shape[0] * shape[1], shape[2]
+    windows = tokens.shape[2] - size + 1  # how many n-grams a buffer holds
+    places = ops.arange(windows, dtype="int32")
+    again = ops.less(places + size - 1, position)  # that are written already
+    for i in range(size - 1):
+        last = ops.take(tokens, ops.maximum(position - size + 1 + i, 0), axis=2)
+        same = ops.equal(tokens[:, :, i : i + windows], last[..., None])
+        again = ops.logical_and(again, same)  # (B, K, windows)
+    # What does not repeat is written into a column of its own, cut off again.
+    ends = ops.where(again, tokens[:, :, size - 1 :], classes)
+    ends = ops.reshape(ends, (rows, windows))
+    ends = ends + (classes + 1) * ops.arange(rows, dtype="int32")[:, None]
+    ends = ops.reshape(ends, (rows * windows, 1))
+    padded = ops.concatenate([log_probs, log_probs[..., :1]], axis=-1)
+    padded = ops.scatter_update(
+        ops.reshape(padded, (rows * (classes + 1),)),
+        ends,
+        ops.full((rows * windows,), -math.inf, log_probs.dtype),
+    )
+    return ops.reshape(padded, (shape[0], shape[1], classes + 1))[..., :-1]
+
+
+def force(prefix, position, log_probs, ids, gains):
+    """Put the prefix in the place of what a search would take.
+
+    Args:
+        prefix: `(B, P)` int32, 0 where nothing is forced, or `None`.
+        position: Scalar int32, how many tokens there are so far.
+        log_probs: The model's own, `(B, K, V)`.
+        ids: What may be taken, `(B, K, C)` int32.
+        gains: The log probability of each, `(B, K, C)`.
+
+    Returns:
+        `ids` and `gains`. Where a token is forced it is the one candidate,
+        the first, and the others have `-inf`, as has an id of no token.
+    """
+    if prefix is None:
+        return ids, gains
+    places = ops.arange(ops.shape(prefix)[1], dtype="int32")
+    forced = ops.where(ops.equal(places, position), prefix, 0)
+    # The sum of one token and zeros, and right beyond the prefix as well.
+    forced = ops.cast(ops.sum(forced, axis=1), "int32")[:, None]  # (B, 1)
+    known = ops.logical_and(forced > 0, forced < ops.shape(log_probs)[-1])
+    token = ops.where(known, forced, ops.zeros_like(ids[..., 0]))  # (B, K)
+    gain = ops.where(known, pick(log_probs, token), -math.inf)
+    first = ops.equal(ops.arange(ops.shape(ids)[-1], dtype="int32"), 0)
+    here = ops.not_equal(forced, 0)[..., None]
+    alone = ops.where(first, gain[..., None], -math.inf)
+    return ops.where(here, token[..., None], ids), choose(here, alone, gains)
+
+
+def as_prefix(prefix):
+    """Make a prefix a tensor of ids `(B, P)`, if there is one.
+
+    Raises:
+        ValueError: If it has not two axes.
+    """
+    if prefix is None:
+        return None
+    prefix = ops.convert_to_tensor(prefix)
+    if len(prefix.shape) != 2:
+        raise ValueError(
+            "`prefix` must be ids of the shape (B, P), one row a text. "
+            f"Received: prefix.shape={tuple(prefix.shape)}. Fill up shorter "
+            "rows with 0 on the right."
+        )
+    return ops.cast(prefix, "int32")

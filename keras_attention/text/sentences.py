@@ -1,0 +1,47 @@
+"""The forms that sentences come in."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def as_bytes(name: str, strings: Any) -> list[bytes]:
+    """List strings as bytes, whatever holds them.
+
+    Args:
+        name: The argument, as the user typed it.
+        strings: A list, an array, a string tensor, or any other iterable of
+            strings; or a finite `tf.data.Dataset` of strings or of batches of
+            them.
+
+    Returns:
+        One entry a string. What is no Unicode in a Python string, such as
+        half of a surrogate pair, becomes a question mark.
+
+    Raises:
+        ValueError: If it is one string, or holds something else than
+            strings.
+    """
+    if isinstance(strings, str | bytes) or not isinstance(strings, Iterable):
+        raise ValueError(
+            f"`{name}` must be a list of strings. Received: "
+            f"{name}={strings!r}. Put a single one into a list."
+        )
+    if hasattr(strings, "as_numpy_iterator"):  # a dataset
+        strings = [
+            x for batch in strings.as_numpy_iterator() for x in np.ravel(batch)
+        ]
+    elif hasattr(strings, "numpy"):
+        strings = strings.numpy()
+    listed = [*strings]
+    for i, string in enumerate(listed):
+        if not isinstance(string, str | bytes):
+            raise ValueError(
+                f"`{name}` must be a list of strings. Received: "
+                f"{name}[{i}]={string!r}. Put strings into one flat list."
+            )
+    return [
+        s.encode("utf-8", errors="replace") if isinstance(s, str) else bytes(s)
+        for s in listed
+    ]

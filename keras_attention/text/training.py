@@ -1,0 +1,185 @@
+"""What subword tokenizers are trained from, and the learner behind them."""
+
+import io
+from collections import Counter
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from itertools import islice
+
+import tensorflow as tf
+
+from keras_attention.extras import require
+from keras_attention.text.base import END
+from keras_attention.text.base import PAD
+from keras_attention.text.base import SPECIAL_NAMES
+from keras_attention.text.base import START
+from keras_attention.text.base import UNKNOWN
+
+SENTENCES_AT_ONCE = 4096
+SPACE = "\N{LOWER ONE EIGHTH BLOCK}"  # how `sentencepiece` writes a space
+NOT_LEARNED = f" {SPACE}\0\N{LOWER FIVE EIGHTHS BLOCK}"
+
+
+def clean_batches(
+    clean: Callable, sentences: Iterable[str]
+) -> Iterator[tf.Tensor]:
+    """Clean sentences, many at once.
+
+    Args:
+        clean: Does it, as a tokenizer's `clean`.
+        sentences: The sentences.
+
+    Yields:
+        Strings `(N,)`.
+    """
+    sentences = iter(sentences)
+    while batch := list(islice(sentences, SENTENCES_AT_ONCE)):
+        encoded = [text.encode("utf-8", errors="replace") for text in batch]
+        yield clean(tf.constant(encoded))
+
+
+def clean_sentences(clean: Callable, sentences: Iterable[str]) -> list[str]:
+    """Clean sentences, many at once.
+
+    Args:
+        clean: Does it, as a tokenizer's `clean`.
+        sentences: The sentences.
+
+    Returns:
+        The cleaned sentences.
+    """
+    batches = clean_batches(clean, sentences)
+    return [text.decode() for batch in batches for text in batch.numpy()]
+
+
+def check_room(
+    class_name: str, vocabulary_size: int, least: int, what: str
+) -> int:
+    """Count the ids that are left for a tokenizer's own.
+
+    Args:
+        class_name: The tokenizer that is trained.
+        vocabulary_size: The most ids, the four special ones included.
+        least: How many others there must be.
+        what: What they are needed for.
+
+    Returns:
+        How many others there may be.
+
+    Raises:
+        ValueError: If they are too few.
+    """
+    room = vocabulary_size - len(SPECIAL_NAMES)
+    if room < least:
+        raise ValueError(
+            f"`{class_name}.train` needs room for the 4 special ids and "
+            f"{what}. Received: vocabulary_size={vocabulary_size}. "
+            f"Give at least {len(SPECIAL_NAMES) + least}."
+        )
+    return room
+
+
+def frequent_characters(
+    sentences: Iterable[str], coverage: float, room: int, class_name: str
+) -> list[str]:
+    """Choose the characters that get an id of their own.
+
+    Args:
+        sentences: Cleaned sentences.
+        coverage: How much of the text they must make up, 1 for all of it.
+        room: How many there may be.
+        class_name: The tokenizer that is trained.
+
+    Returns:
+        The most frequent characters first, and of equally frequent ones that
+        which sorts first. No space is among them, nor what the learner
+        cannot learn.
+
+    Raises:
+        ValueError: If `coverage` is no share, or the text has no character.
+    """
+    if not 0 < coverage <= 1:
+        raise ValueError(
+            f"`{class_name}.train` needs a share of the text. Received: "
+            f"character_coverage={coverage}. Give a number up to 1."
+        )
+    counts = Counter()
+    for sentence in sentences:
+        counts.update(sentence)
+    for character in NOT_LEARNED:
+        counts.pop(character, None)
+    if all(character.isspace() for character in counts):
+        raise ValueError(
+            f"`{class_name}.train` needs text. Received: no character. Give "
+            "sentences that are not blank."
+        )
+    ranked = sorted(counts, key=lambda c: (-counts[c], c))[:room]
+    missing = sum(counts.values()) * coverage
+    chosen = []
+    for character in ranked:
+        if missing <= 0:
+            break
+        chosen.append(character)
+        missing -= counts[character]
+    return chosen
+
+
+def learn_model(
+    sentences: Iterable[str],
+    characters: Iterable[str],
+    vocabulary_size: int,
+    model_type: str,
+    byte_fallback: bool,
+    class_name: str,
+) -> bytes:
+    """Learn pieces of words by `sentencepiece`, which does not clean.
+
+    Args:
+        sentences: Cleaned sentences.
+        characters: The characters of which the pieces are made.
+        vocabulary_size: The most ids, the four special ones included.
+        model_type: `"unigram"` or `"bpe"`.
+        byte_fallback: Whether every byte gets an id.
+        class_name: The tokenizer that is trained.
+
+    Returns:
+        The model, as `sentencepiece` writes it to a file.
+    """
+    trainer = require("sentencepiece", "text", f"{class_name}.train")
+    known = {*characters}
+    cuts = {ord(c): " " for s in sentences for c in {*s} - known}
+    model = io.BytesIO()
+    trainer.SentencePieceTrainer.train(
+        sentence_iterator=(s.translate(cuts) for s in sentences),
+        model_writer=model,
+        vocab_size=vocabulary_size,
+        hard_vocab_limit=False,
+        model_type=model_type,
+        byte_fallback=byte_fallback,
+        pad_id=PAD,
+        unk_id=UNKNOWN,
+        bos_id=START,
+        eos_id=END,
+        character_coverage=1.0,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        max_sentence_length=2**30,  # longer ones would be left out
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+def parse_model(model: bytes, class_name: str):
+    """Read what a model consists of.
+
+    Args:
+        model: The content of a model's file, which must be whole.
+        class_name: The tokenizer that needs it.
+
+    Returns:
+        A `ModelProto` of `sentencepiece`: `pieces`, `trainer_spec` and
+        `normalizer_spec`.
+    """
+    forms = require("sentencepiece.sentencepiece_model_pb2", "text", class_name)
+    return forms.ModelProto.FromString(model)

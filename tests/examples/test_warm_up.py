@@ -1,0 +1,114 @@
+"""examples/serve/warm_up.py, and that a model which loads is warmed up."""
+
+import shutil
+from pathlib import Path
+
+import keras
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
+    from serve import warm_up
+    from tensorflow_serving.apis import prediction_log_pb2
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "dates" / "2"
+    return shutil.copytree(ROOT / "saved_models" / "dates" / "1", folder)
+
+
+@pytest.fixture
+def servable(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "examples" / "serve")
+    return pytest.importorskip("stand_in_models")
+
+
+def requests(file):
+    for record in tf.data.TFRecordDataset(str(file)):
+        entry = prediction_log_pb2.PredictionLog.FromString(record.numpy())
+        yield entry.predict_log.request
+
+
+def test_each_signature_gets_every_text_and_all_of_them(folder, capsys):
+    file = warm_up.main(folder, ["a", "日"])
+    assert file == folder / "assets.extra" / "tf_serving_warmup_requests"
+    found = [
+        (
+            r.model_spec.signature_name,
+            tf.make_ndarray(r.inputs["text"]).tolist(),
+        )
+        for r in requests(file)
+    ]
+    batches = [[b"a"], ["日".encode()], [b"a", "日".encode()]]
+    names = ["align", "serving_default"]
+    assert found == [(name, batch) for name in names for batch in batches]
+    assert {r.model_spec.name for r in requests(file)} == {"dates"}
+    assert "6 requests" in capsys.readouterr().out
+
+
+def test_requests_are_replaced_whole_or_not_at_all(folder, monkeypatch):
+    file = warm_up.main(folder, ["a"])
+    before = file.read_bytes()
+    writer = tf.io.TFRecordWriter
+
+    class FullDisk(writer):
+        def write(self, record):
+            super().write(record)
+            raise OSError("no space left")
+
+    monkeypatch.setattr(tf.io, "TFRecordWriter", FullDisk)
+    with pytest.raises(OSError, match="no space left"):
+        warm_up.main(folder, ["b"])
+    assert file.read_bytes() == before
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_no_more_requests_than_serving_takes(folder):
+    with pytest.raises(SystemExit, match="takes 1000"):
+        warm_up.main(folder, ["a"] * 500)
+    assert not (folder / "assets.extra").exists()
+
+
+def test_a_folder_without_a_model_is_named(tmp_path):
+    with pytest.raises(SystemExit, match=r"saved_model\.pb"):
+        warm_up.main(tmp_path)
+
+
+def test_a_server_replays_them_when_it_loads(folder, servable):
+    warm_up.main(folder, ["a", "b"])
+    assert servable.Servable(folder, "dates", 2).warmed_up == 6
+
+
+def test_a_request_that_fails_keeps_the_model_from_being_served(
+    folder, servable, monkeypatch
+):
+    monkeypatch.setattr(warm_up, "signatures", lambda _: ["nothing"])
+    warm_up.main(folder)
+    with pytest.raises(servable.Refusal, match="nothing"):
+        servable.Servable(folder, "dates", 2)
+
+
+@pytest.mark.parametrize(
+    ("policy", "taken"),
+    [
+        ("", [10]),
+        ("latest { num_versions: 2 }", [9, 10]),
+        ("all { }", [2, 9, 10]),
+        ("specific { versions: 2 versions: 9 }", [2, 9]),
+    ],
+)
+def test_versions_are_chosen_as_serving_chooses(
+    tmp_path, servable, policy, taken
+):
+    for name in ("2", "9", "10", "draft", ".11.new"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "12").write_text("no folder")
+    config = servable.model_server_config_pb2.ModelConfig()
+    text = f"model_version_policy {{ {policy} }}"
+    servable.text_format.Parse(text, config)
+    assert servable.chosen(tmp_path, config.model_version_policy) == taken

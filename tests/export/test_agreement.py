@@ -1,0 +1,160 @@
+"""Agreement: what must be the same, and what rounding may change."""
+
+import keras
+import numpy as np
+import pytest
+from tiny import tiny_translator
+
+from keras_attention import BeamSearch
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
+
+    from keras_attention.export.agreement import check_answers
+    from keras_attention.export.agreement import check_texts
+    from keras_attention.export.agreement import follow
+    from keras_attention.export.agreement import probe_sources
+    from keras_attention.export.ids import trace_ids
+
+SEARCH = BeamSearch(
+    3, n_best=2, max_length=6, length_penalty=0.6, coverage_penalty=0.2
+)
+
+
+@pytest.fixture(scope="module")
+def found():
+    model = tiny_translator().model
+    sources = probe_sources(model.source_vocabulary_size)
+    translate = trace_ids(model, SEARCH)
+    return sources, [
+        {name: x.numpy() for name, x in translate(ids).items()}
+        for ids in sources
+    ]
+
+
+def changed(answers, name, change):
+    """Copy answers, and change one of the arrays in each."""
+    return [{**answer, name: change(answer[name])} for answer in answers]
+
+
+def check(found, answers, exact=True):
+    model = tiny_translator().model
+    check_answers("file", model, SEARCH, found[0], answers, exact)
+
+
+def test_sources_are_framed_and_padded_and_always_the_same():
+    first, second = probe_sources(14), probe_sources(14)
+    assert len({ids.shape for ids in first}) > 1
+    for ids, again in zip(first, second, strict=True):
+        np.testing.assert_array_equal(ids, again)
+        assert ids.dtype == np.int32
+        for row in ids:
+            real = row[: np.count_nonzero(row)]
+            assert (real[0], real[-1]) == (2, 3)
+            assert set(real[1:-1]) <= {1, *range(4, 14)}
+    assert {*np.concatenate([x.ravel() for x in probe_sources(4)])} == {
+        *range(4)
+    }
+
+
+def test_right_answers_pass(found):
+    check(found, found[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("scores", lambda x: x + 0.01),
+        ("tokens", lambda x: x[..., ::-1].copy()),
+        ("tokens", lambda x: x.astype("int64")),
+        ("tokens", lambda x: x[..., :-1]),
+        ("scores", lambda x: x * np.nan),
+    ],
+)
+def test_wrong_answers_are_told(found, name, change):
+    answers = changed(found[1], name, change)
+    with pytest.raises(RuntimeError, match=r"file gives other .* written"):
+        check(found, answers)
+
+
+def test_of_quantized_models_only_the_form_counts(found):
+    check(found, changed(found[1], "scores", lambda x: x + 1), exact=False)
+    for change in (lambda x: x * np.nan, lambda x: x[:, :1]):
+        answers = changed(found[1], "scores", change)
+        with pytest.raises(RuntimeError, match="other `scores`"):
+            check(found, answers, exact=False)
+
+
+def scored(ids, path):
+    """Score a text `(B, T)` by the model, as each of the hypotheses."""
+
+    @tf.function(autograph=False)
+    def score(ids):
+        search = follow(SEARCH, tf.constant(path))
+        return tiny_translator().model.generate(ids, search).scores[:, :1]
+
+    return score(ids).numpy()
+
+
+def test_texts_that_are_told_get_the_score_that_they_had(found):
+    for ids, answer in zip(*found, strict=True):
+        for n in range(2):
+            told = scored(ids, answer["tokens"][:, n])
+            np.testing.assert_allclose(
+                told, answer["scores"][:, n : n + 1], atol=1e-5
+            )
+
+
+def test_few_other_texts_pass_with_their_own_scores(found):
+    sources, answers = found
+    path = np.array([[4, 5, 3, 0, 0, 0]], "int32")
+
+    def others(count):
+        """Let that many rows of the last batch find another text."""
+        answer = {name: x.copy() for name, x in answers[-1].items()}
+        answer["tokens"][:count, 1] = path
+        told = scored(sources[-1], np.repeat(path, 4, axis=0))
+        answer["scores"][:count, 1] = told[:count, 0]
+        return [*answers[:-1], answer]
+
+    check(found, others(2))
+    with pytest.raises(RuntimeError, match="other `tokens`"):
+        check_answers(
+            "file",
+            tiny_translator().model,
+            SEARCH,
+            sources[-1:],
+            others(4)[-1:],
+        )
+    wrong = others(2)
+    wrong[-1]["scores"][0, 1] += 0.01
+    with pytest.raises(RuntimeError, match="other `scores`"):
+        check(found, wrong)
+
+
+def test_texts_may_differ_in_half_of_the_rows():
+    texts = np.array([[b"a"], [b"b"], [b"c"], [b"d"]], object)
+    scores = -np.ones((4, 1), "float32")
+    wanted = {"translations": texts, "scores": scores}
+    wanted = {name: tf.constant(x) for name, x in wanted.items()}
+
+    def check(count, text=b"x", shift=0.0, exact=True):
+        """Let that many rows of the file say something else."""
+        given = {"translations": texts.copy(), "scores": scores.copy()}
+        given["translations"][:count] = text
+        given["scores"][:count] += 0.5
+        given["scores"][count:] += shift
+        check_texts("file", [wanted], [given], exact)
+
+    check(0)
+    check(2)
+    check(4, exact=False)
+    check(2, shift=0.1, exact=False)
+    with pytest.raises(RuntimeError, match="other `translations`"):
+        check(3)
+    with pytest.raises(RuntimeError, match="other `scores`"):
+        check(2, shift=0.1)
+    with pytest.raises(RuntimeError, match="other `scores`"):
+        check(2, shift=np.nan, exact=False)

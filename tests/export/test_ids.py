@@ -1,0 +1,113 @@
+"""trace_ids: one trace for all shapes, and errors for what has none."""
+
+import keras
+import numpy as np
+import pytest
+from tiny import tiny_translator
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import Generation
+from keras_attention import Sampling
+from keras_attention import Seq2Seq
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    from keras_attention.export.ids import check_ids
+    from keras_attention.export.ids import trace_ids
+
+
+def test_one_trace_gives_what_the_model_gives():
+    translator = tiny_translator()
+    function = trace_ids(translator.model, translator.search)
+    for shape in [(1, 1), (3, 7)]:
+        ids = np.random.default_rng(0).integers(1, 14, shape).astype("int32")
+        found = function(ids)
+        wanted = translator.model.generate(ids, translator.search)
+        np.testing.assert_array_equal(found["tokens"], wanted.tokens)
+        np.testing.assert_allclose(found["scores"], wanted.scores, atol=1e-4)
+    assert function.experimental_get_tracing_count() == 1
+
+
+def test_nothing_is_enough_for_an_answer():
+    function = trace_ids(tiny_translator().model, tiny_translator().search)
+    empty, padding = np.zeros((2, 0), "int32"), np.zeros((2, 1), "int32")
+    found, wanted = function(empty), function(padding)
+    np.testing.assert_array_equal(found["tokens"], wanted["tokens"])
+    for shape in [(0, 0), (0, 4)]:
+        found = function(np.zeros(shape, "int32"))
+        assert found["tokens"].shape == (0, 1, 8)
+        assert found["scores"].shape == (0, 1)
+
+
+class Echo:
+    """A model that finds its source again."""
+
+    jit_compile = False
+
+    def _flatten_layers(self):
+        return []
+
+    def generate(self, ids, search):
+        return Generation(ids[:, None], ids[:, :1], None)
+
+
+def test_a_model_always_reads_a_step_and_a_row():
+    function = trace_ids(Echo(), None)
+    for shape in [(2, 0), (0, 0), (0, 1)]:
+        found = function(np.zeros(shape, "int32"))
+        assert found["tokens"].shape == (shape[0], 1, 1)
+
+
+def test_xla_and_cudnn_are_off_while_it_is_traced(monkeypatch):
+    model = tiny_translator().model
+    seen = []
+
+    def generate(ids, search):
+        seen.append(model.jit_compile)
+        seen.extend(
+            layer.use_cudnn
+            for layer in model._flatten_layers()
+            if hasattr(layer, "use_cudnn")
+        )
+        return type(model).generate(model, ids, search)
+
+    monkeypatch.setattr(model, "generate", generate)
+    monkeypatch.setattr(model, "jit_compile", True)
+    trace_ids(model, tiny_translator().search)
+    assert seen == [False] * 3
+    assert model.jit_compile is True
+
+
+def test_a_search_that_draws_is_named():
+    with pytest.raises(ValueError, match=r"Sampling.*Use GreedySearch"):
+        trace_ids(tiny_translator().model, Sampling(max_length=3))
+
+
+def test_a_model_of_features_is_refused():
+    cell = AttentionDecoderCell(keras.layers.GRUCell(4), None)
+    model = Seq2Seq(
+        target_vocabulary_size=9,
+        embedding_dim=4,
+        encoder=keras.layers.GRU(4, return_sequences=True, return_state=True),
+        decoder=AttentionDecoder(cell),
+    )
+    with pytest.raises(ValueError, match="export_x needs a model that reads"):
+        check_ids(model, "export_x")
+    assert check_ids(tiny_translator().model, "export_x") is None
+
+
+def test_a_model_of_half_precision_is_refused(monkeypatch):
+    model = tiny_translator().model
+    policy = keras.dtype_policies.DTypePolicy("mixed_float16")
+    monkeypatch.setattr(model, "_dtype_policy", policy)
+    with pytest.raises(ValueError, match=r"dtype='mixed_float16'.*set_weights"):
+        check_ids(model, "export_x")
+
+
+def test_another_backend_is_named(monkeypatch):
+    model = tiny_translator().model
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    with pytest.raises(ValueError, match="KERAS_BACKEND=tensorflow"):
+        check_ids(model, "export_x")

@@ -1,0 +1,288 @@
+"""The LiteRT file: what it finds, what is in it, and what is refused."""
+
+import json
+import zipfile
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+from tiny import tiny_translator
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import BeamSearch
+from keras_attention import CosineAttention
+from keras_attention import GreedySearch
+from keras_attention import LocationAttention
+from keras_attention import LuongGeneral
+from keras_attention import RecurrentEncoder
+from keras_attention import Seq2Seq
+from keras_attention import StateBridge
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    from ai_edge_litert.interpreter import Interpreter
+
+    from keras_attention.export import litert
+    from keras_attention.export.litert import export_litert
+
+GREEDY = GreedySearch(max_length=8)
+BEAM = BeamSearch(4, n_best=3, max_length=8, length_penalty=0.6)
+
+
+def export(path, search=GREEDY, quantize=None, model=None):
+    whole = tiny_translator()
+    tokenizers = whole.source_tokenizer, whole.target_tokenizer
+    model = whole.model if model is None else model
+    export_litert(path, model, *tokenizers, search, quantize)
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("litert")
+    return {
+        None: export(folder / "deep" / "float32.tflite"),
+        "float16": export(str(folder / "float16.tflite"), quantize="float16"),
+        "int8": export(folder / "int8.tflite", quantize="int8"),
+        "beam": export(folder / "beam.tflite", BEAM),
+    }
+
+
+def runner(path):
+    return Interpreter(str(path)).get_signature_runner("translate_ids")
+
+
+def sources():
+    """Give batches of 1 and 3, of 1 to 12 digits."""
+    draw = np.random.default_rng(1).integers
+    for length in range(1, 13):
+        longest = 10**length
+        digits = [str(draw(longest // 10, longest)), "7", "90"]
+        yield (
+            tiny_translator()
+            .source_tokenizer.tokenize(digits[: 1 if length % 2 else 3])
+            .numpy()
+        )
+
+
+def check_same(path, search, model=None):
+    """Compare one interpreter with the model, at all sizes."""
+    run = runner(path)
+    model = tiny_translator().model if model is None else model
+    for ids in sources():
+        found, wanted = run(source_ids=ids), model.generate(ids, search)
+        assert found["tokens"].dtype == np.int32
+        np.testing.assert_array_equal(found["tokens"], wanted.tokens)
+        np.testing.assert_allclose(found["scores"], wanted.scores, atol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "search"), [(None, GREEDY), ("beam", BEAM)])
+def test_one_interpreter_takes_all_sizes(files, name, search):
+    check_same(files[name], search)
+
+
+def test_a_source_without_a_step_is_padding(files):
+    run = runner(files[None])
+    empty, padding = (np.zeros((2, n), "int32") for n in (0, 1))
+    found, wanted = run(source_ids=empty), run(source_ids=padding)
+    np.testing.assert_array_equal(found["tokens"], wanted["tokens"])
+
+
+@pytest.mark.parametrize("quantize", ["float16", "int8"])
+def test_quantized_files_are_smaller_and_agree(files, quantize):
+    assert files[quantize] != files[None]
+    sizes = [litert.Path(files[k]).stat().st_size for k in (quantize, None)]
+    assert sizes[0] < 0.9 * sizes[1]
+    few, all_ = runner(files[quantize]), runner(files[None])
+    kinds = {str(np.dtype(x["dtype"])) for x in tensors(files[quantize])}
+    assert quantize in kinds
+    same = []
+    for ids in sources():
+        if ids.shape[1] < 7:  # it was trained on these
+            x, y = few(source_ids=ids), all_(source_ids=ids)
+            same.extend((x["tokens"] == y["tokens"]).all(axis=(1, 2)))
+    assert np.mean(same) > 0.9
+
+
+def tensors(path):
+    """Give the details of all tensors of all of a file's graphs."""
+    interpreter = Interpreter(str(path))
+    for graph in range(interpreter.num_subgraphs()):
+        yield from interpreter.get_tensor_details(graph)
+
+
+def test_it_is_an_archive_with_both_tokenizers(files):
+    whole = tiny_translator()
+    with zipfile.ZipFile(files[None]) as archive:
+        assert archive.testzip() is None
+        for side in ("source", "target"):
+            wanted = getattr(whole, f"{side}_tokenizer").to_json()
+            given = json.loads(archive.read(f"{side}_tokenizer.json"))
+            assert given == json.loads(wanted)
+    content = files[None].read_bytes()
+    run = Interpreter(model_content=content).get_signature_runner()
+    assert run(source_ids=np.array([[2, 4, 3]], "int32"))["tokens"].any()
+    assert b"Flex" not in content
+
+
+# Encoders, attentions and orders.
+
+
+@keras.saving.register_keras_serializable("test_litert")
+class Mean(layers.Layer):
+    """A cell of one's own, whose state is the mean of what it read."""
+
+    state_size = output_size = 6
+
+    def build(self, shape):
+        self.kernel = self.add_weight(shape=(shape[-1], 6))
+
+    def call(self, x, states):
+        state = (states[0] + keras.ops.matmul(x, self.kernel)) / 2
+        return state, [state]
+
+
+BOTH = {"return_sequences": True, "return_state": True}
+MODELS = {
+    "gru stack, luong": lambda: (
+        RecurrentEncoder(6, depth=2, cell="gru", dropout=0.2),
+        AttentionDecoderCell(
+            [layers.GRUCell(12), layers.GRUCell(12)],
+            LuongGeneral(),
+            order="luong",
+            attention_layer_size=8,
+        ),
+        StateBridge("concat"),
+    ),
+    "own cell, no attention": lambda: (
+        layers.RNN(Mean(), **BOTH),
+        AttentionDecoderCell(layers.SimpleRNNCell(6), None),
+        None,
+    ),
+    "stack in RNN, two attentions": lambda: (
+        layers.RNN([layers.LSTMCell(6), layers.SimpleRNNCell(6)], **BOTH),
+        AttentionDecoderCell(
+            [layers.LSTMCell(6), layers.GRUCell(6)],
+            [BahdanauAttention(6), CosineAttention()],
+        ),
+        None,
+    ),
+    "simple, both ways, location": lambda: (
+        layers.Bidirectional(layers.SimpleRNN(6, **BOTH), merge_mode="sum"),
+        AttentionDecoderCell(layers.GRUCell(6), LocationAttention(9)),
+        StateBridge("sum"),
+    ),
+}
+
+
+def make_model(encoder, cell, bridge, **options):
+    keras.utils.set_random_seed(0)
+    model = Seq2Seq(
+        source_vocabulary_size=14,
+        target_vocabulary_size=14,
+        embedding_dim=8,
+        encoder=encoder,
+        decoder=AttentionDecoder(cell),
+        bridge=bridge,
+        **options,
+    )
+    ids = np.array([[2, 4, 3]], "int32")
+    model((ids, ids))
+    return model
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_other_models_go_in_as_well(tmp_path, name):
+    model = make_model(*MODELS[name]())
+    search = BeamSearch(2, max_length=5) if "luong" in name else GREEDY
+    check_same(
+        export(tmp_path / "x.tflite", search, None, model), search, model
+    )
+
+
+# What is refused, and what is left of it.
+
+
+class Reversed(layers.LSTM):
+    def call(self, sequences, initial_state=None, mask=None, training=False):
+        flipped = keras.ops.flip(sequences, axis=1)
+        return super().call(flipped, initial_state, mask, training)
+
+
+@keras.saving.register_keras_serializable("test_litert")
+class Scanner(layers.Layer):
+    """An encoder of one's own, whose loop LiteRT cannot hold."""
+
+    def call(self, x, mask=None):
+        def step(carry, x):
+            carry = carry + x
+            return carry, carry
+
+        first = keras.ops.zeros_like(x[:, 0])
+        last, every = keras.ops.scan(step, first, keras.ops.swapaxes(x, 0, 1))
+        return keras.ops.swapaxes(every, 0, 1), last
+
+
+def test_another_encoder_is_named(tmp_path):
+    cell = AttentionDecoderCell(layers.SimpleRNNCell(8), None)
+    model = make_model(
+        Reversed(8, name="odd", **BOTH), cell, StateBridge("zeros", units=8)
+    )
+    with pytest.raises(ValueError, match="Reversed `odd`"):
+        export(tmp_path / "x.tflite", model=model)
+    model = make_model(Scanner(name="odd"), cell, None)
+    with pytest.raises(ValueError, match=r"(?s)Scanner `odd`.*LiteRT says"):
+        export(tmp_path / "x.tflite", model=model)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_runs_wrong_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "x.tflite"
+    path.write_text("old")
+    convert = litert.convert_to_litert
+    contents = [
+        convert(tiny_translator().model, "translate_ids", f, None)
+        for f in [litert.trace_ids(tiny_translator().model, BEAM)]
+    ]
+    broken = [b"nothing", contents[0]]
+    said = ["cannot be run.*ended with 1", "other `tokens`.*Nothing was"]
+    for content, message in zip(broken, said, strict=True):
+        monkeypatch.setattr(
+            litert, "convert_to_litert", lambda *_, x=content: x
+        )
+        with pytest.raises(RuntimeError, match=f"(?s){message}"):
+            export(path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_crash_is_told(tmp_path):
+    program = tmp_path / "crash.py"
+    program.write_text("import os; os.abort()")
+    with pytest.raises(RuntimeError, match="ended with -6"):
+        litert.run_litert(program, tmp_path, "translate_ids", [])
+
+
+def test_wrong_arguments(tmp_path):
+    with pytest.raises(ValueError, match="`quantize` must be one of"):
+        export(tmp_path / "x.tflite", quantize="int4")
+    with pytest.raises(ValueError, match=r"ends in `\.tflite`"):
+        export(tmp_path / "x.onnx")
+
+
+def test_it_says_nothing_and_leaves_nothing(tmp_path, capfd, monkeypatch):
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "here").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    monkeypatch.chdir(tmp_path / "here")
+    path = export(tmp_path / "x.tflite")
+    before = path.stat().st_ino
+    export(path)
+    assert path.stat().st_ino != before
+    assert capfd.readouterr() == ("", "")
+    left = {p.name for p in tmp_path.rglob("*")}
+    assert left == {"tmp", "here", "x.tflite"}

@@ -1,0 +1,121 @@
+"""The ONNX file: what it finds, what is in it, and what is refused."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+from tiny import tiny_translator
+
+from keras_attention import BeamSearch
+from keras_attention import GreedySearch
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    import onnx
+    import onnxruntime
+
+    from keras_attention.export import onnx as export_module
+    from keras_attention.export.onnx import export_onnx
+
+SEARCHES = {
+    "greedy": GreedySearch(max_length=8),
+    "beam": BeamSearch(
+        3, n_best=2, max_length=6, length_penalty=0.6, coverage_penalty=0.2
+    ),
+}
+NAMES = ["tokens", "scores"]
+
+
+def export(path, search=SEARCHES["greedy"]):
+    whole = tiny_translator()
+    tokenizers = whole.source_tokenizer, whole.target_tokenizer
+    export_onnx(path, whole.model, *tokenizers, search)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("onnx")
+    for name, search in SEARCHES.items():
+        export(folder / "deep" / f"{name}.onnx", search)
+    return folder / "deep"
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_one_session_takes_all_sizes(files, name):
+    session = onnxruntime.InferenceSession(files / f"{name}.onnx")
+    draw = np.random.default_rng(1).integers
+    for length in range(1, 13):
+        digits = [str(draw(0, 10**length)), "7", "90"]
+        digits = digits[: 1 if length % 2 else 3]
+        ids = tiny_translator().source_tokenizer.tokenize(digits).numpy()
+        tokens, scores = session.run(NAMES, {"source_ids": ids})
+        wanted = tiny_translator().model.generate(ids, SEARCHES[name])
+        assert tokens.dtype == np.int32
+        np.testing.assert_array_equal(tokens, wanted.tokens)
+        np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
+
+
+def test_nothing_is_enough_for_an_answer(files):
+    session = onnxruntime.InferenceSession(files / "greedy.onnx")
+
+    def run(*shape):
+        return session.run(NAMES, {"source_ids": np.zeros(shape, "int32")})
+
+    np.testing.assert_array_equal(run(2, 0)[0], run(2, 1)[0])
+    for shape in [(0, 3), (0, 0)]:
+        assert [x.shape for x in run(*shape)] == [(0, 1, 8), (0, 1)]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_names_and_tokenizers(files, name):
+    model = onnx.load(files / f"{name}.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    assert model.graph.name == "translate_ids"
+    assert [x.name for x in model.graph.input] == ["source_ids"]
+    assert {x.name for x in model.graph.output} == set(NAMES)
+    assert {x.domain for x in model.opset_import} <= {"", "ai.onnx.ml"}
+    props = {x.key: json.loads(x.value) for x in model.metadata_props}
+    whole = tiny_translator()
+    for side in ("source_tokenizer", "target_tokenizer"):
+        assert props[side] == json.loads(getattr(whole, side).to_json())
+
+
+def test_only_the_files_are_left(files):
+    left = {p.name for p in files.iterdir()}
+    assert left == {f"{name}.onnx" for name in SEARCHES}
+
+
+def test_what_runs_wrong_leaves_the_old_file(tmp_path, files, monkeypatch):
+    beam = onnx.load(files / "beam.onnx")
+    short = onnx.ModelProto()  # without a graph's inputs
+    short.CopyFrom(beam)
+    del short.graph.node[-1:]
+    path = tmp_path / "x.onnx"
+    path.write_text("old")
+
+    class Converter:
+        def __init__(self, content):
+            self.convert = self
+            self.from_function = lambda *_, **__: (content, None)
+
+    require = export_module.require
+    for content, message in [(beam, "other `tokens`"), (short, "cannot be")]:
+        converter = Converter(content)
+        monkeypatch.setattr(
+            export_module,
+            "require",
+            lambda name, *x, c=converter: (
+                c if name == "tf2onnx" else require(name, *x)
+            ),
+        )
+        with pytest.raises(RuntimeError, match=rf"(?s){message}.*Nothing was"):
+            export(path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_name_tells_the_format(tmp_path):
+    with pytest.raises(ValueError, match=r"ends in `\.onnx`"):
+        export(tmp_path / "x.tflite")

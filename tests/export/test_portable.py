@@ -1,0 +1,31 @@
+"""What every export needs of the process and of the model."""
+
+import keras
+import pytest
+from tiny import tiny_translator
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    from keras_attention.export.portable import check_exportable
+    from keras_attention.export.portable import portable
+
+
+def test_cudnn_and_xla_are_off_while_tracing_and_back_afterwards():
+    model = tiny_translator().model
+    layers = [x for x in model._flatten_layers() if hasattr(x, "use_cudnn")]
+    assert layers
+    model.jit_compile = True
+    with portable(model):
+        assert not any(layer.use_cudnn for layer in layers)
+        assert not model.jit_compile
+    assert all(layer.use_cudnn == "auto" for layer in layers)
+    assert model.jit_compile
+    model.jit_compile = False
+
+
+def test_another_backend_is_told_what_to_do(monkeypatch):
+    check_exportable("export_it")
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    with pytest.raises(ValueError, match=r"export_it .* backend='jax'"):
+        check_exportable("export_it")

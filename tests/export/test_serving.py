@@ -1,0 +1,136 @@
+"""What is exported runs in `libtensorflow` alone, as Serving runs it."""
+
+import shutil
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+from served import ask
+from tiny import tiny_translator
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
+    import tensorflow_text  # noqa: F401  its operation is in the graph
+
+    from keras_attention import BeamSearch
+    from keras_attention import CharacterTokenizer
+    from keras_attention import Translator
+    from keras_attention.export import read_answer
+
+DATES = Path(__file__).parents[2] / "saved_models" / "dates" / "1"
+SIGNATURES = ["serving_default", "align"]
+MODELS = ["identity", "nfkc, beams", "dates"]
+BATCHES = [
+    [],
+    [b""],
+    [b"42"],
+    [b"1234", b"", b"7", b"905"],
+    ["３月１２日".encode(), b"12 May 2021"],
+    [b"\xff12\x80", b"\xed\xa0\x807", b"31\xe2\x82", b"5"],
+    [b"4\x002", b"\x00", b"42"],
+    [b"2024-02-29 " * 180, b"42"],
+]
+REQUESTS = [(name, batch) for name in SIGNATURES for batch in BATCHES]
+
+
+def translator_of(model):
+    """The tiny translator, or one that normalizes and gives three texts."""
+    tiny = tiny_translator()
+    if model == "identity":
+        return tiny
+    source = CharacterTokenizer(tiny.source_tokenizer.vocabulary, "nfkc")
+    search = BeamSearch(4, n_best=3, max_length=8)
+    return Translator(tiny.model, source, tiny.target_tokenizer, search)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """All models, each moved away from where it was written."""
+    written = tmp_path_factory.mktemp("written")
+    moved = tmp_path_factory.mktemp("elsewhere") / "moved"
+    for name in MODELS[:2]:
+        translator_of(name).export(written / name)
+    shutil.copytree(DATES, written / "dates")
+    written.rename(moved)
+    return {name: moved / name for name in MODELS}
+
+
+@pytest.fixture(scope="module")
+def served(folders):
+    return {name: ask(folders[name], REQUESTS) for name in MODELS}
+
+
+@pytest.mark.filterwarnings("ignore:Translator cuts")  # as does the export
+@pytest.mark.parametrize("model", MODELS[:2])
+def test_it_gives_what_the_translator_gives(served, model):
+    translator = translator_of(model)
+    answers = served[model]["answers"]
+    for (name, batch), answer in zip(REQUESTS, answers, strict=True):
+        more = name == "align"
+        found = [
+            read_answer({key: x[i] for key, x in answer.items()})
+            for i in range(len(batch))
+        ]
+        wanted = translator(batch, True, more, batch_size=8)
+        assert [row.texts for row in found] == wanted.texts
+        np.testing.assert_allclose(
+            [row.scores for row in found], wanted.scores, atol=1e-4
+        )
+        if more:
+            assert [row.source_tokens for row in found] == wanted.source_tokens
+            assert [row.target_tokens for row in found] == wanted.target_tokens
+            for row, weights in zip(found, wanted.attention, strict=True):
+                np.testing.assert_allclose(row.attention, weights, atol=1e-4)
+
+
+def test_the_committed_model_gives_what_tensorflow_gives(served):
+    signatures = tf.saved_model.load(DATES).signatures
+    answers = served["dates"]["answers"]
+    for (name, batch), answer in zip(REQUESTS, answers, strict=True):
+        wanted = signatures[name](text=tf.constant(batch, tf.string))
+        assert set(answer) == set(wanted)
+        for key, value in wanted.items():
+            if value.dtype == tf.string:
+                assert np.array_equal(answer[key], value.numpy()), key
+            else:
+                np.testing.assert_allclose(answer[key], value, atol=1e-4)
+
+
+def test_dates_are_read(served):
+    request = ("serving_default", BATCHES[4])
+    answer = served["dates"]["answers"][REQUESTS.index(request)]
+    assert answer["translations"][1, 0] == b"2021-05-12"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_operation_is_in_serving(served, model):
+    found = served[model]
+    foreign = found["used"] - found["own"]
+    assert foreign == (set() if model == "identity" else {"NormalizeUTF8"})
+    assert foreign <= found["linked"]
+    assert {"MatMul", "HashTableV2"} <= found["used"]
+    assert not [name for name in found["used"] if "cudnn" in name.lower()]
+
+
+@pytest.mark.parametrize("model", MODELS[1:])
+def test_without_the_operation_the_error_names_it(folders, model):
+    with pytest.raises(RuntimeError, match=r"registered 'NormalizeUTF8'"):
+        ask(folders[model], [], with_operations=False)
+
+
+def test_without_normalization_tensorflow_is_enough(folders, served):
+    requests = REQUESTS[:4]
+    alone = ask(folders["identity"], requests, with_operations=False)
+    for found, wanted in zip(
+        alone["answers"], served["identity"]["answers"], strict=False
+    ):
+        assert np.array_equal(found["translations"], wanted["translations"])
+
+
+def test_a_request_cannot_end_the_process_quietly(folders):
+    """The harness itself: what fails there is an error here."""
+    with pytest.raises(RuntimeError, match="KeyError: 'no_such'"):
+        ask(folders["identity"], [("no_such", [b""])])

@@ -1,0 +1,146 @@
+"""Generation outside of a graph: sizes that no result depends on."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import Generation
+from keras_attention import GreedySearch
+from keras_attention import RecurrentEncoder
+from keras_attention import Seq2Seq
+from keras_attention import StateBridge
+from keras_attention.models.generation import SIZES
+from keras_attention.models.generation import at_few_sizes
+
+WORDS = 20
+
+
+@pytest.fixture(scope="module")
+def model():
+    keras.utils.set_random_seed(3)
+    cell = AttentionDecoderCell(keras.layers.GRUCell(8), BahdanauAttention(6))
+    model = Seq2Seq(
+        source_vocabulary_size=WORDS,
+        target_vocabulary_size=WORDS,
+        embedding_dim=8,
+        encoder=RecurrentEncoder(4, cell="gru"),
+        decoder=AttentionDecoder(cell),
+        bridge=StateBridge(units=8),
+    )
+    model((draw(1, 2), draw(1, 2)))
+    return model
+
+
+def draw(rows, length):
+    ids = np.random.default_rng(rows).integers(4, WORDS, (rows, length))
+    return ids.astype("int32")
+
+
+def to_numpy(found):
+    return [None if x is None else ops.convert_to_numpy(x) for x in found]
+
+
+def assert_same(found, wanted):
+    for x, y in zip(to_numpy(found), to_numpy(wanted), strict=True):
+        assert x.shape == y.shape
+        np.testing.assert_allclose(x, y, atol=1e-5)
+
+
+def test_few_sizes_are_few():
+    assert [n for n in SIZES if n < 100] == [
+        *(2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
+    ]
+    assert max(SIZES) > 10**6
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize("length", [1, 7, 8, 9])
+def test_what_is_padded_is_cut_again(model, rows, length):
+    search, source = GreedySearch(max_length=6), draw(rows, length)
+    plain = model._generate(ops.convert_to_tensor(source), search, None)
+    sizes = []
+
+    def run(source, prefix):
+        sizes.append(tuple(source.shape))
+        return model._generate(source, search, prefix)
+
+    found = at_few_sizes(run)(ops.convert_to_tensor(source), None)
+    assert_same(found, plain)
+    assert sizes == [(6 if rows == 5 else rows, 12 if length == 9 else 8)]
+
+
+def test_a_prefix_is_padded_with_its_row():
+    def run(source, prefix):
+        assert prefix.shape == (6, 8)
+        assert ops.convert_to_numpy(prefix[:, 3:]).max() == 0
+        return Generation(prefix, source, source)
+
+    prefix = ops.convert_to_tensor(draw(5, 3))
+    found = at_few_sizes(run)(ops.convert_to_tensor(draw(5, 4)), prefix)
+    assert found.weights is None
+    np.testing.assert_array_equal(found.tokens[:, :3], prefix)
+
+
+def test_an_encoder_that_changes_the_length_runs_at_the_sizes_that_come():
+    sizes = []
+
+    def run(source, _):
+        sizes.append(tuple(source.shape))
+        weights = ops.ones((source.shape[0], 1, 3, (source.shape[1] + 1) // 2))
+        return Generation(source, source, source, weights)
+
+    resized = at_few_sizes(run)
+    for _ in range(2):
+        found = resized(ops.convert_to_tensor(draw(5, 5)), None)
+        assert found.tokens.shape == (5, 5)
+        assert found.weights.shape == (5, 1, 3, 3)
+    assert sizes == [(6, 8), (5, 5), (5, 5)]
+
+
+def test_features_are_left_as_they_are():
+    features = ops.ones((5, 3, 2))
+    found = at_few_sizes(lambda *given: given)(features, "prefix")
+    assert found[0] is features
+    assert found[1] == "prefix"
+
+
+def test_generation_outside_of_a_graph_is_that_of_the_plain_loop(model):
+    for search in (GreedySearch(max_length=5), GreedySearch(max_length=7)):
+        for shape in ((3, 5), (2, 9), (1, 1)):
+            source = draw(*shape)
+            tensor = ops.convert_to_tensor(source)
+            plain = model._generate(tensor, search, None)
+            assert_same(model.generate(source, search), plain)
+
+
+def test_it_goes_on_with_the_weights_of_today(model):
+    search, source = GreedySearch(max_length=5), draw(2, 5)
+    before = to_numpy(model.generate(source, search))
+    weights = model.get_weights()
+    model.set_weights([2 * w for w in weights])
+    tensor = ops.convert_to_tensor(source)
+    assert_same(
+        model.generate(source, search), model._generate(tensor, search, None)
+    )
+    model.set_weights(weights)
+    assert_same(model.generate(source, search), before)
+
+
+@pytest.mark.tensorflow
+def test_xla_gives_the_same(model):
+    search, source = GreedySearch(max_length=5), draw(3, 5)
+    plain = model.generate(source, search)
+    model.compile("sgd", jit_compile=True)
+    assert_same(model.generate(source, search), plain)
+    model.compile("sgd", jit_compile=False)
+
+
+def test_a_search_that_no_one_uses_is_forgotten(model):
+    for n in range(1, 12):
+        model.generate(draw(1, 3), GreedySearch(max_length=n))
+    found = model.generate(draw(1, 3), GreedySearch(max_length=1))
+    assert found.tokens.shape == (1, 1, 1)

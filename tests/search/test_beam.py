@@ -1,0 +1,359 @@
+"""BeamSearch: equal to the definition, in every way of asking and running."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from search.naive import Row
+from search.naive import Rules
+from search.naive import check_texts
+from search.tables import arrays
+from search.tables import first_order
+from search.tables import history_tables
+from search.tables import random_tables
+from search.tables import root_state
+from search.tables import rows_state
+from search.tables import second_order
+from search.tables import whole_history
+
+from keras_attention.search import BeamSearch
+from keras_attention.search import GreedySearch
+from keras_attention.search import beam
+
+BACKEND = keras.backend.backend()
+END = 3
+SETTINGS = {
+    "plain": {},
+    "length": {"length_penalty": 0.6},
+    "favour short": {"length_penalty": -1.5},
+    "much length": {"length_penalty": 3.0},
+    "coverage": {"coverage_penalty": 0.4},
+    "both": {"length_penalty": 1.0, "coverage_penalty": 0.2},
+    "minimum": {"min_length": 3, "length_penalty": 0.6},
+    "forbidden": {"forbidden_ids": (1,), "coverage_penalty": 0.2},
+    "no bigram twice": {"no_repeat_ngram_size": 2},
+    "no token twice": {"no_repeat_ngram_size": 1, "min_length": 2},
+    "cut off": {"max_length": 2, "length_penalty": 0.6},
+    "one token": {"max_length": 1},
+}
+every_setting = pytest.mark.parametrize("setting", SETTINGS)
+ROWS, LENGTH, WORDS = 32, 4, 3
+
+
+def search_tables(tables, rules, mask=None, prefix=None, rows=None, **options):
+    """Search every row of history tables, or these."""
+    rows = range(len(tables[0])) if rows is None else rows
+    search = BeamSearch(
+        length_penalty=rules.length_penalty,
+        coverage_penalty=rules.coverage_penalty,
+        **rules.common,
+        **options,
+    )
+    step = whole_history(*tables)
+    return arrays(search(step, root_state(rows), len(rows), mask, prefix))
+
+
+def draw(setting, seed=0, classes=4, rows=ROWS):
+    """Tables in which some tokens cannot come, a mask, and prefixes."""
+    rules = Rules(**{"max_length": LENGTH, **SETTINGS[setting]})
+    rng = np.random.default_rng([seed, len(setting)])
+    log_probs, weights = history_tables(
+        [seed, len(setting)], rows, classes, LENGTH, WORDS
+    )
+    log_probs[rng.random(log_probs.shape) < 0.1] = -np.inf
+    lengths = rng.integers(1, WORDS + 1, size=(rows, 1))
+    mask = np.arange(WORDS) < lengths
+    prefix = rng.integers(0, classes, size=(rows, 2), dtype="int32")
+    prefix[prefix[:, 0] == 0, 1] = 0
+    return rules, (log_probs, weights), mask, prefix
+
+
+class TestAgainstTheDefinition:
+    @every_setting
+    @pytest.mark.parametrize("prefixed", [False, True])
+    def test_many_beams_are_exhaustive(self, setting, prefixed):
+        rules, tables, mask, prefix = draw(setting, seed=1, rows=8)
+        prefix = prefix if prefixed else None
+        size = 4**LENGTH
+        found = search_tables(
+            tables, rules, mask, prefix, beam_size=size, n_best=size
+        )
+        for b in range(8):
+            forced = prefix[b] if prefixed else ()
+            row = Row(tables[0][b], tables[1][b], rules, forced, mask[b])
+            check_texts(found, b, row.exhaustive())
+
+    @every_setting
+    @pytest.mark.parametrize("size", [1, 2, 3, 7])
+    def test_few_beams_find_what_they_should(self, setting, size):
+        rules, tables, mask, prefix = draw(setting, seed=size)
+        if size != 3:
+            prefix[:] = 0
+        found = search_tables(
+            tables, rules, mask, prefix, beam_size=size, n_best=size
+        )
+        for b in range(ROWS):
+            row = Row(tables[0][b], tables[1][b], rules, prefix[b], mask[b])
+            check_texts(found, b, row.beam(size))
+
+    def test_few_beams_do_miss_some(self):
+        """Else the tests above would not tell one from the other."""
+        rules, tables, mask, _ = draw("both", seed=2)
+        found = search_tables(tables, rules, mask, beam_size=2)
+        rows = [
+            Row(*t, rules, (), m) for *t, m in zip(*tables, mask, strict=True)
+        ]
+        best = [row.exhaustive()[0].score for row in rows]
+        assert 0 < (found.scores[:, 0] < np.array(best) - 1e-9).sum() < ROWS
+
+    @pytest.mark.parametrize("prefixed", [False, True])
+    def test_one_beam_is_greedy(self, prefixed):
+        rules, tables, _, prefix = draw("no bigram twice", seed=3)
+        prefix = prefix if prefixed else None
+        step, state = whole_history(*tables), root_state(range(ROWS))
+        one = BeamSearch(1, **rules.common)(step, state, ROWS, prefix=prefix)
+        greedy = GreedySearch(**rules.common)(step, state, ROWS, prefix=prefix)
+        for x, y in zip(arrays(one), arrays(greedy), strict=True):
+            np.testing.assert_array_equal(x, y)
+
+    def test_states_follow_their_beams(self):
+        """A model of two tokens back, which every reordering must keep."""
+        tables, weights = random_tables(2, 5, rows=6)
+        search = BeamSearch(4, n_best=4, max_length=7, length_penalty=0.6)
+        step = second_order(tables, weights)
+        found = arrays(search(step, rows_state(range(6)), 6))
+        for b, n in np.ndindex(6, 4):
+            before, last, total = 2, 2, 0.0
+            size = found.lengths[b, n]
+            for t, token in enumerate(found.tokens[b, n, :size]):
+                paid = found.weights[b, n, t]
+                np.testing.assert_array_equal(paid, weights[b, last])
+                total += tables[b, before, last, token]
+                before, last = last, token
+            want = total / ((5 + size) / 6) ** 0.6
+            np.testing.assert_allclose(found.scores[b, n], want, rtol=1e-12)
+
+
+class TestStopping:
+    @every_setting
+    def test_never_changes_a_result(self, setting, monkeypatch):
+        rules, tables, mask, prefix = draw(setting, seed=4)
+        for n_best in (1, 3):
+            options = {"beam_size": 3, "n_best": n_best}
+            early = search_tables(tables, rules, mask, prefix, **options)
+            with monkeypatch.context() as patch:
+                patch.setattr(beam, "may_improve", lambda *_: True)
+                late = search_tables(tables, rules, mask, prefix, **options)
+            for x, y in zip(early, late, strict=True):
+                np.testing.assert_array_equal(x, y)
+
+    def count_steps(self, rows, size=2, **options):
+        tables, _ = random_tables(1, 0, rows=8)
+        tables[...] = -9.0
+        tables[..., END] = -0.5  # one token
+        tables[1:, 2, 4] = tables[1:, 4, 5] = -0.01
+        tables[1:, 5, END] = -0.1  # 4 5 END: three
+        model, calls = first_order(tables), []
+
+        def step(tokens, state):
+            calls.append(tokens)
+            return model(tokens, state)
+
+        search = BeamSearch(size, max_length=20, **options)
+        found = arrays(search(step, rows_state(rows), len(rows)))
+        return len(calls), found.lengths[:, 0].tolist()
+
+    @pytest.mark.skipif(BACKEND == "jax", reason="it traces, and counts once")
+    def test_stops_when_the_best_is_certain(self):
+        assert self.count_steps([0]) == (1, [1])
+        assert self.count_steps([1]) == (3, [3])
+        assert self.count_steps([0, 1, 0]) == (3, [1, 3, 1])
+
+    @pytest.mark.skipif(BACKEND == "jax", reason="it traces, and counts once")
+    def test_goes_on_while_something_may_improve(self):
+        """A long text may still make up for what it has lost."""
+        steps, lengths = self.count_steps([0], size=4, length_penalty=3.0)
+        assert steps > 1
+        assert lengths == [1]
+        assert self.count_steps([0], size=4, n_best=3)[0] > 1
+
+
+class TestCoverage:
+    def test_a_position_never_attended_is_finite(self):
+        """Hard attention: at first all positions but one are never seen."""
+        tables, weights = history_tables(0, rows=4)
+        weights = np.eye(WORDS)[weights.argmax(-1)]
+        rules = Rules(coverage_penalty=0.1)
+        found = search_tables(
+            (tables, weights), rules, beam_size=4**LENGTH, n_best=256
+        )
+        unseen = (found.weights.sum(2) == 0).sum(-1)  # (B, N)
+        assert (unseen[found.lengths > 0] > 0).any()
+        sums = found.scores - 0.1 * np.log(1e-37) * unseen
+        for b in range(4):
+            texts = Row(tables[b], weights[b], Rules()).exhaustive()
+            want = {tuple(text.tokens): text.total for text in texts}
+            assert len(want) == (found.lengths[b] > 0).sum()
+            for n, size in enumerate(found.lengths[b]):
+                if size:
+                    key = tuple(found.tokens[b, n, :size].tolist())
+                    np.testing.assert_allclose(sums[b, n], want[key])
+
+    def test_weights_above_one_do_not_count_more(self):
+        tables, weights = history_tables(0, rows=8)
+        rules = Rules(coverage_penalty=0.7)
+        found = search_tables((tables, 3 * weights), rules, beam_size=3)
+        for b in range(8):
+            row = Row(tables[b], 3 * weights[b], rules)
+            check_texts(found, b, row.beam(3)[:1])
+
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+    def test_adds_up_in_float32(self, dtype):
+        def step(tokens, state):
+            log_probs = ops.zeros((*ops.shape(tokens), 1), dtype)
+            share = ops.full((*ops.shape(tokens), 2), 0.01, dtype)
+            return log_probs, state, share
+
+        search = BeamSearch(1, coverage_penalty=1.0, max_length=90)
+        found = search(step, (), 1)
+        assert ops.dtype(found.weights) == dtype
+        share = ops.cast(ops.convert_to_tensor(0.01, dtype), "float32")
+        want = 2 * np.log(90 * ops.convert_to_numpy(share))
+        np.testing.assert_allclose(arrays(found).scores, want, rtol=1e-5)
+
+    def test_a_row_without_source_is_covered(self):
+        tables = history_tables(0, rows=2)
+        mask = np.array([[False] * WORDS, [True] * WORDS])
+        found = search_tables(
+            tables, Rules(coverage_penalty=1.0), mask, beam_size=3
+        )
+        plain = search_tables(tables, Rules(), mask, beam_size=3)
+        assert found.scores[0] == plain.scores[0]
+        assert found.scores[1] < plain.scores[1]
+
+    def test_needs_weights(self):
+        tables = history_tables(0)
+        with pytest.raises(ValueError, match="`coverage_penalty` needs a step"):
+            search_tables(
+                (tables[0], None), Rules(coverage_penalty=1.0), beam_size=3
+            )
+
+
+class TestRows:
+    def test_order_and_size_of_the_batch_do_not_matter(self):
+        rules, tables, mask, prefix = draw("both", seed=6)
+        options = {"beam_size": 3, "n_best": 2}
+        every = search_tables(tables, rules, mask, prefix, **options)
+        for rows in ([7, 3, 30, 3], [5], [30, 7]):
+            some = search_tables(
+                tables, rules, mask[rows], prefix[rows], rows, **options
+            )
+            for x, y in zip(every, some, strict=True):
+                np.testing.assert_array_equal(x[rows], y)
+
+    def test_padding_of_the_source_does_not_matter(self):
+        rules, (tables, weights), mask, _ = draw("both", seed=7)
+        longer = np.pad(weights, [(0, 0), (0, 0), (0, 4)])
+        more = np.pad(mask, [(0, 0), (0, 4)])
+        options = {"beam_size": 3, "n_best": 3}
+        short = search_tables((tables, weights), rules, mask, **options)
+        long = search_tables((tables, longer), rules, more, **options)
+        np.testing.assert_array_equal(short.tokens, long.tokens)
+        np.testing.assert_allclose(short.scores, long.scores, rtol=1e-12)
+        np.testing.assert_array_equal(short.weights, long.weights[..., :WORDS])
+
+    @pytest.mark.skipif(BACKEND == "torch", reason="its top_k takes any")
+    def test_in_a_tie_the_smaller_id_of_the_better_beam_wins(self):
+        def step(tokens, state):
+            return ops.zeros((*ops.shape(tokens), 6)), state, None
+
+        search = BeamSearch(4, n_best=4, max_length=3, min_length=3)
+        found = arrays(search(step, (), 2))
+        want = [[0, 0, 0], [0, 0, 1], [0, 0, 2], [0, 0, 3]]
+        assert found.tokens.tolist() == [want, want]
+        assert (found.lengths == 3).all()
+
+    def test_ties_do_not_depend_on_other_rows(self):
+        tables = np.full((3, 85, 4), np.log(0.25))
+        tables[1] = history_tables(0)[0]
+        weights = np.ones((3, 85, WORDS))
+        options = {"beam_size": 5, "n_best": 5}
+        every = search_tables((tables, weights), Rules(), **options)
+        alone = search_tables((tables, weights), Rules(), rows=[2], **options)
+        np.testing.assert_array_equal(every.tokens[0], every.tokens[2])
+        np.testing.assert_array_equal(every.tokens[2], alone.tokens[0])
+
+    def test_an_ended_beam_is_safe_from_what_its_steps_give(self):
+        tables, weights = history_tables(2, rows=8)
+        want = search_tables((tables, weights), Rules(), beam_size=3, n_best=3)
+        for node in range(1, 85):
+            path, above = [], node
+            while above:
+                path.append((above - 1) % 4)
+                above = (above - 1) // 4
+            if END in path:
+                tables[:, node] = weights[:, node] = np.nan
+        rules = Rules(coverage_penalty=1e-15)
+        for r in (Rules(), rules):
+            got = search_tables((tables, weights), r, beam_size=3, n_best=3)
+            np.testing.assert_array_equal(got.tokens, want.tokens)
+            np.testing.assert_allclose(got.scores, want.scores, rtol=1e-12)
+            np.testing.assert_array_equal(got.weights, want.weights)
+
+    def test_rows_without_any_text_do_not_exist(self):
+        tables, weights = history_tables(0, rows=3)
+        tables[1] = -np.inf
+        tables[2] = np.nan
+        found = search_tables((tables, weights), Rules(), beam_size=2, n_best=2)
+        assert (found.lengths[0] > 0).all()
+        for b in (1, 2):
+            check_texts(found, b, [])
+
+    @pytest.mark.skipif(BACKEND != "tensorflow", reason="what serving may get")
+    def test_no_rows(self):
+        tables = history_tables(0)
+        found = search_tables(tables, Rules(), rows=[], beam_size=2, n_best=2)
+        shapes = [x.shape for x in found]
+        assert shapes == [(0, 2, 4), (0, 2), (0, 2), (0, 2, 4, 3)]
+
+
+class TestArguments:
+    def test_refuses_to_return_more_than_it_keeps(self):
+        with pytest.raises(ValueError, match="`n_best` cannot exceed"):
+            BeamSearch(3, n_best=4)
+
+    @pytest.mark.parametrize("name", ["beam_size", "n_best"])
+    @pytest.mark.parametrize("value", [0, 2.0, None])
+    def test_refuses_what_does_not_count(self, name, value):
+        with pytest.raises(ValueError, match=f"`{name}` must be an integer"):
+            BeamSearch(**{"beam_size": 3, name: value})
+
+    @pytest.mark.parametrize("name", ["length_penalty", "coverage_penalty"])
+    @pytest.mark.parametrize("value", ["1", None, np.nan, np.inf, True])
+    def test_refuses_penalties_that_are_none(self, name, value):
+        with pytest.raises(ValueError, match=f"`{name}` must be a finite"):
+            BeamSearch(3, **{name: value})
+
+    def test_refuses_to_reward_what_is_not_covered(self):
+        with pytest.raises(ValueError, match="`coverage_penalty` cannot be"):
+            BeamSearch(3, coverage_penalty=-0.1)
+
+    def test_config_is_the_arguments(self):
+        arguments = {
+            "beam_size": 4,
+            "n_best": 2,
+            "length_penalty": 0.6,
+            "coverage_penalty": 0.2,
+            "max_length": 9,
+            "min_length": 2,
+            "start_id": 1,
+            "end_id": 4,
+            "no_repeat_ngram_size": 3,
+            "forbidden_ids": [1],
+        }
+        assert BeamSearch(**arguments).get_config() == arguments
+        config = keras.saving.serialize_keras_object(BeamSearch(**arguments))
+        assert config["registered_name"] == "keras_attention>BeamSearch"
+        revived = keras.saving.deserialize_keras_object(config)
+        assert isinstance(revived, BeamSearch)
+        assert revived.get_config() == arguments

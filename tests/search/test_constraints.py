@@ -1,0 +1,257 @@
+"""constraints: what may come next, asked directly and of every search."""
+
+import numpy as np
+import pytest
+from keras import ops
+from search.naive import Row
+from search.naive import Rules
+from search.naive import check_texts
+from search.tables import arrays
+from search.tables import history_tables
+from search.tables import root_state
+from search.tables import whole_history
+
+from keras_attention.search import BeamSearch
+from keras_attention.search import GreedySearch
+from keras_attention.search import Sampling
+from keras_attention.search.constraints import forbid
+from keras_attention.search.constraints import force
+
+END = 3
+SEARCHES = {
+    "greedy": GreedySearch,
+    "beam": lambda **options: BeamSearch(3, **options),
+    "top_k=1": lambda **options: Sampling(top_k=1, **options),
+}
+every_search = pytest.mark.parametrize("name", SEARCHES)
+
+
+def banned(tokens, position, classes=6, **options):
+    """Ids that `forbid` leaves no chance, for every hypothesis."""
+    tokens = np.array(tokens, "int32")
+    log_probs = np.random.default_rng(0).normal(
+        size=(*tokens.shape[:2], classes)
+    )
+    allowed = ops.convert_to_numpy(
+        forbid(
+            GreedySearch(tokens.shape[2], **options),
+            ops.convert_to_tensor(log_probs),
+            ops.convert_to_tensor(tokens),
+            ops.convert_to_tensor(position, "int32"),
+        )
+    )
+    kept = allowed > -np.inf
+    np.testing.assert_array_equal(allowed[kept], log_probs[kept])
+    return [[np.flatnonzero(~x).tolist() for x in row] for row in kept]
+
+
+class TestForbid:
+    def test_nothing_at_first(self):
+        assert banned([[[1, 1, 1, 1]]], 2) == [[[]]]
+
+    def test_ids(self):
+        assert banned(np.zeros((1, 2, 3)), 0, forbidden_ids=[5, 1]) == [
+            [[1, 5], [1, 5]]
+        ]
+
+    def test_ids_the_model_does_not_know(self):
+        assert banned(np.zeros((1, 1, 3)), 0, forbidden_ids=[7]) == [[[]]]
+
+    def test_the_end_before_the_minimum(self):
+        """`min_length` counts it."""
+        tokens = np.zeros((1, 1, 9))
+        for position, want in [(0, [3]), (2, [3]), (3, []), (8, [])]:
+            assert banned(tokens, position, min_length=4) == [[want]]
+        both = {"min_length": 4, "forbidden_ids": [1]}
+        assert banned(tokens, 0, **both) == [[[1, 3]]]
+        assert banned(tokens, 3, **both) == [[[1]]]
+
+    def test_what_would_repeat_an_ngram(self):
+        text = [1, 2, 4, 1, 5, 1, 0, 0]  # six of them written
+        for size, want in [(1, [1, 2, 4, 5]), (2, [2, 5]), (3, []), (7, [])]:
+            options = {"no_repeat_ngram_size": size}
+            assert banned([[text]], 6, **options) == [[want]]
+        assert banned([[[1, 2, 4, 1, 2, 0]]], 5, no_repeat_ngram_size=3) == [
+            [[4]]
+        ]
+
+    def test_what_is_not_written_yet_does_not_count(self):
+        text = [[[4, 4, 4, 4, 4, 4]]]
+        options = {"no_repeat_ngram_size": 2}
+        assert banned(text, 0, **options) == [[[]]]
+        assert banned(text, 1, **options) == [[[]]]
+        assert banned(text, 2, **options) == [[[4]]]
+        assert banned([[[5, 0, 0, 0]]], 1, no_repeat_ngram_size=1) == [[[5]]]
+
+    def test_ngrams_may_overlap(self):
+        assert banned([[[5, 5, 5, 0]]], 3, no_repeat_ngram_size=3) == [[[5]]]
+
+    def test_a_zero_is_a_token(self):
+        assert banned([[[0, 1, 0, 0]]], 3, no_repeat_ngram_size=2) == [[[1]]]
+
+    def test_every_hypothesis_has_its_own(self):
+        tokens = [[[1, 2, 1, 0], [1, 2, 4, 0]], [[4, 4, 5, 0], [5, 4, 5, 0]]]
+        assert banned(tokens, 3, no_repeat_ngram_size=2) == [
+            [[2], []],
+            [[], [4]],
+        ]
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 4])
+    def test_random_texts(self, size):
+        rng = np.random.default_rng(size)
+        tokens = rng.integers(0, 3, size=(5, 4, 12))
+        for position in range(12):
+            got = banned(tokens, position, 3, no_repeat_ngram_size=size)
+            for b, k in np.ndindex(5, 4):
+                text = tokens[b, k, :position].tolist()
+                grams = [text[i : i + size] for i in range(position - size + 1)]
+                last = text[position - size + 1 :] if position >= size else []
+                want = [x for x in range(3) if [*last, x] in grams]
+                assert got[b][k] == want
+
+
+class TestForce:
+    def force(self, prefix, position):
+        log_probs = ops.convert_to_tensor(-np.arange(10.0).reshape(2, 1, 5))
+        ids = np.tile(np.array([4, 2, 1], "int32"), (2, 1, 1))
+        gains = np.tile([-0.1, -0.2, -0.3], (2, 1, 1))
+        prefix = np.array(prefix, "int32").reshape(2, -1)
+        found = force(
+            ops.convert_to_tensor(prefix),
+            ops.convert_to_tensor(position, "int32"),
+            log_probs,
+            ops.convert_to_tensor(ids),
+            ops.convert_to_tensor(gains),
+        )
+        return [ops.convert_to_numpy(x)[:, 0].tolist() for x in found]
+
+    free = ([4, 2, 1], [-0.1, -0.2, -0.3])
+
+    def test_leaves_rows_alone_that_have_no_more(self):
+        ids, gains = self.force([[3, 2], [1, 0]], 1)
+        assert ids[0][0] == 2
+        assert gains[0] == [-2.0, -np.inf, -np.inf]
+        assert (ids[1], gains[1]) == self.free
+
+    @pytest.mark.parametrize("prefix", [[[], []], [[1], [1]]])
+    def test_beyond_the_prefix(self, prefix):
+        ids, gains = self.force(prefix, 3)
+        assert (ids[0], gains[0]) == (ids[1], gains[1]) == self.free
+
+    @pytest.mark.parametrize("token", [5, 99, -1])
+    def test_an_unknown_id_has_no_probability(self, token):
+        _, gains = self.force([[token], [1]], 0)
+        assert gains == [[-np.inf] * 3, [-6.0, -np.inf, -np.inf]]
+
+
+def run(name, prefix=None, rows=6, tables=None, n_best=None, **options):
+    tables = history_tables(3, rows=rows) if tables is None else tables
+    rules = Rules(**options)
+    if n_best:
+        search = BeamSearch(3, n_best=n_best, **rules.common)
+    else:
+        search = SEARCHES[name](**rules.common)
+    if prefix is not None:
+        prefix = np.array(prefix, "int32")
+    state = root_state(range(rows))
+    found = arrays(search(whole_history(*tables), state, rows, prefix=prefix))
+    for b in range(rows):
+        forced = () if prefix is None else prefix[b]
+        row = Row(tables[0][b], tables[1][b], rules, forced)
+        size = 3 if name == "beam" else 1
+        check_texts(found, b, row.beam(size))
+    return found
+
+
+@every_search
+class TestEverySearch:
+    @pytest.mark.parametrize("size", [1, 2])
+    def test_no_ngram_twice(self, name, size):
+        found = run(name, no_repeat_ngram_size=size, rows=32)
+        plain = run(name, rows=32)
+        assert (found.tokens != plain.tokens).any()
+        for text, n in zip(found.tokens, found.lengths, strict=True):
+            last = int(n[0]) - size + 1
+            grams = [tuple(text[0, i : i + size]) for i in range(last)]
+            assert len(set(grams)) == len(grams)
+
+    def test_forbidden_ids_never_come(self, name):
+        found = run(name, forbidden_ids=(1, 2), rows=16)
+        real = np.arange(4) < found.lengths[..., None]
+        assert not np.isin(found.tokens[real], [1, 2]).any()
+
+    def test_rows_begin_with_their_prefix(self, name):
+        prefix = [[1, 2, 1], [2, 0, 0], [0, 0, 0], [1, 1, 0], [2, 2, 2]]
+        found = run(name, prefix, rows=5)
+        for b, ids in enumerate(prefix):
+            size = np.count_nonzero(ids)
+            assert found.tokens[b, 0, :size].tolist() == ids[:size]
+        free = run(name, rows=5)
+        np.testing.assert_array_equal(found.tokens[2], free.tokens[2])
+
+    def test_a_prefix_overrides_what_is_forbidden(self, name):
+        options = {"forbidden_ids": (1,), "no_repeat_ngram_size": 1}
+        found = run(name, [[1, 1], [2, 2]], rows=2, **options)
+        assert found.tokens[:, 0, :2].tolist() == [[1, 1], [2, 2]]
+
+    def test_an_end_in_the_prefix_ends_the_text(self, name):
+        found = run(name, [[1, 3, 2], [3, 0, 0]], rows=2, min_length=4)
+        assert found.tokens[:, 0].tolist() == [[1, 3, 0, 0], [3, 0, 0, 0]]
+        assert found.lengths[:, 0].tolist() == [2, 1]
+
+    def test_a_prefix_is_cut_at_the_longest_text(self, name):
+        found = run(name, [[1, 2, 1, 2, 1, 2]] * 2, rows=2)
+        assert found.tokens[:, 0].tolist() == [[1, 2, 1, 2]] * 2
+
+    def test_an_empty_prefix_forces_nothing(self, name):
+        for x, y in zip(run(name, np.zeros((6, 0))), run(name), strict=True):
+            np.testing.assert_array_equal(x, y)
+
+    @pytest.mark.parametrize("token", [4, 1000, -1])
+    def test_a_prefix_of_unknown_ids_does_not_exist(self, name, token):
+        tables = history_tables(0, rows=2)
+        search = SEARCHES[name](max_length=4, no_repeat_ngram_size=1)
+        prefix = np.array([[2, token], [2, 1]], "int32")
+        step, state = whole_history(*tables), root_state([0, 1])
+        found = arrays(search(step, state, 2, prefix=prefix))
+        check_texts(found, 0, [])
+        assert found.tokens[1, 0, :2].tolist() == [2, 1]
+
+    def test_a_prefix_the_model_excludes_does_not_exist(self, name):
+        log_probs, weights = history_tables(0, rows=2)
+        log_probs[0, 0, 1] = -np.inf
+        found = run(name, [[1], [1]], rows=2, tables=(log_probs, weights))
+        check_texts(found, 0, [])
+
+    @pytest.mark.parametrize("value", [-np.inf, np.nan])
+    def test_a_row_of_no_numbers_does_not_exist(self, name, value):
+        log_probs, weights = history_tables(0, rows=2)
+        log_probs[1] = value
+        search = SEARCHES[name](max_length=4)
+        step = whole_history(log_probs, weights)
+        found = arrays(search(step, root_state([0, 1]), 2))
+        check_texts(found, 1, [])
+        assert found.lengths[0, 0] > 0
+
+    def test_where_nothing_is_allowed_there_is_no_text(self, name):
+        """Three tokens before an end, but only two that are not it."""
+        options = {"forbidden_ids": (0,), "no_repeat_ngram_size": 1}
+        found = run(name, min_length=4, **options)
+        assert (found.lengths == 0).all()
+        for b in range(6):
+            check_texts(found, b, [])
+
+
+def test_beams_go_apart_after_the_prefix():
+    found = run("beam", [[1, 2]] * 6, n_best=3)
+    assert (found.tokens[:, :, :2] == [1, 2]).all()
+    assert len({tuple(text) for text in found.tokens[0].tolist()}) == 3
+
+
+def test_a_prefix_may_leave_gaps():
+    """A 0 forces nothing, wherever it stands."""
+    prefix = np.array([[0, 1, 0, 2]], "int32")
+    step = whole_history(*history_tables(4))
+    search = GreedySearch(4, min_length=4)
+    found = arrays(search(step, root_state([0]), 1, prefix=prefix))
+    assert found.tokens[0, 0, [1, 3]].tolist() == [1, 2]

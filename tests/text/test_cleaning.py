@@ -1,0 +1,77 @@
+import sys
+
+import pytest
+import tensorflow as tf
+from hostile import hostile_texts
+from tokenizers import KINDS
+from tokenizers import strings
+from tokenizers import train
+
+from keras_attention.text import CharacterTokenizer
+from keras_attention.text import WordPieceTokenizer
+from keras_attention.text import WordTokenizer
+from keras_attention.text.cleaning import clean
+
+pytestmark = pytest.mark.tensorflow
+
+NORMALIZING = [kind for kind in KINDS if kind is not WordPieceTokenizer]
+
+
+@pytest.mark.parametrize("kind", NORMALIZING)
+@pytest.mark.parametrize("normalization", ["nfkc", "nfc", "identity"])
+def test_text_is_normalized(kind, normalization):
+    tokenizer = train(kind, ["ﬁne Cafe\u0301"], normalization=normalization)
+    form = {"nfkc": "fine Café", "nfc": "ﬁne Café"}
+    ids = tokenizer.tokenize(["ﬁne Cafe\u0301"])
+    want = form.get(normalization, "ﬁne Cafe\u0301")
+    assert strings(tokenizer.detokenize(ids)) == [want]
+
+
+@pytest.mark.parametrize("kind", NORMALIZING)
+def test_lower_case_is_no_folding(kind):
+    tokenizer = train(kind, ["ÄRGER auf der Straße"], lowercase=True)
+    ids = tokenizer.tokenize(["Ärger AUF der STRAßE"])
+    assert strings(tokenizer.detokenize(ids)) == ["ärger auf der straße"]
+
+
+def test_a_missing_tensorflow_text_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow_text", None)
+    with pytest.raises(ImportError, match=r"keras-attention\[text\]"):
+        WordTokenizer([])
+    assert WordTokenizer([], normalization="identity").tokenize([""]).shape[0]
+
+
+def test_only_normalization_needs_an_op_of_tensorflow_text():
+    ops = {}
+    for form in ("nfkc", "identity"):
+        graph = tf.function(WordTokenizer(["a"], form, True).tokenize)
+        graph = graph.get_concrete_function(tf.TensorSpec((None,), tf.string))
+        ops[form] = {op.type for op in graph.graph.get_operations()}
+    assert ops["nfkc"] - ops["identity"] == {"NormalizeUTF8"}
+
+
+def test_an_unknown_normalization_is_refused():
+    with pytest.raises(ValueError, match="'nfkc', 'nfc', 'identity'"):
+        WordTokenizer([], normalization="nfd")
+
+
+def test_invalid_bytes_become_the_replacement_character():
+    tokenizer = CharacterTokenizer("a\ufffd")
+    ids = tokenizer.tokenize(tf.constant([b"a\xffa"]))
+    assert ids.numpy().tolist() == [[2, 4, 5, 4, 3]]
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+@pytest.mark.parametrize("normalization", ["nfkc", "nfc", "identity"])
+def test_cleaning_twice_changes_nothing(normalization, lowercase):
+    texts = tf.constant(hostile_texts(520, ["Ein Mann"], 1))
+    once = clean(texts, normalization, lowercase)
+    again = clean(once, normalization, lowercase)
+    assert strings(again) == strings(once)
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_a_nul_cuts_nothing_off(lowercase):
+    nul = "\ufffd" if lowercase else "\0"
+    texts = clean(tf.constant(["a\0b", "\0", "c\0"]), "nfkc", lowercase)
+    assert strings(texts) == [f"a{nul}b", nul, f"c{nul}"]

@@ -1,0 +1,128 @@
+import inspect
+import json
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from tokenizers import TEXT
+from tokenizers import every_kind
+from tokenizers import train
+
+from keras_attention.text import AbstractTokenizer
+from keras_attention.text import CharacterTokenizer
+from keras_attention.text import SentencePieceTokenizer
+from keras_attention.text import WordPieceTokenizer
+from keras_attention.text import WordTokenizer
+
+pytestmark = pytest.mark.tensorflow
+
+
+OPTIONS = {
+    CharacterTokenizer: {"normalization": "nfc", "lowercase": True},
+    SentencePieceTokenizer: {"normalization": "nfc", "lowercase": True},
+    WordPieceTokenizer: {"lowercase": True},
+    WordTokenizer: {"normalization": "nfc", "lowercase": True},
+}
+
+
+@every_kind
+def test_config_builds_an_equal_tokenizer(kind):
+    tokenizer = train(kind, **OPTIONS[kind])
+    config = keras.saving.serialize_keras_object(tokenizer)
+    twin = keras.saving.deserialize_keras_object(json.loads(json.dumps(config)))
+    assert type(twin) is kind
+    assert twin.get_config() == tokenizer.get_config()
+    arguments = set(inspect.signature(kind).parameters)
+    assert set(twin.get_config()) == arguments
+    np.testing.assert_array_equal(twin.tokenize(TEXT), tokenizer.tokenize(TEXT))
+
+
+@every_kind
+def test_a_saved_tokenizer_comes_back(kind, tmp_path):
+    first = train(kind, **OPTIONS[kind])
+    folder = tmp_path / "new" / kind.__name__
+    first.save(folder)
+    first.save(str(folder))
+    assert [file.name for file in folder.iterdir()] == ["tokenizer.json"]
+    twin = AbstractTokenizer.load(folder)
+    assert type(twin) is kind
+    assert twin.get_config() == first.get_config()
+    assert type(kind.load(str(folder))) is kind
+
+
+@every_kind
+def test_json_holds_what_a_file_holds(kind, tmp_path):
+    first = train(kind, **OPTIONS[kind])
+    text = first.to_json()
+    first.save(tmp_path)
+    assert (tmp_path / "tokenizer.json").read_text("utf-8") == text
+    twin = AbstractTokenizer.from_json(text)
+    assert type(twin) is type(kind.from_json(text)) is kind
+    assert twin.get_config() == first.get_config()
+    np.testing.assert_array_equal(twin.tokenize(TEXT), first.tokenize(TEXT))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "{}", b"\xff", None])
+def test_broken_json_is_refused(text):
+    with pytest.raises(ValueError, match="what `to_json` wrote"):
+        AbstractTokenizer.from_json(text)
+
+
+def test_json_of_another_class_is_refused():
+    text = train(WordTokenizer).to_json()
+    with pytest.raises(ValueError, match=r"holds .*WordTokenizer"):
+        CharacterTokenizer.from_json(text)
+
+
+def test_a_broken_model_in_a_file_is_named(tmp_path):
+    train(SentencePieceTokenizer).save(tmp_path)
+    file = tmp_path / "tokenizer.json"
+    content = json.loads(file.read_text("utf-8"))
+    for model in (content["config"]["model"][:400], "no base64", 3):
+        content["config"]["model"] = model
+        file.write_text(json.dumps(content))
+        with pytest.raises(ValueError, match=r"tokenizer\.json"):
+            AbstractTokenizer.load(tmp_path)
+
+
+def test_a_tokenizer_loads_in_a_new_process(tmp_path):
+    train(WordTokenizer).save(tmp_path)
+    code = (
+        "from keras_attention.text.base import AbstractTokenizer as A;"
+        f"print(A.load({str(tmp_path)!r}).vocabulary_size)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True
+    )
+    assert run.stdout.split()[-1] == str(train(WordTokenizer).vocabulary_size)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "JSON"),
+        (b'{"class_name": "keras_atten', "JSON"),
+        (b"[1, 2]", "TypeError"),
+        (b'{"config": {}}', "class_name"),
+        (b'{"class_name": "os>system", "config": {}}', "os>system"),
+        (b'{"class_name": "Dense", "config": {"units": 3}}', "Dense"),
+        (b'{"class_name": "keras_attention>WordTokenizer", "config": {}}', "v"),
+        (b"\xff\xfe\x00", "utf-8"),
+        (None, "No such file"),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path, content, reason):
+    file = tmp_path / "tokenizer.json"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ValueError, match=reason) as caught:
+        AbstractTokenizer.load(tmp_path)
+    assert str(file) in str(caught.value)
+
+
+def test_another_class_is_not_loaded(tmp_path):
+    train(WordTokenizer).save(tmp_path)
+    with pytest.raises(ValueError, match="WordTokenizer"):
+        CharacterTokenizer.load(tmp_path)

@@ -1,0 +1,314 @@
+import io
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sentencepiece
+import tensorflow as tf
+from hostile import hostile_texts
+from tokenizers import strings
+
+from keras_attention.text import SentencePieceTokenizer
+
+pytestmark = pytest.mark.tensorflow
+
+TEXT = [
+    "Ein Mann, der lacht.",
+    "Zwei Hunde spielen im Schnee.",
+    "Über 3.5 km: der Hund?",
+    "Zwei Männer und ein Hund im Schnee.",
+]
+EXACT = [
+    "Ein Mann, der lacht.",
+    "  zwei  Leerzeichen  ",
+    " ",
+    "",
+    "\tTab\n\nZeilen\r\n",
+    "\0 a\0b",
+    "👨‍👩‍👧 🏳️‍🌈",
+    "שלום مرحبا \u202e!",
+    "ﬁ ½ Å e\u0301",
+    "<unk> <s> </s> <pad> <0x41>",
+    " \u2047 \u2585 \ufffd",
+    "漢字仮名" * 300,
+]
+FOREIGN = {
+    "default": {},
+    "t5": {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1},
+    "bytes": {"byte_fallback": True, "vocab_size": 400},
+    "bpe": {"model_type": "bpe"},
+    "char": {"model_type": "char"},
+    "symbols": {"user_defined_symbols": ["<2de>"], "control_symbols": ["<m>"]},
+    "no prefix": {"add_dummy_prefix": False},
+    "case folding": {"normalization_rule_name": "nmt_nfkc_cf"},
+    "names": {
+        "unk_piece": "[UNK]",
+        "bos_piece": "[CLS]",
+        "eos_piece": "[SEP]",
+        "pad_piece": "[PAD]",
+        "pad_id": 3,
+        "unk_id": 2,
+        "bos_id": 0,
+        "eos_id": 1,
+    },
+}
+
+
+def train(text=TEXT, size=400, **options):
+    return SentencePieceTokenizer.train(text, size, **options)
+
+
+def foreign(**options):
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXT),
+        model_writer=model,
+        hard_vocab_limit=options.get("model_type") == "bpe",
+        minloglevel=2,
+        **{"vocab_size": 70, **options},
+    )
+    return model.getvalue()
+
+
+def back(tokenizer, text):
+    return strings(tokenizer.detokenize(tokenizer.tokenize(text)))
+
+
+def pieces(tokenizer, text):
+    names = tokenizer.tokens(tokenizer.tokenize([text])[0])
+    return strings(names)[1:-1]
+
+
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_any_text_comes_back_exactly(model_type):
+    tokenizer = train(model_type=model_type, normalization="identity")
+    assert back(tokenizer, EXACT) == EXACT
+    texts = hostile_texts(1300, TEXT, 6)
+    valid = [t.decode(errors="replace") for t in texts]
+    assert back(tokenizer, valid) == valid
+    assert not (tokenizer.tokenize(texts).numpy() == 1).any()
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_cleaned_text_comes_back_exactly(lowercase):
+    tokenizer = train(lowercase=lowercase)
+    texts = tf.constant(hostile_texts(650, TEXT, 7))
+    assert back(tokenizer, texts) == strings(tokenizer.clean(texts))
+
+
+def test_a_lower_one_eighth_block_is_a_space():
+    assert back(train(), ["a\u2581b"]) == ["a b"]
+
+
+def test_frequent_words_are_one_piece():
+    tokenizer = train(["Hund und Katze", "Hund"] * 9, 300)
+    assert pieces(tokenizer, "Hund") == ["\u2581Hund"]
+    assert pieces(tokenizer, "Ä") == ["\u2581", "<0xC3>", "<0x84>"]
+
+
+@pytest.mark.parametrize(
+    ("size", "fallback", "known"),
+    [
+        (260, None, False),
+        (261, None, True),
+        (261, True, True),
+        (400, None, True),
+        (400, False, False),
+    ],
+)
+def test_bytes_are_there_where_they_have_room(size, fallback, known):
+    tokenizer = train(size=size, byte_fallback=fallback)
+    assert ("<0xFF>" in tokenizer.vocabulary) == known
+    assert tokenizer.vocabulary_size <= size
+    want = "Ein€€ €" if known else "Ein<unk> <unk>"
+    assert back(tokenizer, ["Ein€€ €"]) == [want]
+
+
+@pytest.mark.parametrize("size", [5, 6, 10, 20, 30, 31, 40])
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_any_size_has_the_most_frequent_characters(model_type, size):
+    tokenizer = train(size=size, model_type=model_type)
+    assert tokenizer.vocabulary_size <= size
+    assert back(tokenizer, [" "]) == [" "]
+    if size > 5:
+        assert {"e", "n"} & {*tokenizer.vocabulary}
+
+
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [({"size": 4}, 5), ({"size": 260, "byte_fallback": True}, 261)],
+)
+def test_too_little_room_is_an_error(options, least):
+    with pytest.raises(ValueError, match=f"at least {least}"):
+        train(**options)
+
+
+def test_a_small_text_gives_a_small_vocabulary():
+    assert train(["a"], 200).vocabulary_size == 6
+
+
+@pytest.mark.parametrize("data", [[], [""], [" \n", "\u3000"]])
+def test_no_text_is_an_error(data):
+    with pytest.raises(ValueError, match="no character"):
+        train(data)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"model_type": "word"}, "model_type"),
+        ({"normalization": "nfd"}, "normalization"),
+        ({"character_coverage": 0}, "character_coverage"),
+    ],
+)
+def test_wrong_options_are_named(options, named):
+    with pytest.raises(ValueError, match=f"{named}="):
+        train(**options)
+
+
+def test_rare_characters_get_no_piece():
+    text = ["ab" * 2000 + "c"]
+    assert "c" not in train(text, 200).vocabulary
+    assert "c" in train(text, 200, character_coverage=1.0).vocabulary
+
+
+def test_no_sentence_is_too_long_to_learn_from():
+    tokenizer = train(["b", "Hund " * 3000], 300, model_type="bpe")
+    assert pieces(tokenizer, "Hund") == ["\u2581Hund"]
+
+
+def test_surfaces_are_pieces_without_spaces():
+    tokenizer = train(["Hund und Katze", "Hund"] * 9, 300)
+    found = tokenizer.surfaces(["Hund  €", ""]).to_list()
+    assert [s.decode() for s in found[0]] == ["Hund", *4 * [""], "€"]
+    assert found[1] == []
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_foreign_model_keeps_its_pieces(name):
+    model = foreign(**FOREIGN[name])
+    other = sentencepiece.SentencePieceProcessor(model_proto=model)
+    tokenizer = SentencePieceTokenizer(model, normalization="identity")
+    special = {other.unk_id(), other.pad_id(), other.bos_id(), other.eos_id()}
+    own = [i for i in range(other.vocab_size()) if i not in special]
+    assert tokenizer.vocabulary == [other.id_to_piece(i) for i in own]
+    texts = [*TEXT, *EXACT, "<2de> Hund <m>", "§§ §a"]
+    ids = tokenizer.tokenize(texts).numpy()
+    ours = {theirs: 4 + i for i, theirs in enumerate(own)}
+    ours[other.unk_id()] = 1
+    for text, row, found in zip(
+        texts, ids, back(tokenizer, texts), strict=True
+    ):
+        theirs = other.encode(text)
+        want = [2, *(ours[i] for i in theirs), 3]
+        assert row[: len(want)].tolist() == want
+        written = other.decode(theirs).replace(" \u2047 ", "<unk>")
+        if "\u2047" not in text:
+            assert found == written
+
+
+def test_control_pieces_write_nothing():
+    model = foreign(control_symbols=["<m>"])
+    tokenizer = SentencePieceTokenizer(model)
+    mask = 4 + tokenizer.vocabulary.index("<m>")
+    ids = tokenizer.tokenize(["Hund"]).numpy()[0, 1:-1].tolist()
+    assert strings(tokenizer.detokenize([[mask, *ids, mask]])) == ["Hund"]
+
+
+def test_a_model_may_write_spaces_behind_words():
+    model = foreign(
+        treat_whitespace_as_suffix=True,
+        remove_extra_whitespaces=False,
+        normalization_rule_name="identity",
+    )
+    tokenizer = SentencePieceTokenizer(model)
+    text = ["Ein Hund.", " Ein ", ""]
+    assert back(tokenizer, text) == text
+
+
+def test_the_model_is_a_file_for_other_tools(tmp_path):
+    tokenizer = train(normalization="identity")
+    file = tmp_path / "my.model"
+    file.write_bytes(tokenizer.model)
+    other = sentencepiece.SentencePieceProcessor(model_file=str(file))
+    ids = other.encode("Ein Hund €")
+    assert tokenizer.tokenize(["Ein Hund €"])[0, 1:-1].numpy().tolist() == ids
+    assert (other.pad_id(), other.unk_id()) == (0, 1)
+    assert (other.bos_id(), other.eos_id()) == (2, 3)
+    twin = SentencePieceTokenizer(file, normalization="identity")
+    assert twin.get_config() == tokenizer.get_config()
+
+
+@pytest.mark.parametrize("model", [b"", b"x", b"\0" * 99, b"\n\x03abc"])
+def test_a_damaged_model_is_named(model, tmp_path):
+    file = tmp_path / "my.model"
+    file.write_bytes(model)
+    with pytest.raises(ValueError, match=r"my\.model, \d+ bytes"):
+        SentencePieceTokenizer(file)
+    with pytest.raises(ValueError, match="whole model"):
+        SentencePieceTokenizer(model)
+
+
+def test_damaged_models_do_not_crash():
+    draw = random.Random(0)
+    model = train().model
+    for n in range(40):
+        damaged = bytearray(model)
+        if n % 2:
+            del damaged[draw.randrange(len(model)) :]
+        else:
+            damaged[draw.randrange(len(model))] = draw.randrange(256)
+        try:
+            tokenizer = SentencePieceTokenizer(bytes(damaged))
+        except ValueError:
+            continue
+        assert tokenizer.tokenize(TEXT).shape[0] == len(TEXT)
+
+
+@pytest.mark.parametrize("model", ["my.model", None, 3, [b"a"]])
+def test_a_model_is_bytes_or_a_path(model):
+    with pytest.raises(ValueError, match=r"`pathlib\.Path`"):
+        SentencePieceTokenizer(model)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"gone\.model: No such file"):
+        SentencePieceTokenizer(tmp_path / "gone.model")
+    with pytest.raises(ValueError, match="directory"):
+        SentencePieceTokenizer(tmp_path)
+
+
+def test_missing_packages_are_named(monkeypatch):
+    model = train().model
+    for package in ("sentencepiece", "tensorflow_text"):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, package, None)
+            with pytest.raises(ImportError, match=rf"`{package}`.*\[text\]"):
+                SentencePieceTokenizer(model, normalization="identity")
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    with pytest.raises(ImportError, match=r"\.train needs `sentencepiece`"):
+        train()
+
+
+def test_training_is_quiet():
+    code = (
+        "from keras_attention.text import SentencePieceTokenizer as S;"
+        "S.train(['Ein Hund ist ein Hund.', 'x' * 9000], 300)"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, cwd=root, text=True
+    )
+    assert done.returncode == 0
+    assert "trainer" not in done.stderr + done.stdout
+
+
+def test_ids_are_the_same_in_a_graph():
+    tokenizer = train()
+    graph = tf.function(tokenizer.tokenize, [tf.TensorSpec((None,), tf.string)])
+    for batch in ([], [""], TEXT):
+        batch = tf.constant(batch, tf.string)
+        np.testing.assert_array_equal(graph(batch), tokenizer.tokenize(batch))

@@ -1,0 +1,79 @@
+import pytest
+import tensorflow as tf
+from tokenizers import KINDS
+from tokenizers import train
+
+from keras_attention.text.training import check_room
+from keras_attention.text.training import clean_batches
+from keras_attention.text.training import clean_sentences
+from keras_attention.text.training import frequent_characters
+from keras_attention.text.training import learn_model
+from keras_attention.text.training import parse_model
+
+pytestmark = pytest.mark.tensorflow
+
+
+def test_sentences_are_cleaned_in_their_order():
+    text = [f"A{n}" for n in range(10_000)]
+    batches = list(clean_batches(tf.strings.lower, iter(text)))
+    assert len(batches) == 3
+    cleaned = clean_sentences(tf.strings.lower, text)
+    assert cleaned == [sentence.lower() for sentence in text]
+
+
+def test_what_cannot_be_encoded_is_replaced():
+    assert clean_sentences(tf.identity, ["a\ud800b"]) == ["a?b"]
+
+
+def test_too_little_room_is_an_error():
+    assert check_room("A", 7, 3, "three") == 3
+    with pytest.raises(ValueError, match=r"`A.train`.*three.*=6.*least 7"):
+        check_room("A", 6, 3, "three")
+
+
+def test_frequent_characters_come_first_and_ties_are_sorted():
+    text = ["b c c \0\u2581\u2585", "a d", "e"]
+    assert frequent_characters(text, 1, 9, "A") == [*"cabde"]
+    assert frequent_characters(text, 1, 2, "A") == [*"ca"]
+    assert frequent_characters(text, 2 / 6, 9, "A") == ["c"]
+    assert frequent_characters(text, 0.4, 9, "A") == [*"ca"]
+    assert frequent_characters(text, 1, 0, "A") == []
+
+
+@pytest.mark.parametrize("coverage", [0, -1, 1.1])
+def test_a_coverage_is_a_share(coverage):
+    with pytest.raises(ValueError, match=f"character_coverage={coverage}"):
+        frequent_characters(["a"], coverage, 9, "A")
+
+
+@pytest.mark.parametrize("text", [[], [""], [" \n"], ["\0", "\u3000"]])
+def test_no_character_is_an_error(text):
+    with pytest.raises(ValueError, match="no character"):
+        frequent_characters(text, 1, 9, "A")
+
+
+def learned_pieces(model):
+    return [piece.piece for piece in parse_model(model, "A").pieces[4:]]
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
+def test_pieces_are_made_of_the_characters(model_type):
+    text = ["aab aab", "aab b\u20acb", "\u2585 \0 \t \n", "<s> x"]
+    model = learn_model(text, "ab", 30, model_type, False, "A")
+    pieces = learned_pieces(model)
+    assert {*"".join(pieces)} == {*"ab\u2581"}
+    assert {"aab", "\u2581aab"} & {*pieces}
+    assert model == learn_model(text, "ab", 30, model_type, False, "A")
+
+
+def test_long_sentences_are_learned_from():
+    model = learn_model(["xy " * 9000, "z"], "xyz", 30, "bpe", False, "A")
+    assert "\u2581xy" in learned_pieces(model)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_is_deterministic(kind):
+    text = [f"{n * n * 7919 % 99991} {n % 7} Wort" for n in range(500)]
+    first, again = train(kind, text, 400), train(kind, iter(text), 400)
+    assert again.get_config() == first.get_config()
+    assert first.vocabulary_size <= 400
