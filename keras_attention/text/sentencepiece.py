@@ -1,6 +1,7 @@
 """Pieces of text, by `sentencepiece`."""
 
 import base64
+import hashlib
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -77,6 +78,7 @@ class SentencePieceTokenizer(AbstractTokenizer):
         self._added_space = _added_space(description)
         ops = require("tensorflow_text", "text", type(self).__name__)
         self._pieces = ops.SentencepieceTokenizer(self.model, tf.int32)
+        self._pieces._model_resource = _KeptModel(self.model)
 
     def encode(self, text):
         ids = self._pieces.tokenize(text)
@@ -160,6 +162,29 @@ class SentencePieceTokenizer(AbstractTokenizer):
             sentences, letters, vocabulary_size, model_type, byte_fallback, name
         )
         return cls(model, normalization, lowercase)
+
+
+class _KeptModel(tf.saved_model.experimental.TrackableResource):
+    """A model in the graph, which lives as long as the process.
+
+    The one that `tensorflow_text` makes belongs to a kernel, and is gone when
+    TensorFlow drops its kernels: `keras.utils.set_random_seed` is enough. A
+    resource with a name of its own stays; the name tells the content, so that
+    equal models share it.
+    """
+
+    def __init__(self, model):
+        super().__init__()
+        self._model = model
+        self.resource_handle  # noqa: B018, it is made when first asked for
+
+    def _create_resource(self):
+        name = "tensorflow_text.python.ops.sentencepiece_tokenizer"
+        module = require(name, "text", "SentencePieceTokenizer")
+        return module.gen_sentencepiece_tokenizer.sentencepiece_op(
+            model=self._model,
+            shared_name=hashlib.sha256(self._model).hexdigest(),
+        )
 
 
 def _content(model):

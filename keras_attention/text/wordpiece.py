@@ -195,8 +195,9 @@ class WordPieceTokenizer(AbstractTokenizer):
         letters = frequent_characters(
             sentences, character_coverage, room // 2, cls.__name__
         )
-        # Some merges only put a letter at the beginning of a word.
-        size = len(SPECIAL_NAMES) + 1 + 2 * len(letters) + room
+        # As many merges as there may be, and those that only put a letter at
+        # the beginning of a word.
+        size = len(SPECIAL_NAMES) + 1 + room
         model = learn_model(
             sentences, letters, size, "bpe", False, cls.__name__
         )
@@ -229,11 +230,10 @@ def _piece_tokenizer(ops, vocabulary):
 
 
 def _as_wordpiece(piece):
-    """Rename what `sentencepiece` learned; `None` if that cannot be."""
-    if not piece.startswith(SPACE):
-        return JOINER + piece
-    piece = piece.removeprefix(SPACE)
-    return None if piece.startswith(JOINER) else piece
+    """Rename what `sentencepiece` learned."""
+    if piece.startswith(SPACE):
+        return piece.removeprefix(SPACE)
+    return JOINER + piece
 
 
 def _continues(piece):

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import sentencepiece
@@ -43,6 +44,7 @@ FOREIGN = {
     "char": {"model_type": "char"},
     "symbols": {"user_defined_symbols": ["<2de>"], "control_symbols": ["<m>"]},
     "no prefix": {"add_dummy_prefix": False},
+    "spaces": {"add_dummy_prefix": False, "remove_extra_whitespaces": False},
     "case folding": {"normalization_rule_name": "nmt_nfkc_cf"},
     "names": {
         "unk_piece": "[UNK]",
@@ -97,6 +99,12 @@ def test_cleaned_text_comes_back_exactly(lowercase):
     tokenizer = train(lowercase=lowercase)
     texts = tf.constant(hostile_texts(650, TEXT, 7))
     assert back(tokenizer, texts) == strings(tokenizer.clean(texts))
+
+
+def test_training_sees_cleaned_text():
+    vocabulary = "".join(train(["EIN HUND ﬁ"], lowercase=True).vocabulary[256:])
+    assert "hund" in vocabulary
+    assert not {*"HUNDﬁ"} & {*vocabulary}
 
 
 def test_a_lower_one_eighth_block_is_a_space():
@@ -312,3 +320,16 @@ def test_ids_are_the_same_in_a_graph():
     for batch in ([], [""], TEXT):
         batch = tf.constant(batch, tf.string)
         np.testing.assert_array_equal(graph(batch), tokenizer.tokenize(batch))
+
+
+def test_a_new_seed_takes_no_model_away():
+    """TensorFlow then drops the kernels that resources may belong to."""
+    first, second = train(), train(size=300)
+    graph = tf.function(first.tokenize)
+    wanted = [x.tokenize(TEXT).numpy() for x in (first, second)]
+    np.testing.assert_array_equal(graph(tf.constant(TEXT)), wanted[0])
+    keras.utils.set_random_seed(1)
+    keras.backend.clear_session()
+    for tokenizer, ids in zip((first, second), wanted, strict=True):
+        np.testing.assert_array_equal(tokenizer.tokenize(TEXT), ids)
+    np.testing.assert_array_equal(graph(tf.constant(TEXT)), wanted[0])

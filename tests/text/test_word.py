@@ -2,6 +2,7 @@ import random
 
 import numpy as np
 import pytest
+from tokenizers import strings
 
 from keras_attention.text import WordTokenizer
 
@@ -89,6 +90,14 @@ def test_unknown_words_are_shown():
     ids = tokenizer.tokenize(["Ein Stuhl."])
     assert ids.numpy().tolist() == [[2, 4, 1, 5, 3]]
     assert back(tokenizer, ["Ein Stuhl."]) == ["Ein <unk>."]
+
+
+def test_a_replaced_sign_has_one_space_before_it():
+    tokenizer = WordTokenizer(["quoi"])
+    ids = tokenizer.tokenize(["quoi ?"])
+    unknown = [["", "", *strings(tokenizer.surfaces(["quoi ?"])[0, 1:]), ""]]
+    assert unknown[0][2] == " ?"
+    assert strings(tokenizer.detokenize(ids, unknown)) == ["quoi ?"]
 
 
 def test_a_shown_unknown_word_is_unknown_again():

@@ -103,6 +103,7 @@ def test_characters_come_first_then_pieces_by_their_rank():
     assert tokenizer.vocabulary[:6] == ["a", "b", "c", "##a", "##b", "##c"]
     assert {"aa", "aab"} <= {*tokenizer.vocabulary[6:]}
     assert train(["aab aab aac"], 12).vocabulary == tokenizer.vocabulary[:8]
+    assert train(size=8).vocabulary == ["e", "n", "##e", "##n"]
 
 
 @pytest.mark.parametrize("size", [6, 7, 20, 63, 64, 70, 100])
