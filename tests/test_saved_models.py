@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import litert_translate
 import numpy as np
 import pytest
 from dates import all_dates
@@ -34,6 +35,7 @@ BATCHES = {
     "three": ["", *SAME_DATE[:2]],
     "long": ["2024-02-29 " * 50],
     "not UTF-8": [b"\xff\xfe\x80 3 mars 2021", b"\x00", b"3 mars 2021"],
+    "a NUL": ["\0 12 May 2021", "\ufffd 12 May 2021"],
     "the same date": SAME_DATE,
     "held out": SENTENCES,
 }
@@ -105,6 +107,18 @@ def test_neighbours_in_a_batch_do_not_matter(served):
 
 def test_text_beside_invalid_bytes_is_read(served):
     assert texts(served["serving_default"]["not UTF-8"])[2] == "2021-03-03"
+
+
+def test_a_nul_cuts_nothing_off(served):
+    first, second = texts(served["serving_default"]["a NUL"])
+    assert first == second
+
+
+def test_the_litert_file_reads_the_same_dates(served):
+    found = litert_translate.main(
+        file=COMMITTED.parent / "translator.tflite", sentences=SENTENCES
+    )
+    assert found == texts(served["serving_default"]["held out"])
 
 
 def test_both_signatures_translate_alike(served):
