@@ -230,7 +230,7 @@ class Translator:
         def read(name, how):
             try:
                 return how(folder / name)
-            except (OSError, ValueError, LookupError, TypeError) as error:
+            except Exception as error:  # damage has any
                 raise ValueError(
                     "Translator.load needs a folder that `save` wrote. "
                     f"Received: {folder / name}, which cannot be used: "
@@ -287,8 +287,8 @@ class Translator:
 
 def _read_options(file):
     content = json.loads(file.read_text(encoding="utf-8"))
-    content.pop("version")
     search = keras.saving.deserialize_keras_object(content["search"])
     if not isinstance(search, AbstractSearch):
         raise ValueError(f"it holds no search strategy, but {search!r}")
-    return {**content, "search": search}
+    names = ("max_source_length", "replace_unknown")
+    return {"search": search, **{name: content[name] for name in names}}

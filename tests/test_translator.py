@@ -243,6 +243,24 @@ def test_load_names_the_damaged_file(tmp_path, name):
         Translator.load(tmp_path / "digits")
 
 
+def test_a_flipped_bit_is_named(tmp_path):
+    tiny_translator().save(tmp_path)
+    file = tmp_path / "model.keras"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=r"model\.keras.* CRC"):
+        Translator.load(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["", "3", "[]", "{}", '{"search": 3}'])
+def test_another_translator_json_is_named(tmp_path, content):
+    tiny_translator().save(tmp_path)
+    (tmp_path / "translator.json").write_text(content)
+    with pytest.raises(ValueError, match=r"translator\.json, which cannot"):
+        Translator.load(tmp_path)
+
+
 def test_load_refuses_another_search(tmp_path):
     tiny_translator().save(tmp_path / "digits")
     file = tmp_path / "digits" / "translator.json"

@@ -179,8 +179,11 @@ class _KeptModel(tf.saved_model.experimental.TrackableResource):
         self.resource_handle  # noqa: B018, it is made when first asked for
 
     def _create_resource(self):
-        name = "tensorflow_text.python.ops.sentencepiece_tokenizer"
-        module = require(name, "text", "SentencePieceTokenizer")
+        module = require(
+            "tensorflow_text.python.ops.sentencepiece_tokenizer",
+            "text",
+            "SentencePieceTokenizer",
+        )
         return module.gen_sentencepiece_tokenizer.sentencepiece_op(
             model=self._model,
             shared_name=hashlib.sha256(self._model).hexdigest(),

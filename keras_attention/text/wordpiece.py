@@ -46,12 +46,11 @@ class WordPieceTokenizer(AbstractTokenizer):
     `lowercase` it does as BERT does, and takes accents off as well: "Äste" is
     read as "aste" and "Straße" as "strasse". Other tokenizers keep both.
 
-    `litert_tokenize` and `litert_detokenize` are what a LiteRT file may hold;
-    with `tokens` and `surfaces` only the first of them works there. It runs
-    by `ai_edge_litert.interpreter.InterpreterWithCustomOps` with
-    `tensorflow_text.tflite_registrar.SELECT_TFTEXT_OPS`. They give what
-    `tokenize` and `detokenize` give, but that these mend invalid UTF-8 first
-    and can write something else for unknown words.
+    `litert_tokenize`, `litert_detokenize` and `tokens` are what a LiteRT file
+    can hold; it runs by `ai_edge_litert.interpreter.InterpreterWithCustomOps`
+    with `tensorflow_text.tflite_registrar.SELECT_TFTEXT_OPS`. They give what
+    `tokenize` and `detokenize` give. Only these mend invalid UTF-8 first, and
+    can write something else for unknown words.
 
     Args:
         vocabulary: The pieces with the ids 4, 5, ... in this order.
