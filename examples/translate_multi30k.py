@@ -179,7 +179,7 @@ def main(
     model = build(*tokenizers, units, dropout=0.3)
     train(model, files, tokenizers, epochs, batch_size=4 if quick else 64)
     print(f"Trained after {(time.time() - start) / 60:.1f} minutes")
-    search = BeamSearch(beam, max_length=60)
+    search = BeamSearch(beam, length_penalty=0.6, max_length=60)
     words = tokenizer == "word"  # the only ones that may be unknown
     translator = Translator(model, *tokenizers, search, replace_unknown=words)
     if save:

@@ -62,7 +62,9 @@ def test_a_corrupt_gzip_is_an_error(tmp_path):
             read_lines(file)
 
 
-@pytest.mark.parametrize("content", [b"", gzip.compress(b"")])
+@pytest.mark.parametrize(
+    "content", [b"", gzip.compress(b"")], ids=["plain", "gzip"]
+)
 def test_an_empty_file_is_an_error(tmp_path, content):
     with pytest.raises(ValueError, match=r"a\.txt, which is empty"):
         read_lines(write(tmp_path / "a.txt", content))
