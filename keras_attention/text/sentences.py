@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 
 def as_bytes(name: str, strings: Any) -> list[bytes]:
@@ -20,15 +21,20 @@ def as_bytes(name: str, strings: Any) -> list[bytes]:
         half of a surrogate pair, becomes a question mark.
 
     Raises:
-        ValueError: If it is one string, or holds something else than
-            strings.
+        ValueError: If it is one string, holds something else than strings,
+            or is a dataset that never ends.
     """
     if isinstance(strings, str | bytes) or not isinstance(strings, Iterable):
         raise ValueError(
             f"`{name}` must be a list of strings. Received: "
             f"{name}={strings!r}. Put a single one into a list."
         )
-    if hasattr(strings, "as_numpy_iterator"):  # a dataset
+    if isinstance(strings, tf.data.Dataset):
+        if strings.cardinality() == tf.data.INFINITE_CARDINALITY:
+            raise ValueError(
+                f"`{name}` must come to an end. Received: {name}={strings}, "
+                "which repeats forever. Take a part of it, by `take(n)`."
+            )
         strings = [
             x for batch in strings.as_numpy_iterator() for x in np.ravel(batch)
         ]

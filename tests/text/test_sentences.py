@@ -59,3 +59,10 @@ def test_one_string_is_refused(wrong):
 def test_what_is_no_string_is_named(wrong):
     with pytest.raises(ValueError, match=r"prefixes\[1\]="):
         as_bytes("prefixes", wrong)
+
+
+def test_a_dataset_without_end_is_refused():
+    endless = tf.data.Dataset.from_tensor_slices(TEXTS).repeat()
+    with pytest.raises(ValueError, match="which repeats forever"):
+        as_bytes("sentences", endless)
+    assert as_bytes("sentences", endless.take(4)) == [*WANTED, b"eins"]
