@@ -7,6 +7,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
+from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_positive
 from keras_attention.export import TranslationGraph
@@ -90,11 +91,7 @@ class Translator:
                 "Translator needs a model that generates, such as Seq2Seq. "
                 f"Received: model={model}"
             )
-        if not model.built:
-            raise ValueError(
-                "Translator needs a model that has its weights. Received: "
-                "built=False. Train it, load it, or call it once."
-            )
+        check_built(model, "generate", "Train it, load it, or call it once.")
         for side, tokenizer in (
             ("source", source_tokenizer),
             ("target", target_tokenizer),

@@ -6,9 +6,12 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attention.export.ids import IDS
+from keras_attention.text.base import END
+from keras_attention.text.base import SPECIAL_NAMES
+from keras_attention.text.base import START
+from keras_attention.text.base import UNKNOWN
 
 LENGTHS = ((6,), (9, 4, 2), (2, 3, 5, 7))  # of the rows of each batch
-UNKNOWN, START, END, FIRST = 1, 2, 3, 4
 TOLERANCE = 1e-4
 
 
@@ -22,7 +25,7 @@ def probe_sources(vocabulary_size: int) -> list[np.ndarray]:
         Batches of ids `(B, T)`, as tokenizers frame and pad them.
     """
     draw = np.random.default_rng(0)
-    words = [UNKNOWN, *range(FIRST, vocabulary_size)]
+    words = [UNKNOWN, *range(len(SPECIAL_NAMES), vocabulary_size)]
     batches = []
     for lengths in LENGTHS:
         batch = np.zeros((len(lengths), max(lengths)), np.int32)

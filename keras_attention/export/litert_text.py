@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import keras
 import numpy as np
 import tensorflow as tf
 
@@ -16,6 +15,7 @@ from keras_attention.export.ids import trace_ids
 from keras_attention.export.litert import QUANTIZATIONS
 from keras_attention.export.litert import convert_to_litert
 from keras_attention.export.litert import run_litert
+from keras_attention.export.portable import text_archive
 from keras_attention.extras import require
 
 SIGNATURE = "translate"
@@ -64,10 +64,7 @@ def export_litert_text(
     _check_tokenizers(*tokenizers)
     with replaced_file(path, ".tflite") as draft:
         function = _trace_text(trace_ids(model, search), *tokenizers)
-        archive = keras.export.ExportArchive()
-        archive.track(source_tokenizer)
-        if target_tokenizer is not source_tokenizer:
-            archive.track(target_tokenizer)
+        archive = text_archive(source_tokenizer, target_tokenizer)
         content = convert_to_litert(
             model, SIGNATURE, function, quantize, archive
         )

@@ -36,3 +36,12 @@ def portable(model):
         model.jit_compile = xla
         for layer, setting in zip(layers, before, strict=True):
             layer.use_cudnn = setting
+
+
+def text_archive(source_tokenizer, target_tokenizer):
+    """Begin a `keras.export.ExportArchive` that tracks both tokenizers."""
+    archive = keras.export.ExportArchive()
+    archive.track(source_tokenizer)
+    if target_tokenizer is not source_tokenizer:
+        archive.track(target_tokenizer)
+    return archive

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import keras
 import numpy as np
 import tensorflow as tf
 
@@ -11,6 +10,7 @@ from keras_attention.export.graph import TEXT
 from keras_attention.export.graph import TranslationGraph
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
+from keras_attention.export.portable import text_archive
 
 PROBE = ["", "a", "3 b, c."]  # what the written file has to repeat
 MAIN_FILE = "saved_model.pb"
@@ -48,10 +48,7 @@ def export_saved_model(
     parts = model, source_tokenizer, target_tokenizer, search
     with replaced_folder(path, MAIN_FILE) as folder, portable(model):
         graph = TranslationGraph(*parts, **options)
-        archive = keras.export.ExportArchive()
-        archive.track(source_tokenizer)
-        if target_tokenizer is not source_tokenizer:
-            archive.track(target_tokenizer)
+        archive = text_archive(source_tokenizer, target_tokenizer)
         archive.add_endpoint("serving_default", graph.translate, [TEXT])
         archive.add_endpoint("align", graph.align, [TEXT])
         archive.write_out(folder, verbose=False)

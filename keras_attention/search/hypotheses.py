@@ -10,6 +10,7 @@ from keras import tree
 from keras_attention.ops.numerics import widen
 from keras_attention.search.constraints import forbid
 from keras_attention.search.constraints import force
+from keras_attention.search.loop import as_tensors
 from keras_attention.search.loop import choose
 from keras_attention.search.loop import write
 from keras_attention.search.penalties import coverage_scores
@@ -49,10 +50,8 @@ def begin(search, step, state, batch_size):
         return ops.repeat(ops.convert_to_tensor(x), search.beam_size, axis=1)
 
     words = ops.full((batch_size, 1), search.start_id, "int32")
-    state = tree.map_structure(
-        lambda x: None if x is None else ops.convert_to_tensor(x), state
-    )
-    found = tree.map_structure(spread, tuple(step(words, state)))
+    found = step(words, as_tensors(state))
+    found = tree.map_structure(spread, tuple(found))
     alive = ops.equal(ops.arange(search.beam_size, dtype="int32"), 0)
     alive = ops.logical_and(ops.equal(words, search.start_id), alive)
     sums = ops.where(alive, 0.0, -math.inf)

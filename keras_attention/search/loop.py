@@ -53,6 +53,17 @@ def loop_while(unfinished, body, carry, steps):
     return pack(tensors)
 
 
+def as_tensors(structure):
+    """Convert what a structure holds to tensors; `None` stays `None`.
+
+    Args:
+        structure: Any structure of arrays or tensors.
+    """
+    return tree.map_structure(
+        lambda x: None if x is None else ops.convert_to_tensor(x), structure
+    )
+
+
 def write(buffer, position, value, length):
     """Write one step into a buffer with time on axis 2.
 

@@ -5,7 +5,6 @@ from typing import Any
 from typing import NamedTuple
 
 from keras import ops
-from keras import tree
 
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.tokens import pick
@@ -14,6 +13,7 @@ from keras_attention.search.base import keep_possible
 from keras_attention.search.constraints import as_prefix
 from keras_attention.search.constraints import forbid
 from keras_attention.search.constraints import force
+from keras_attention.search.loop import as_tensors
 from keras_attention.search.loop import choose
 from keras_attention.search.loop import loop_while
 from keras_attention.search.loop import write
@@ -73,9 +73,7 @@ def _begin(search, state, batch_size):
         alive=ops.ones(shape, "bool"),
         scores=ops.zeros(shape, "float32"),
         lengths=ops.zeros(shape, "int32"),
-        state=tree.map_structure(
-            lambda x: None if x is None else ops.convert_to_tensor(x), state
-        ),
+        state=as_tensors(state),
     )
 
 
