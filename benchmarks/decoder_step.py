@@ -1,89 +1,70 @@
-"""How far is a training step of the decoder from its bare matrix products?
+"""How fast is a training step of the decoder?
 
 Additive attention, LSTM of 512 units, batch 64, 30 words on either side,
-inputs of size 256, in Bahdanau's order: forward and gradient, against the
-products of the same sizes, each three times (forward, inputs, weights), and
-the two passes of tanh. Run it as
+inputs of size 256, in Bahdanau's order: forward and gradient of everything.
 
-    python benchmarks/decoder_step.py [--jit]
+    python benchmarks/decoder_step.py [--against bare tfa torch] [--mode xla]
+
+Against: `bare`, the matrix products of the same sizes and `tanh`
+(`sides/decoder_bare.py`), in the mode that is measured; `tfa`, the
+`BasicDecoder` of TensorFlow Addons in a `tf.function`, which feeds the
+context to the next step instead: a neighbouring model of the same cost, so
+its numbers are not compared; `torch`, an eager loop; and `jax`, `lax.scan`
+under `jit`. These two must give the same outputs and gradients first.
 """
 
 import argparse
 
-import keras
-import tensorflow as tf
+import environment
 from interleave import ratio
+from process import Process
+from process import compare
+from process import stored
+from works import DecoderWork
+from works import decoder_arrays
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
-
-BATCH, STEPS, WORDS, UNITS, SIZE = 64, 30, 30, 512, 256
-
-
-def decoder_step(jit: bool):
-    """Make the step: a call and the gradient of everything."""
-    cell = AttentionDecoderCell(
-        keras.layers.LSTMCell(UNITS), BahdanauAttention(UNITS), output="cell"
-    )
-    decoder = AttentionDecoder(cell)
-    inputs = tf.random.normal((BATCH, STEPS, SIZE))
-    memory = tf.random.normal((BATCH, WORDS, UNITS))
-    decoder(inputs, memory)
-    weights = [weight.value for weight in decoder.trainable_weights]
-
-    @tf.function(jit_compile=jit)
-    def step():
-        with tf.GradientTape() as tape:
-            tape.watch([inputs, memory])
-            loss = tf.reduce_sum(decoder(inputs, memory))
-        gradients = tape.gradient(loss, [inputs, memory, *weights])
-        return [tf.reduce_sum(gradient) for gradient in gradients]
-
-    return lambda: [x.numpy() for x in step()]
+MODES = {"xla": ["xla"], "default": ["default"], "both": ["xla", "default"]}
+PEERS = {
+    "bare": "bare products",
+    "tfa": "TensorFlow Addons",
+    "torch": "torch, eager",
+    "jax": "jax.lax.scan, jit",
+}
+# Gradients are sums over some thousand float32 products.
+TOLERANCE = 1e-4
 
 
-def bare_products(jit: bool):
-    """Make the same products, with nothing between them."""
-    shapes = [
-        (BATCH, UNITS + SIZE, 4 * UNITS),  # input and context to the gates
-        (BATCH, UNITS, 4 * UNITS + UNITS),  # state to the gates, to the query
-    ]
-    pairs = [
-        (tf.random.normal((m, k)), tf.random.normal((k, n)))
-        for m, k, n in shapes
-    ]
-    keys = tf.random.normal((BATCH, WORDS, UNITS))
-    query = tf.random.normal((BATCH, 1, UNITS))
-
-    @tf.function(jit_compile=jit)
-    def step():
-        def body(t, total):
-            noise = tf.cast(t, tf.float32)  # nothing may leave the loop
-            for x, w in pairs:
-                y = (x + noise) @ w
-                total += tf.reduce_sum(y @ tf.transpose(w))
-                total += tf.reduce_sum(tf.transpose(x) @ y)
-            for _ in range(2):
-                total += tf.reduce_sum(tf.tanh(keys + query + noise + total))
-            return t + 1, total
-
-        start = (tf.constant(0), tf.constant(0.0))
-        return tf.while_loop(
-            lambda t, _: t < STEPS, body, start, maximum_iterations=STEPS
-        )[1]
-
-    return lambda: step().numpy()
+def main(against: list, mode: str, peer_environment):
+    """Print one line for each peer and mode."""
+    work = DecoderWork()
+    with stored(decoder_arrays(work)) as arrays:
+        for peer in against:
+            for each in MODES[mode]:
+                row = line(peer, each, work, arrays, peer_environment)
+                print(row, flush=True)
 
 
-def main(jit: bool):
-    """Print the ratio."""
-    mode = "XLA" if jit else "default mode"
-    found = ratio(decoder_step(jit), bare_products(jit))
-    print(f"decoder step against bare products, {mode}: {found}")
+def line(peer, mode, work, arrays, peer_environment) -> str:
+    """Measure one row."""
+    python = {}
+    if peer == "tfa":
+        python["python"] = environment.peer_python(peer_environment)
+    theirs_mode = mode if peer == "bare" else "default"
+    with (
+        Process("ours", "decoder_ours", work, arrays, mode) as ours,
+        Process(
+            PEERS[peer], f"decoder_{peer}", work, arrays, theirs_mode, **python
+        ) as theirs,
+    ):
+        if peer in ("torch", "jax"):
+            compare(ours, theirs, TOLERANCE)
+        found = ratio(ours, theirs)
+    return f"decoder step | {PEERS[peer]} | {mode} | {found}"
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--jit", action="store_true")
+    parser.add_argument("--against", nargs="+", choices=PEERS, default=PEERS)
+    parser.add_argument("--mode", choices=MODES, default="both")
+    environment.add_arguments(parser)
     main(**vars(parser.parse_args()))

@@ -2,14 +2,29 @@
 
 import importlib
 
+from .alignments import AbstractAlignment as AbstractAlignment
+from .alignments import ForwardAlignment as ForwardAlignment
+from .alignments import LocalMonotonic as LocalMonotonic
+from .alignments import LocalPredictive as LocalPredictive
+from .alignments import Monotonic as Monotonic
+from .alignments import SimplexAlignment as SimplexAlignment
 from .attention import AbstractAttention as AbstractAttention
+from .attention import AbstractHistoryAttention as AbstractHistoryAttention
+from .attention import AbstractMemoryAttention as AbstractMemoryAttention
 from .attention import AbstractProjectedAttention as AbstractProjectedAttention
+from .attention import AttentionPooling as AttentionPooling
 from .attention import BahdanauAttention as BahdanauAttention
 from .attention import CosineAttention as CosineAttention
+from .attention import CoverageAttention as CoverageAttention
 from .attention import DotAttention as DotAttention
+from .attention import GaussianMixtureAttention as GaussianMixtureAttention
+from .attention import GraphAttention as GraphAttention
+from .attention import KernelAttention as KernelAttention
 from .attention import LocationAttention as LocationAttention
+from .attention import LocationAwareAttention as LocationAwareAttention
 from .attention import LuongGeneral as LuongGeneral
 from .attention import Memory as Memory
+from .attention import SelfAttention as SelfAttention
 from .attentional import AbstractAttentionalLayer as AbstractAttentionalLayer
 from .cells import AttentionDecoderCell as AttentionDecoderCell
 from .kernels import AbstractKernelLayer as AbstractKernelLayer

@@ -229,9 +229,24 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
 
     def step(self, inputs, states, memory=None, training=None, noise=None):
         check_built(self, "step", BUILD)
+        return self.advance(
+            self.read(inputs, training), states, memory, training, noise
+        )
+
+    def read(self, inputs, training=None):
+        """Do ahead what a step does with its inputs alone.
+
+        Args:
+            inputs: `(..., D)`: of one step or, before a loop, of them all.
+            training: Whether to apply dropout.
+        """
+        return recurrence.read(self.cells, self._float(inputs), training)
+
+    def advance(self, read, states, memory=None, training=None, noise=None):
+        """Do the rest: what `step` does, with what `read` made of inputs."""
         memories = joint.as_memories(self.attentions, memory)
         own, fed, looked = self.state_layout.split(list(states))
-        inputs, *own = [self._float(x) for x in [inputs, *own]]
+        own = [self._float(x) for x in own]
 
         def attend(query):
             return joint.attend(self.attentions, query, memories, looked, noise)
@@ -239,11 +254,11 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
         if self.order == "bahdanau":
             top = len(recurrence.state_sizes(self.cells[:-1]))
             contexts, weights, looked = attend(own[top])
-            x = ops.concatenate([inputs, *contexts], axis=-1)
-            s, own = recurrence.run_cells(self.cells, x, own, training)
+            more = ops.concatenate(contexts, axis=-1) if contexts else None
+            s, own = recurrence.run_cells(self.cells, read, own, more, training)
         else:
-            x = ops.concatenate([inputs, *fed], axis=-1)
-            s, own = recurrence.run_cells(self.cells, x, own, training)
+            more = fed[0] if fed else None
+            s, own = recurrence.run_cells(self.cells, read, own, more, training)
             contexts, weights, looked = attend(s)
         if training and not self._masks_drawn:
             recurrence.reset_masks(self.cells)

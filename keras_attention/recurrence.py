@@ -7,6 +7,9 @@ import keras
 from keras import ops
 from keras import tree
 
+from keras_attention import equations
+from keras_attention.equations import EQUATIONS
+
 
 def as_cells(cell) -> list:
     """List the cells of a stack, bottom first.
@@ -59,13 +62,34 @@ def initial_states(cells, batch_size) -> list:
     )
 
 
-def run_cells(cells, x, states, training=None):
+def read(cells, x, training=None):
+    """Do ahead what the bottom cell can do with a part of its inputs.
+
+    Args:
+        cells: The cells, bottom first.
+        x: The first part of a step's inputs, or of those of all steps,
+            `(..., D)`.
+        training: Whether cells apply their dropout.
+
+    Returns:
+        What `run_cells` takes instead: for Keras' own cells the product of
+        `x`, with the bias, unless dropout needs the inputs whole.
+    """
+    cell = cells[0]
+    if not _reads_ahead(cell, training):
+        return x
+    return equations.read(cell, ops.cast(x, cell.compute_dtype))
+
+
+def run_cells(cells, x, states, more=None, training=None):
     """Run one step of a stack of cells.
 
     Args:
         cells: The cells, bottom first.
-        x: Inputs `(B, D)`, or `(B, K, D)` for `K` parallel steps.
+        x: What `read` made of the first part of the inputs, with a batch
+            `(B, ...)`, or `(B, K, ...)` for `K` parallel steps.
         states: Flat list of states, `(B, U)` or `(B, K, U)`.
+        more: The last part of the inputs, likewise, or `None`.
         training: Whether cells apply their dropout.
 
     Returns:
@@ -73,15 +97,50 @@ def run_cells(cells, x, states, training=None):
     """
     beams = ops.shape(x)[1] if len(x.shape) == 3 else None
     x, after = _fold(x, beams), []
+    more = None if more is None else _fold(more, beams)
     left = [_fold(state, beams) for state in states]
-    with contextlib.nullcontext() if training else _without_dropout(cells):
-        for cell in cells:
-            count = len(tree.flatten(cell.state_size))
-            own, left = left[:count], left[count:]
-            takes = "training" in inspect.signature(cell.call).parameters
-            x, new = cell(x, own, **({"training": training} if takes else {}))
-            after.extend(tree.flatten(new))
+    for cell in cells:
+        count = len(tree.flatten(cell.state_size))
+        own, left = left[:count], left[count:]
+        ahead = cell is cells[0] and _reads_ahead(cell, training)
+        if more is not None and not ahead:
+            x, more = ops.concatenate([x, more], axis=-1), None
+        run = _run_equations if type(cell) in EQUATIONS else _call
+        x, new = run(cell, x, more, own, ahead, training)
+        more = None
+        after.extend(tree.flatten(new))
     return _unfold(x, beams), [_unfold(state, beams) for state in after]
+
+
+def _reads_ahead(cell, training):
+    return type(cell) in EQUATIONS and not (training and cell.dropout)
+
+
+def _masks(cell, rate, x, training):
+    """Get a cell's masks, drawn before the loop, or now if there is none."""
+    if not training or not getattr(cell, rate):
+        return None
+    return getattr(cell, f"get_{rate}_mask")(x)
+
+
+def _run_equations(cell, x, more, states, is_read, training):
+    """Run a cell of Keras by its equations."""
+    x, *states = [ops.cast(y, cell.compute_dtype) for y in [x, *states]]
+    if more is not None:
+        more = ops.cast(more, x.dtype)
+    if not is_read:
+        masks = _masks(cell, "dropout", x, training)
+        x = equations.read(cell, x, masks)
+    masks = _masks(cell, "recurrent_dropout", states[0], training)
+    return EQUATIONS[type(cell)](cell, x, more, states, masks)
+
+
+def _call(cell, x, _more, states, _is_read, training):
+    """Call a cell whose equations are its own."""
+    takes = "training" in inspect.signature(cell.call).parameters
+    options = {"training": training} if takes else {}
+    with contextlib.nullcontext() if training else _without_dropout([cell]):
+        return cell(x, states, **options)
 
 
 def _fold(x, beams):

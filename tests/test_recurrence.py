@@ -42,6 +42,12 @@ class Wide(keras.layers.LSTMCell):
         return keras.ops.concatenate([y, y], axis=-1), states
 
 
+def run_cells(cells, x, states, training=None):
+    """Run one step whose inputs are whole."""
+    read = recurrence.read(cells, x, training)
+    return recurrence.run_cells(cells, read, states, training=training)
+
+
 def make(**kwargs):
     cells = [
         keras.layers.LSTMCell(4, **kwargs),
@@ -105,7 +111,7 @@ def test_a_cell_may_have_another_output_size():
     recurrence.build_cells(cells, 3)
     assert cells[1].kernel.shape == (8, 18)
     given = [draw(2, size, dtype="float32") for size in (4, 4, 6)]
-    y, after = recurrence.run_cells(cells, inputs(2), given)
+    y, after = run_cells(cells, inputs(2), given)
     assert [tuple(x.shape) for x in (y, *after)] == [
         (2, 6),
         (2, 4),
@@ -118,7 +124,7 @@ def test_a_cell_may_know_nothing_of_training():
     cells = [Plain(), keras.layers.LSTMCell(4, dropout=0.5)]
     recurrence.build_cells(cells, 3)
     first = recurrence.initial_states(cells, 2)
-    y, after = recurrence.run_cells(cells, inputs(2), first, training=True)
+    y, after = run_cells(cells, inputs(2), first, training=True)
     assert [tuple(x.shape) for x in (y, *after)] == [
         (2, 4),
         (2, 5),
@@ -136,8 +142,30 @@ def test_a_step_is_that_of_keras_stack():
     stack = keras.layers.StackedRNNCells(cells)
     h, c, g, s = states(BATCH)
     want, after = stack(inputs(BATCH), [[h, c], [g], [s]])
-    got = recurrence.run_cells(cells, inputs(BATCH), [h, c, g, s])
+    got = run_cells(cells, inputs(BATCH), [h, c, g, s])
     assert_close(got, (want, after), 1e-7)
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("rates", [{}, {"dropout": 0.5}], ids=str)
+@pytest.mark.parametrize("bottom", range(4))
+def test_inputs_may_come_in_two_parts(bottom, rates, training):
+    """Whatever cell is at the bottom, and whether it can read ahead."""
+    cells = [*make(seed=7, **rates), Plain()]
+    cells = [cells[bottom]] if bottom < 3 else [Plain()]
+    cells[0].built = bottom < 3
+    size = [3, 4, 6, 3][bottom]
+    recurrence.build_cells(cells, size)
+    x = draw(BATCH, size, dtype="float32")
+    given = [
+        draw(BATCH, n, seed=k, dtype="float32")
+        for k, n in enumerate(recurrence.state_sizes(cells))
+    ]
+    with recurrence.dropout_masks(cells, x, given, training):
+        want = run_cells(cells, x, given, training)
+        read = recurrence.read(cells, x[:, :2], training)
+        got = recurrence.run_cells(cells, read, given, x[:, 2:], training)
+    assert_close(got, want, 1e-6)
 
 
 def test_initial_states_are_one_flat_list():
@@ -148,9 +176,9 @@ def test_initial_states_are_one_flat_list():
 
 def test_beams_are_separate_runs():
     cells, x, before = make(), inputs(2, 3), states(2, 3)
-    output, after = recurrence.run_cells(cells, x, before)
+    output, after = run_cells(cells, x, before)
     for k in range(3):
-        want = recurrence.run_cells(cells, x[:, k], [s[:, k] for s in before])
+        want = run_cells(cells, x[:, k], [s[:, k] for s in before])
         got = (output[:, k], [s[:, k] for s in after])
         assert_close(got, want, 1e-6)
 
@@ -169,9 +197,7 @@ def step(cells, batch=64):
     return (
         x,
         first,
-        lambda: to_numpy(
-            recurrence.run_cells(cells, x, first, training=True)[0]
-        ),
+        lambda: to_numpy(run_cells(cells, x, first, training=True)[0]),
     )
 
 
@@ -213,9 +239,9 @@ def test_nothing_is_drawn_without_training(training):
     before = seeds()
     x, first, _ = step(cells)
     with recurrence.dropout_masks(cells, x, first, training):
-        y, _ = recurrence.run_cells(cells, x, first, training)
+        y, _ = run_cells(cells, x, first, training)
     np.testing.assert_array_equal(seeds(), before)
-    assert_close(y, recurrence.run_cells(make(), x, first)[0], 1e-6)
+    assert_close(y, run_cells(make(), x, first)[0], 1e-6)
     assert [(c.dropout, c.recurrent_dropout) for c in cells] == [(0.5, 0.5)] * 3
 
 

@@ -2,9 +2,20 @@
 
 from .bahdanau import BahdanauAttention as BahdanauAttention
 from .base import AbstractAttention as AbstractAttention
-from .base import Memory as Memory
 from .cosine import CosineAttention as CosineAttention
+from .coverage import CoverageAttention as CoverageAttention
 from .dot import DotAttention as DotAttention
+from .gaussian_mixture import (
+    GaussianMixtureAttention as GaussianMixtureAttention,
+)
+from .graph import GraphAttention as GraphAttention
+from .history import AbstractHistoryAttention as AbstractHistoryAttention
+from .kernel import KernelAttention as KernelAttention
 from .location import LocationAttention as LocationAttention
+from .location_aware import LocationAwareAttention as LocationAwareAttention
 from .luong import LuongGeneral as LuongGeneral
+from .memory import AbstractMemoryAttention as AbstractMemoryAttention
+from .memory import Memory as Memory
+from .pooling import AttentionPooling as AttentionPooling
 from .projected import AbstractProjectedAttention as AbstractProjectedAttention
+from .self_attention import SelfAttention as SelfAttention

@@ -32,7 +32,7 @@ class BahdanauAttention(AbstractProjectedAttention):
 
     Shapes:
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)`, key `(B, Tv, Dk)` ->
-        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
+        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
 
     Raises:
         ValueError: If `units` is not positive.
@@ -57,6 +57,7 @@ class BahdanauAttention(AbstractProjectedAttention):
         self.normalize = normalize
 
     def build(self, query_shape, value_shape, key_shape=None):
+        super().build(query_shape, value_shape, key_shape)
         key_shape = key_shape or value_shape
         self.query_kernel = self.add_kernel(
             "query_kernel", (query_shape[-1], self.units)

@@ -30,7 +30,7 @@ class CosineAttention(AbstractAttention):
 
     Shapes:
         query `(B, Tq, D)`, value `(B, Tv, Dv)`, key `(B, Tv, D)` ->
-        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
+        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
 
     Raises:
         ValueError: If `beta <= 0`, or if query and key differ in size.
@@ -53,6 +53,7 @@ class CosineAttention(AbstractAttention):
         self.learn_beta = learn_beta
 
     def build(self, query_shape, value_shape, key_shape=None):
+        super().build(query_shape, value_shape, key_shape)
         key_shape = key_shape or value_shape
         check_same_features(self, query_shape, key_shape)
         self.log_beta = self.add_weight(

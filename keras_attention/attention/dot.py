@@ -31,7 +31,7 @@ class DotAttention(AbstractAttention):
 
     Shapes:
         query `(B, Tq, D)`, value `(B, Tv, Dv)`, key `(B, Tv, D)` ->
-        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
+        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
 
     Raises:
         ValueError: If there is no such `scale`, or if query and key differ in
@@ -56,6 +56,7 @@ class DotAttention(AbstractAttention):
         self.scale = scale
 
     def build(self, query_shape, value_shape, key_shape=None):
+        super().build(query_shape, value_shape, key_shape)
         key_shape = key_shape or value_shape
         check_same_features(self, query_shape, key_shape)
         if self.scale == "learned":

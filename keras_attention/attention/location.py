@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attention.attention.base import Memory
+from keras_attention.attention.memory import Memory
 from keras_attention.attention.projected import AbstractProjectedAttention
 from keras_attention.checks import check_positive
 from keras_attention.ops import product
@@ -27,7 +27,7 @@ class LocationAttention(AbstractProjectedAttention):
 
     Shapes:
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)` -> context `(B, Tq, Dv)`; the
-        rest as in `AbstractAttention`.
+        rest as in `AbstractMemoryAttention`.
 
     Raises:
         ValueError: If `max_length` is not positive.
@@ -49,6 +49,7 @@ class LocationAttention(AbstractProjectedAttention):
         self.max_length = max_length
 
     def build(self, query_shape, value_shape, key_shape=None):
+        super().build(query_shape, value_shape, key_shape)
         self.kernel = self.add_kernel(
             "kernel", (query_shape[-1], self.max_length)
         )

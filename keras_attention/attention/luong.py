@@ -27,7 +27,7 @@ class LuongGeneral(AbstractProjectedAttention):
 
     Shapes:
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)`, key `(B, Tv, Dk)` ->
-        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
+        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
 
     Example:
 
@@ -46,6 +46,7 @@ class LuongGeneral(AbstractProjectedAttention):
         self.use_scale = use_scale
 
     def build(self, query_shape, value_shape, key_shape=None):
+        super().build(query_shape, value_shape, key_shape)
         key_shape = key_shape or value_shape
         self.kernel = self.add_kernel(
             "kernel", (query_shape[-1], key_shape[-1])

@@ -38,3 +38,36 @@ def compiled(function, variables, seeds, jit_compile: bool):
         return result
 
     return call
+
+
+def custom_gradient(function):
+    """Give a function a gradient of its own.
+
+    Args:
+        function: From tensors to the results and a function from their
+            cotangents to those of all its arguments.
+    """
+
+    def one_cotangent(*arguments):
+        results, gradient = function(*arguments)
+        if isinstance(results, tuple):  # which JAX hands on as one
+            return results, lambda cotangents: gradient(*cotangents)
+        return results, gradient
+
+    return jax.custom_gradient(one_cotangent)
+
+
+def differentiate(function, arguments):
+    """Run a function, and be ready to pull cotangents back through it.
+
+    Args:
+        function: From the arguments to a list of results and to more, which
+            is only handed on.
+        arguments: Lists of float tensors.
+
+    Returns:
+        What the function handed on, and a function from the cotangents of
+        the results to those of the arguments.
+    """
+    _, pull, more = jax.vjp(function, *arguments, has_aux=True)
+    return more, lambda cotangents: pull(list(cotangents))

@@ -10,7 +10,7 @@ from keras_attention.models.masks import carried_mask
 from keras_attention.ops import freeze
 from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
-from keras_attention.ops import loop_over_time
+from keras_attention.ops import trainable_loop
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -121,10 +121,10 @@ class AttentionDecoder(keras.layers.Layer):
         noise = self.cell.draw_noise(memory, length) if training else None
         blank = self._blank(sequence, memory)
 
-        def step(states, inputs):
-            x, keep, drawn = inputs
-            output, weights, after = self.cell.step(
-                x, states, memory, training=training, noise=drawn
+        def step(states, inputs, memory):
+            read, keep, drawn = inputs
+            output, weights, after = self.cell.advance(
+                read, states, memory, training=training, noise=drawn
             )
             after = [
                 ops.cast(x, y.dtype) for x, y in zip(after, states, strict=True)
@@ -134,8 +134,16 @@ class AttentionDecoder(keras.layers.Layer):
 
         first = ops.zeros(ops.shape(sequence)[1:], self.compute_dtype)
         with self.cell.dropout_masks(first, states, training):
-            states, given = loop_over_time(
-                step, states, [sequence, mask, noise], blank, length
+            read = self.cell.read(sequence, training)
+            states, given = trainable_loop(
+                step,
+                states,
+                [read, mask, noise],
+                blank,
+                length,
+                self.cell.variables,
+                memory,
+                training,
             )
         output, *weights = [ops.swapaxes(x, 0, 1) for x in given]
         return output, weights, states

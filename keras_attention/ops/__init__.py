@@ -5,9 +5,14 @@ from .alignments import get_alignment as get_alignment
 from .loops import freeze as freeze
 from .loops import last_real as last_real
 from .loops import loop_over_time as loop_over_time
-from .numerics import dot_scores as dot_scores
 from .numerics import keep_real as keep_real
 from .numerics import masked_softmax as masked_softmax
-from .numerics import product as product
 from .numerics import unit_vectors as unit_vectors
 from .numerics import widen as widen
+from .operations import hoist as hoist
+from .products import dot_scores as dot_scores
+from .products import joint_product as joint_product
+from .products import mix as mix
+from .products import product as product
+from .replay import trainable_loop as trainable_loop
+from .sequences import over_queries as over_queries

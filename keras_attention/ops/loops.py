@@ -5,7 +5,7 @@ from keras import ops
 from keras import tree
 
 
-def loop_over_time(step, carry, inputs, blank, length):
+def loop_over_time(step, carry, inputs, blank, length, reverse=False):
     """Run a step over time, and stack what it gives.
 
     TensorFlow writes into preallocated buffers, the one form that trains with
@@ -19,27 +19,29 @@ def loop_over_time(step, carry, inputs, blank, length):
         inputs: Structure of tensors with time on axis 0; `None` stays `None`.
         blank: List of zeros, with the shape and dtype of each output.
         length: How many steps, an integer or a scalar tensor.
+        reverse: Whether to begin with the last step. Defaults to `False`.
 
     Returns:
         The last carry, and a list of outputs with time on axis 0.
     """
     loops = {"tensorflow": _buffered_loop, "jax": _scanned_loop}
     loop = loops.get(keras.backend.backend(), _python_loop)
-    return loop(step, list(carry), inputs, list(blank), length)
+    return loop(step, list(carry), inputs, list(blank), length, reverse)
 
 
 def _at(inputs, t):
     return tree.map_structure(lambda x: None if x is None else x[t], inputs)
 
 
-def _buffered_loop(step, carry, inputs, blank, length):
+def _buffered_loop(step, carry, inputs, blank, length, reverse):
     def write(buffer, t, x):
         return ops.scatter_update(buffer, [[t]], ops.expand_dims(x, 0))
 
     def body(t, carry, buffers):
-        carry, outputs = step(carry, _at(inputs, t))
+        now = length - 1 - t if reverse else t
+        carry, outputs = step(carry, _at(inputs, now))
         written = [
-            write(b, t, x) for b, x in zip(buffers, outputs, strict=True)
+            write(b, now, x) for b, x in zip(buffers, outputs, strict=True)
         ]
         return t + 1, list(carry), written
 
@@ -53,21 +55,23 @@ def _buffered_loop(step, carry, inputs, blank, length):
     return carry, outputs
 
 
-def _scanned_loop(step, carry, inputs, _, length):
+def _scanned_loop(step, carry, inputs, _, length, reverse):
     def body(carry, inputs):
         carry, outputs = step(carry, inputs)
         return list(carry), list(outputs)
 
     # A symbolic length is what the inputs have: JAX cannot compare two.
     known = any(x is not None for x in tree.flatten(inputs))
-    return ops.scan(body, carry, inputs, length=None if known else length)
+    length = None if known else length
+    return ops.scan(body, carry, inputs, length=length, reverse=reverse)
 
 
-def _python_loop(step, carry, inputs, blank, length):
+def _python_loop(step, carry, inputs, blank, length, reverse):
     every = []
-    for t in range(length):
+    for t in reversed(range(length)) if reverse else range(length):
         carry, outputs = step(carry, _at(inputs, t))
         every.append(outputs)
+    every = every[::-1] if reverse else every
     if not every:
         return carry, [ops.zeros((0, *x.shape), x.dtype) for x in blank]
     return carry, [ops.stack(x, axis=0) for x in zip(*every, strict=True)]

@@ -25,43 +25,6 @@ def tanh(x):
     return ops.tanh(x)
 
 
-def product(x, kernel):
-    """Multiply features by a kernel, in the dtype of the features.
-
-    The product is one of two matrices: TensorFlow's own for more axes cannot
-    be differentiated by XLA inside a loop. It is written `@`, because
-    `ops.matmul` takes float64 through float32 on torch.
-
-    Args:
-        x: `(..., D)`.
-        kernel: `(D, U)`.
-
-    Returns:
-        `(..., U)`.
-    """
-    kernel = ops.cast(kernel, x.dtype)
-    if len(x.shape) == 2:
-        return x @ kernel
-    rows = ops.reshape(x, (-1, x.shape[-1])) @ kernel
-    return ops.reshape(rows, (*ops.shape(x)[:-1], kernel.shape[-1]))
-
-
-def dot_scores(query, keys):
-    """Score every query by its inner product with every key.
-
-    A sum of products overflows float16 long before its weights would: it is
-    taken in float32 or wider, and comes back that wide.
-
-    Args:
-        query: `(B, Tq, D)`.
-        keys: `(B, Tv, D)`.
-
-    Returns:
-        Scores `(B, Tq, Tv)`.
-    """
-    return widen(query) @ ops.swapaxes(widen(keys), 1, 2)
-
-
 def masked_softmax(scores, mask=None):
     """Softmax over the last axis that gives masked positions exactly 0.
 

@@ -8,7 +8,6 @@ from keras import ops
 
 from keras_attention import AbstractAttention
 from keras_attention import DotAttention
-from keras_attention import Memory
 from keras_attention.ops import widen
 
 
@@ -43,14 +42,7 @@ class TestErrors:
         with pytest.raises(ValueError, match=r"`dropout` must be in \[0, 1\)"):
             DotAttention(dropout=dropout)
 
-    @pytest.mark.parametrize("alignment", ["hardmax", "", None])
+    @pytest.mark.parametrize("alignment", ["hardmax", ""])
     def test_refuses_an_unknown_alignment(self, alignment):
         with pytest.raises(ValueError, match=r"`alignment`.*'softmax'"):
             DotAttention(alignment=alignment)
-
-
-class TestMemory:
-    def test_has_three_parts(self):
-        memory = Memory("keys", "values")
-        assert memory == ("keys", "values", None)
-        assert Memory(*["k", "v", "m"]).mask == "m"

@@ -17,6 +17,7 @@ class MapAttention(AbstractProjectedAttention):
     """A score as a user would add it: `q W . k`, with `W` on the query."""
 
     def build(self, query_shape, value_shape, key_shape=None):
+        super().build(query_shape, value_shape, key_shape)
         key_shape = key_shape or value_shape
         self.kernel = self.add_kernel(
             "kernel", (query_shape[-1], key_shape[-1])

@@ -15,13 +15,14 @@ TOLERANCE["bfloat16"] = 3e-2
 
 
 class AttentionCase:
-    """Set `layer_class`, and write one of the three references.
+    """Set `layer_class`, and write one of the four references.
 
     Everything a test compares is NumPy: `run` does the conversion, so no test
     ever touches a backend tensor. A layer whose query and key must agree in
     size sets the three sizes to one number. A layer whose score is not one of
     pairs of vectors overrides `reference_scores`; one whose weights are not
-    the softmax of scores, or that has a state, `reference_weights`.
+    the softmax of scores `reference_align`; one whose scores depend on earlier
+    weights, or that has none, `reference_weights`.
     """
 
     layer_class: type
@@ -29,6 +30,7 @@ class AttentionCase:
     query_size = 3
     value_size = 5  # that of the key too, where there is no other
     key_size = 6  # of a key that is given
+    dense = True  # whether every real position gets a weight above 0
 
     def reference_score(self, query, key, weights):
         """The paper's formula for one pair of vectors, in plain NumPy."""
@@ -40,19 +42,43 @@ class AttentionCase:
             [[self.reference_score(q, k, weights) for k in key] for q in query]
         )
 
-    def reference_weights(self, query, key, mask, weights):
-        """Weights of one sentence, `(Tq, Tv)`; `mask` has that shape."""
-        scores = self.reference_scores(query, key, weights)
+    def reference_align(self, scores, mask, real, query, weights):
+        """Weights of one sentence from its scores: softmax."""
         e = np.exp(scores - scores.max(-1, keepdims=True)) * mask
         return e / np.maximum(e.sum(-1, keepdims=True), 1e-300)
 
-    def reference(self, layer, query, value, key=None, mask=True):
-        """Context and weights of a batch; `mask` as `attention_mask`."""
+    def reference_weights(self, query, key, mask, real, weights):
+        """Weights of one sentence, `(Tq, Tv)`.
+
+        Args:
+            query: `(Tq, Dq)`.
+            key: `(Tv, Dk)`.
+            mask: `(Tq, Tv)`, `True` where a query sees a real position.
+            real: `(Tv,)`, `True` at real positions.
+            weights: The layer's own, by name.
+        """
+        scores = self.reference_scores(query, key, weights)
+        return self.reference_align(scores, mask, real, query, weights)
+
+    def reference(
+        self,
+        layer,
+        query,
+        value,
+        key=None,
+        value_mask=None,
+        attention_mask=None,
+    ):
+        """Context and weights of a batch."""
         named = {w.name: to_numpy(w).astype("float64") for w in layer.weights}
         key = value if key is None else key
         query, key, value = (x.astype("float64") for x in (query, key, value))
+        real = np.ones(value.shape[:2], bool)
+        real = real if value_mask is None else real & value_mask
         shape = (*query.shape[:2], value.shape[1])
-        sentences = zip(query, key, np.broadcast_to(mask, shape), strict=True)
+        mask = np.broadcast_to(real[:, None], shape)
+        mask = mask if attention_mask is None else mask & attention_mask
+        sentences = zip(query, key, mask, real, strict=True)
         weights = np.stack(
             [self.reference_weights(*one, named) for one in sentences]
         )

@@ -15,7 +15,7 @@ class FormulaLaws(AttentionCase):
         query, value = self.inputs(dtype=dtype)
         layer = self.trained(dtype=dtype)
         got = self.run(layer, query, value, value_mask=MASK)
-        want = self.reference(layer, query, value, mask=MASK[:, None])
+        want = self.reference(layer, query, value, value_mask=MASK)
         for x, y in zip(got, want, strict=True):
             assert x.dtype == dtype
             np.testing.assert_allclose(
@@ -27,7 +27,7 @@ class FormulaLaws(AttentionCase):
         query, value = self.inputs()
         layer = self.trained(dtype=dtype)
         _, got = self.run(layer, query, value, value_mask=MASK)
-        _, want = self.reference(layer, query, value, mask=MASK[:, None])
+        _, want = self.reference(layer, query, value, value_mask=MASK)
         np.testing.assert_allclose(got, want, atol=4 * TOLERANCE[dtype])
 
     def test_scores_the_key_and_averages_the_value(self):
@@ -38,7 +38,7 @@ class FormulaLaws(AttentionCase):
         layer(query, value, key)
         self.moved(layer)
         got = self.run(layer, query, value, key=key, value_mask=MASK)
-        want = self.reference(layer, query, value, key, MASK[:, None])
+        want = self.reference(layer, query, value, key, MASK)
         assert got[0].shape == (2, 3, self.value_size + 2)
         for x, y in zip(got, want, strict=True):
             np.testing.assert_allclose(x, y, atol=1e-12)

@@ -120,7 +120,7 @@ class KerasLayerLaws(AttentionCase):
         for batch, steps, words in ((2, 3, 5), (1, 1, 8), (2, 3, 5)):
             query, value, mask = self.data(batch, steps, words)
             got = self.run(layer, query, value, value_mask=mask)
-            want = self.reference(layer, query, value, mask=mask[:, None])
+            want = self.reference(layer, query, value, value_mask=mask)
             np.testing.assert_allclose(got[1], want[1], atol=1e-5)
 
     def test_the_batch_does_not_matter(self):

@@ -61,6 +61,22 @@ class StepLaws(AttentionCase):
             for x, y in zip(together, alone, strict=True):
                 np.testing.assert_allclose(x[:, k], y[:, 0], atol=1e-6)
 
+    def test_beams_carry_their_own_states(self):
+        """Reordered in between, as a search does, they stay themselves."""
+        query, value = self.inputs(steps=6)
+        query = query.reshape(2, 2, 3, -1)  # two steps of three beams
+        layer = self.trained()
+        memory = layer.prepare(value, value_mask=MASK)
+        *_, state = self.run_step(layer, query[:, 0], memory)
+        order = [2, 0, 0]
+        state = tuple(ops.take(x, order, axis=1) for x in state)
+        *together, _ = self.run_step(layer, query[:, 1], memory, state)
+        for k, origin in enumerate(order):
+            own = np.stack([query[:, 0, origin], query[:, 1, k]], axis=1)
+            alone = self.run_steps(layer, own, memory)
+            for x, y in zip(together, alone, strict=True):
+                np.testing.assert_allclose(x[:, k], y[:, 1], atol=1e-6)
+
     @pytest.mark.parametrize("form", [list, tuple])
     def test_a_memory_may_be_a_plain_sequence(self, form):
         """Keras hands a NamedTuple on as a list, after a reload."""

@@ -16,7 +16,7 @@ MASKS = {
 
 
 @pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.parametrize("name", ["softmax"])
+@pytest.mark.parametrize("name", ["softmax", "sparsemax", "entmax15"])
 def test_weights_are_shares_of_what_is_real(name, mask):
     given = MASKS[mask]
     keep = np.ones((1, 1, 3), bool) if given is None else given
@@ -40,3 +40,12 @@ def test_softmax():
 def test_an_unknown_name_lists_the_known(name):
     with pytest.raises(ValueError, match=r"`alignment`.*\('softmax'"):
         get_alignment(name)
+
+
+def test_names_differ_in_how_much_they_leave_out():
+    scores = to_tensor(np.array([[2.0, 1.5, 0.5, 0.2]]))
+    zeros = {
+        name: int((to_numpy(get_alignment(name)(scores, None)) == 0).sum())
+        for name in ("softmax", "entmax15", "sparsemax")
+    }
+    assert zeros == {"softmax": 0, "entmax15": 1, "sparsemax": 2}

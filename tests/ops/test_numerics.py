@@ -8,10 +8,8 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.ops import dot_scores
 from keras_attention.ops import keep_real
 from keras_attention.ops import masked_softmax
-from keras_attention.ops import product
 from keras_attention.ops import unit_vectors
 from keras_attention.ops import widen
 from keras_attention.ops.numerics import tanh
@@ -61,56 +59,6 @@ class TestTanh:
         x = np.array([-1e4, 0.0, 1e4])
         (g,) = gradients(lambda x: ops.sum(tanh(x)), [x])
         np.testing.assert_array_equal(g, [0, 1, 0])
-
-
-class TestProduct:
-    @pytest.mark.parametrize("shape", [(2, 3), (2, 4, 3), (2, 5, 4, 3), (0, 3)])
-    @pytest.mark.parametrize("dtype", ["float32", "float64"])
-    def test_agrees_with_numpy(self, shape, dtype):
-        x, kernel = draw(*shape, dtype=dtype), draw(3, 6, seed=1)
-        out = apply(product, x, kernel)
-        tolerance = 1e-14 if dtype == "float64" else 1e-5
-        assert out.dtype == dtype
-        np.testing.assert_allclose(out, x @ kernel, atol=tolerance)
-
-    @pytest.mark.parametrize("dtype", HALVES)
-    def test_is_in_the_dtype_of_the_features(self, dtype):
-        x = ops.cast(draw(2, 4, 3), dtype)
-        out = product(x, to_tensor(draw(3, 6)))
-        assert out.dtype == x.dtype
-
-    def test_zeros_give_zeros(self):
-        out = apply(product, np.zeros((2, 4, 3)), draw(3, 6))
-        assert (out == 0).all()
-
-    def test_gradient(self):
-        check_gradients(
-            lambda x, k: ops.sum(ops.square(product(x, k))),
-            [draw(2, 4, 3), draw(3, 6, seed=1)],
-        )
-
-
-class TestDotScores:
-    def test_agrees_with_numpy(self):
-        query, keys = draw(2, 3, 4), draw(2, 5, 4, seed=1)
-        out = apply(dot_scores, query, keys)
-        want = np.einsum("bqd,bvd->bqv", query, keys)
-        np.testing.assert_allclose(out, want, atol=1e-14)
-
-    @pytest.mark.parametrize("dtype", HALVES)
-    def test_large_halves_do_not_overflow(self, dtype):
-        large = np.full((1, 2, 8), 1e4)
-        out = apply(dot_scores, large, large, dtype=dtype)
-        np.testing.assert_allclose(out, 8e8, rtol=1e-2)
-        assert out.dtype == "float32"
-
-    def test_zeros_give_zeros(self):
-        out = apply(dot_scores, np.zeros((1, 2, 3)), draw(1, 4, 3))
-        assert (out == 0).all()
-
-    def test_no_words_no_scores(self):
-        out = apply(dot_scores, draw(2, 3, 4), draw(2, 0, 4))
-        assert out.shape == (2, 3, 0)
 
 
 class TestMaskedSoftmax:

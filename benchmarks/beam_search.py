@@ -1,0 +1,65 @@
+"""How fast is beam search?
+
+Five beams, 40 steps, a vocabulary of 8000, batch 16, sources of 30 words, an
+LSTM of 512 units and additive attention. The end token cannot be reached, so
+that all steps are taken.
+
+    python benchmarks/beam_search.py [--against bare tfa] [--mode xla]
+
+Against: `bare`, the matrix products of such a search and its `tanh`
+(`sides/search_bare.py`), in the mode that is measured; and `tfa`, the
+`BeamSearchDecoder` of TensorFlow Addons in a `tf.function`, which must find
+the same best hypotheses, and the same scores of all beams, first. Ours also
+brings the alignments back.
+"""
+
+import argparse
+
+import environment
+from decoder_step import MODES
+from interleave import ratio
+from process import Process
+from process import compare
+from process import stored
+from works import SearchWork
+from works import search_arrays
+
+PEERS = {"bare": "bare products", "tfa": "BeamSearchDecoder"}
+TOLERANCES = {"scores": 1e-4, "tokens": 0}
+
+
+def main(against: list, mode: str, peer_environment):
+    """Print one line for each peer and mode."""
+    work = SearchWork()
+    with stored(search_arrays(work)) as arrays:
+        for peer in against:
+            python, theirs_mode = {}, None
+            if peer == "tfa":
+                python["python"] = environment.peer_python(peer_environment)
+                theirs_mode = "default"
+            for each in MODES[mode]:
+                module = f"search_{peer}"
+                with (
+                    Process("ours", "search_ours", work, arrays, each) as ours,
+                    Process(
+                        PEERS[peer],
+                        module,
+                        work,
+                        arrays,
+                        theirs_mode or each,
+                        **python,
+                    ) as theirs,
+                ):
+                    if peer == "tfa":
+                        compare(ours, theirs, TOLERANCES)
+                    found = ratio(ours, theirs)
+                row = f"beam search | {PEERS[peer]} | {each} | {found}"
+                print(row, flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--against", nargs="+", choices=PEERS, default=PEERS)
+    parser.add_argument("--mode", choices=MODES, default="both")
+    environment.add_arguments(parser)
+    main(**vars(parser.parse_args()))

@@ -1,0 +1,19 @@
+"""`fit` of our encoder-decoder on TensorFlow."""
+
+import keras
+from sides.fit_data import fitting
+from sides.fit_model import build
+from sides.fit_model import options
+from sides.fit_tensorflow import feed
+from sides.serve import serve
+from works import FitWork
+
+
+def make(work, arrays, mode):
+    """Make what fits the model once over all batches."""
+    model = build(FitWork(**work), arrays)
+    return fitting(model, keras.optimizers, arrays, feed, **options(mode))
+
+
+if __name__ == "__main__":
+    serve(make)

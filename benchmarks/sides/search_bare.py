@@ -1,0 +1,57 @@
+"""What a perfect beam search would still have to compute.
+
+The matrix products of all beams and the `tanh` of additive attention, in
+Luong's order: keys once; in each step word, context and state times the
+cell's kernels, the query, `tanh` of keys plus query times the score's vector,
+the weighted sum of the memory, and the logits, each looked at once. No gates,
+no softmax, no choice of tokens: what stands between two products is a sum.
+"""
+
+import tensorflow as tf
+from sides.serve import serve
+from works import SearchWork
+
+
+def make(work, arrays, mode):
+    """Make the products of one search."""
+    work = SearchWork(**work)
+    batch, beams, u = work.batch, work.beams, work.units
+    w = {name: tf.constant(array) for name, array in arrays.items()}
+    words = w["embeddings"][: batch * beams]
+
+    def of_sentences(x):
+        """Give the beams an axis, for what they share: `(B, K, ...)`."""
+        return tf.reshape(x, (batch, beams, u))
+
+    @tf.function(jit_compile=mode == "xla")
+    def search(w, words):
+        keys = tf.tensordot(w["memory"], w["key_kernel"], 1)[:, None]
+
+        def body(t, h, context, best):
+            x = tf.concat([words, context], -1)
+            gates = x @ w["kernel_0"] + h @ w["recurrent_kernel_0"]
+            h = 0.1 * tf.add_n(tf.split(gates, 4, -1))
+            query = of_sentences(h @ w["query_kernel"])[:, :, None]
+            th = tf.tanh(keys + query)  # (B, K, Tv, U)
+            scores = tf.linalg.matvec(th, w["score_vector"])
+            context = tf.reshape(scores @ w["memory"], (-1, u))
+            logits = h @ w["output_kernel"]
+            best = tf.maximum(best, tf.reduce_max(logits, -1))
+            return t + 1, h, context, best
+
+        zeros = tf.zeros((batch * beams, u))
+        return tf.while_loop(
+            lambda t, *_: t < work.steps,
+            body,
+            (0, zeros, zeros, tf.zeros(batch * beams)),
+            maximum_iterations=work.steps,
+        )[-1]
+
+    def run():
+        return {"best": search(w, words).numpy()}
+
+    return run, run
+
+
+if __name__ == "__main__":
+    serve(make)

@@ -1,0 +1,228 @@
+"""What is measured, in sizes and in random numbers: the same for all sides."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+GATES = {"lstm": 4, "gru": 3}
+
+
+class DecoderWork(NamedTuple):
+    """A training step of an attentional decoder.
+
+    Attributes:
+        batch: Sentences, `B`.
+        steps: Words of a target, `T`.
+        words: Words of a source, `Tv`.
+        units: Size of the cells and of the memory, `U`.
+        size: Size of the inputs, `D`.
+        cell: `"lstm"` or `"gru"`.
+        depth: How many cells are stacked.
+        score: `"additive"` or `"general"`.
+        order: `"bahdanau"` or `"luong"`.
+        layer: Size of the attentional layer, which is linear as in TFA, and
+            of additive attention; `None` for no such layer, and attention of
+            the size of the cells.
+        output: What a step gives: `"cell"` or `"attention"`.
+    """
+
+    batch: int = 64
+    steps: int = 30
+    words: int = 30
+    units: int = 512
+    size: int = 256
+    cell: str = "lstm"
+    depth: int = 1
+    score: str = "additive"
+    order: str = "bahdanau"
+    layer: int | None = None
+    output: str = "cell"
+
+
+class AttentionWork(NamedTuple):
+    """Additive attention over whole sequences, forward and gradient.
+
+    Attributes:
+        layer: Whose layer: `"ours"`, or `"keras"` for `AdditiveAttention`.
+        batch: Pairs of sequences, `B`.
+        queries: Length of the one, `Tq`.
+        words: Length of the other, `Tv`.
+        units: Size of everything, `U`.
+    """
+
+    layer: str = "ours"
+    batch: int = 16
+    queries: int = 200
+    words: int = 200
+    units: int = 256
+
+
+class SearchWork(NamedTuple):
+    """A beam search that never comes to an end token.
+
+    It stands in Luong's order and gives the cell's state to the output layer,
+    which is what TFA computes with `output_attention=False`.
+
+    Attributes:
+        batch: Sentences, `B`.
+        beams: Hypotheses of each, `K`.
+        steps: Words of a target, `T`.
+        words: Words of a source, `Tv`.
+        units: Size of the cell, of the attention and of the memory, `U`.
+        size: Size of the embeddings, `D`.
+        vocabulary: How many words there are, `V`.
+    """
+
+    batch: int = 16
+    beams: int = 5
+    steps: int = 40
+    words: int = 30
+    units: int = 512
+    size: int = 256
+    vocabulary: int = 8000
+
+
+class FitWork(NamedTuple):
+    """Training of an encoder-decoder: the sizes of its model.
+
+    A bidirectional LSTM, its states side by side as the decoder's, an LSTM of
+    twice its units in Luong's order with a linear attentional layer, additive
+    attention, and an output layer of its own.
+
+    Attributes:
+        vocabulary: How many words either language has, `V`.
+        size: Size of embeddings, attention and attentional layer.
+        units: Units of the encoder, for each direction.
+    """
+
+    vocabulary: int = 8000
+    size: int = 256
+    units: int = 256
+
+
+START, END = 2, 3
+
+
+def _normal(draw, *shape):
+    """Draw numbers that keep the variance of what they are multiplied by."""
+    scale = 1 / math.sqrt(shape[-2] if len(shape) > 1 else shape[0])
+    return (scale * draw.standard_normal(shape)).astype("float32")
+
+
+def _embeddings(draw, work):
+    """Draw a table; models multiply what they look up by `sqrt(size)`."""
+    table = draw.standard_normal((work.vocabulary, work.size))
+    return (table / math.sqrt(work.size)).astype("float32")
+
+
+def _cell_weights(draw, cell, inputs, units):
+    gates = GATES[cell] * units
+    bias = (2, gates) if cell == "gru" else (gates,)
+    return {
+        "kernel": _normal(draw, inputs, gates),
+        "recurrent_kernel": _normal(draw, units, gates),
+        "bias": (0.1 * draw.standard_normal(bias)).astype("float32"),
+    }
+
+
+def decoder_weights(work: DecoderWork) -> dict:
+    """Draw the decoder's weights; those of cell `i` end in `_i`."""
+    draw = np.random.default_rng(0)
+    fed = work.layer or work.units
+    weights = {}
+    for i in range(work.depth):
+        inputs = work.units if i else work.size + fed
+        found = _cell_weights(draw, work.cell, inputs, work.units)
+        weights |= {f"{name}_{i}": value for name, value in found.items()}
+    if work.score == "additive":
+        size = work.layer or work.units
+        weights["query_kernel"] = _normal(draw, work.units, size)
+        weights["key_kernel"] = _normal(draw, work.units, size)
+        weights["score_vector"] = _normal(draw, size)
+    else:
+        weights["score_kernel"] = _normal(draw, work.units, work.units)
+    if work.layer:
+        weights["attention_kernel"] = _normal(draw, 2 * work.units, work.layer)
+    return weights
+
+
+def decoder_arrays(work: DecoderWork) -> dict:
+    """Draw weights, inputs, memory, and what the outputs are weighted by."""
+    draw = np.random.default_rng(1)
+    out = work.units if work.output == "cell" else work.layer or work.units
+    shapes = {
+        "inputs": (work.batch, work.steps, work.size),
+        "memory": (work.batch, work.words, work.units),
+        "cotangent": (work.batch, work.steps, out),
+    }
+    data = {
+        name: draw.standard_normal(shape).astype("float32")
+        for name, shape in shapes.items()
+    }
+    return {**decoder_weights(work), **data}
+
+
+def attention_arrays(work: AttentionWork) -> dict:
+    """Draw inputs, the score's vector, and what the outputs are weighted by."""
+    draw = np.random.default_rng(0)
+    lengths = {
+        "query": work.queries,
+        "value": work.words,
+        "key": work.words,
+        "cotangent": work.queries,
+    }
+    arrays = {
+        name: draw.standard_normal((work.batch, length, work.units))
+        for name, length in lengths.items()
+    }
+    arrays = {name: x.astype("float32") for name, x in arrays.items()}
+    return {"score_vector": _normal(draw, work.units), **arrays}
+
+
+def decoder_of_search(work: SearchWork) -> DecoderWork:
+    """Tell the decoder of a search."""
+    return DecoderWork(units=work.units, size=work.size, order="luong")
+
+
+def decoder_of_fit(work: FitWork) -> DecoderWork:
+    """Tell the decoder of the model that is trained."""
+    return DecoderWork(
+        units=2 * work.units,
+        size=work.size,
+        order="luong",
+        layer=work.size,
+        output="attention",
+    )
+
+
+def search_arrays(work: SearchWork) -> dict:
+    """Draw weights and memory; the bias keeps start, end and padding out."""
+    draw = np.random.default_rng(2)
+    arrays = decoder_weights(decoder_of_search(work))
+    bias = draw.standard_normal(work.vocabulary).astype("float32")
+    bias[[0, START, END]] = -1e9
+    return {
+        **arrays,
+        "embeddings": _embeddings(draw, work),
+        "output_kernel": 4 * _normal(draw, work.units, work.vocabulary),
+        "output_bias": bias,
+        "memory": draw.standard_normal(
+            (work.batch, work.words, work.units)
+        ).astype("float32"),
+    }
+
+
+def fit_weights(work: FitWork) -> dict:
+    """Draw the weights of the whole model."""
+    draw = np.random.default_rng(0)
+    weights = {}
+    for side in ("source", "target"):
+        weights[f"{side}_embeddings"] = _embeddings(draw, work)
+    for side in ("forward", "backward"):
+        found = _cell_weights(draw, "lstm", work.size, work.units)
+        weights |= {f"{side}_{name}": value for name, value in found.items()}
+    weights |= decoder_weights(decoder_of_fit(work))
+    weights["output_kernel"] = _normal(draw, work.size, work.vocabulary)
+    weights["output_bias"] = np.zeros(work.vocabulary, "float32")
+    return weights

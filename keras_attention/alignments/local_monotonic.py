@@ -1,0 +1,52 @@
+"""Local alignment that moves on by one position a step (local-m)."""
+
+import keras
+from keras import ops
+
+from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.checks import check_positive
+from keras_attention.ops import masked_softmax
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class LocalMonotonic(AbstractAlignment):
+    """Attends by softmax to a window whose centre is the step's number.
+
+    Formula:
+        weights = softmax of the scores at |j - t| <= window
+
+    Steps `t` and positions `j` count from 0. The window holds `2 window + 1`
+    positions; one that lies beyond the source, or in padding, gives zeros.
+
+    Args:
+        window: How far a position may be from the centre, positive.
+        **kwargs: Keras layer arguments, such as `name`.
+
+    Raises:
+        ValueError: If `window` is not positive.
+
+    Reference:
+        [Luong et al., 2015](https://arxiv.org/abs/1508.04025), section 3.2,
+        "monotonic".
+    """
+
+    state_count = 1  # the number of the step, `(B, K, 1)`
+
+    def __init__(self, window: int, **kwargs):
+        super().__init__(**kwargs)
+        check_positive("window", window)
+        self.window = window
+
+    def first_state(self, real):
+        return (ops.zeros((*ops.shape(real)[:2], 1), real.dtype),)
+
+    def align(self, scores, mask, state, noise, query, lengths):
+        (centre,) = state  # (B, K, 1)
+        positions = ops.arange(ops.shape(scores)[-1], dtype=scores.dtype)
+        distance = positions - ops.cast(centre, scores.dtype)
+        near = ops.abs(distance) <= self.window
+        mask = near if mask is None else ops.logical_and(near, mask)
+        return masked_softmax(scores, mask), (centre + 1,)
+
+    def get_config(self):
+        return {**super().get_config(), "window": self.window}

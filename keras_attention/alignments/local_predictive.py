@@ -1,0 +1,67 @@
+"""Local alignment around a position that the query predicts (local-p)."""
+
+import keras
+from keras import ops
+
+from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.checks import check_built
+from keras_attention.checks import check_positive
+from keras_attention.kernels import AbstractKernelLayer
+from keras_attention.ops import masked_softmax
+from keras_attention.ops import product
+from keras_attention.ops.numerics import tanh
+
+BUILD = "Let the attention layer's `build` call `super().build(...)`."
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
+    """Attends to a window around a position that the query predicts.
+
+    Formula:
+        p = S sigmoid(v . tanh(q W))
+        weights[j] = softmax(score at |j - p| <= window)[j]
+            exp(-(j - p)^2 / (2 sigma^2)), sigma = window / 2
+
+    `S` is the number of real positions of the row, and positions `j` count
+    from 0. The Gaussian, through which `p` is trained, comes after softmax,
+    so weights sum to less than 1. At the start `p` is near the middle.
+
+    Args:
+        window: How far a position may be from `p`, positive.
+        **kwargs: Arguments of `AbstractKernelLayer`, such as
+            `kernel_initializer`.
+
+    Raises:
+        ValueError: If `window` is not positive.
+
+    Reference:
+        [Luong et al., 2015](https://arxiv.org/abs/1508.04025), eqs. 9 and 10.
+    """
+
+    def __init__(self, window: int, **kwargs):
+        super().__init__(**kwargs)
+        check_positive("window", window)
+        self.window = window
+
+    def build(self, query_shape, value_shape):
+        size = query_shape[-1]
+        self.position_kernel = self.add_kernel("position_kernel", (size, size))
+        self.position_vector = self.add_kernel("position_vector", (size,))
+
+    def align(self, scores, mask, state, noise, query, lengths):
+        check_built(self, "align", BUILD)
+        query = ops.cast(query, scores.dtype)
+        hidden = tanh(product(query, self.position_kernel))
+        vector = ops.cast(self.position_vector, scores.dtype)
+        share = ops.sum(hidden * vector, axis=-1, keepdims=True)
+        centre = lengths * ops.sigmoid(share)  # (B, K, 1)
+        positions = ops.arange(ops.shape(scores)[-1], dtype=scores.dtype)
+        distance = positions - centre
+        near = ops.abs(distance) <= self.window
+        mask = near if mask is None else ops.logical_and(near, mask)
+        gauss = ops.exp(-2 * ops.square(distance / self.window))
+        return masked_softmax(scores, mask) * gauss, state
+
+    def get_config(self):
+        return {**super().get_config(), "window": self.window}

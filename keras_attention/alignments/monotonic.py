@@ -1,0 +1,116 @@
+"""Monotonic alignment: attention that moves to the right alone."""
+
+import keras
+from keras import ops
+
+from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.checks import check_built
+from keras_attention.checks import check_choice
+from keras_attention.ops.monotonic import first_true
+from keras_attention.ops.monotonic import stop_hard
+from keras_attention.ops.monotonic import stop_in_parallel
+from keras_attention.ops.monotonic import stop_recursively
+
+MODES = {
+    "parallel": stop_in_parallel,
+    "recursive": stop_recursively,
+    "hard": stop_hard,
+}
+BUILD = "Let the attention layer's `build` call `super().build(...)`."
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class Monotonic(AbstractAlignment):
+    """Stops at a position, or goes on to the next, from where it was.
+
+    Formula:
+        p[j] = sigmoid(score[j] + r + noise)
+        arrived[j] = previous[j] + (1 - p[j - 1]) arrived[j - 1]
+        weights[j] = p[j] arrived[j]
+
+    The first step starts at position 0, or at the first real one. Weights sum
+    to less than 1: what stops nowhere is lost, to later steps too. So `r`,
+    which is trained, should start low on long sources (-4 for some 50 words
+    is usual), or the reader stays where it is. Noise in training drives `p`
+    to 0 or 1, and then `"hard"`, for inference alone, gives nearly the same
+    weights; scores without bounds, such as `DotAttention` gives, do worse
+    than those of `BahdanauAttention(normalize=True)`.
+
+    Args:
+        mode: `"parallel"`, by a cumulative product, for all positions at
+            once; `"recursive"`, position by position: exact on any input, and
+            slower; or `"hard"`: 1 where `p` first exceeds one half. Defaults
+            to `"parallel"`.
+        score_bias: Where `r` starts. Defaults to `0.0`.
+        sigmoid_noise: Standard deviation of the noise, which is drawn in
+            training alone, with the seed of the attention layer. Defaults to
+            `0.0`.
+        **kwargs: Keras layer arguments, such as `name`.
+
+    Raises:
+        ValueError: If there is no such `mode`, or if `sigmoid_noise < 0`.
+
+    Reference:
+        [Raffel et al., 2017](https://arxiv.org/abs/1704.00784), eqs. 9 and
+        10, algorithm 1 and section 2.5.
+    """
+
+    state_count = 1  # the weights of the step before
+
+    def __init__(
+        self,
+        mode: str = "parallel",
+        score_bias: float = 0.0,
+        sigmoid_noise: float = 0.0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_choice("mode", mode, MODES)
+        if sigmoid_noise < 0:
+            raise ValueError(
+                "`sigmoid_noise` must not be negative. Received: "
+                f"sigmoid_noise={sigmoid_noise}. 0 is for none."
+            )
+        self.mode = mode
+        self.score_bias = score_bias
+        self.sigmoid_noise = sigmoid_noise
+
+    @property
+    def noisy(self) -> bool:
+        """Whether training draws anything."""
+        return self.sigmoid_noise > 0
+
+    def build(self, query_shape, value_shape):
+        self.bias = self.add_weight(
+            name="score_bias",
+            shape=(),
+            initializer=keras.initializers.Constant(self.score_bias),
+            autocast=False,
+        )
+
+    def first_state(self, real):
+        return (first_true(real > 0, real.dtype),)
+
+    def draw_noise(self, shape, dtype, seed):
+        if not self.noisy:
+            return None
+        return keras.random.normal(
+            shape, stddev=self.sigmoid_noise, dtype=dtype, seed=seed
+        )
+
+    def align(self, scores, mask, state, noise, query, lengths):
+        check_built(self, "align", BUILD)
+        energies = scores + ops.cast(self.bias, scores.dtype)
+        if noise is not None:
+            energies = energies + ops.cast(noise, scores.dtype)
+        previous = ops.cast(state[0], scores.dtype)
+        weights = MODES[self.mode](energies, previous, mask)
+        return weights, (weights,)
+
+    def get_config(self):
+        own = {
+            "mode": self.mode,
+            "score_bias": self.score_bias,
+            "sigmoid_noise": self.sigmoid_noise,
+        }
+        return {**super().get_config(), **own}

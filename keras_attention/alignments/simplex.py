@@ -1,0 +1,45 @@
+"""Weights that sum to 1, of every query by itself: softmax and its like."""
+
+import keras
+
+from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.ops import get_alignment
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class SimplexAlignment(AbstractAlignment):
+    """Maps the scores of a query to weights that sum to 1.
+
+    Formula:
+        "softmax": p = exp(z) / sum exp(z)
+        "sparsemax": p = max(z - t, 0)
+        "entmax15": p = max(z / 2 - t, 0)^2
+
+    The `t` is what makes the sum 1. Softmax never gives an exact 0; sparsemax
+    gives 0 to all that lies 1 or more under the best score, and often to
+    more; entmax15 stands between them. A layer takes the names themselves:
+    `alignment="sparsemax"`.
+
+    Args:
+        mapping: `"softmax"`, `"sparsemax"` or `"entmax15"`. Defaults to
+            `"softmax"`.
+        **kwargs: Keras layer arguments, such as `name`.
+
+    Raises:
+        ValueError: If there is no such `mapping`.
+
+    Reference:
+        [Martins and Astudillo, 2016](https://arxiv.org/abs/1602.02068);
+        [Peters et al., 2019](https://arxiv.org/abs/1905.05702).
+    """
+
+    def __init__(self, mapping: str = "softmax", **kwargs):
+        super().__init__(**kwargs)
+        self.mapping = mapping
+        self._function = get_alignment(mapping)
+
+    def align(self, scores, mask, state, noise, query, lengths):
+        return self._function(scores, mask), state
+
+    def get_config(self):
+        return {**super().get_config(), "mapping": self.mapping}

@@ -1,0 +1,234 @@
+"""Graph attention: every node attends to its neighbours."""
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_choice
+from keras_attention.checks import check_positive
+from keras_attention.checks import check_rate
+from keras_attention.kernels import AbstractKernelLayer
+from keras_attention.ops import keep_real
+from keras_attention.ops import masked_softmax
+from keras_attention.ops import mix
+from keras_attention.ops import product
+from keras_attention.ops import widen
+
+SLOPE = 0.2  # of LeakyReLU below zero, as in both papers
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class GraphAttention(AbstractKernelLayer):
+    """Averages the features of a node's neighbours by learned weights.
+
+    Formula:
+        version 1: score[i, j] = LeakyReLU(a . h_i W + b . h_j W)
+                   out[i] = sum_j softmax_j(score[i, j]) h_j W
+        version 2: score[i, j] = a . LeakyReLU(h_i Wq + h_j Wk)
+                   out[i] = sum_j softmax_j(score[i, j]) h_j Wk
+
+    In version 1 all nodes rank their neighbours alike, for `a . h_i W` is the
+    same for all `j`; version 2 lets the ranking depend on the node. No
+    activation follows, and no bias: add them after the layer.
+
+    The adjacency is taken as it is, so a node sees itself only where the
+    diagonal says so, and one without neighbours gives zeros. PyTorch
+    Geometric adds the diagonal by default; here `add_self_loops=True` does.
+
+    Args:
+        units: Size of the output of each head, positive.
+        heads: How many heads, positive. Defaults to `1`.
+        version: `1`, GAT, or `2`, GATv2. Defaults to `2`.
+        concat: Whether heads are concatenated, to `heads * units`, or
+            averaged, to `units`. Defaults to `True`.
+        add_self_loops: Whether every node is its own neighbour, whatever the
+            adjacency says. Defaults to `False`.
+        dropout: Rate in `[0, 1)` at which weights are dropped in training,
+            and the rest scaled up. Defaults to `0.0`.
+        seed: Integer seed of the dropout. Defaults to `None`.
+        **kwargs: Arguments of `AbstractKernelLayer`, such as
+            `kernel_initializer`.
+
+    Call arguments:
+        nodes: Features `(B, N, D)`.
+        adjacency: Boolean `(B, N, N)`, or `(N, N)` for one graph with many
+            features: `adjacency[i, j]` if node `i` attends to node `j`.
+        mask: Boolean `(B, N)`, `True` at real nodes. The others are attended
+            to by none, and come out as zeros. Keras does not fill it in.
+        edge_mask: Boolean, of the shape of `adjacency`: `False` takes an edge
+            away, an added self-loop too.
+        training: Whether to drop weights.
+        return_attention_scores: Whether to return the weights as well, those
+            before dropout.
+
+    Returns:
+        outputs: `(B, N, heads * units)`, or `(B, N, units)` if averaged.
+        weights: `(B, heads, N, N)`, on request.
+
+    Raises:
+        ValueError: If `units` or `heads` is not positive, if there is no such
+            `version`, or if `dropout` is not in `[0, 1)`.
+
+    Example:
+
+    >>> layer = GraphAttention(4, heads=2)
+    >>> ring = np.roll(np.eye(6, dtype=bool), 1, axis=1)
+    >>> tuple(layer(np.ones((1, 6, 3)), ring[None]).shape)
+    (1, 6, 8)
+
+    Reference:
+        [Velickovic et al., 2018](https://arxiv.org/abs/1710.10903), eqs. 1 to
+        6; [Brody et al., 2022](https://arxiv.org/abs/2105.14491), eq. 7.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        heads: int = 1,
+        version: int = 2,
+        concat: bool = True,
+        add_self_loops: bool = False,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_positive("units", units)
+        check_positive("heads", heads)
+        check_choice("version", version, (1, 2))
+        check_rate("dropout", dropout)
+        self.units = units
+        self.heads = heads
+        self.version = version
+        self.concat = concat
+        self.add_self_loops = add_self_loops
+        self.dropout = dropout
+        self.seed = seed
+        if dropout:
+            self.seed_generator = keras.random.SeedGenerator(seed)
+        self.supports_masking = True
+
+    def build(self, nodes_shape, adjacency_shape):
+        kernel = (nodes_shape[-1], self.heads * self.units)
+        vector = (self.heads, self.units)
+        if self.version == 1:
+            self.kernel = self.add_kernel("kernel", kernel)
+            self.query_vector = self.add_kernel("query_vector", vector)
+            self.key_vector = self.add_kernel("key_vector", vector)
+        else:
+            self.query_kernel = self.add_kernel("query_kernel", kernel)
+            self.key_kernel = self.add_kernel("key_kernel", kernel)
+            self.score_vector = self.add_kernel("score_vector", vector)
+
+    def call(
+        self,
+        nodes,
+        adjacency,
+        mask=None,
+        edge_mask=None,
+        training=None,
+        return_attention_scores=False,
+    ):
+        mask = None if mask is None else ops.cast(mask, "bool")
+        nodes = ops.cast(ops.convert_to_tensor(nodes), self.compute_dtype)
+        nodes = keep_real(nodes, mask)
+        edges = self._edges(adjacency, mask, edge_mask)
+        scores, values = self._score(nodes)  # (B, N, N, H), (B, N, H, U)
+        scores = ops.moveaxis(scores, 3, 1)  # (B, H, N, N)
+        weights = masked_softmax(scores, ops.expand_dims(edges, 1))
+        weights = ops.cast(weights, self.compute_dtype)
+        kept = weights
+        if training and self.dropout:
+            kept = keras.random.dropout(
+                weights, self.dropout, seed=self.seed_generator
+            )
+        outputs = self._average(kept, ops.swapaxes(values, 1, 2))
+        return (outputs, weights) if return_attention_scores else outputs
+
+    def _edges(self, adjacency, mask, edge_mask):
+        """Join all that says which node sees which: `(B or 1, N, N)`."""
+        edges = ops.cast(adjacency, "bool")
+        nodes = ops.arange(ops.shape(edges)[-1])
+        if self.add_self_loops:
+            loops = ops.expand_dims(nodes, 1) == nodes
+            edges = ops.logical_or(edges, loops)
+        if edge_mask is not None:
+            edges = ops.logical_and(edges, ops.cast(edge_mask, "bool"))
+        if len(edges.shape) == 2:
+            edges = ops.expand_dims(edges, 0)
+        if mask is not None:
+            edges = ops.logical_and(edges, ops.expand_dims(mask, 1))
+            edges = ops.logical_and(edges, ops.expand_dims(mask, 2))
+        return edges
+
+    def _score(self, nodes):
+        """Score node `i` with node `j`, `(B, N, N, H)`, and project values."""
+        if self.version == 1:
+            values = self._heads(product(nodes, self.kernel))
+            query = self._weighted(values, self.query_vector)  # (B, N, H)
+            key = self._weighted(values, self.key_vector)
+            pairs = ops.expand_dims(query, 2) + ops.expand_dims(key, 1)
+            return _leaky(pairs), values
+        query = self._heads(product(nodes, self.query_kernel))
+        values = self._heads(product(nodes, self.key_kernel))
+        pairs = ops.expand_dims(query, 2) + ops.expand_dims(values, 1)
+        hidden = _leaky(pairs)  # (B, N, N, H, U)
+        return self._weighted(hidden, self.score_vector), values
+
+    def _heads(self, x):
+        return ops.reshape(x, (*ops.shape(x)[:-1], self.heads, self.units))
+
+    def _weighted(self, x, vector):
+        wide = widen(x)
+        return ops.sum(wide * ops.cast(vector, wide.dtype), axis=-1)
+
+    def _average(self, weights, values):
+        """Mix the values of every head: `(B, N, H U)`, or their mean."""
+        batch, heads, count = ops.shape(values)[:3]
+        rows = batch * heads
+        mixed = mix(
+            ops.reshape(weights, (rows, count, count)),
+            ops.reshape(values, (rows, count, self.units)),
+        )
+        mixed = ops.reshape(mixed, (batch, heads, count, self.units))
+        if not self.concat:
+            return ops.sum(mixed, axis=1) / self.heads
+        mixed = ops.swapaxes(mixed, 1, 2)  # (B, N, H, U)
+        return ops.reshape(mixed, (batch, count, heads * self.units))
+
+    def compute_output_spec(
+        self,
+        nodes,
+        adjacency,
+        mask=None,
+        edge_mask=None,
+        training=None,
+        return_attention_scores=False,
+    ):
+        def spec(*shape):
+            return keras.KerasTensor(shape, dtype=self.compute_dtype)
+
+        batch, count = nodes.shape[:2]
+        size = self.heads * self.units if self.concat else self.units
+        outputs = spec(batch, count, size)
+        weights = spec(batch, self.heads, count, count)
+        return (outputs, weights) if return_attention_scores else outputs
+
+    def compute_mask(self, nodes, previous_mask=None):
+        return previous_mask
+
+    def get_config(self):
+        own = {
+            "units": self.units,
+            "heads": self.heads,
+            "version": self.version,
+            "concat": self.concat,
+            "add_self_loops": self.add_self_loops,
+            "dropout": self.dropout,
+            "seed": self.seed,
+        }
+        return {**super().get_config(), **own}
+
+
+def _leaky(x):
+    """Take LeakyReLU; TensorFlow's own rounds the slope to float32."""
+    return ops.where(x > 0, x, SLOPE * x)

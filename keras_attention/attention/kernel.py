@@ -1,0 +1,84 @@
+"""Kernel attention: near keys count, by a Gaussian of their distance."""
+
+import math
+
+import keras
+from keras import ops
+
+from keras_attention.attention.base import AbstractAttention
+from keras_attention.checks import check_positive
+from keras_attention.checks import check_same_features
+from keras_attention.ops import widen
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class KernelAttention(AbstractAttention):
+    """Attends to the keys that are near the query.
+
+    Formula:
+        score(q, k) = -|q - k|^2 / (2 h^2)
+
+    With softmax the context is the Nadaraya-Watson regression of values on
+    keys, with a Gaussian kernel of bandwidth `h`: attention from 1964. A
+    small `h` takes the nearest neighbour, a large one the mean. Differences
+    are taken before squares, so that keys far from 0, such as years, lose
+    nothing; that takes memory for `(B, Tq, Tv, D)` numbers.
+
+    Args:
+        bandwidth: Positive starting value of `h`. Defaults to `1.0`.
+        learn_bandwidth: Whether training may change `h`. Defaults to `True`.
+        **kwargs: Arguments of `AbstractAttention`.
+
+    Shapes:
+        query `(B, Tq, D)`, value `(B, Tv, Dv)`, key `(B, Tv, D)` ->
+        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
+
+    Raises:
+        ValueError: If `bandwidth <= 0`, or if query and key differ in size.
+
+    Example:
+
+    >>> attention = KernelAttention(bandwidth=0.5)
+    >>> x, y = np.ones((1, 7, 1)), np.ones((1, 7, 2))
+    >>> tuple(attention(np.ones((1, 3, 1)), y, key=x).shape)
+    (1, 3, 2)
+
+    Reference:
+        Nadaraya, 1964, [On estimating
+        regression](https://doi.org/10.1137/1109020); Watson, 1964, "Smooth
+        regression analysis".
+    """
+
+    def __init__(
+        self, bandwidth: float = 1.0, learn_bandwidth: bool = True, **kwargs
+    ):
+        super().__init__(**kwargs)
+        check_positive("bandwidth", bandwidth)
+        self.bandwidth = bandwidth
+        self.learn_bandwidth = learn_bandwidth
+
+    def build(self, query_shape, value_shape, key_shape=None):
+        super().build(query_shape, value_shape, key_shape)
+        key_shape = key_shape or value_shape
+        check_same_features(self, query_shape, key_shape)
+        self.log_bandwidth = self.add_weight(
+            name="log_bandwidth",
+            shape=(),
+            initializer=keras.initializers.Constant(math.log(self.bandwidth)),
+            trainable=self.learn_bandwidth,
+            autocast=False,
+        )
+
+    def score(self, query, keys):
+        query, keys = widen(query), widen(keys)
+        apart = ops.expand_dims(query, 2) - ops.expand_dims(keys, 1)
+        squares = ops.sum(ops.square(apart), axis=-1)  # (B, Tq, Tv)
+        log_bandwidth = ops.cast(self.log_bandwidth, squares.dtype)
+        return -squares * ops.exp(-2 * log_bandwidth) / 2
+
+    def get_config(self):
+        own = {
+            "bandwidth": self.bandwidth,
+            "learn_bandwidth": self.learn_bandwidth,
+        }
+        return {**super().get_config(), **own}

@@ -1,0 +1,118 @@
+"""Attention pooling: a sequence becomes one vector, its weighted mean."""
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_positive
+from keras_attention.checks import check_rate
+from keras_attention.kernels import AbstractKernelLayer
+from keras_attention.ops import keep_real
+from keras_attention.ops import masked_softmax
+from keras_attention.ops import mix
+from keras_attention.ops import product
+from keras_attention.ops.numerics import tanh
+from keras_attention.ops.numerics import widen
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class AttentionPooling(AbstractKernelLayer):
+    """Averages a sequence by weights that its own vectors decide.
+
+    Formula:
+        weights = softmax over the real positions of v . tanh(W h)
+        pooled = sum_t weights[t] h[t]
+
+    There is no query: what matters is learned once, in `v`, for all
+    sequences. A sequence without a real position gives zeros.
+
+    Args:
+        units: Size of the network's hidden layer, positive.
+        dropout: Rate in `[0, 1)` at which weights are dropped in training,
+            and the rest scaled up. Defaults to `0.0`.
+        seed: Integer seed of the dropout. Defaults to `None`.
+        **kwargs: Arguments of `AbstractKernelLayer`, such as
+            `kernel_initializer`.
+
+    Call arguments:
+        x: `(B, T, D)`.
+        mask: Boolean `(B, T)`, `True` at real positions. Keras fills it in
+            when `x` carries one.
+        training: Whether to drop weights.
+        return_attention_scores: Whether to return the weights as well, those
+            before dropout.
+
+    Returns:
+        pooled: `(B, D)`.
+        weights: `(B, T)`, on request.
+
+    Raises:
+        ValueError: If `units` is not positive, or `dropout` not in `[0, 1)`.
+
+    Example:
+
+    >>> layer = AttentionPooling(16)
+    >>> tuple(layer(np.ones((2, 9, 8))).shape)
+    (2, 8)
+
+    Reference:
+        [Yang et al., 2016](https://aclanthology.org/N16-1174/), eqs. 5 to 7,
+        without the bias.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_positive("units", units)
+        check_rate("dropout", dropout)
+        self.units = units
+        self.dropout = dropout
+        self.seed = seed
+        if dropout:
+            self.seed_generator = keras.random.SeedGenerator(seed)
+        self.supports_masking = True
+
+    def build(self, x_shape):
+        self.kernel = self.add_kernel("kernel", (x_shape[-1], self.units))
+        self.score_vector = self.add_kernel("score_vector", (self.units,))
+
+    def call(self, x, mask=None, training=None, return_attention_scores=False):
+        mask = None if mask is None else ops.cast(mask, "bool")
+        x = ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
+        x = keep_real(x, mask)
+        hidden = widen(tanh(product(x, self.kernel)))
+        vector = ops.cast(self.score_vector, hidden.dtype)
+        scores = ops.sum(hidden * vector, axis=-1)  # (B, T)
+        weights = ops.cast(masked_softmax(scores, mask), self.compute_dtype)
+        kept = weights
+        if training and self.dropout:
+            kept = keras.random.dropout(
+                weights, self.dropout, seed=self.seed_generator
+            )
+        pooled = ops.squeeze(mix(ops.expand_dims(kept, 1), x), axis=1)
+        return (pooled, weights) if return_attention_scores else pooled
+
+    def compute_output_spec(
+        self, x, mask=None, training=None, return_attention_scores=False
+    ):
+        def spec(size):
+            shape = (x.shape[0], size)
+            return keras.KerasTensor(shape, dtype=self.compute_dtype)
+
+        pooled, weights = spec(x.shape[-1]), spec(x.shape[1])
+        return (pooled, weights) if return_attention_scores else pooled
+
+    def compute_mask(self, x, previous_mask=None):
+        return None
+
+    def get_config(self):
+        own = {
+            "units": self.units,
+            "dropout": self.dropout,
+            "seed": self.seed,
+        }
+        return {**super().get_config(), **own}

@@ -1,0 +1,121 @@
+"""Self-attention: a sequence that attends to itself, near or everywhere."""
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_positive
+from keras_attention.ops import keep_real
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class SelfAttention(keras.layers.Layer):
+    """Lets every position of a sequence attend to the same sequence.
+
+    Formula:
+        query = key = value = x
+        window: i - width // 2 <= j <= i - width // 2 + width - 1
+        causal window: i - width + 1 <= j <= i
+
+    An even window reaches one position further back than ahead. A window
+    saves no work: it is a mask. One that holds nothing but padding gives 0.
+    As a query, padding counts as a vector of zeros.
+
+    Args:
+        attention: Any attention layer of this package.
+        width: How many positions the window holds, or `None` for all.
+            Defaults to `None`.
+        causal: Whether no position sees a later one. Defaults to `False`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        x: `(B, T, D)`.
+        mask: Boolean `(B, T)`, `True` at real positions. Keras fills it in
+            when `x` carries one.
+        training: Whether to drop weights.
+        return_attention_scores: Whether to return the weights as well.
+
+    Returns:
+        context: `(B, T, D)`.
+        weights: `(B, T, T)`, on request.
+
+    Raises:
+        ValueError: If `attention` is no attention layer, or if `width` is not
+            positive.
+
+    Example:
+
+    >>> layer = SelfAttention(BahdanauAttention(16), width=5)
+    >>> tuple(layer(np.ones((2, 9, 8))).shape)
+    (2, 9, 8)
+
+    Reference:
+        [Cheng et al., 2016](https://arxiv.org/abs/1601.06733), section 3.1.
+    """
+
+    def __init__(
+        self,
+        attention,
+        width: int | None = None,
+        causal: bool = False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if not hasattr(attention, "prepare"):
+            raise ValueError(
+                "SelfAttention needs an attention layer of this package. "
+                f"Received: attention={attention}. Try BahdanauAttention(64)."
+            )
+        if width is not None:
+            check_positive("width", width)
+        self.attention = attention
+        self.width = width
+        self.causal = causal
+        self.supports_masking = True
+
+    def build(self, x_shape):
+        if not self.attention.built:
+            self.attention.build(x_shape, x_shape)
+
+    def call(self, x, mask=None, training=None, return_attention_scores=False):
+        mask = None if mask is None else ops.cast(mask, "bool")
+        x = ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
+        x = keep_real(x, mask)
+        return self.attention(
+            x,
+            x,
+            query_mask=mask,
+            value_mask=mask,
+            attention_mask=self._window(ops.shape(x)[1]),
+            return_attention_scores=return_attention_scores,
+            training=training,
+            use_causal_mask=self.causal,
+        )
+
+    def _window(self, length):
+        """Say which positions `(T, T)` are near, or `None` for all."""
+        if self.width is None:
+            return None
+        positions = ops.arange(length)
+        ahead = positions - ops.expand_dims(positions, 1)  # j - i
+        first = 1 - self.width if self.causal else -(self.width // 2)
+        return ops.logical_and(ahead >= first, ahead < first + self.width)
+
+    def compute_output_spec(
+        self, x, mask=None, training=None, return_attention_scores=False
+    ):
+        return self.attention.compute_output_spec(
+            x, x, return_attention_scores=return_attention_scores
+        )
+
+    def get_config(self):
+        own = {
+            "attention": keras.saving.serialize_keras_object(self.attention),
+            "width": self.width,
+            "causal": self.causal,
+        }
+        return {**super().get_config(), **own}
+
+    @classmethod
+    def from_config(cls, config):
+        restore = keras.saving.deserialize_keras_object
+        return cls(**{**config, "attention": restore(config["attention"])})

@@ -1,0 +1,149 @@
+"""The products of a step, each with its gradient in parts."""
+
+from keras import ops
+from keras.backend import standardize_dtype
+
+from keras_attention.ops.numerics import widen
+from keras_attention.ops.operations import Operation
+from keras_attention.ops.operations import hoist
+from keras_attention.ops.operations import hoists
+from keras_attention.ops.operations import perform
+
+
+def product(x, kernel):
+    """Multiply features by a kernel, in the dtype of the features.
+
+    The product is one of two matrices: TensorFlow's own for more axes cannot
+    be differentiated by XLA inside a loop. It is written `@`, because
+    `ops.matmul` takes float64 through float32 on torch.
+
+    Args:
+        x: `(..., D)`.
+        kernel: `(D, U)`.
+
+    Returns:
+        `(..., U)`.
+    """
+    dtype = standardize_dtype(x.dtype)
+    if standardize_dtype(kernel.dtype) != dtype:
+        kernel = hoist(lambda kernel: ops.cast(kernel, dtype), kernel)
+    return perform(PRODUCT, x, kernel)
+
+
+def joint_product(features, kernels):
+    """Multiply features by kernels, and add the products.
+
+    In a loop it is one product of all features beside each other, whose
+    kernel is put together before the loop.
+
+    Args:
+        features: List of `(..., D)`, each of its own size.
+        kernels: List of `(D, U)`.
+
+    Returns:
+        `(..., U)`.
+    """
+    if len(features) > 1 and hoists():
+        features = [ops.concatenate(features, axis=-1)]
+        kernels = [hoist(_beside, *kernels)]
+    pairs = zip(features, kernels, strict=True)
+    return sum(product(x, kernel) for x, kernel in pairs)
+
+
+def _beside(*kernels):
+    return ops.concatenate([ops.convert_to_tensor(x) for x in kernels], axis=0)
+
+
+def dot_scores(query, keys):
+    """Score every query by its inner product with every key.
+
+    A sum of products overflows float16 long before its weights would: it is
+    taken in float32 or wider, and comes back that wide.
+
+    Args:
+        query: `(B, Tq, D)`.
+        keys: `(B, Tv, D)`.
+
+    Returns:
+        Scores `(B, Tq, Tv)`.
+    """
+    return perform(DOT_SCORES, widen(query), keys)
+
+
+def mix(weights, values):
+    """Average the values of every source by the weights of every query.
+
+    Args:
+        weights: `(B, Tq, Tv)`.
+        values: `(B, Tv, D)`.
+
+    Returns:
+        `(B, Tq, D)`.
+    """
+    return perform(MIX, weights, values)
+
+
+def _rows(x):
+    return ops.reshape(x, (-1, x.shape[-1]))
+
+
+def _product(x, kernel):
+    kernel = ops.convert_to_tensor(kernel)
+    if len(x.shape) == 2:
+        return x @ kernel
+    return ops.reshape(
+        _rows(x) @ kernel, (*ops.shape(x)[:-1], kernel.shape[-1])
+    )
+
+
+def _product_turn(kernel):
+    return [ops.transpose(kernel)]  # half the time of a product with it
+
+
+def _product_pull(dy, _, turned):
+    return _product(dy, turned)
+
+
+def _product_late(dys, xs, _):
+    return [ops.transpose(_rows(xs)) @ _rows(dys)]
+
+
+def _turned(x):
+    return ops.swapaxes(x, -1, -2)
+
+
+def _over_time(x):
+    """Put the queries of all steps beside each other: `(B, T Tq, ...)`."""
+    steps, batch, queries, size = ops.shape(x)
+    x = ops.swapaxes(x, 0, 1)
+    return ops.reshape(x, (batch, steps * queries, size))
+
+
+def _dot_scores(query, keys):
+    return query @ _turned(widen(keys))
+
+
+def _dot_scores_pull(dy, _, keys):
+    return dy @ widen(keys)
+
+
+def _dot_scores_late(dys, queries, keys):
+    found = _turned(_over_time(dys)) @ _over_time(queries)
+    return [ops.cast(found, keys.dtype)]
+
+
+def _mix(weights, values):
+    return weights @ values
+
+
+def _mix_pull(dy, _, values):
+    return dy @ _turned(values)
+
+
+def _mix_late(dys, weights, _):
+    return [_turned(_over_time(weights)) @ _over_time(dys)]
+
+
+PRODUCT = Operation(_product, _product_pull, _product_late, _product_turn)
+DOT_SCORES = Operation(_dot_scores, _dot_scores_pull, _dot_scores_late)
+MIX = Operation(_mix, _mix_pull, _mix_late)

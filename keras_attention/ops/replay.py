@@ -1,0 +1,297 @@
+"""The loop over time that trains fast: its gradient is a loop of its own.
+
+The step is written once, as mathematics. The forward loop keeps the results of
+its operations (`ops/operations.py`). The backward loop replays the step: each
+operation gives its kept result instead of working, and what is left, all of it
+cheap arithmetic, is differentiated on the spot. So little is kept, and no
+weight's gradient is taken inside the loop: the operands and the cotangents of
+all steps make one product after it.
+"""
+
+import keras
+from keras import ops
+from keras import tree
+
+from keras_attention.lookup import fast_path
+from keras_attention.ops.loops import loop_over_time
+from keras_attention.ops.operations import recording
+from keras_attention.ops.recorders import Probe
+from keras_attention.ops.recorders import Recorder
+from keras_attention.ops.recorders import Replayer
+
+
+def trainable_loop(
+    step,
+    carry,
+    inputs,
+    blank,
+    length,
+    variables,
+    constants,
+    training=None,
+):
+    """Run a step over time, as `loop_over_time` does, and train fast.
+
+    There is no forward mode and no second derivative: asking for one is an
+    error, unless `training` is `False`.
+
+    Args:
+        step: A function from `(carry, inputs of one step, constants)` to the
+            next carry and a list of outputs `(B, ...)`.
+        carry: As in `loop_over_time`.
+        inputs: As in `loop_over_time`.
+        blank: As in `loop_over_time`.
+        length: As in `loop_over_time`.
+        variables: The Keras variables that the step reads.
+        constants: Structure of the tensors that every step reads.
+        training: `False` takes the plain loop, which has every derivative.
+            Defaults to `None`.
+
+    Returns:
+        As `loop_over_time`.
+    """
+    carry = list(carry)
+    has_gradients = all(map(_is_float, [*carry, *blank]))
+    if training is not False and has_gradients and fast_path("differentiate"):
+        own = _Step(step, inputs, variables, constants)
+        return _Loop(own, carry, blank, length).run(carry)
+
+    def plain(carry, inputs):
+        return step(carry, inputs, constants)
+
+    return loop_over_time(plain, carry, inputs, blank, length)
+
+
+def _is_float(x):
+    if x is None:
+        return False
+    dtype = keras.backend.standardize_dtype(x.dtype)
+    return keras.backend.is_float_dtype(dtype)
+
+
+def _split(tensors, *sizes):
+    """Part a list into lists of these sizes, and the rest."""
+    parts, left = [], list(tensors)
+    for size in sizes:
+        parts.append(left[:size])
+        left = left[size:]
+    return [*parts, left]
+
+
+def _zeros(tensors):
+    return [ops.zeros(ops.shape(x), x.dtype) for x in tensors]
+
+
+def _zeros_of_a_step(tensors):
+    return [
+        None if x is None else ops.zeros(ops.shape(x)[1:], x.dtype)
+        for x in tensors
+    ]
+
+
+def _or_zeros(cotangents, tensors):
+    return [
+        ops.zeros_like(x) if dx is None else dx
+        for dx, x in zip(cotangents, tensors, strict=True)
+    ]
+
+
+class _Parts:
+    """A structure in two: float tensors, which have gradients, and the rest."""
+
+    def __init__(self, structure):
+        self.structure = structure
+        leaves = tree.flatten(structure)
+        self.is_float = [_is_float(x) for x in leaves]
+        self.floats = [x for x in leaves if _is_float(x)]
+        self.rest = [x for x in leaves if not _is_float(x)]
+
+    def join(self, floats, rest):
+        floats, rest = iter(floats), iter(rest)
+        leaves = [next(floats if yes else rest) for yes in self.is_float]
+        return tree.pack_sequence_as(self.structure, leaves)
+
+
+class _Step:
+    """A step as a function of its arguments alone, variables included."""
+
+    def __init__(self, step, inputs, variables, constants):
+        self.step = step
+        self.inputs, self.constants = _Parts(inputs), _Parts(constants)
+        self.variables = [x for x in variables if _is_float(x)]
+        values = [ops.convert_to_tensor(x.value) for x in self.variables]
+        self.given = [*values, *self.constants.floats]
+
+    def recorder(self, kind, constants, *arguments):
+        hoisted = len(constants) - len(self.given)
+        return kind(*arguments, self.variables, constants, hoisted)
+
+    def run(self, recorder, carry, floats, rest):
+        """Run one step, with the constants that the recorder knows."""
+        values, constants, _ = _split(
+            recorder.constants, len(self.variables), len(self.constants.floats)
+        )
+        constants = self.constants.join(constants, self.constants.rest)
+        inputs = self.inputs.join(floats, rest)
+        pairs = [*zip(self.variables, values, strict=True)]
+        with recording(recorder), keras.StatelessScope(pairs):
+            return self.step(carry, inputs, constants)
+
+
+class _Loop:
+    """The two loops of one step, forward and backward.
+
+    What it holds of tensors is zeros, in the shapes of what a step takes and
+    gives, and the constants: those given, and those the step hoists.
+    """
+
+    def __init__(self, step, carry, blank, length):
+        self.step, self.length = step, length
+        self.loop = fast_path("loop_over_time") or loop_over_time
+        self.carry, self.outputs = _zeros(carry), _zeros(blank)
+        self.floats = _zeros_of_a_step(step.inputs.floats)
+        self.rest = _zeros_of_a_step(step.inputs.rest)
+        probe = step.recorder(Probe, step.given)
+        step.run(probe, self.carry, self.floats, self.rest)
+        self.constants, self.operations = probe.constants, probe.operations
+        self.operands, self.results = map(
+            _zeros, (probe.operands, probe.results)
+        )
+
+    def run(self, carry):
+        """Run all steps: the last carry, and the outputs of all."""
+        floats = self.step.inputs.floats
+
+        def function(*arguments):
+            arguments = _split(arguments, len(carry), len(floats))
+            ends, outputs, kept = self.forward(*arguments)
+
+            def gradient(*cotangents):
+                found = self.backward(*arguments, kept, cotangents)
+                return tuple(_once(x) for part in found for x in part)
+
+            return (*ends, *outputs), gradient
+
+        results = fast_path("custom_gradient")(function)(
+            *carry, *floats, *self.constants
+        )
+        return _split(results, len(carry))
+
+    def forward(self, carry, floats, constants):
+        """Run all steps: the last carry, the outputs, and what is kept.
+
+        Kept are the carry before each step, and its operations' results.
+        """
+
+        def step(carry, inputs):
+            recorder = self.step.recorder(Recorder, constants)
+            after, outputs = self.step.run(recorder, carry, *inputs)
+            return after, [*outputs, *carry, *recorder.results]
+
+        inputs = [floats, self.step.inputs.rest]
+        blank = [*self.outputs, *self.carry, *self.results]
+        ends, every = self.loop(step, carry, inputs, blank, self.length)
+        return ends, *_split(every, len(self.outputs))
+
+    def backward(self, carry, floats, constants, kept, cotangents):
+        """Pull cotangents back through all steps, from the last to the first.
+
+        Returns:
+            Lists of the cotangents of the first carry, of the inputs, and of
+            the constants.
+        """
+        kept = _split(kept, len(carry))
+        dcarry, doutputs = _split(cotangents, len(carry))
+        turned = self._turned(constants)
+        summed = self._read_by_the_step(constants, turned)
+
+        def step(state, inputs):
+            *taken, doutputs = inputs
+            dcarry, sums = _split(state, len(carry))
+            (dcarry, dfloats, dresults, found), operands = self._pull(
+                *taken, constants, turned, [*dcarry, *doutputs]
+            )
+            sums = [x + found[k] for x, k in zip(sums, summed, strict=True)]
+            return [*dcarry, *sums], [*dfloats, *dresults, *operands]
+
+        state, every = self.loop(
+            step,
+            [*dcarry, *[ops.zeros_like(constants[k]) for k in summed]],
+            [*kept, floats, self.step.inputs.rest, doutputs],
+            [*self.floats, *self.results, *self.operands],
+            self.length,
+            reverse=True,
+        )
+        dcarry, sums = _split(state, len(carry))
+        dfloats, dresults, operands = _split(
+            every, len(floats), len(self.results)
+        )
+        found = self._late(constants, dresults, operands)
+        found.extend(zip(summed, sums, strict=True))
+        return dcarry, dfloats, _gather(found, constants)
+
+    def _pull(
+        self, carry, results, floats, rest, constants, turned, cotangents
+    ):
+        """Pull cotangents back through one step, replayed.
+
+        Returns:
+            Lists of the cotangents of carry, inputs, results and constants
+            (`None` where there is none); and the operations' operands.
+        """
+
+        def replay(carry, floats, results, constants):
+            recorder = self.step.recorder(Replayer, constants, results, turned)
+            after, outputs = self.step.run(recorder, carry, floats, rest)
+            return [*after, *outputs], recorder.operands
+
+        arguments = [carry, floats, results, constants]
+        operands, pull = fast_path("differentiate")(replay, arguments)
+        *found, of_constants = pull(cotangents)
+        pairs = zip(found, arguments[:-1], strict=True)
+        return [*[_or_zeros(*pair) for pair in pairs], of_constants], operands
+
+    def _turned(self, constants):
+        """Make what the operations' gradients take, once for all steps."""
+        return [
+            operation.turn and operation.turn(*[constants[k] for k in numbers])
+            for operation, numbers in self.operations
+        ]
+
+    def _read_by_the_step(self, constants, turned):
+        """Number the constants that have a gradient in every step."""
+        inputs = [self.carry, self.results, self.floats, self.rest]
+        zeros = [*self.carry, *self.outputs]
+        (*_, found), _ = self._pull(*inputs, constants, turned, zeros)
+        return [k for k, x in enumerate(found) if x is not None]
+
+    def _late(self, constants, dresults, operands):
+        """List numbers and gradients of the constants of operations."""
+        found = []
+        for (operation, numbers), dy, x in zip(
+            self.operations, dresults, operands, strict=True
+        ):
+            if operation.late:
+                own = operation.late(dy, x, *[constants[k] for k in numbers])
+                found.extend(zip(numbers, own, strict=True))
+        return found
+
+
+def _gather(found, constants):
+    """Add up the gradients of each constant."""
+    gradients = [None] * len(constants)
+    for k, x in found:
+        gradients[k] = x if gradients[k] is None else gradients[k] + x
+    return _or_zeros(gradients, constants)
+
+
+def _once(x):
+    """Refuse to be differentiated: what is kept is no function of anything."""
+
+    def gradient(*_):
+        raise NotImplementedError(
+            "The decoder's training loop has a first derivative alone. Call "
+            "it with training=False for a loop that has every derivative."
+        )
+
+    return fast_path("custom_gradient")(lambda x: (x, gradient))(x)

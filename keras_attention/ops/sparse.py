@@ -1,0 +1,107 @@
+"""Sparse relatives of softmax: most weights are exactly 0, the sum is 1.
+
+Both have the form `p = f(z - t)`, `f` zero below zero, with one threshold `t`
+a row. Sorting finds it exactly. Its gradient comes from one Newton step from
+there, which leaves `t` where it is and has the derivative of the solution.
+"""
+
+from keras import ops
+
+from keras_attention.ops.cumulative import running_sum
+from keras_attention.ops.numerics import MASKED
+from keras_attention.ops.numerics import widen
+
+FLOOR = -2.0  # under a largest score of 0 the threshold is -1 or more
+
+
+def sparsemax(scores, mask=None):
+    """Project every row of scores onto the probability simplex.
+
+    Formula:
+        p = max(z - t, 0), with t such that p sums to 1
+
+    Args:
+        scores: Float tensor `(..., Tv)`.
+        mask: Boolean tensor that broadcasts to `scores`, `True` to keep, or
+            `None` to keep everything. A row without one comes out as zeros.
+
+    Returns:
+        Weights with the shape and dtype of `scores`.
+
+    Reference:
+        [Martins and Astudillo, 2016](https://arxiv.org/abs/1602.02068),
+        algorithm 1.
+    """
+    wide = widen(scores)
+    mask = ops.ones_like(wide, "bool") if mask is None else mask
+    z = _below_zero(wide, mask)
+    ordered, rank = _descending(z)
+    threshold = (running_sum(ordered) - 1) / rank
+    start = _last_below(threshold, ordered)
+    excess = ops.relu(z - start)
+    count = ops.cast(excess > 0, z.dtype)
+    slope = _sum(count)
+    threshold = start + (_sum(excess) - 1) / slope
+    weights = ops.where(mask, ops.relu(z - threshold), 0.0)
+    return ops.cast(weights, scores.dtype)
+
+
+def entmax15(scores, mask=None):
+    """Map every row of scores to weights by 1.5-entmax.
+
+    Formula:
+        p = max(z / 2 - t, 0)^2, with t such that p sums to 1
+
+    Args:
+        scores: Float tensor `(..., Tv)`.
+        mask: Boolean tensor that broadcasts to `scores`, `True` to keep, or
+            `None` to keep everything. A row without one comes out as zeros.
+
+    Returns:
+        Weights with the shape and dtype of `scores`.
+
+    Reference:
+        [Peters et al., 2019](https://arxiv.org/abs/1905.05702), algorithm 2.
+    """
+    wide = widen(scores)
+    mask = ops.ones_like(wide, "bool") if mask is None else mask
+    z = _below_zero(wide / 2, mask)
+    ordered, rank = _descending(z)
+    mean = running_sum(ordered) / rank
+    mean_square = running_sum(ops.square(ordered)) / rank
+    rest = 1 / rank - (mean_square - ops.square(mean))
+    threshold = mean - ops.sqrt(ops.relu(rest))
+    start = _last_below(threshold, ordered)
+    excess = ops.relu(z - start)
+    slope = 2 * ops.stop_gradient(_sum(excess))
+    threshold = start + (_sum(ops.square(excess)) - 1) / slope
+    weights = ops.square(ops.relu(z - threshold))
+    return ops.cast(ops.where(mask, weights, 0.0), scores.dtype)
+
+
+def _sum(x):
+    return ops.sum(x, axis=-1, keepdims=True)
+
+
+def _below_zero(wide, mask):
+    """Shift the largest real score of a row to 0, and masked ones to FLOOR."""
+    largest = ops.where(mask, wide, MASKED)
+    largest = ops.max(largest, axis=-1, keepdims=True, initial=MASKED)
+    shifted = wide - ops.stop_gradient(largest)
+    return ops.where(ops.logical_and(mask, shifted > FLOOR), shifted, FLOOR)
+
+
+def _descending(z):
+    """Sort rows, the largest first, and number the places from 1."""
+    ordered = -ops.sort(ops.stop_gradient(-z), axis=-1)
+    rank = 1 + ops.arange(ops.shape(z)[-1], dtype="int32")
+    return ordered, ops.cast(rank, z.dtype)
+
+
+def _last_below(threshold, ordered):
+    """Take the threshold of the longest start of a row that lies above it."""
+    size = ops.cast(threshold < ordered, "int32")
+    size = ops.sum(size, axis=-1, keepdims=True)
+    place = ops.expand_dims(ops.arange(ops.shape(ordered)[-1]), 0) + 1
+    chosen = ops.where(place == size, threshold, 0.0)
+    return ops.stop_gradient(_sum(chosen))

@@ -1,0 +1,71 @@
+"""ForwardAlignment: what the contract cannot know about it."""
+
+import numpy as np
+from contracts.alignment import AlignmentContract
+from gradients import gradients
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import ops
+
+from keras_attention import ForwardAlignment
+
+
+class TestForwardAlignment(AlignmentContract):
+    alignment_class = ForwardAlignment
+    dense = False
+
+    def reference_align(self, scores, mask, real, query, weights):
+        """Algorithm 1: softmax first, then the product, then the sum."""
+        before = np.eye(len(real))[0] * real[0]
+        every = []
+        for score, seen in zip(scores, mask, strict=True):
+            y = np.exp(score - score.max()) * seen
+            w = np.zeros(len(real))
+            for n in range(len(real)):
+                moved = before[n - 1] if n else 0
+                w[n] = (before[n] + moved) * y[n]
+            before = w / max(w.sum(), 1e-300)
+            every.append(before)
+        return np.array(every)
+
+    def test_a_step_moves_by_one_at_most(self):
+        query, value = self.inputs(steps=4, words=7)
+        _, weights = self.run(self.layer(), query, value)
+        for t in range(4):
+            assert (weights[:, t, t + 2 :] == 0).all()
+            assert (weights[:, t, : t + 2] > 0).all()
+
+    def test_starts_where_the_source_does(self):
+        query, value = self.inputs()
+        mask = np.array([[1, 1, 1, 1, 1], [0, 0, 1, 1, 1]], bool)
+        _, weights = self.run(self.layer(), query, value, value_mask=mask)
+        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
+        assert (weights[1, 0] > 0).tolist() == [False, False, True, True, False]
+
+    def test_scores_out_of_reach_take_nothing(self):
+        """Where softmax has nothing left in float32, the quotient has."""
+        scores = np.array([[[0.0, 1.0, 500.0]]], "float32")
+        state = (to_tensor(np.array([[[1.0, 0.0, 0.0]]], "float32")),)
+        weights, _ = self.alignment().align(
+            to_tensor(scores), None, state, None, None, None
+        )
+        share = 1 / (1 + np.e)
+        np.testing.assert_allclose(
+            to_numpy(weights), [[[share, 1 - share, 0]]], atol=1e-6
+        )
+
+    def test_little_mass_has_finite_gradients(self):
+        """A quotient would divide by the square of 1e-25."""
+        scores = np.array([[[-300.0, -300.0, 0.0, 0.0]]], "float32")
+        before = np.array([[[1.0, 1e-25, 0.0, 0.0]]], "float32")
+
+        def number(scores, before):
+            weights, _ = self.alignment().align(
+                scores, None, (before,), None, None, None
+            )
+            return ops.sum(weights * ops.arange(4, dtype=weights.dtype))
+
+        value = number(to_tensor(scores), to_tensor(before))
+        assert float(to_numpy(value)) == 2
+        for slope in gradients(number, [scores, before]):
+            assert np.isfinite(slope).all()

@@ -1,0 +1,72 @@
+"""GaussianMixtureAttention: what the contract cannot know about it."""
+
+import numpy as np
+import pytest
+from contract import ProjectedAttentionContract
+from gradients import to_numpy
+
+from keras_attention import GaussianMixtureAttention
+
+
+class TestGaussianMixtureAttention(ProjectedAttentionContract):
+    layer_class = GaussianMixtureAttention
+    init_kwargs = {"components": 2}
+    kernel_names = ("kernel",)
+
+    def reference_weights(self, query, key, mask, real, w):
+        kappa, every = np.zeros(2), []
+        for q, seen in zip(query, mask, strict=True):
+            alpha, beta, step = np.exp(q @ w["kernel"] + w["bias"]).reshape(
+                3, 2
+            )
+            kappa = kappa + step
+            every.append(
+                [
+                    sum(alpha * np.exp(-beta * (kappa - u) ** 2)) * seen[u - 1]
+                    for u in range(1, len(key) + 1)
+                ]
+            )
+        return np.array(every)
+
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+    def test_large_inputs_stay_finite(self, dtype):
+        """Large queries; weights are not normalized, so values may not be."""
+        query, value = self.inputs()
+        layer = self.layer(dtype=dtype)
+        query, value = 1e4 * np.sign(query), np.sign(value)
+        for x in self.run(layer, query, value, value_mask=None):
+            assert np.isfinite(x).all()
+
+    def test_moves_on_by_one_without_a_query(self):
+        query, value = self.inputs(steps=4, words=6)
+        layer = self.layer()
+        _, weights = self.run(layer, 0 * query, value)
+        assert weights.argmax(-1).tolist() == [[0, 1, 2, 3]] * 2
+
+    def test_never_goes_back(self):
+        query, value = self.inputs(steps=6)
+        layer = self.trained()
+        memory = layer.prepare(value)
+        state, before = layer.initial_state(memory), 0
+        for t in range(6):
+            one = query[:, t : t + 1]
+            *_, state = self.run_step(layer, one, memory, state)
+            kappa = to_numpy(state[0])
+            assert (kappa > before).all()
+            before = kappa
+
+    def test_what_stands_there_does_not_matter(self):
+        query, value = self.inputs()
+        layer = self.trained()
+        _, one = self.run(layer, query, value)
+        _, other = self.run(layer, query, 0 * value, key=self.key())
+        np.testing.assert_array_equal(one, other)
+
+    def test_takes_no_alignment(self):
+        with pytest.raises((TypeError, ValueError), match="alignment"):
+            self.layer(alignment="softmax")
+
+    @pytest.mark.parametrize("components", [0, -2])
+    def test_refuses_components_not_positive(self, components):
+        with pytest.raises(ValueError, match="`components` must be positive"):
+            self.layer(components=components)

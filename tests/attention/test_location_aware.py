@@ -1,0 +1,76 @@
+"""LocationAwareAttention: what the contract cannot know about it."""
+
+import numpy as np
+import pytest
+from contract import ProjectedAttentionContract
+from gradients import to_numpy
+
+from keras_attention import LocationAwareAttention
+
+KERNELS = (
+    "query_kernel",
+    "key_kernel",
+    "score_vector",
+    "location_filters",
+    "location_kernel",
+)
+
+
+def convolve(a, filters):
+    """One position and one filter at a time; zeros beyond the ends."""
+    size, _, count = filters.shape
+    out = np.zeros((len(a), count))
+    for j in range(len(a)):
+        for d in range(size):
+            i = j + d - (size - 1) // 2
+            if 0 <= i < len(a):
+                out[j] += a[i] * filters[d, 0]
+    return out
+
+
+class LocationAwareCase(ProjectedAttentionContract):
+    layer_class = LocationAwareAttention
+    kernel_names = KERNELS
+    cumulative = False
+
+    def reference_weights(self, query, key, mask, real, w):
+        a, every = real / max(real.sum(), 1), []
+        for q, seen in zip(query, mask, strict=True):
+            hidden = (
+                q @ w["query_kernel"]
+                + key @ w["key_kernel"]
+                + convolve(a, w["location_filters"]) @ w["location_kernel"]
+                + w["bias"]
+            )
+            e = np.exp(np.tanh(hidden) @ w["score_vector"]) * seen
+            every.append(e / max(e.sum(), 1e-300))
+            a = a + every[-1] if self.cumulative else every[-1]
+        return np.array(every)
+
+
+class TestLocationAwareAttention(LocationAwareCase):
+    init_kwargs = {"units": 4, "filters": 2, "kernel_size": 3}
+
+    def test_starts_from_what_is_real(self):
+        _, value = self.inputs()
+        layer = self.trained()
+        mask = np.array([[1, 1, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
+        memory = layer.prepare(value, value_mask=mask)
+        (a,) = layer.initial_state(memory, beams=2)
+        want = np.stack([mask / 4.0] * 2, axis=1)
+        np.testing.assert_allclose(to_numpy(a), want, atol=1e-7)
+
+    @pytest.mark.parametrize("name", ["units", "filters", "kernel_size"])
+    def test_refuses_sizes_not_positive(self, name):
+        with pytest.raises(ValueError, match=f"`{name}` must be positive"):
+            self.layer(**{name: 0})
+
+
+class TestLocationAwareAttentionOverTheSum(LocationAwareCase):
+    init_kwargs = {
+        "units": 4,
+        "filters": 2,
+        "kernel_size": 4,
+        "cumulative": True,
+    }
+    cumulative = True

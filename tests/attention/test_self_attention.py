@@ -1,0 +1,90 @@
+"""SelfAttention: windows, causality, and any attention inside."""
+
+import numpy as np
+import pytest
+from contracts.composed import ComposedLaws
+from gradients import to_numpy
+
+from keras_attention import BahdanauAttention
+from keras_attention import LuongGeneral
+from keras_attention import Monotonic
+from keras_attention import SelfAttention
+
+
+def near(i, j, width, causal):
+    """Whether position i sees position j, as the contract says it."""
+    if causal:
+        return i - width < j <= i
+    return i - width // 2 <= j < i - width // 2 + width
+
+
+class SelfAttentionCase(ComposedLaws):
+    layer_class = SelfAttention
+    width: int | None = None
+    causal = False
+
+    def layer(self, **changes):
+        given = {"attention": BahdanauAttention(4, **self.policy(changes))}
+        own = {"width": self.width, "causal": self.causal}
+        return SelfAttention(**{**given, **own, **changes})
+
+    def policy(self, changes):
+        return {k: v for k, v in changes.items() if k == "dtype"}
+
+    def reference(self, x, mask, w):
+        weights = np.zeros((2, 5, 5))
+        x = np.where(mask[..., None], x, 0).astype("float64")
+        for b, i, j in np.ndindex(weights.shape):
+            hidden = x[b, i] @ w["query_kernel"] + x[b, j] @ w["key_kernel"]
+            score = w["score_vector"] @ np.tanh(hidden)
+            seen = near(i, j, self.width or 99, self.causal) & mask[b, j]
+            weights[b, i, j] = np.exp(score) * seen
+        weights /= np.maximum(weights.sum(-1, keepdims=True), 1e-300)
+        return weights @ x, weights
+
+    def test_config_holds_every_argument(self):
+        super().test_config_holds_every_argument()
+        config = self.layer().get_config()
+        assert config["width"] == self.width
+        assert config["causal"] == self.causal
+
+
+class TestSelfAttention(SelfAttentionCase):
+    @pytest.mark.parametrize("width", [0, -1])
+    def test_refuses_a_width_not_positive(self, width):
+        with pytest.raises(ValueError, match="`width` must be positive"):
+            self.layer(width=width)
+
+    def test_refuses_what_does_not_attend(self):
+        with pytest.raises(ValueError, match="needs an attention layer"):
+            SelfAttention(attention="dot")
+
+
+class TestOddWindow(SelfAttentionCase):
+    width = 3
+
+
+class TestEvenWindow(SelfAttentionCase):
+    width = 4
+
+
+class TestCausalWindow(SelfAttentionCase):
+    width = 2
+    causal = True
+
+
+class TestCausal(SelfAttentionCase):
+    causal = True
+
+
+def test_attention_with_a_state_runs_in_order():
+    x = np.random.default_rng(0).normal(size=(2, 6, 3)).astype("float32")
+    inner = LuongGeneral(alignment=Monotonic("hard", score_bias=1.0))
+    layer = SelfAttention(inner)
+    _, weights = layer(x, return_attention_scores=True)
+    where = to_numpy(weights).argmax(-1)
+    found = to_numpy(weights).sum(-1) > 0
+    for row, ok in zip(where, found, strict=True):
+        assert (np.diff(row[ok]) >= 0).all()
+    want = inner(x, x, return_attention_scores=True)[1]
+    np.testing.assert_array_equal(to_numpy(weights), to_numpy(want))

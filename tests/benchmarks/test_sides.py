@@ -1,0 +1,129 @@
+"""The sides of benchmarks, in small: all compute the same numbers."""
+
+import keras
+import numpy as np
+import pytest
+from gpu import QUICK
+from gpu import made_up_batches
+from process import compare
+from sides import decoder_jax
+from sides import decoder_torch
+from sides import fit_torch
+from sides import search_ours
+from sides import search_torch
+from works import AttentionWork
+from works import DecoderWork
+from works import FitWork
+from works import SearchWork
+from works import attention_arrays
+from works import decoder_arrays
+from works import fit_weights
+from works import search_arrays
+
+BACKEND = keras.backend.backend()
+if BACKEND == "tensorflow":
+    from sides import attention_layer
+    from sides import decoder_bare
+    from sides import decoder_ours
+    from sides import fit_ours
+    from sides import search_bare
+elif BACKEND == "jax":
+    from sides import decoder_ours_jax as decoder_ours
+    from sides import fit_ours_jax as fit_ours
+
+DECODER = DecoderWork(steps=4, **QUICK)
+SEARCH = SearchWork(vocabulary=30, steps=4, **QUICK)
+ours = pytest.mark.skipif(
+    BACKEND == "torch", reason="ours is measured on TensorFlow and on JAX"
+)
+
+
+class Side:
+    """Stands in for `process.Process`: the same module, in this process."""
+
+    def __init__(self, module, work, arrays, mode="default"):
+        self.name = module.__name__
+        self.run, self._numbers = module.make(work._asdict(), arrays, mode)
+
+    def numbers(self):
+        return {name: np.asarray(x) for name, x in self._numbers().items()}
+
+
+@ours
+@pytest.mark.parametrize("peer", [decoder_torch, decoder_jax])
+def test_decoder_steps_agree(peer):
+    arrays = decoder_arrays(DECODER)
+    own, other = (Side(x, DECODER, arrays) for x in (decoder_ours, peer))
+    assert compare(own, other, 1e-5).keys() == {
+        "outputs",
+        *arrays.keys() - {"cotangent"},
+    }
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("mode", ["xla", "default"])
+def test_the_bare_products_have_the_shapes_of_the_gradients(mode):
+    arrays = decoder_arrays(DECODER)
+    found = Side(decoder_bare, DECODER, arrays, mode).numbers()
+    steps_first = found["inputs"].swapaxes(0, 1)
+    assert steps_first.shape == arrays["inputs"].shape
+    assert found["memory"].shape == arrays["memory"].shape
+    kernels = found["of_inputs"], found["of_context"]
+    assert np.concatenate(kernels).shape == arrays["kernel_0"].shape
+    assert np.isfinite(np.concatenate([*map(np.ravel, found.values())])).all()
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(
+    "variant",
+    [{"score": "general", "layer": 7}, {"cell": "gru"}, {"depth": 2}],
+)
+def test_variants_have_a_gradient_for_each_weight(variant):
+    work = DECODER._replace(order="luong", output="attention", **variant)
+    arrays = decoder_arrays(work)
+    found = Side(decoder_ours, work, arrays).numbers()
+    assert found.pop("outputs").shape == arrays.pop("cotangent").shape
+    assert {k: v.shape for k, v in found.items()} == {
+        k: v.shape for k, v in arrays.items()
+    }
+
+
+@pytest.mark.tensorflow
+def test_additive_layers_agree():
+    work = AttentionWork("ours", batch=2, queries=3, words=4, units=5)
+    arrays = attention_arrays(work)
+    sides = [
+        Side(attention_layer, work._replace(layer=layer), arrays)
+        for layer in ("ours", "keras")
+    ]
+    names = {"outputs", "query", "key", "value", "score_vector"}
+    assert compare(*sides, 1e-5).keys() == names
+
+
+@ours
+def test_searches_agree():
+    arrays = search_arrays(SEARCH)
+    own, other = (Side(x, SEARCH, arrays) for x in (search_ours, search_torch))
+    compare(own, other, {"scores": 1e-5, "tokens": 0})
+    tokens = own.numbers()["tokens"]
+    assert tokens.shape == (SEARCH.batch, SEARCH.steps)  # all were taken
+    assert (tokens > 3).all()
+
+
+@pytest.mark.tensorflow
+def test_the_bare_search_looks_at_every_beam():
+    arrays = search_arrays(SEARCH)
+    best = Side(search_bare, SEARCH, arrays).numbers()["best"]
+    assert best.shape == (SEARCH.batch * SEARCH.beams,)
+    assert (best > 0).all()
+
+
+@ours
+def test_models_lose_the_same():
+    work = FitWork(30, 6, 4)
+    batches = made_up_batches(work.vocabulary, 5, 4, 6)
+    arrays = {**fit_weights(work), **batches}
+    own, other = (Side(x, work, arrays) for x in (fit_ours, fit_torch))
+    compare(own, other, 1e-5)
+    first, *_, last = (own.run() for _ in range(4))
+    assert last < first

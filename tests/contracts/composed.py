@@ -1,0 +1,152 @@
+"""Laws of the layers made from attention, `layer(x, ...)`.
+
+A case says `inputs()`, a list of arrays whose first is `x`, `mask_of()`, and
+`reference(layer, *inputs, mask)`, the paper in NumPy.
+"""
+
+import inspect
+import json
+
+import keras
+import numpy as np
+import pytest
+from contracts.case import DTYPES
+from contracts.case import POLICIES
+from contracts.case import TOLERANCE
+from gradients import check_gradients
+from gradients import gradients
+from gradients import to_numpy
+from keras import ops
+
+MASK = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0]], bool)
+
+
+class ComposedLaws:
+    """Set `layer_class` and `init_kwargs`, write `inputs` and `reference`."""
+
+    layer_class: type
+    init_kwargs: dict = {}
+
+    def layer(self, **changes):
+        return self.layer_class(**{**self.init_kwargs, **changes})
+
+    def inputs(self, dtype="float32", size=3):
+        draw = np.random.default_rng(0).normal
+        return [draw(size=(2, 5, size)).astype(dtype)]
+
+    def trained(self, **changes):
+        layer = self.layer(**changes)
+        layer(*self.inputs())
+        draw = np.random.default_rng(7).normal
+        for w in layer.trainable_weights:
+            w.assign(to_numpy(w) + 0.3 * draw(size=w.shape))
+        return layer
+
+    def named(self, layer):
+        return {w.name: to_numpy(w).astype("float64") for w in layer.weights}
+
+    def run(self, layer, *inputs, **kwargs):
+        out = layer(*inputs, return_attention_scores=True, **kwargs)
+        return [to_numpy(x) for x in out]
+
+    def loss(self, layer, rest=(), **kwargs):
+        def number(x, *weights):
+            mapping = zip(layer.trainable_weights, weights, strict=True)
+            with keras.StatelessScope(state_mapping=list(mapping)):
+                out = layer(x, *rest, **kwargs)
+            angles = ops.arange(out.shape[-1], dtype=out.dtype)
+            return ops.sum(ops.square(out) * ops.cos(angles))
+
+        return number
+
+    def arrays(self, layer):
+        return [to_numpy(w) for w in layer.trainable_weights]
+
+    @pytest.mark.parametrize("dtype", ["float64", "float32"])
+    @pytest.mark.parametrize("mask", [None, MASK], ids=["", "masked"])
+    def test_agrees_with_the_paper(self, dtype, mask):
+        inputs = self.inputs(dtype)
+        layer = self.trained(dtype=dtype)
+        got = self.run(layer, *inputs, mask=mask)
+        real = np.ones((2, 5), bool) if mask is None else mask
+        want = self.reference(*inputs, real, self.named(layer))
+        for x, y in zip(got, want, strict=True):
+            assert x.dtype == dtype
+            np.testing.assert_allclose(x, y, atol=TOLERANCE[dtype])
+
+    def test_gradients_are_slopes(self):
+        x, *rest = self.inputs("float64")
+        layer = self.trained(dtype="float64")
+        check_gradients(
+            self.loss(layer, rest, mask=MASK), [x, *self.arrays(layer)]
+        )
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_padding_never_matters(self, dtype):
+        x, *rest = self.inputs()
+        layer = self.trained(dtype=dtype)
+        loud = np.where(MASK[..., None], x, np.nan).astype("float32")
+        quiet = np.where(MASK[..., None], x, 0).astype("float32")
+        outcomes = []
+        for given in (loud, quiet):
+            out = self.run(layer, given, *rest, mask=MASK)
+            slopes = gradients(
+                self.loss(layer, rest, mask=MASK), [given, *self.arrays(layer)]
+            )
+            outcomes.append([*self.real_rows(out), *slopes])
+        for one, other in zip(*outcomes, strict=True):
+            assert np.isfinite(one).all()
+            np.testing.assert_array_equal(one, other)
+
+    def real_rows(self, out):
+        return out
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_nothing_real_nothing_given(self, dtype):
+        x, *rest = self.inputs()
+        mask = np.array([[True] * 5, [False] * 5])
+        layer = self.trained(dtype=dtype)
+        for given in self.run(layer, x, *rest, mask=mask):
+            assert (given[1] == 0).all()
+        slopes = gradients(
+            self.loss(layer, rest, mask=mask), [x, *self.arrays(layer)]
+        )
+        assert (slopes[0][1] == 0).all()
+        assert all(np.isfinite(slope).all() for slope in slopes)
+
+    @pytest.mark.parametrize("policy", ["float16", "float64", *POLICIES])
+    def test_dtype_policy(self, policy):
+        layer = self.layer(dtype=policy)
+        for x in layer(*self.inputs(), return_attention_scores=True):
+            dtype = keras.backend.standardize_dtype(x.dtype)
+            assert dtype == layer.compute_dtype
+
+    def symbolic(self):
+        return [keras.Input(x.shape[1:], dtype=x.dtype) for x in self.inputs()]
+
+    def test_symbolic_shapes(self):
+        """Those of what comes out."""
+        out = self.layer()(*self.symbolic(), return_attention_scores=True)
+        given = self.run(self.layer(), *self.inputs())
+        for x, y in zip(out, given, strict=True):
+            assert (None, *y.shape[1:]) == x.shape
+
+    def test_save_and_load(self, tmp_path):
+        inputs = self.symbolic()
+        mask = keras.Input((5,), dtype="bool")
+        layer = self.layer(name="layer")
+        model = keras.Model([*inputs, mask], layer(*inputs, mask=mask))
+        model.save(tmp_path / "model.keras")
+        again = keras.models.load_model(tmp_path / "model.keras")
+        data = [*self.inputs(), MASK]
+        np.testing.assert_array_equal(
+            model.predict(data, verbose=0), again.predict(data, verbose=0)
+        )
+
+    def test_config_holds_every_argument(self):
+        layer = self.layer(name="layer")
+        config = layer.get_config()
+        said = set(inspect.signature(self.layer_class).parameters) - {"kwargs"}
+        assert said <= set(config)
+        again = self.layer_class.from_config(json.loads(json.dumps(config)))
+        assert again.get_config() == config

@@ -1,0 +1,121 @@
+"""monotonic: three ways to where a reader stops."""
+
+import numpy as np
+import pytest
+from gradients import check_gradients
+from gradients import gradients
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import ops
+
+from keras_attention.ops.monotonic import first_true
+from keras_attention.ops.monotonic import stop_hard
+from keras_attention.ops.monotonic import stop_in_parallel
+from keras_attention.ops.monotonic import stop_recursively
+
+SOFT = pytest.mark.parametrize("stop", [stop_in_parallel, stop_recursively])
+EVERY = pytest.mark.parametrize(
+    "stop", [stop_in_parallel, stop_recursively, stop_hard]
+)
+DRAW = np.random.default_rng(0)
+ENERGIES = DRAW.normal(size=(2, 3, 6)) * 2
+PREVIOUS = DRAW.dirichlet(np.ones(6), size=(2, 3))
+MASK = np.array([[[1, 1, 0, 1, 1, 0]], [[0, 1, 1, 1, 0, 0]]], bool)
+
+
+def run(stop, energies, previous, mask=None):
+    mask = None if mask is None else to_tensor(mask)
+    given = (to_tensor(np.asarray(x)) for x in (energies, previous))
+    return to_numpy(stop(*given, mask))
+
+
+def paths(p, previous):
+    """Sum over every start k and stop j: eq. 7 of the paper, unrolled."""
+    weights = np.zeros(p.shape)
+    for j in range(p.shape[-1]):
+        for k in range(j + 1):
+            passed = np.prod(1 - p[..., k:j], axis=-1)
+            weights[..., j] += previous[..., k] * passed * p[..., j]
+    return weights
+
+
+class TestSoft:
+    @SOFT
+    @pytest.mark.parametrize("mask", [None, MASK], ids=["", "masked"])
+    def test_sums_over_all_paths(self, stop, mask):
+        p = 1 / (1 + np.exp(-ENERGIES)) * (True if mask is None else mask)
+        got = run(stop, ENERGIES, PREVIOUS, mask)
+        np.testing.assert_allclose(got, paths(p, PREVIOUS), atol=1e-13)
+
+    @SOFT
+    def test_gradients_are_slopes(self, stop):
+        def number(energies, previous):
+            out = stop(energies, previous, to_tensor(MASK))
+            factors = to_tensor(np.cos(np.arange(36.0)).reshape(2, 3, 6))
+            return ops.sum((1 + out) * out * factors)
+
+        check_gradients(number, [ENERGIES, PREVIOUS])
+
+    def test_recursion_is_exact_for_certain_choices(self):
+        """Any mass, with p of 0 and 1, where a product would be 0."""
+        p = DRAW.integers(0, 2, size=(50, 3, 9)).astype("float32")
+        previous = DRAW.dirichlet(np.ones(9), size=(50, 3)).astype("float32")
+        got = run(stop_recursively, 2000 * p - 1000, previous)
+        np.testing.assert_allclose(got, paths(p, previous), atol=1e-6)
+
+    @EVERY
+    def test_a_certain_reader_is_followed_exactly(self, stop):
+        """From one position to the next, with p of 0 and 1."""
+        p = DRAW.integers(0, 2, size=(50, 3, 9)).astype("float32")
+        previous = np.eye(9, dtype="float32")[DRAW.integers(0, 9, (50, 3))]
+        got = run(stop, 2000 * p - 1000, previous)
+        np.testing.assert_array_equal(got, paths(p, previous))
+
+    @SOFT
+    def test_certain_choices_have_finite_gradients(self, stop):
+        p = DRAW.integers(0, 2, size=(2, 3, 6))
+        found = gradients(
+            lambda *x: ops.sum(ops.square(stop(*x))),
+            [
+                (2000.0 * p - 1000).astype("float32"),
+                PREVIOUS.astype("float32"),
+            ],
+        )
+        assert all(np.isfinite(x).all() for x in found)
+
+    @SOFT
+    def test_long_sources_stay_exact(self, stop):
+        """300 positions, hardly passed: the start decides, not the end."""
+        energies = np.full((1, 1, 300), 1.5, "float32")
+        previous = np.zeros((1, 1, 300), "float32")
+        previous[..., 200] = 1
+        p = 1 / (1 + np.exp(-energies.astype("float64")))
+        got = run(stop, energies, previous)
+        np.testing.assert_allclose(got, paths(p, previous), atol=1e-6)
+
+    @EVERY
+    def test_without_mass_nothing_comes(self, stop):
+        assert (run(stop, ENERGIES, 0 * PREVIOUS) == 0).all()
+
+
+class TestHard:
+    def test_stops_at_the_first_above_one_half(self):
+        previous = np.eye(6)[[[0, 2, 5], [1, 3, 4]]]
+        energies = np.array([-1.0, 2, -3, 1, -1, -2]) + np.zeros((2, 3, 6))
+        got = run(stop_hard, energies, previous)
+        want = np.eye(6)[[[1, 3, 0], [1, 3, 0]]]
+        want[0, 2] = want[1, 2] = 0
+        np.testing.assert_array_equal(got, want)
+
+    def test_passes_what_is_masked(self):
+        previous = np.eye(6)[np.zeros((2, 1), int)]
+        got = run(stop_hard, np.ones((2, 1, 6)), previous, MASK)
+        np.testing.assert_array_equal(got[:, 0], np.eye(6)[[0, 1]])
+
+
+def test_first_true_is_one_at_most():
+    flags = np.array([[0, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1, 1]], bool)
+    got = to_numpy(first_true(to_tensor(flags), "float32"))
+    np.testing.assert_array_equal(
+        got, [[0, 1, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
+    )

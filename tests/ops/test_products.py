@@ -1,0 +1,151 @@
+"""products: what they are, and their gradients in parts."""
+
+import numpy as np
+import pytest
+from gradients import check_gradients
+from gradients import gradients
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import ops
+
+from keras_attention.ops import dot_scores
+from keras_attention.ops import joint_product
+from keras_attention.ops import mix
+from keras_attention.ops import product
+from keras_attention.ops.operations import recording
+from keras_attention.ops.products import DOT_SCORES
+from keras_attention.ops.products import MIX
+from keras_attention.ops.products import PRODUCT
+from keras_attention.ops.recorders import Probe
+
+HALVES = ["float16", "bfloat16"]
+OPERATIONS = {
+    "product": (PRODUCT, (4, 3), (3, 6)),
+    "product_of_queries": (PRODUCT, (4, 2, 3), (3, 6)),
+    "dot_scores": (DOT_SCORES, (4, 2, 3), (4, 5, 3)),
+    "mix": (MIX, (4, 2, 5), (4, 5, 3)),
+}
+
+
+def draw(*shape, seed=0, dtype="float64"):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+def apply(function, *arrays, dtype=None):
+    """Run a function of tensors: NumPy in, NumPy out."""
+    tensors = [to_tensor(x) for x in arrays]
+    if dtype:
+        tensors = [ops.cast(x, dtype) for x in tensors]
+    return to_numpy(function(*tensors))
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_gradients_in_parts_are_the_gradient(name):
+    """Of the operand at each step, of the constant once for all steps."""
+    operation, shape, constant_shape = OPERATIONS[name]
+    xs, constant = draw(3, *shape), draw(*constant_shape, seed=1)
+    dys = [
+        draw(*to_numpy(operation.run(to_tensor(x), to_tensor(constant))).shape)
+        for x in xs
+    ]
+
+    def total(constant, *xs):
+        pairs = zip(xs, dys, strict=True)
+        every = [operation.run(x, constant) * to_tensor(dy) for x, dy in pairs]
+        return ops.sum(ops.stack(every))
+
+    of_constant, *of_xs = gradients(total, [constant, *xs])
+    constants = [to_tensor(constant)]
+    turned = operation.turn(*constants) if operation.turn else constants
+    for x, dy, want in zip(xs, dys, of_xs, strict=True):
+        got = operation.pull(to_tensor(dy), to_tensor(x), *turned)
+        np.testing.assert_allclose(to_numpy(got), want, atol=1e-13)
+    given = map(to_tensor, (np.stack(dys), xs))
+    (got,) = operation.late(*given, *constants)
+    np.testing.assert_allclose(to_numpy(got), of_constant, atol=1e-13)
+
+
+class TestProduct:
+    @pytest.mark.parametrize("shape", [(2, 3), (2, 4, 3), (2, 5, 4, 3), (0, 3)])
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_agrees_with_numpy(self, shape, dtype):
+        x, kernel = draw(*shape, dtype=dtype), draw(3, 6, seed=1)
+        out = apply(product, x, kernel)
+        tolerance = 1e-14 if dtype == "float64" else 1e-5
+        assert out.dtype == dtype
+        np.testing.assert_allclose(out, x @ kernel, atol=tolerance)
+
+    @pytest.mark.parametrize("dtype", HALVES)
+    def test_is_in_the_dtype_of_the_features(self, dtype):
+        x = ops.cast(draw(2, 4, 3), dtype)
+        out = product(x, to_tensor(draw(3, 6)))
+        assert out.dtype == x.dtype
+
+    def test_zeros_give_zeros(self):
+        out = apply(product, np.zeros((2, 4, 3)), draw(3, 6))
+        assert (out == 0).all()
+
+    def test_gradient(self):
+        check_gradients(
+            lambda x, k: ops.sum(ops.square(product(x, k))),
+            [draw(2, 4, 3), draw(3, 6, seed=1)],
+        )
+
+
+class TestDotScores:
+    def test_agrees_with_numpy(self):
+        query, keys = draw(2, 3, 4), draw(2, 5, 4, seed=1)
+        out = apply(dot_scores, query, keys)
+        want = np.einsum("bqd,bvd->bqv", query, keys)
+        np.testing.assert_allclose(out, want, atol=1e-14)
+
+    @pytest.mark.parametrize("dtype", HALVES)
+    def test_large_halves_do_not_overflow(self, dtype):
+        large = np.full((1, 2, 8), 1e4)
+        out = apply(dot_scores, large, large, dtype=dtype)
+        np.testing.assert_allclose(out, 8e8, rtol=1e-2)
+        assert out.dtype == "float32"
+
+    def test_zeros_give_zeros(self):
+        out = apply(dot_scores, np.zeros((1, 2, 3)), draw(1, 4, 3))
+        assert (out == 0).all()
+
+    def test_no_words_no_scores(self):
+        out = apply(dot_scores, draw(2, 3, 4), draw(2, 0, 4))
+        assert out.shape == (2, 3, 0)
+
+
+class TestMix:
+    def test_agrees_with_numpy(self):
+        weights, values = draw(2, 3, 5), draw(2, 5, 4, seed=1)
+        out = apply(mix, weights, values)
+        np.testing.assert_allclose(out, weights @ values, atol=1e-14)
+
+
+class TestJointProduct:
+    xs = (draw(4, 2), draw(4, 3, seed=1))
+    kernels = (draw(2, 6, seed=2), draw(3, 6, seed=3))
+
+    def test_adds_the_products(self):
+        def run(x, y, k, m):
+            return joint_product([x, y], [k, m])
+
+        out = apply(run, *self.xs, *self.kernels)
+        (x, y), (k, m) = self.xs, self.kernels
+        np.testing.assert_allclose(out, x @ k + y @ m, atol=1e-14)
+
+    def test_is_one_product_in_a_loop(self):
+        xs, kernels = (
+            [to_tensor(x) for x in part] for part in (self.xs, self.kernels)
+        )
+        with recording(Probe([], kernels)) as probe:
+            out = joint_product(xs, kernels)
+        assert probe.operations == [(PRODUCT, [2])]
+        (x, y), (k, m) = self.xs, self.kernels
+        np.testing.assert_allclose(to_numpy(out), x @ k + y @ m, atol=1e-14)
+
+    def test_of_one(self):
+        kernel = to_tensor(self.kernels[0])
+        with recording(Probe([], [kernel])) as probe:
+            joint_product([to_tensor(self.xs[0])], [kernel])
+        assert probe.operations == [(PRODUCT, [0])]

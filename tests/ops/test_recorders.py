@@ -1,0 +1,89 @@
+"""recorders: which constants they know, what they keep, what they give."""
+
+import keras
+import numpy as np
+from gradients import to_numpy
+from gradients import to_tensor
+
+from keras_attention.ops.operations import Operation
+from keras_attention.ops.recorders import Probe
+from keras_attention.ops.recorders import Recorder
+from keras_attention.ops.recorders import Replayer
+
+LATE = Operation(
+    run=lambda x, y: x * y,
+    pull=lambda dy, _, y: dy * y,
+    late=lambda dys, xs, _: [dys * xs],
+)
+AT_ONCE = Operation(run=lambda x, y: x + y, pull=lambda dy, *_: [dy, dy])
+
+
+def tensor(x):
+    return to_tensor(np.array(float(x)))
+
+
+class TestRecorder:
+    def make(self):
+        self.variable = keras.Variable(2.0, dtype="float64")
+        self.given = tensor(3)
+        # The value of the loop, not the variable's own.
+        return Recorder([self.variable], [tensor(5), self.given])
+
+    def test_keeps_operations_on_what_it_knows(self):
+        recorder, x = self.make(), tensor(7)
+        results = [
+            recorder.perform(LATE, x, self.variable),
+            recorder.perform(LATE, x, self.given),
+        ]
+        assert [float(to_numpy(y)) for y in results] == [35, 21]
+        assert recorder.operations == [(LATE, [0]), (LATE, [1])]
+        assert all(
+            a is b for a, b in zip(recorder.results, results, strict=True)
+        )
+        assert recorder.operands == [x, x]
+
+    def test_runs_what_is_late_on_others_and_keeps_nothing(self):
+        recorder = self.make()
+        result = recorder.perform(LATE, tensor(7), tensor(3))
+        assert float(to_numpy(result)) == 21
+        assert recorder.operations == []
+
+    def test_keeps_what_is_not_late_whatever_its_constants(self):
+        recorder = self.make()
+        recorder.perform(AT_ONCE, tensor(7), tensor(3))
+        assert recorder.operations == [(AT_ONCE, [None])]
+
+    def test_gives_what_was_hoisted_in_its_order(self):
+        first, second, given = tensor(1), tensor(2), tensor(3)
+        recorder = Recorder([], [given, first, second], 2)
+        assert recorder.hoist(None, given) is first
+        assert recorder.hoist(None, first) is second
+
+    def test_does_not_hoist_what_comes_from_a_step(self):
+        recorder = Recorder([], [tensor(3), tensor(1)], 1)
+        other = tensor(4)
+        assert recorder.hoist(lambda x: x, other) is other
+
+
+def test_a_probe_hoists_and_knows_what_it_hoisted():
+    variable = keras.Variable(2.0, dtype="float64")
+    probe = Probe([variable], [tensor(5)])
+    twice = probe.hoist(lambda x: 2 * x, variable)
+    again = probe.hoist(lambda x, y: x + y, twice, variable)
+    assert [float(to_numpy(x)) for x in probe.constants] == [5, 10, 15]
+    probe.perform(LATE, tensor(1), again)
+    assert probe.operations == [(LATE, [2])]
+    step_made = tensor(8)
+    assert probe.hoist(lambda x: x, step_made) is step_made
+    assert len(probe.constants) == 3
+
+
+def test_a_replayer_gives_what_was_kept():
+    kept = [tensor(100), tensor(200)]
+    given = tensor(3)
+    replayer = Replayer(kept, [None, None], [], [given])
+    found = [
+        replayer.perform(LATE, tensor(7), given),
+        replayer.perform(AT_ONCE, tensor(7), given),
+    ]
+    assert [float(to_numpy(x)) for x in found] == [100, 200]

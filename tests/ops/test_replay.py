@@ -1,0 +1,277 @@
+"""replay: the loop that trains fast is the plain loop, and so its gradient."""
+
+import keras
+import numpy as np
+import pytest
+from differentiate import differentiate
+from gradients import BACKEND
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import ops
+
+from keras_attention.lookup import fast_path
+from keras_attention.ops import additive_scores
+from keras_attention.ops import dot_scores
+from keras_attention.ops import freeze
+from keras_attention.ops import hoist
+from keras_attention.ops import joint_product
+from keras_attention.ops import loop_over_time
+from keras_attention.ops import mix
+from keras_attention.ops import product
+from keras_attention.ops import replay
+from keras_attention.ops import trainable_loop
+
+B, T, S, U = 3, 4, 5, 6
+WAYS = {
+    "tensorflow": [None, "graph", "xla"],
+    "jax": [None, "xla"],
+    "torch": [None],
+}[keras.backend.backend()]
+is_fast = pytest.mark.skipif(
+    fast_path("differentiate") is None, reason="about what fast paths do"
+)
+
+
+def draw(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+class Weights(keras.layers.Layer):
+    """A kernel twice as tall as wide, a vector and a number."""
+
+    def build(self, _):
+        shapes = {"kernel": (2 * U, U), "vector": (U,), "number": ()}
+        for n, (name, shape) in enumerate(shapes.items()):
+            weight = self.add_weight(name=name, shape=shape, autocast=False)
+            weight.assign(draw(*shape, seed=n))
+            setattr(self, name, weight)
+
+
+@pytest.fixture
+def weights():
+    layer = Weights(dtype="float64")
+    layer.build(None)
+    return layer
+
+
+def attentive(weights):
+    """A step with every operation, and with arithmetic on weights."""
+
+    def step(carry, inputs, constants):
+        state, total = carry
+        x, keep, nothing = inputs
+        assert nothing is None
+        keys, memory = constants
+        half = hoist(lambda kernel: kernel[:U] + kernel[U:], weights.kernel)
+        query = ops.expand_dims(product(state, half), 1)
+        scores = dot_scores(query, keys) + additive_scores(
+            query, keys, weights.number * weights.vector
+        )
+        context = mix(ops.softmax(scores, axis=-1), memory)[:, 0]
+        top = hoist(lambda kernel: kernel[:U], weights.kernel)
+        bottom = hoist(lambda kernel: kernel[U:], weights.kernel)
+        new = joint_product([context, state], [top, bottom]) + x
+        new = ops.sigmoid(new) * ops.cast(weights.number, new.dtype)
+        after = freeze(keep, [new, total + new * new], [state, total])
+        return after, [new, scores[:, 0]]
+
+    return step
+
+
+def arrays(steps=T):
+    shapes = [(steps, B, U), (B, U), (B, U), (B, S, U), (B, S, U)]
+    return [draw(*shape, seed=n) for n, shape in enumerate(shapes)]
+
+
+def run(loop, step, x, state, total, keys, memory, masked=False):
+    keep = None
+    if masked:
+        keep = ops.reshape(ops.arange(ops.size(x[:, :, 0])) % 3 > 0, (-1, B))
+    blank = [ops.zeros((B, U), x.dtype), ops.zeros((B, S), x.dtype)]
+    return loop(
+        step,
+        [state, total],
+        [x, keep, None],
+        blank,
+        ops.shape(x)[0],
+        constants=(keys, memory),
+    )
+
+
+def plain(step, *arguments, constants):
+    def one(carry, inputs):
+        return step(carry, inputs, constants)
+
+    return loop_over_time(one, *arguments)
+
+
+def fast(variables):
+    def loop(*arguments, constants):
+        return trainable_loop(*arguments, variables, constants)
+
+    return loop
+
+
+def number(found):
+    """A number that depends on the last carry and on all outputs."""
+    carry, outputs = found
+    return sum(
+        ops.sum(ops.square(k + 1 + x)) for k, x in enumerate([*carry, *outputs])
+    )
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("steps", [0, 1, T])
+def test_is_the_plain_loop(weights, steps, masked):
+    step, given = attentive(weights), [to_tensor(x) for x in arrays(steps)]
+    found = run(fast(weights.variables), step, *given, masked=masked)
+    expected = run(plain, step, *given, masked=masked)
+    for x, y in zip(
+        found[0] + found[1], expected[0] + expected[1], strict=True
+    ):
+        np.testing.assert_allclose(to_numpy(x), to_numpy(y), atol=1e-12)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_its_gradients_are_those_of_the_plain_loop(weights, way, masked):
+    step, every = attentive(weights), weights.trainable_variables
+
+    def total(loop):
+        return lambda *x: number(run(loop, step, *x, masked=masked))
+
+    found = differentiate(total(fast(every)), arrays(), every, way)
+    expected = differentiate(total(plain), arrays(), every, way)
+    assert found[0] == pytest.approx(expected[0], rel=1e-12)
+    for x, y in zip(found[1], expected[1], strict=True):
+        assert np.abs(y).max() > 1e-3
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_constants_that_a_step_makes_itself(weights, way):
+    """They are none: their gradient goes back into the step."""
+
+    def step(carry, inputs, constants):
+        (state,), (x,) = carry, inputs
+        (keys,) = constants
+        moved = keys + ops.expand_dims(x, 1)  # others at each step
+        query = ops.expand_dims(state, 1)
+        weight = dot_scores(query, moved)
+        weight = weight + additive_scores(query, moved, weights.vector)
+        new = mix(ops.softmax(weight, axis=-1), moved)[:, 0]
+        shape = hoist(lambda x: ops.sum(x, axis=1), moved)
+        return [new], [product(new, weights.kernel[:U] * 2) + shape]
+
+    def total(loop):
+        def function(x, state, keys):
+            blank = [ops.zeros((B, U), x.dtype)]
+            found = loop(step, [state], [x], blank, T, constants=(keys,))
+            return number(found)
+
+        return function
+
+    given = [draw(T, B, U), draw(B, U, seed=1), draw(B, S, U, seed=2)]
+    every = weights.trainable_variables
+    found = differentiate(total(fast(every)), given, every, way)
+    expected = differentiate(total(plain), given, every, way)
+    for x, y in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_keeps_dtypes(weights, dtype):
+    given = [ops.cast(to_tensor(x), dtype) for x in arrays()]
+
+    def step(carry, inputs, constants):
+        x, _, _ = inputs
+        keys, memory = constants
+        query = ops.expand_dims(product(carry[0], weights.kernel[:U]), 1)
+        scores = additive_scores(query, keys, weights.vector)
+        context = mix(ops.softmax(scores, axis=-1), memory)[:, 0]
+        return [context + x, carry[1]], [context, scores[:, 0]]
+
+    carry, outputs = run(fast(weights.variables), step, *given)
+    assert {x.dtype for x in [*carry, *outputs]} == {given[0].dtype}
+
+
+def test_what_counts_steps_takes_the_plain_loop(weights):
+    def step(carry, inputs, _):
+        return [carry[0] + 1], [inputs[0]]
+
+    x = to_tensor(draw(T, B, U))
+    blank = [ops.zeros((B, U), x.dtype)]
+    (count,), _ = trainable_loop(
+        step, [ops.zeros((B,), "int32")], [x], blank, T, weights.variables, ()
+    )
+    assert to_numpy(count).tolist() == [T] * B
+
+
+@is_fast
+def test_only_what_a_step_reads_has_a_gradient_in_every_step(weights):
+    """No kernel has: neither its whole nor the parts that are hoisted."""
+    if keras.backend.backend() == "jax":
+        pytest.skip("JAX gives zeros for no gradient, which XLA takes out")
+    given = [to_tensor(x) for x in arrays()]
+    keys, memory = given[3:]
+    inputs = [given[0], None, None]
+    step = replay._Step(
+        attentive(weights), inputs, weights.variables, (keys, memory)
+    )
+    blank = [ops.zeros((B, U), "float64"), ops.zeros((B, S), "float64")]
+    loop = replay._Loop(step, given[1:3], blank, T)
+    assert len(loop.operations) == 5
+    turned = loop._turned(loop.constants)
+    found = loop._read_by_the_step(loop.constants, turned)
+    names = ["kernel", "vector", "number", "keys", "memory"]
+    hoisted = [f"hoisted {k}" for k in range(len(loop.constants) - len(names))]
+    names += hoisted
+    assert len(hoisted) == 4
+    assert [names[k] for k in found] == ["vector", "number", "keys"]
+
+
+@is_fast
+def test_a_second_derivative_is_refused(weights):
+    step, given = attentive(weights), arrays()
+    loop = fast(weights.variables)
+
+    def first(x):
+        return slopes(lambda x: number(run(loop, step, x, *rest)), x)
+
+    rest = [to_tensor(x) for x in given[1:]]
+    x = to_tensor(given[0])
+    if keras.backend.backend() == "torch":  # refuses it by itself
+        x.requires_grad_()
+        with pytest.raises(RuntimeError, match="once_differentiable"):
+            ops.sum(first(x)).backward()
+    else:
+        with pytest.raises(NotImplementedError, match="training=False"):
+            slopes(lambda x: ops.sum(first(x)), x)
+
+
+def test_without_training_there_is_a_second_derivative(weights):
+    step, given = attentive(weights), arrays()
+    rest = [to_tensor(x) for x in given[1:]]
+
+    def loop(*arguments, constants):
+        return trainable_loop(*arguments, [], constants, training=False)
+
+    def first(x):
+        return slopes(lambda x: number(run(loop, step, x, *rest)), x)
+
+    found = slopes(lambda x: ops.sum(first(x)), to_tensor(given[0]))
+    assert np.abs(to_numpy(found)).max() > 1e-3
+
+
+def slopes(function, x):
+    """Differentiate a scalar function of one tensor, to a tensor."""
+    backend = keras.backend.backend()
+    if backend == "jax":
+        return BACKEND.grad(function)(x)
+    if backend == "torch":
+        x = x if x.requires_grad else x.detach().requires_grad_()
+        return BACKEND.autograd.grad(function(x), x, create_graph=True)[0]
+    with BACKEND.GradientTape() as tape:
+        tape.watch(x)
+        value = function(x)
+    return tape.gradient(value, x)

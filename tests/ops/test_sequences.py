@@ -1,0 +1,119 @@
+"""sequences: additive scores one query at a time, and their gradient."""
+
+import keras
+import numpy as np
+import pytest
+from differentiate import differentiate
+from gradients import BACKEND
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import ops
+
+from keras_attention.lookup import fast_path
+from keras_attention.ops import additive_scores
+from keras_attention.ops import hoist
+from keras_attention.ops import over_queries
+from keras_attention.ops import product
+from keras_attention.ops import sequences
+
+B, TQ, TV, U = 2, 7, 5, 4
+WAYS = {
+    "tensorflow": [None, "graph", "xla"],
+    "jax": [None, "xla"],
+    "torch": [None],
+}[keras.backend.backend()]
+
+
+@pytest.fixture(params=["many", "few"])
+def few(request, monkeypatch):
+    """So that what is tested is many."""
+    number = {"many": 1, "few": 10**6}[request.param]
+    monkeypatch.setattr(sequences, "FEW", number)
+
+
+def arrays(queries=TQ, words=TV):
+    draw = np.random.default_rng(0).normal
+    shapes = [(B, queries, U), (B, words, U), (U,)]
+    return [draw(size=shape) for shape in shapes]
+
+
+def looped(*tensors):
+    with over_queries():
+        return additive_scores(*tensors)
+
+
+def total(scores):
+    def function(*tensors):
+        return ops.sum(ops.square(1 + scores(*tensors)))
+
+    return function
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("queries", [0, 1, TQ])
+@pytest.mark.parametrize("words", [0, 1, TV])
+def test_scores_are_the_same(queries, words):
+    given = [to_tensor(x) for x in arrays(queries, words)]
+    found = to_numpy(looped(*given))
+    np.testing.assert_allclose(
+        found, to_numpy(additive_scores(*given)), atol=1e-14
+    )
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("way", WAYS)
+def test_gradients_are_the_same(way):
+    found = differentiate(total(looped), arrays(), [], way)
+    expected = differentiate(total(additive_scores), arrays(), [], way)
+    assert found[0] == pytest.approx(expected[0], rel=1e-12)
+    for x, y in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-12)
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="graphs")
+@pytest.mark.parametrize("number", [1, 10**6])
+def test_a_graph_of_any_length_looks_at_the_sizes(number, monkeypatch):
+    monkeypatch.setattr(sequences, "FEW", number)
+    shapes = [(None, None, U), (None, None, U), (U,)]
+
+    @BACKEND.function(
+        input_signature=[BACKEND.TensorSpec(s, "float64") for s in shapes]
+    )
+    def run(*tensors):
+        with BACKEND.GradientTape() as tape:
+            tape.watch(tensors)
+            value = total(looped)(*tensors)
+        return tape.gradient(value, tensors)
+
+    for given in (arrays(), arrays(3, 2)):
+        _, expected = differentiate(total(additive_scores), given)
+        for x, y in zip(run(*map(to_tensor, given)), expected, strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-12)
+
+
+@pytest.mark.skipif(
+    fast_path("differentiate") is None, reason="about what fast paths do"
+)
+def test_the_pairs_never_exist_at_once(monkeypatch):
+    """Nothing that runs is larger than all scores, or one query's pairs."""
+    monkeypatch.setattr(sequences, "FEW", 1)
+    seen = []
+    tanh = ops.tanh
+
+    def watched(x):
+        seen.append(tuple(x.shape))
+        return tanh(x)
+
+    monkeypatch.setattr(ops, "tanh", watched)
+    given = [x.astype("float32") for x in arrays()]
+    differentiate(total(looped), given)
+    assert seen
+    assert {shape for shape in seen} == {(B, 1, TV, U)}
+
+
+def test_other_operations_are_as_ever():
+    x, kernel = arrays()[0], np.eye(U)
+    with over_queries():
+        found = product(to_tensor(x), to_tensor(kernel))
+        assert hoist(lambda x: x + 1, 2) == 3
+    np.testing.assert_array_equal(to_numpy(found), x)

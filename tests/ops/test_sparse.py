@@ -1,0 +1,129 @@
+"""sparse: sparsemax and 1.5-entmax, exact, and exact in their slopes."""
+
+import numpy as np
+import pytest
+from gradients import check_gradients
+from gradients import gradients
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import ops
+
+from keras_attention.ops.sparse import entmax15
+from keras_attention.ops.sparse import sparsemax
+
+BOTH = pytest.mark.parametrize("function", [sparsemax, entmax15])
+SCORES = np.random.default_rng(0).normal(size=(6, 9)) * 2
+MASK = np.random.default_rng(1).random((6, 9)) < 0.6
+
+
+def run(function, scores, mask=None):
+    scores = to_tensor(np.asarray(scores))
+    mask = None if mask is None else to_tensor(np.asarray(mask))
+    return to_numpy(function(scores, mask))
+
+
+def number(function, mask=None):
+    def loss(scores):
+        out = function(scores, None if mask is None else to_tensor(mask))
+        angles = ops.arange(out.shape[-1], dtype=out.dtype)
+        return ops.sum(ops.square(out) * ops.cos(angles))
+
+    return loss
+
+
+class TestExact:
+    def test_sparsemax_is_the_nearest_point_of_the_simplex(self):
+        """A known case, and the conditions of the optimum in any."""
+        got = run(sparsemax, [[1.0, 0.8, -1.0]])
+        np.testing.assert_allclose(got, [[0.6, 0.4, 0.0]], atol=1e-6)
+        for z, p in zip(SCORES, run(sparsemax, SCORES), strict=True):
+            threshold = (z - p)[p > 0]
+            np.testing.assert_allclose(threshold, threshold[0], atol=1e-14)
+            assert (z[p == 0] <= threshold[0]).all()
+
+    def test_entmax_meets_its_equation(self):
+        for z, p in zip(SCORES, run(entmax15, SCORES), strict=True):
+            threshold = (z / 2 - np.sqrt(p))[p > 0]
+            np.testing.assert_allclose(threshold, threshold[0], atol=1e-14)
+            assert (z[p == 0] / 2 <= threshold[0]).all()
+
+    def test_entmax_of_two_is_known(self):
+        """(t/2 + sqrt(8 - t^2)/... )^2 of Peters' figure 2, by its roots."""
+        t = 0.7  # a = (t/2 - tau), b = -tau: a^2 + b^2 = 1
+        tau = np.roots([2, -t, t**2 / 4 - 1]).min()
+        got = run(entmax15, [[t, 0.0]])
+        np.testing.assert_allclose(
+            got, [[(t / 2 - tau) ** 2, tau**2]], atol=1e-6
+        )
+
+    @BOTH
+    def test_sums_to_one_in_any_range(self, function):
+        for factor in (0, 1e-9, 1, 1e4, 1e12):
+            out = run(function, factor * SCORES)
+            np.testing.assert_allclose(out.sum(-1), 1, atol=1e-12)
+
+    @BOTH
+    def test_a_constant_changes_nothing(self, function):
+        out = run(function, SCORES + 1e6)
+        np.testing.assert_allclose(out, run(function, SCORES), atol=1e-8)
+
+    @BOTH
+    def test_ties_share(self, function):
+        np.testing.assert_allclose(
+            run(function, [[3.0, 3.0, 3.0, 3.0]]), 0.25, atol=1e-7
+        )
+
+    @BOTH
+    def test_far_scores_are_exactly_zero(self, function):
+        assert run(function, [[5.0, 2.9]]).tolist() == [[1.0, 0.0]]
+
+
+class TestMask:
+    @BOTH
+    def test_is_the_row_without_masked_positions(self, function):
+        for z, seen in zip(SCORES, MASK, strict=True):
+            got = run(function, z[None], seen[None])[0]
+            assert (got[~seen] == 0).all()
+            want = run(function, z[None, seen])[0]
+            np.testing.assert_allclose(got[seen], want, atol=1e-14)
+
+    @BOTH
+    def test_nothing_real_nothing_given(self, function):
+        mask = np.array([[False] * 9] + [[True] * 9] * 5)
+        assert (run(function, SCORES, mask)[0] == 0).all()
+        (slope,) = gradients(number(function, mask), [SCORES])
+        assert (slope[0] == 0).all()
+        assert np.isfinite(slope).all()
+
+    @BOTH
+    def test_no_positions_at_all(self, function):
+        assert run(function, np.zeros((2, 0))).shape == (2, 0)
+
+
+class TestGradients:
+    @BOTH
+    @pytest.mark.parametrize("mask", [None, MASK], ids=["", "masked"])
+    def test_are_slopes(self, function, mask):
+        for factor in (0.1, 1.0, 3.0):
+            check_gradients(number(function, mask), [factor * SCORES])
+
+    @BOTH
+    def test_are_the_papers_jacobian(self, function):
+        """diag(s) - s s' / sum s, with s = p^(2 - alpha) on the support."""
+        power = 0 if function is sparsemax else 0.5
+        for z in SCORES:
+            p = run(function, z[None])[0]
+            s = np.where(p > 0, p**power, 0)
+            want = np.diag(s) - np.outer(s, s) / s.sum()
+
+            for n in range(len(z)):
+                (row,) = gradients(lambda x, n=n: function(x)[0, n], [z[None]])
+                np.testing.assert_allclose(row[0], want[n], atol=1e-12)
+
+    @BOTH
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+    def test_half_precision_comes_back_in_kind(self, function, dtype):
+        scores = ops.cast(to_tensor(1e4 * SCORES), dtype)
+        out = function(scores, None)
+        assert str(dtype) in str(out.dtype)
+        np.testing.assert_allclose(to_numpy(out).sum(-1), 1, atol=1e-2)
