@@ -1,12 +1,15 @@
-"""The attentional layer: what state and context say together."""
+"""What a step gives: what state and context say together."""
 
 import keras
 from keras import ops
 
+from keras_attention.checks import check_choice
 from keras_attention.checks import check_loadable
 from keras_attention.checks import check_positive
 from keras_attention.kernels import AbstractKernelLayer
 from keras_attention.ops import product
+
+OUTPUTS = ("auto", "cell", "attention", "concat")
 
 
 class AbstractAttentionalLayer(AbstractKernelLayer):
@@ -20,10 +23,12 @@ class AbstractAttentionalLayer(AbstractKernelLayer):
             `None`.
         attention_activation: The activation. Defaults to `"tanh"`.
         attention_use_bias: Whether there is a bias. Defaults to `False`.
+        output: What comes out, one of `OUTPUTS`. Defaults to `"auto"`.
         **kwargs: Arguments of `AbstractKernelLayer`, for `W`.
 
     Raises:
-        ValueError: If the size is not positive, or the activation a lambda.
+        ValueError: If the size is not positive, the activation a lambda, or
+            there is no such output.
 
     Reference:
         [Luong et al., 2015](https://arxiv.org/abs/1508.04025), eq. 5.
@@ -34,9 +39,12 @@ class AbstractAttentionalLayer(AbstractKernelLayer):
         attention_layer_size: int | None = None,
         attention_activation="tanh",
         attention_use_bias: bool = False,
+        output: str = "auto",
         **kwargs,
     ):
         super().__init__(**kwargs)
+        check_choice("output", output, OUTPUTS)
+        self._output = output  # `output` is a property of Keras layers
         if attention_layer_size is not None:
             check_positive("attention_layer_size", attention_layer_size)
         self.attention_layer_size = attention_layer_size
@@ -44,11 +52,23 @@ class AbstractAttentionalLayer(AbstractKernelLayer):
         check_loadable("attention_activation", self.attention_activation)
         self.attention_use_bias = attention_use_bias
 
-    def add_attentional_layer(self, size):
+    def add_attentional_layer(self, size, context_size):
+        """Make its weights, and tell the sizes of its outputs.
+
+        Args:
+            size: Of the state `s`.
+            context_size: Of all contexts together, 0 if there are none.
+        """
+        self.attentional_size = self.attention_layer_size or context_size
+        self.output_size = {
+            "cell": size,
+            "attention": self.attentional_size,
+            "concat": size + context_size,
+        }[self._resolve_output(context_size)]
         if not self.attention_layer_size:
             return
         self.attention_kernel = self.add_kernel(
-            "attention_kernel", (size, self.attention_layer_size)
+            "attention_kernel", (size + context_size, self.attention_layer_size)
         )
         if self.attention_use_bias:
             self.attention_bias = self.add_weight(
@@ -58,7 +78,29 @@ class AbstractAttentionalLayer(AbstractKernelLayer):
                 autocast=False,
             )
 
-    def attentional_vector(self, both, contexts):
+    def answer(self, s, contexts):
+        """Join a state and its contexts.
+
+        Args:
+            s: `(..., U)`.
+            contexts: List of `(..., Dv)`, which may be empty.
+
+        Returns:
+            The output, and the attentional vector, `None` without a context.
+        """
+        both = ops.concatenate([s, *contexts], axis=-1)
+        attentional = self._attentional_vector(both, contexts)
+        outputs = {"cell": s, "attention": attentional, "concat": both}
+        return outputs[self._resolve_output(contexts)], attentional
+
+    def _resolve_output(self, contexts):
+        if not contexts:
+            return "cell"
+        if self._output != "auto":
+            return self._output
+        return "attention" if self.attention_layer_size else "concat"
+
+    def _attentional_vector(self, both, contexts):
         if not self.attention_layer_size:
             return ops.concatenate(contexts, axis=-1) if contexts else None
         x = product(both, self.attention_kernel)
@@ -72,5 +114,6 @@ class AbstractAttentionalLayer(AbstractKernelLayer):
             "attention_layer_size": self.attention_layer_size,
             "attention_activation": serialize(self.attention_activation),
             "attention_use_bias": self.attention_use_bias,
+            "output": self._output,
         }
         return {**super().get_config(), **own}

@@ -16,7 +16,6 @@ from keras_attention.states import share
 
 ORDERS = ("bahdanau", "luong")
 BUILD = "Call its AttentionDecoder once, or build it."
-OUTPUTS = ("auto", "cell", "attention", "concat")
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -93,13 +92,13 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
             attention_layer_size=attention_layer_size,
             attention_activation=attention_activation,
             attention_use_bias=attention_use_bias,
+            output=output,
             **kwargs,
         )
         self.cell = cell
         self.attention = attention
         self.order = order
         self.input_feeding = input_feeding
-        self._output = output  # `output` is a property of Keras layers
         self._check_arguments()
         self._masks_drawn = False
 
@@ -116,7 +115,6 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
     def _check_arguments(self):
         recurrence.as_cells(self.cell)
         check_choice("order", self.order, ORDERS)
-        check_choice("output", self._output, OUTPUTS)
         if self.order == "bahdanau" and not self.input_feeding:
             raise ValueError(
                 "`input_feeding` belongs to order='luong'; in the order "
@@ -152,8 +150,8 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
             for attention in self.attentions:
                 if not attention.built:
                     attention.build((None, None, query_size), memory_shape)
-        attentional_size = self.attention_layer_size or context_size
-        fed = attentional_size if self.feeds_back else 0
+        self.add_attentional_layer(size, context_size)
+        fed = self.attentional_size if self.feeds_back else 0
         before = context_size if self.order == "bahdanau" else fed
         self.cell_input_size = inputs_shape[-1] + before
         recurrence.build_cells(self.cells, self.cell_input_size)
@@ -161,13 +159,6 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
         self.state_layout = StateLayout(
             recurrence.state_sizes(self.cells), fed, count
         )
-        self.add_attentional_layer(size + context_size)
-        sizes = {
-            "cell": size,
-            "attention": attentional_size,
-            "concat": size + context_size,
-        }
-        self.output_size = sizes[self._resolved_output]
 
     @property
     def feeds_back(self) -> bool:
@@ -176,12 +167,11 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
         return wanted and bool(self.attentions)
 
     @property
-    def _resolved_output(self):
-        if not self.attentions:
-            return "cell"
-        if self._output != "auto":
-            return self._output
-        return "attention" if self.attention_layer_size else "concat"
+    def attends_afterwards(self) -> bool:
+        """Whether no step needs what attention finds in another."""
+        alone = self.order == "luong" and not self.input_feeding
+        states = any(a.state_count for a in self.attentions)
+        return alone and bool(self.attentions) and not states
 
     def prepare(self, value, value_mask=None):
         return joint.prepare(self.attentions, value, value_mask)
@@ -262,13 +252,29 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
             contexts, weights, looked = attend(s)
         if training and not self._masks_drawn:
             recurrence.reset_masks(self.cells)
-        both = ops.concatenate([s, *contexts], axis=-1)
-        attentional = self.attentional_vector(both, contexts)
-        outputs = {"cell": s, "attention": attentional, "concat": both}
+        output, attentional = self.answer(s, contexts)
         fed = [attentional] if self.feeds_back else []
-        output = self._float(outputs[self._resolved_output])
         states = [self._float(x) for x in [*own, *fed]]
-        return output, joint.pack(weights), [*states, *looked]
+        return self._float(output), joint.pack(weights), [*states, *looked]
+
+    def recur(self, read, states, training=None):
+        """Advance the cells alone: the output, and the next states."""
+        own = [self._float(x) for x in states]
+        return recurrence.run_cells(self.cells, read, own, training=training)
+
+    def attend_to(self, memory, s, noise=None):
+        """Do the rest of all steps: outputs, and each attention's weights.
+
+        Args:
+            memory: What `prepare` gave.
+            s: What `recur` gave in every step, `(B, T, U)`.
+            noise: What `draw_noise` gave, with time on axis 1, or `None`.
+        """
+        memories = joint.as_memories(self.attentions, memory)
+        contexts, weights, _ = joint.attend(
+            self.attentions, self._float(s), memories, [], noise
+        )
+        return self._float(self.answer(s, contexts)[0]), weights
 
     def call(self, inputs, states, memory=None, training=None, noise=None):
         output, _, states = self.step(inputs, states, memory, training, noise)
@@ -284,7 +290,6 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
             "attention": serialize(self.attention),
             "order": self.order,
             "input_feeding": self.input_feeding,
-            "output": self._output,
         }
         return {**super().get_config(), **own}
 

@@ -1,6 +1,5 @@
 """What attention layers do with a memory, however they weigh it."""
 
-import contextlib
 from typing import Any
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from keras_attention.checks import check_rate
 from keras_attention.ops import keep_real
 from keras_attention.ops import loop_over_time
 from keras_attention.ops import mix
-from keras_attention.ops import over_queries
+from keras_attention.ops import one_by_one
 
 BUILD = "Call it once, or `layer.build(query_shape, value_shape)`."
 
@@ -170,9 +169,10 @@ class AbstractMemoryAttention(keras.layers.Layer):
         else:
             noise = self.draw_noise(memory, 1, queries) if training else None
             noise = None if noise is None else noise[0]
-            context, weights = self._at_once(
-                query, memory, mask, noise, training
-            )
+            with one_by_one(training):
+                context, weights, _ = self._attend(
+                    query, memory, mask, (), noise
+                )
         return (context, weights) if return_attention_scores else context
 
     def _visible(self, query, memory, attention_mask, use_causal_mask):
@@ -188,12 +188,6 @@ class AbstractMemoryAttention(keras.layers.Layer):
         for other in masks:
             mask = other if mask is None else ops.logical_and(mask, other)
         return mask
-
-    def _at_once(self, query, memory, mask, noise, training):
-        """Attend with all queries, which know nothing of each other."""
-        exact = training is False
-        with contextlib.nullcontext() if exact else over_queries():
-            return self._attend(query, memory, mask, (), noise)[:2]
 
     def _in_order(self, query, memory, mask, noise):
         """Attend step by step, with the state carried along."""

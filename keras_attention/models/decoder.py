@@ -2,6 +2,7 @@
 
 import keras
 from keras import ops
+from keras import tree
 
 from keras_attention import recurrence
 from keras_attention.attention import joint
@@ -10,6 +11,7 @@ from keras_attention.models.masks import carried_mask
 from keras_attention.ops import freeze
 from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
+from keras_attention.ops import one_by_one
 from keras_attention.ops import trainable_loop
 
 
@@ -116,45 +118,94 @@ class AttentionDecoder(keras.layers.Layer):
         """Loop over time; results with the batch on axis 0."""
         mask = None if mask is None else ops.cast(mask, "bool")
         sequence = ops.swapaxes(keep_real(sequence, mask), 0, 1)  # (T, B, D)
-        mask = None if mask is None else ops.swapaxes(mask, 0, 1)
-        length = ops.shape(sequence)[0]
-        noise = self.cell.draw_noise(memory, length) if training else None
-        blank = self._blank(sequence, memory)
+        noise = None
+        if training:
+            noise = self.cell.draw_noise(memory, ops.shape(sequence)[0])
+        arguments = sequence, memory, states, mask, noise, training
+        if self.cell.attends_afterwards:
+            return self._attend_afterwards(*arguments)
+        return self._attend_in_steps(*arguments)
 
+    def _attend_in_steps(self, sequence, memory, states, mask, noise, training):
         def step(states, inputs, memory):
-            read, keep, drawn = inputs
-            output, weights, after = self.cell.advance(
-                read, states, memory, training=training, noise=drawn
+            read, noise = inputs
+            output, weights, states = self.cell.advance(
+                read, states, memory, training=training, noise=noise
             )
+            unpacked = joint.unpack(self.cell.attentions, weights)
+            return states, [output, *unpacked]
+
+        memories = joint.as_memories(self.cell.attentions, memory)
+        words = [ops.shape(one.values)[1] for one in memories]
+        (outputs, *weights), states = self._loop(
+            step,
+            states,
+            sequence,
+            mask,
+            [self.cell.output_size, *words],
+            training,
+            noise,
+            memory,
+        )
+        return outputs, weights, states
+
+    def _attend_afterwards(
+        self, sequence, memory, states, mask, noise, training
+    ):
+        def step(states, inputs, _):
+            s, states = self.cell.recur(inputs[0], states, training)
+            return states, [s]
+
+        size = recurrence.output_size(self.cell.cells[-1])
+        (s,), states = self._loop(
+            step, states, sequence, mask, [size], training
+        )
+        noise = tree.map_structure(
+            lambda x: None if x is None else ops.swapaxes(x, 0, 1), noise
+        )
+        with one_by_one(training):
+            outputs, weights = self.cell.attend_to(memory, s, noise)
+        outputs, *weights = [keep_real(x, mask) for x in [outputs, *weights]]
+        return outputs, weights, states
+
+    def _loop(
+        self,
+        step,
+        states,
+        sequence,
+        mask,
+        sizes,
+        training,
+        noise=None,
+        memory=None,
+    ):
+        """Run a step over time: what it gives `(B, T, size)`; the states."""
+        steps, batch = ops.shape(sequence)[:2]
+        dtype = self.cell.compute_dtype
+        blank = [ops.zeros((batch, size), dtype) for size in sizes]
+
+        def kept(states, inputs, memory):
+            *inputs, keep = inputs
+            after, given = step(states, inputs, memory)
             after = [
                 ops.cast(x, y.dtype) for x, y in zip(after, states, strict=True)
             ]
-            given = [output, *joint.unpack(self.cell.attentions, weights)]
             return freeze(keep, after, states), freeze(keep, given, blank)
 
+        mask = None if mask is None else ops.swapaxes(mask, 0, 1)
         first = ops.zeros(ops.shape(sequence)[1:], self.compute_dtype)
         with self.cell.dropout_masks(first, states, training):
-            read = self.cell.read(sequence, training)
             states, given = trainable_loop(
-                step,
+                kept,
                 states,
-                [read, mask, noise],
+                [self.cell.read(sequence, training), noise, mask],
                 blank,
-                length,
+                steps,
                 self.cell.variables,
                 memory,
                 training,
             )
-        output, *weights = [ops.swapaxes(x, 0, 1) for x in given]
-        return output, weights, states
-
-    def _blank(self, sequence, memory):
-        """Zeros of the shapes of a step's output and weights."""
-        batch = ops.shape(sequence)[1]
-        shapes = [(batch, self.cell.output_size)]
-        for one in joint.as_memories(self.cell.attentions, memory):
-            shapes.append((batch, ops.shape(one.values)[1]))
-        return [ops.zeros(shape, self.cell.compute_dtype) for shape in shapes]
+        return [ops.swapaxes(x, 0, 1) for x in given], states
 
     def _pick(self, outputs, weights, states):
         """Return what was asked for: a tensor alone, or a tuple."""

@@ -15,4 +15,4 @@ from .products import joint_product as joint_product
 from .products import mix as mix
 from .products import product as product
 from .replay import trainable_loop as trainable_loop
-from .sequences import over_queries as over_queries
+from .sequences import one_by_one as one_by_one

@@ -1,5 +1,6 @@
 """Additive scores of whole sequences, in the memory of one query."""
 
+import contextlib
 import math
 
 from keras import ops
@@ -12,17 +13,22 @@ from keras_attention.ops.replay import trainable_loop
 FEW = 2**22  # numbers that may be there at once: 16 MiB in float32
 
 
-def over_queries():
+def one_by_one(training=None):
     """Score one query after the other in a `with` block, if they are many.
 
     The `tanh` of all pairs `(B, Tq, Tv, U)` then never exists: a loop over
     the queries keeps the scores alone, and its gradient takes every `tanh`
-    again. It is for training: not every export knows such a loop.
+    again. Not every export knows such a loop.
+
+    Args:
+        training: `False` scores all at once. Defaults to `None`.
     """
-    return recording(_OverQueries())
+    if training is False:
+        return contextlib.nullcontext()
+    return recording(_OneByOne())
 
 
-class _OverQueries:
+class _OneByOne:
     """Performs every operation by itself, but additive scores in a loop."""
 
     def hoist(self, function, *constants):

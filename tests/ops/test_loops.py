@@ -78,6 +78,25 @@ def test_is_a_loop(steps, masked):
         np.testing.assert_allclose(to_numpy(x), y, atol=1e-12)
 
 
+@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_may_begin_with_the_last_step(steps):
+    x = to_tensor(np.arange(steps * B, dtype="float64").reshape(steps, B))
+
+    def step(carry, inputs):
+        (state,) = carry
+        return [10 * state + inputs[0]], [state]
+
+    start = [ops.zeros((B,), x.dtype)]
+    (last,), (before,) = loop_over_time(
+        step, start, [x], start, steps, reverse=True
+    )
+    state, states = np.zeros(B), np.zeros((steps, B))
+    for t in reversed(range(steps)):
+        states[t], state = state, 10 * state + to_numpy(x)[t]
+    np.testing.assert_array_equal(to_numpy(last), state)
+    np.testing.assert_array_equal(to_numpy(before), states)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_keeps_dtypes(dtype):
     tensors = [ops.cast(to_tensor(x), dtype) for x in arrays()]

@@ -12,7 +12,7 @@ from keras import ops
 from keras_attention.lookup import fast_path
 from keras_attention.ops import additive_scores
 from keras_attention.ops import hoist
-from keras_attention.ops import over_queries
+from keras_attention.ops import one_by_one
 from keras_attention.ops import product
 from keras_attention.ops import sequences
 
@@ -38,7 +38,7 @@ def arrays(queries=TQ, words=TV):
 
 
 def looped(*tensors):
-    with over_queries():
+    with one_by_one():
         return additive_scores(*tensors)
 
 
@@ -113,7 +113,16 @@ def test_the_pairs_never_exist_at_once(monkeypatch):
 
 def test_other_operations_are_as_ever():
     x, kernel = arrays()[0], np.eye(U)
-    with over_queries():
+    with one_by_one():
         found = product(to_tensor(x), to_tensor(kernel))
         assert hoist(lambda x: x + 1, 2) == 3
     np.testing.assert_array_equal(to_numpy(found), x)
+
+
+def test_all_at_once_without_training(monkeypatch):
+    monkeypatch.setattr(sequences, "FEW", 1)
+    monkeypatch.setattr(sequences, "trainable_loop", None)
+    given = [to_tensor(x) for x in arrays()]
+    with one_by_one(training=False):
+        found = to_numpy(additive_scores(*given))
+    np.testing.assert_array_equal(found, to_numpy(additive_scores(*given)))

@@ -1,0 +1,84 @@
+"""What all three backends can do: gradients of one's own, step by step."""
+
+import keras
+import numpy as np
+import pytest
+from gradients import gradients
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import ops
+
+from keras_attention.lookup import fast_path
+from keras_attention.ops import loop_over_time
+
+custom_gradient = fast_path("custom_gradient")
+differentiate = fast_path("differentiate")
+ARRAYS = [np.array([1.0, 2.0]), np.array([3.0, 5.0])]
+
+pytestmark = pytest.mark.skipif(
+    differentiate is None, reason="about what the backend does"
+)
+
+
+def test_a_gradient_of_its_own():
+    def function(x, y):
+        return x * y, lambda dy: (10 * dy, 100 * dy)
+
+    found = gradients(lambda *x: ops.sum(custom_gradient(function)(*x)), ARRAYS)
+    np.testing.assert_array_equal(found, [[10, 10], [100, 100]])
+
+
+def test_a_gradient_of_its_own_for_several_results():
+    def function(x, y):
+        return (x + y, x * y), lambda one, two: (one + two, one - two)
+
+    def total(x, y):
+        one, two = custom_gradient(function)(x, y)
+        return ops.sum(2 * one + 7 * two)
+
+    found = gradients(total, ARRAYS)
+    np.testing.assert_array_equal(found, [[9, 9], [-5, -5]])
+
+
+def test_pulling_cotangents_back():
+    xs, ys = [to_tensor(x) for x in ARRAYS], [to_tensor(2 * ARRAYS[0])]
+
+    def function(xs, _):
+        x, y = xs
+        return [x * y, ops.square(y)], [x * x]
+
+    (square,), pull = differentiate(function, [xs, ys])
+    np.testing.assert_array_equal(to_numpy(square), ARRAYS[0] ** 2)
+    (of_x, of_y), (nothing,) = pull([to_tensor(np.ones(2)), ys[0]])
+    np.testing.assert_array_equal(to_numpy(of_x), ARRAYS[1])
+    np.testing.assert_array_equal(
+        to_numpy(of_y), ARRAYS[0] + 2 * ARRAYS[1] * 2 * ARRAYS[0]
+    )
+    assert nothing is None or not to_numpy(nothing).any()
+
+
+@pytest.mark.skipif(
+    fast_path("loop_over_time") is None, reason="the plain loop is fast"
+)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_its_loop_is_the_plain_loop(steps, reverse):
+    x = to_tensor(np.random.default_rng(0).normal(size=(steps, 3)))
+    mask = to_tensor(np.arange(3 * steps).reshape(steps, 3) % 2 > 0)
+
+    def step(carry, inputs):
+        total, count = carry
+        x, keep, nothing = inputs
+        assert nothing is None
+        total = ops.where(keep, total * 2 + x, total)
+        return [total, count + 1], [total, ops.stack([x, x])]
+
+    carry = [ops.zeros((3,), x.dtype), ops.zeros((), "int32")]
+    blank = [ops.zeros((3,), x.dtype), ops.zeros((2, 3), x.dtype)]
+    arguments = step, carry, [x, mask, None], blank, steps, reverse
+    found, expected = (
+        keras.tree.flatten(loop(*arguments))
+        for loop in (fast_path("loop_over_time"), loop_over_time)
+    )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(to_numpy(one), to_numpy(other))
