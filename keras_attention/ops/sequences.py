@@ -65,7 +65,8 @@ def _in_order(query, keys, vector):
     query = ops.swapaxes(query, 0, 1)  # (Tq, B, U)
     steps, rows = ops.shape(query)[:2]
     blank = [ops.zeros((rows, ops.shape(keys)[1]), keys.dtype)]
-    _, (scores,) = trainable_loop(
-        step, [], [query], blank, steps, [], (keys, vector)
-    )
+    with recording(None):  # one query is no sequence
+        _, (scores,) = trainable_loop(
+            step, [], [query], blank, steps, [], (keys, vector)
+        )
     return ops.swapaxes(scores, 0, 1)
