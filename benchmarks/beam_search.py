@@ -33,21 +33,18 @@ def main(against: list, mode: str, peer_environment):
     work = SearchWork()
     with stored(search_arrays(work)) as arrays:
         for peer in against:
-            python, theirs_mode = {}, None
-            if peer == "tfa":
-                python["python"] = environment.peer_python(peer_environment)
-                theirs_mode = "default"
+            python = environment.python_of(peer, peer_environment)
             for each in MODES[mode]:
-                module = f"search_{peer}"
+                theirs_mode = each if peer == "bare" else "default"
                 with (
                     Process("ours", "search_ours", work, arrays, each) as ours,
                     Process(
                         PEERS[peer],
-                        module,
+                        f"search_{peer}",
                         work,
                         arrays,
-                        theirs_mode or each,
-                        **python,
+                        theirs_mode,
+                        python,
                     ) as theirs,
                 ):
                     if peer == "tfa":

@@ -46,14 +46,12 @@ def main(against: list, mode: str, peer_environment):
 
 def line(peer, mode, work, arrays, peer_environment) -> str:
     """Measure one row."""
-    python = {}
-    if peer == "tfa":
-        python["python"] = environment.peer_python(peer_environment)
+    python = environment.python_of(peer, peer_environment)
     theirs_mode = mode if peer == "bare" else "default"
     with (
         Process("ours", "decoder_ours", work, arrays, mode) as ours,
         Process(
-            PEERS[peer], f"decoder_{peer}", work, arrays, theirs_mode, **python
+            PEERS[peer], f"decoder_{peer}", work, arrays, theirs_mode, python
         ) as theirs,
     ):
         if peer in ("torch", "jax"):

@@ -15,6 +15,16 @@ VERSION = (3, 11)
 DEFAULT = Path.home() / ".cache" / "keras_attention" / "tfa"
 
 
+def python_of(peer: str, folder: Path) -> Path:
+    """Find the Python that a side runs by: of TFA, the peer's environment.
+
+    Args:
+        peer: `"tfa"`, or any other.
+        folder: Where the peer's environment is, or is to be.
+    """
+    return peer_python(folder) if peer == "tfa" else Path(sys.executable)
+
+
 def peer_python(folder: Path) -> Path:
     """Find the Python of the peer's environment; make that if it is not there.
 

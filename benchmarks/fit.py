@@ -74,14 +74,12 @@ def main(data: Path, against: list, mode: str, peer_environment):
     )
     with stored({**fit_weights(work), **batches}) as arrays:
         for peer in against:
-            python = {}
-            if peer == "tfa":
-                python["python"] = environment.peer_python(peer_environment)
+            python = environment.python_of(peer, peer_environment)
             for each in MODES[mode]:
                 with (
                     Process("ours", "fit_ours", work, arrays, each) as ours,
                     Process(
-                        PEERS[peer], f"fit_{peer}", work, arrays, **python
+                        PEERS[peer], f"fit_{peer}", work, arrays, python=python
                     ) as theirs,
                 ):
                     print(

@@ -8,6 +8,7 @@ from .alignments import LocalMonotonic as LocalMonotonic
 from .alignments import LocalPredictive as LocalPredictive
 from .alignments import Monotonic as Monotonic
 from .alignments import SimplexAlignment as SimplexAlignment
+from .attention import AbstractAdditiveAttention as AbstractAdditiveAttention
 from .attention import AbstractAttention as AbstractAttention
 from .attention import AbstractHistoryAttention as AbstractHistoryAttention
 from .attention import AbstractMemoryAttention as AbstractMemoryAttention

@@ -105,8 +105,10 @@ def run_cells(cells, x, states, more=None, training=None):
         ahead = cell is cells[0] and _reads_ahead(cell, training)
         if more is not None and not ahead:
             x, more = ops.concatenate([x, more], axis=-1), None
-        run = _run_equations if type(cell) in EQUATIONS else _call
-        x, new = run(cell, x, more, own, ahead, training)
+        if type(cell) in EQUATIONS:
+            x, new = _run_equations(cell, x, more, own, ahead, training)
+        else:
+            x, new = _call(cell, x, own, training)
         more = None
         after.extend(tree.flatten(new))
     return _unfold(x, beams), [_unfold(state, beams) for state in after]
@@ -135,7 +137,7 @@ def _run_equations(cell, x, more, states, is_read, training):
     return EQUATIONS[type(cell)](cell, x, more, states, masks)
 
 
-def _call(cell, x, _more, states, _is_read, training):
+def _call(cell, x, states, training):
     """Call a cell whose equations are its own."""
     takes = "training" in inspect.signature(cell.call).parameters
     options = {"training": training} if takes else {}

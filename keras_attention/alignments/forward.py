@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 from keras_attention.ops.monotonic import first_true
 
@@ -46,6 +47,5 @@ class ForwardAlignment(AbstractAlignment):
         prior = previous + moved
         reach = prior > LEAST
         logs = ops.log(ops.where(reach, prior, 1.0))
-        reach = reach if mask is None else ops.logical_and(reach, mask)
-        weights = masked_softmax(scores + logs, reach)
+        weights = masked_softmax(scores + logs, join_masks(reach, mask))
         return weights, (weights,)

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.checks import check_positive
+from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 
 
@@ -45,8 +46,8 @@ class LocalMonotonic(AbstractAlignment):
         positions = ops.arange(ops.shape(scores)[-1], dtype=scores.dtype)
         distance = positions - ops.cast(centre, scores.dtype)
         near = ops.abs(distance) <= self.window
-        mask = near if mask is None else ops.logical_and(near, mask)
-        return masked_softmax(scores, mask), (centre + 1,)
+        weights = masked_softmax(scores, join_masks(near, mask))
+        return weights, (centre + 1,)
 
     def get_config(self):
         return {**super().get_config(), "window": self.window}

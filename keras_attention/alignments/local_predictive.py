@@ -7,6 +7,7 @@ from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.checks import check_built
 from keras_attention.checks import check_positive
 from keras_attention.kernels import AbstractKernelLayer
+from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import product
 from keras_attention.ops.numerics import tanh
@@ -59,9 +60,9 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         positions = ops.arange(ops.shape(scores)[-1], dtype=scores.dtype)
         distance = positions - centre
         near = ops.abs(distance) <= self.window
-        mask = near if mask is None else ops.logical_and(near, mask)
         gauss = ops.exp(-2 * ops.square(distance / self.window))
-        return masked_softmax(scores, mask) * gauss, state
+        weights = masked_softmax(scores, join_masks(near, mask))
+        return weights * gauss, state
 
     def get_config(self):
         return {**super().get_config(), "window": self.window}

@@ -1,5 +1,6 @@
 """Attention layers: one file per way of scoring a query against a memory."""
 
+from .additive import AbstractAdditiveAttention as AbstractAdditiveAttention
 from .bahdanau import BahdanauAttention as BahdanauAttention
 from .base import AbstractAttention as AbstractAttention
 from .cosine import CosineAttention as CosineAttention

@@ -5,15 +5,14 @@ import math
 import keras
 from keras import ops
 
-from keras_attention.attention.projected import AbstractProjectedAttention
-from keras_attention.checks import check_positive
+from keras_attention.attention.additive import AbstractAdditiveAttention
 from keras_attention.ops import additive_scores
 from keras_attention.ops import product
 from keras_attention.ops import unit_vectors
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class BahdanauAttention(AbstractProjectedAttention):
+class BahdanauAttention(AbstractAdditiveAttention):
     """Attends to the keys that a one-layer network picks for the query.
 
     Formula:
@@ -51,21 +50,11 @@ class BahdanauAttention(AbstractProjectedAttention):
     """
 
     def __init__(self, units: int, normalize: bool = False, **kwargs):
-        super().__init__(**kwargs)
-        check_positive("units", units)
-        self.units = units
+        super().__init__(units, **kwargs)
         self.normalize = normalize
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)
-        key_shape = key_shape or value_shape
-        self.query_kernel = self.add_kernel(
-            "query_kernel", (query_shape[-1], self.units)
-        )
-        self.key_kernel = self.add_kernel(
-            "key_kernel", (key_shape[-1], self.units)
-        )
-        self.score_vector = self.add_kernel("score_vector", (self.units,))
         if self.normalize:
             self.gain = self.add_weight(
                 name="gain",
@@ -75,12 +64,7 @@ class BahdanauAttention(AbstractProjectedAttention):
                 ),
                 autocast=False,
             )
-            self.bias = self.add_weight(
-                name="bias",
-                shape=(self.units,),
-                initializer="zeros",
-                autocast=False,
-            )
+            self.add_bias()
 
     def project_keys(self, key):
         keys = product(key, self.key_kernel)
@@ -96,5 +80,4 @@ class BahdanauAttention(AbstractProjectedAttention):
         return additive_scores(query, keys, vector)  # (B, Tq, Tv)
 
     def get_config(self):
-        own = {"units": self.units, "normalize": self.normalize}
-        return {**super().get_config(), **own}
+        return {**super().get_config(), "normalize": self.normalize}

@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_attention.alignments import as_alignment
 from keras_attention.attention.memory import AbstractMemoryAttention
-from keras_attention.attention.memory import Memory as Memory
 from keras_attention.ops import widen
 
 

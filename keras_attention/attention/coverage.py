@@ -26,7 +26,7 @@ class CoverageAttention(AbstractHistoryAttention):
         units: Size of the network's hidden layer, positive.
         coverage_loss: Weight of the coverage loss, not negative. Defaults to
             `0.0`.
-        **kwargs: Arguments of `AbstractProjectedAttention`.
+        **kwargs: Arguments of `AbstractHistoryAttention`.
 
     Shapes:
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)`, key `(B, Tv, Dk)` ->

@@ -2,13 +2,12 @@
 
 from keras import ops
 
-from keras_attention.attention.projected import AbstractProjectedAttention
-from keras_attention.checks import check_positive
+from keras_attention.attention.additive import AbstractAdditiveAttention
 from keras_attention.ops import additive_scores
 from keras_attention.ops import product
 
 
-class AbstractHistoryAttention(AbstractProjectedAttention):
+class AbstractHistoryAttention(AbstractAdditiveAttention):
     """Adds features of the earlier weights to the keys of additive scores.
 
     Formula:
@@ -18,36 +17,14 @@ class AbstractHistoryAttention(AbstractProjectedAttention):
     U)`, and what that history is: `first_history` and `next_history`.
 
     Args:
-        units: Size of the network's hidden layer, positive.
-        **kwargs: Arguments of `AbstractProjectedAttention`.
-
-    Raises:
-        ValueError: If `units` is not positive.
+        **kwargs: Arguments of `AbstractAdditiveAttention`, such as `units`.
     """
 
     remembers = True
 
-    def __init__(self, units: int, **kwargs):
-        super().__init__(**kwargs)
-        check_positive("units", units)
-        self.units = units
-
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)
-        key_shape = key_shape or value_shape
-        self.query_kernel = self.add_kernel(
-            "query_kernel", (query_shape[-1], self.units)
-        )
-        self.key_kernel = self.add_kernel(
-            "key_kernel", (key_shape[-1], self.units)
-        )
-        self.score_vector = self.add_kernel("score_vector", (self.units,))
-        self.bias = self.add_weight(
-            name="bias",
-            shape=(self.units,),
-            initializer="zeros",
-            autocast=False,
-        )
+        self.add_bias()
 
     def project_keys(self, key):
         keys = product(key, self.key_kernel)
@@ -66,6 +43,3 @@ class AbstractHistoryAttention(AbstractProjectedAttention):
             self.score_vector,
         )
         return ops.reshape(scores, (batch, beams, words))
-
-    def get_config(self):
-        return {**super().get_config(), "units": self.units}

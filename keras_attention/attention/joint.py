@@ -6,7 +6,7 @@ no such axis: here it is put in and taken out again.
 
 from keras import ops
 
-from keras_attention.attention.base import Memory
+from keras_attention.attention.memory import Memory
 
 
 def as_attentions(attention) -> list:

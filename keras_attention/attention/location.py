@@ -6,6 +6,7 @@ from keras import ops
 from keras_attention.attention.memory import Memory
 from keras_attention.attention.projected import AbstractProjectedAttention
 from keras_attention.checks import check_positive
+from keras_attention.ops import join_masks
 from keras_attention.ops import product
 
 
@@ -58,7 +59,7 @@ class LocationAttention(AbstractProjectedAttention):
         keys, values, mask = super().prepare(value, key, value_mask)
         words = ops.shape(values)[1]
         in_reach = ops.expand_dims(ops.arange(words) < self.max_length, 0)
-        mask = in_reach if mask is None else ops.logical_and(mask, in_reach)
+        mask = join_masks(mask, in_reach)
         return Memory(keys, values, ops.broadcast_to(mask, ops.shape(keys)[:2]))
 
     def score(self, query, keys):

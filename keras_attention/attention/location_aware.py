@@ -28,7 +28,7 @@ class LocationAwareAttention(AbstractHistoryAttention):
             centred.
         cumulative: Whether `a` is the sum of all weights so far. Defaults to
             `False`.
-        **kwargs: Arguments of `AbstractProjectedAttention`.
+        **kwargs: Arguments of `AbstractHistoryAttention`.
 
     Shapes:
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)`, key `(B, Tv, Dk)` ->

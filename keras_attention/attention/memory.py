@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attention.checks import check_built
 from keras_attention.checks import check_rate
+from keras_attention.ops import join_masks
 from keras_attention.ops import keep_real
 from keras_attention.ops import loop_over_time
 from keras_attention.ops import mix
@@ -177,17 +178,14 @@ class AbstractMemoryAttention(keras.layers.Layer):
 
     def _visible(self, query, memory, attention_mask, use_causal_mask):
         """Join all masks to one that broadcasts to `(B, Tq, Tv)`, or none."""
-        masks = [self._boolean(attention_mask)]
+        real = causal = None
         if memory.mask is not None:
-            masks.append(ops.expand_dims(memory.mask, 1))  # (B, 1, Tv)
+            real = ops.expand_dims(memory.mask, 1)  # (B, 1, Tv)
         if use_causal_mask:
             queries = ops.arange(ops.shape(query)[1])
             words = ops.arange(ops.shape(memory.values)[1])
-            masks.append(ops.expand_dims(queries, 1) >= words)
-        mask = None
-        for other in masks:
-            mask = other if mask is None else ops.logical_and(mask, other)
-        return mask
+            causal = ops.expand_dims(queries, 1) >= words
+        return join_masks(self._boolean(attention_mask), real, causal)
 
     def _in_order(self, query, memory, mask, noise):
         """Attend step by step, with the state carried along."""

@@ -5,6 +5,7 @@ from .alignments import get_alignment as get_alignment
 from .loops import freeze as freeze
 from .loops import last_real as last_real
 from .loops import loop_over_time as loop_over_time
+from .numerics import join_masks as join_masks
 from .numerics import keep_real as keep_real
 from .numerics import masked_softmax as masked_softmax
 from .numerics import unit_vectors as unit_vectors

@@ -15,6 +15,7 @@ from keras import ops
 
 from keras_attention.ops.cumulative import running_sum
 from keras_attention.ops.loops import loop_over_time
+from keras_attention.ops.numerics import join_masks
 
 LOWEST = -60.0  # of a logarithm: exp(60) is far from overflow in float32
 
@@ -63,8 +64,7 @@ def stop_in_parallel(energies, previous, mask=None):
         Weights `(B, K, Tv)`.
     """
     stop, _ = _probabilities(energies, mask)
-    started = _reached(previous)
-    counts = started if mask is None else ops.logical_and(started, mask)
+    counts = join_masks(_reached(previous), mask)
     passed = ops.where(counts, ops.log_sigmoid(-energies), 0.0)
     product = running_sum(_shift(passed, 0.0))
     bounded = ops.where(product > LOWEST, product, LOWEST)

@@ -46,6 +46,22 @@ def masked_softmax(scores, mask=None):
     return ops.cast(ops.where(mask, weights, 0.0), scores.dtype)
 
 
+def join_masks(*masks):
+    """Join boolean masks that broadcast to each other.
+
+    Args:
+        *masks: Boolean tensors, or `None` for what masks nothing.
+
+    Returns:
+        `True` where all of them are, or `None` if there is none.
+    """
+    joint = None
+    for mask in masks:
+        if mask is not None:
+            joint = mask if joint is None else ops.logical_and(joint, mask)
+    return joint
+
+
 def unit_vectors(x):
     """Scale the last axis to length 1; zero stays zero, and so its gradient.
 

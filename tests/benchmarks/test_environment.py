@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import environment
 import pytest
@@ -44,3 +45,10 @@ def test_the_wrong_python_says_what_is_needed(tmp_path, monkeypatch):
     monkeypatch.setattr(environment.shutil, "which", lambda _: None)
     with pytest.raises(SystemExit, match="--peer-environment"):
         environment.peer_python(tmp_path)
+
+
+def test_the_peer_alone_has_an_environment_of_its_own(tmp_path, commands):
+    assert environment.python_of("torch", tmp_path) == Path(sys.executable)
+    assert commands == []
+    python = environment.python_of("tfa", tmp_path)
+    assert python == tmp_path / "bin" / "python"

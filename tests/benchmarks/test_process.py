@@ -9,6 +9,8 @@ from process import stored
 from works import DecoderWork
 from works import decoder_arrays
 
+pytest.importorskip("torch", reason="the side in these tests is torch's")
+
 WORK = DecoderWork(steps=4, **QUICK)
 
 

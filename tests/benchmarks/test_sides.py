@@ -6,11 +6,6 @@ import pytest
 from gpu import QUICK
 from gpu import made_up_batches
 from process import compare
-from sides import decoder_jax
-from sides import decoder_torch
-from sides import fit_torch
-from sides import search_ours
-from sides import search_torch
 from works import AttentionWork
 from works import DecoderWork
 from works import FitWork
@@ -19,6 +14,14 @@ from works import attention_arrays
 from works import decoder_arrays
 from works import fit_weights
 from works import search_arrays
+
+pytest.importorskip("torch", reason="benchmarks compare with torch")
+pytest.importorskip("jax", reason="benchmarks compare with JAX")
+from sides import decoder_jax
+from sides import decoder_torch
+from sides import fit_torch
+from sides import search_ours
+from sides import search_torch
 
 BACKEND = keras.backend.backend()
 if BACKEND == "tensorflow":

@@ -8,6 +8,7 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
+from keras_attention.ops import join_masks
 from keras_attention.ops import keep_real
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import unit_vectors
@@ -59,6 +60,20 @@ class TestTanh:
         x = np.array([-1e4, 0.0, 1e4])
         (g,) = gradients(lambda x: ops.sum(tanh(x)), [x])
         np.testing.assert_array_equal(g, [0, 1, 0])
+
+
+class TestJoinMasks:
+    rows, columns = np.array([[True], [False]]), np.array([True, False, True])
+
+    def test_all_must_hold(self):
+        out = apply(join_masks, self.rows, self.columns)
+        np.testing.assert_array_equal(out, self.rows & self.columns)
+
+    def test_none_masks_nothing(self):
+        mask = to_tensor(self.columns)
+        assert join_masks() is None
+        assert join_masks(None, None) is None
+        assert join_masks(None, mask, None) is mask
 
 
 class TestMaskedSoftmax:
