@@ -30,8 +30,9 @@ PEERS = {
     "torch": "torch, eager",
     "jax": "jax.lax.scan, jit",
 }
-# Gradients are sums over some thousand float32 products.
-TOLERANCE = 1e-4
+# Gradients are sums over some thousand float32 products. XLA's own lie 1e-4
+# from those of the same graph in the default mode, and TFA's lie with those.
+TOLERANCE = 2e-4
 
 
 def main(against: list, mode: str, peer_environment):

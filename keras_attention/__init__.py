@@ -2,6 +2,7 @@
 
 import importlib
 
+from .alignment_error import alignment_error_rate as alignment_error_rate
 from .alignments import AbstractAlignment as AbstractAlignment
 from .alignments import ForwardAlignment as ForwardAlignment
 from .alignments import LocalMonotonic as LocalMonotonic
@@ -27,17 +28,33 @@ from .attention import LuongGeneral as LuongGeneral
 from .attention import Memory as Memory
 from .attention import SelfAttention as SelfAttention
 from .attentional import AbstractAttentionalLayer as AbstractAttentionalLayer
+from .callbacks import AttentionImages as AttentionImages
+from .callbacks import ScheduledSampling as ScheduledSampling
 from .cells import AttentionDecoderCell as AttentionDecoderCell
 from .kernels import AbstractKernelLayer as AbstractKernelLayer
+from .losses import GuidedAlignmentLoss as GuidedAlignmentLoss
 from .losses import SequenceCrossentropy as SequenceCrossentropy
+from .metrics import AbstractMeanMetric as AbstractMeanMetric
 from .metrics import AbstractTokenMetric as AbstractTokenMetric
+from .metrics import AttentionCoverage as AttentionCoverage
+from .metrics import AttentionEntropy as AttentionEntropy
 from .metrics import Perplexity as Perplexity
 from .metrics import TokenAccuracy as TokenAccuracy
+from .models import AbstractWordModel as AbstractWordModel
 from .models import AttentionDecoder as AttentionDecoder
+from .models import PointerGenerator as PointerGenerator
 from .models import RecurrentEncoder as RecurrentEncoder
 from .models import Seq2Seq as Seq2Seq
 from .models import StateBridge as StateBridge
 from .plots import plot_attention as plot_attention
+from .plots import plot_attention_batch as plot_attention_batch
+from .plots import plot_attention_heads as plot_attention_heads
+from .plots import plot_attention_over_image as plot_attention_over_image
+from .schedules import AbstractSchedule as AbstractSchedule
+from .schedules import ConstantSchedule as ConstantSchedule
+from .schedules import ExponentialSchedule as ExponentialSchedule
+from .schedules import InverseSigmoidSchedule as InverseSigmoidSchedule
+from .schedules import LinearSchedule as LinearSchedule
 from .search import AbstractSearch as AbstractSearch
 from .search import BeamSearch as BeamSearch
 from .search import Generation as Generation

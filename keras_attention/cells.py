@@ -186,11 +186,9 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
                 )
             batch_size = ops.shape(memories[0].values)[0]
             cell_states = recurrence.initial_states(self.cells, batch_size)
-        given = [
-            share(self._float(x), beams) for x in tree.flatten(cell_states)
-        ]
+        given = [share(x, beams) for x in tree.flatten(cell_states)]
         rest = joint.initial_states(self.attentions, memories, beams)
-        return self.state_layout.complete(given, rest)
+        return self.state_layout.complete(given, rest, self.compute_dtype)
 
     def draw_noise(self, memory, steps, beams=None):
         memories = joint.as_memories(self.attentions, memory)

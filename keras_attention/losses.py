@@ -1,8 +1,10 @@
-"""The loss of sequence models: cross-entropy, averaged over real tokens."""
+"""Losses of sequence models: cross-entropies, averaged over real tokens."""
 
 import keras
 from keras import ops
 
+from keras_attention.ops.numerics import TINY
+from keras_attention.ops.numerics import widen
 from keras_attention.ops.tokens import token_crossentropy
 from keras_attention.ops.tokens import token_weights
 from keras_attention.ops.tokens import weighted_sum
@@ -66,12 +68,95 @@ class SequenceCrossentropy(keras.losses.Loss):
     def __call__(self, y_true, y_pred, sample_weight=None):
         losses = self.call(y_true, y_pred)  # (B, T)
         weights = token_weights(y_true, sample_weight, losses.dtype)
-        total = ops.sum(weights)
-        total = ops.where(total == 0, ops.ones_like(total), total)
-        return weighted_sum(weights, losses) / total
+        return _weighted_mean(losses, weights)
 
     def call(self, y_true, y_pred):
         return token_crossentropy(y_true, y_pred, self.label_smoothing)
 
     def get_config(self):
         return {"label_smoothing": self.label_smoothing, "name": self.name}
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class GuidedAlignmentLoss(keras.losses.Loss):
+    """Guides attention by known word alignments: the cross-entropy to them.
+
+    Formula:
+        loss = sum(w * l) / sum(w), over all steps t with a gold link
+        l[t] = -sum_j g[t, j] log a[t, j],  g[t] scaled to sum_j g[t, j] = 1
+
+    A target word with several links is to attend to all of them alike, or as
+    a soft alignment says. A word without a link, such as padding, may attend
+    to whatever it likes and does not count; a batch without a link has loss
+    0, and gradient 0.
+
+    It is computed in float32 or wider. A weight below 1e-12 counts as 1e-12,
+    with gradient 0: what an alignment such as sparsemax or a mask rules out
+    costs 27.6 and changes nothing. A mask that the weights carry is ignored.
+
+    Use it beside the loss of the words, for a model that returns `(logits,
+    weights)`: `compile(loss=[SequenceCrossentropy(), GuidedAlignmentLoss()],
+    loss_weights=[1.0, 0.5])`, and `(targets, links)` as the targets of `fit`.
+
+    Args:
+        name: Name of the loss. Defaults to `"guided_alignment"`.
+
+    Shapes:
+        y_true `(B, T, Tv)` links, 0 and 1 or any shares; y_pred `(B, T, Tv)`
+        weights; sample_weight `(B,)`, `(B, 1)` or `(B, T)` -> scalar.
+
+    Raises:
+        ValueError: If shapes do not fit.
+
+    Example:
+
+    >>> loss = GuidedAlignmentLoss()
+    >>> weights = np.array([[[0.5, 0.5, 0.0], [0.2, 0.2, 0.6]]])
+    >>> links = [[[1, 1, 0], [0, 0, 0]]]  # the second word has none
+    >>> round(float(loss(links, weights)), 4)  # log(2)
+    0.6931
+
+    Reference:
+        [Chen et al., 2016](https://arxiv.org/abs/1607.01628), the alignment
+        cost by cross-entropy.
+    """
+
+    def __init__(self, name: str = "guided_alignment"):
+        super().__init__(name=name)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        losses = self.call(y_true, y_pred)  # (B, T)
+        linked = ops.any(ops.not_equal(y_true, 0), axis=-1)
+        weights = token_weights(linked, sample_weight, losses.dtype)
+        return _weighted_mean(losses, weights)
+
+    def call(self, y_true, y_pred):
+        weights = widen(ops.convert_to_tensor(y_pred))
+        links = ops.cast(ops.convert_to_tensor(y_true), weights.dtype)
+        _check_links(links, weights)
+        number = ops.sum(links, axis=-1, keepdims=True)
+        links = links / ops.where(number == 0, ops.ones_like(number), number)
+        logs = ops.log(ops.where(weights > TINY, weights, TINY))
+        return -ops.sum(links * logs, axis=-1)
+
+    def get_config(self):
+        return {"name": self.name}
+
+
+def _weighted_mean(losses, weights):
+    total = ops.sum(weights)
+    total = ops.where(total == 0, ops.ones_like(total), total)
+    return weighted_sum(weights, losses) / total
+
+
+def _check_links(links, weights):
+    shapes = tuple(links.shape), tuple(weights.shape)
+    sizes = [set(pair) - {None} for pair in zip(*shapes, strict=False)]
+    same = all(len(size) <= 1 for size in sizes)
+    if len(shapes[0]) != 3 or len(shapes[1]) != 3 or not same:
+        raise ValueError(
+            "GuidedAlignmentLoss needs links and weights of one shape, (B, T, "
+            f"Tv). Received: y_true.shape={shapes[0]}, "
+            f"y_pred.shape={shapes[1]}. Pad the links with zeros, as source "
+            "and target are padded."
+        )

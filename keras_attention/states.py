@@ -34,12 +34,14 @@ class StateLayout(NamedTuple):
             )
         return states[:own], states[own:fed], states[fed:]
 
-    def complete(self, given: list, attention_states: list) -> list:
+    def complete(self, given: list, attention_states: list, dtype) -> list:
         """Add what is missing to initial states.
 
         Args:
             given: The states of the cells alone, or all of them.
             attention_states: What the attentions start from.
+            dtype: Of all states but those of the attentions, which keep
+                their own.
 
         Raises:
             ValueError: If there are too few, or one has another size.
@@ -57,17 +59,21 @@ class StateLayout(NamedTuple):
                 f"states of sizes {sizes}. StateBridge maps an encoder's "
                 "states to these."
             )
-        if len(given) == count:
-            return given
-        fed = []
-        if self.fed_size:
+        of_attentions = given[count - self.attention_count :]
+        given = [ops.cast(x, dtype) for x in given[: len(wanted)]]
+        if len(given) < len(wanted):
             shape = (*ops.shape(given[0])[:-1], self.fed_size)
-            fed = [ops.zeros(shape, given[0].dtype)]
-        return [*given, *fed, *attention_states]
+            given.append(ops.zeros(shape, dtype))
+        kept = [
+            ops.cast(x, own.dtype)
+            for x, own in zip(of_attentions, attention_states, strict=False)
+        ]
+        return [*given, *(kept or attention_states)]
 
 
 def share(state: Any, beams: int | None):
     """Give all beams the state of their source: `(B, U)` to `(B, K, U)`."""
+    state = ops.convert_to_tensor(state)
     if beams is None or len(state.shape) > 2:
         return state
     return ops.repeat(ops.expand_dims(state, 1), beams, axis=1)

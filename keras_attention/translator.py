@@ -22,6 +22,7 @@ from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import as_bytes
+from keras_attention.text import check_shared
 from keras_attention.version import __version__
 
 MAIN_FILE = "translator.json"
@@ -74,7 +75,8 @@ class Translator:
     Raises:
         ValueError: If `sentences` is a single string or holds no strings, if
             the model is no `Seq2Seq` or has no weights yet, or if a
-            vocabulary is larger than the model's.
+            vocabulary is larger than the model's or, where words are copied,
+            not the same on both sides.
     """
 
     def __init__(
@@ -97,12 +99,15 @@ class Translator:
             ("target", target_tokenizer),
         ):
             size = getattr(model, f"{side}_vocabulary_size")
-            if size is None or tokenizer.vocabulary_size > size:
+            known = tokenizer.vocabulary_size
+            if size is None or known > size or (model.copying and known < size):
                 raise ValueError(
-                    f"`{side}_tokenizer` must give ids that the model knows. "
-                    f"Received: vocabulary_size={tokenizer.vocabulary_size}, "
-                    f"the model's {side}_vocabulary_size={size}."
+                    f"`{side}_tokenizer` must give ids that the model knows, "
+                    "and all of them if it copies. Received: vocabulary_size="
+                    f"{known}, the model's {side}_vocabulary_size={size}."
                 )
+        if model.copying:
+            check_shared("Translator", source_tokenizer, target_tokenizer)
         check_positive("max_source_length", max_source_length)
         self.model = model
         self.source_tokenizer = source_tokenizer

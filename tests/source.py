@@ -67,8 +67,8 @@ def decorators(node):
 
 
 def base_names(node):
-    """Names of the bases of a class, without what they are attributes of."""
-    return [ast.unparse(base).split(".")[-1] for base in node.bases]
+    """Names of the bases of a class: `AbstractSearch`, `keras.Model`."""
+    return [ast.unparse(base) for base in node.bases]
 
 
 def arguments(node):

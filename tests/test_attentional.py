@@ -10,11 +10,11 @@ from keras_attention import AbstractAttentionalLayer
 
 class Joined(AbstractAttentionalLayer):
     def build(self, state_shape, context_shape):
-        self.add_attentional_layer(state_shape[-1] + context_shape[-1])
+        self.add_attentional_layer(state_shape[-1], context_shape[-1])
 
     def call(self, state, context):
-        both = ops.concatenate([state, context], axis=-1)
-        return self.attentional_vector(both, [context])
+        output, _ = self.answer(state, [context])
+        return output
 
 
 def inputs():
@@ -40,10 +40,24 @@ def test_it_is_luongs_equation_5():
 
 def test_without_a_layer_it_is_the_context():
     state, context = inputs()
-    layer = Joined()
+    layer = Joined(output="attention")
     got = ops.convert_to_numpy(layer(state, context))
     np.testing.assert_allclose(got, context, rtol=1e-6)
     assert layer.weights == []
+
+
+def test_the_outputs():
+    state, context = inputs()
+
+    def size(**arguments):
+        layer = Joined(**arguments)
+        assert layer(state, context).shape[-1] == layer.output_size
+        return layer.output_size
+
+    assert size() == size(output="concat", attention_layer_size=5) == 7
+    assert size(attention_layer_size=5) == 5
+    assert size(output="attention") == 4
+    assert size(output="cell", attention_layer_size=5) == 3
 
 
 def test_without_activation_it_is_linear():

@@ -19,7 +19,8 @@ FLOORS = [
     "backend extras checks lookup version",
     "ops kernels",
     "alignments equations",
-    "attention search text losses metrics plots recurrence states attentional",
+    "attention search text losses metrics plots recurrence states attentional "
+    "schedules alignment_error",
     "cells callbacks",
     "models",
     "export",

@@ -1,10 +1,14 @@
-"""SequenceCrossentropy: an average over real tokens, and over them alone."""
+"""Losses: averages over real tokens or linked words, and over them alone."""
 
 import keras
 import numpy as np
 import pytest
+from gradients import check_gradients
+from gradients import gradients
 from keras import ops
 
+from keras_attention import GuidedAlignmentLoss
+from keras_attention import LuongGeneral
 from keras_attention import SequenceCrossentropy
 
 IDS = np.array([[5, 3, 0, 0], [1, 2, 3, 0]], "int32")
@@ -163,3 +167,143 @@ class TestConfig:
             SequenceCrossentropy()(IDS[:, 1:], logits())
         with pytest.raises(ValueError, match="`sample_weight` needs"):
             SequenceCrossentropy()(IDS, logits(), np.ones(3))
+
+
+LINKS = np.array(
+    [
+        [[1, 0, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]],
+        [[0, 0, 0, 2, 6], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 9, 9, 9]],
+    ],
+    "float32",
+)
+
+
+def attention():
+    drawn = np.random.default_rng(0).exponential(size=LINKS.shape)
+    return (drawn / drawn.sum(-1, keepdims=True)).astype("float32")
+
+
+def guided(links, weights, sample_weight=None):
+    """The formula, link by link."""
+    over = under = 0.0
+    for b, t in np.argwhere(links.any(-1)):
+        w = 1.0 if sample_weight is None else sample_weight[b, t]
+        share = links[b, t] / links[b, t].sum()
+        for j in np.flatnonzero(share):
+            over -= w * share[j] * np.log(np.float64(weights[b, t, j]))
+        under += w
+    return over / under
+
+
+class TestGuidedAlignment:
+    @pytest.mark.parametrize("shape", [None, (2,), (2, 1), (2, 4)])
+    def test_agrees_with_the_definition(self, shape):
+        weights = each = None
+        if shape:
+            weights = np.random.default_rng(1).uniform(size=shape)
+            each = np.broadcast_to(weights.reshape(2, -1), (2, 4))
+        got = GuidedAlignmentLoss()(LINKS, attention(), weights)
+        want = guided(LINKS, attention(), each)
+        assert tuple(got.shape) == ()
+        assert float(got) == pytest.approx(want, rel=1e-6)
+
+    def test_links_may_be_booleans_or_whole_numbers(self):
+        links = LINKS > 0
+        want = guided(links, attention())
+        for dtype in ("bool", "int32", "uint8"):
+            got = GuidedAlignmentLoss()(links.astype(dtype), attention())
+            assert float(got) == pytest.approx(want, rel=1e-6)
+
+    def test_more_padding_changes_nothing(self):
+        more = (0, 1), (0, 2), (0, 3)
+        longer = np.pad(LINKS, more), np.pad(attention(), more)
+        want = float(GuidedAlignmentLoss()(LINKS, attention()))
+        got = float(GuidedAlignmentLoss()(*longer))
+        assert got == pytest.approx(want, rel=1e-6)
+
+    def test_words_without_a_link_may_attend_to_anything(self):
+        weights = attention()
+        weights[~LINKS.any(-1)] = 0.2
+        want = float(GuidedAlignmentLoss()(LINKS, attention()))
+        assert float(GuidedAlignmentLoss()(LINKS, weights)) == want
+
+    def test_the_mask_of_the_weights_is_ignored(self):
+        x = ops.convert_to_tensor(attention())
+        want = float(GuidedAlignmentLoss()(LINKS, x))
+        keras.src.backend.set_keras_mask(x, ops.zeros((2, 4), "bool"))
+        assert float(GuidedAlignmentLoss()(LINKS, x)) == want
+
+    def test_gradient_is_the_slope(self):
+        def loss(weights):
+            return GuidedAlignmentLoss()(LINKS, weights)
+
+        check_gradients(loss, [attention().astype("float64")])
+
+    def test_a_weight_of_0_costs_much_and_stays_finite(self):
+        weights = attention()
+        weights[0, 0] = [0, 0, 1, 0, 0]
+
+        def loss(weights):
+            return GuidedAlignmentLoss()(LINKS[:1, :1], weights)
+
+        assert float(loss(weights[:1, :1])) == pytest.approx(12 * np.log(10))
+        (found,) = gradients(loss, [weights[:1, :1]])
+        np.testing.assert_array_equal(found, 0)
+
+    def test_no_link_no_loss_and_no_gradient(self):
+        def loss(weights):
+            return GuidedAlignmentLoss()(0 * LINKS, weights)
+
+        assert float(loss(attention())) == 0
+        (found,) = gradients(loss, [attention()])
+        np.testing.assert_array_equal(found, 0)
+
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+    def test_computes_in_float32_or_wider(self, dtype):
+        x = ops.cast(attention(), dtype)
+        got = GuidedAlignmentLoss()(LINKS, x)
+        wide = dtype if dtype == "float64" else "float32"
+        assert ops.dtype(got) == wide
+        exact = ops.convert_to_numpy(ops.cast(x, wide))
+        assert float(got) == pytest.approx(guided(LINKS, exact), rel=1e-6)
+
+    def test_fit_makes_attention_follow_the_links(self):
+        """Every target word attends to the source word after its own."""
+        keras.utils.set_random_seed(0)
+        source, target = (keras.Input((4,), dtype="int32") for _ in range(2))
+        memory = keras.layers.Embedding(6, 8)(source)
+        query = keras.layers.Embedding(6, 8)(target)
+        context, weights = LuongGeneral()(
+            query, memory, return_attention_scores=True
+        )
+        logits = keras.layers.Dense(6)(context)
+        net = keras.Model([source, target], [logits, weights])
+        net.compile(
+            keras.optimizers.Adam(0.1),
+            loss=[SequenceCrossentropy(), GuidedAlignmentLoss()],
+            loss_weights=[1.0, 0.5],
+        )
+        ids = np.array([[2, 3, 4, 5], [3, 4, 5, 2]], "int32")
+        links = np.broadcast_to(np.eye(4, k=1), (2, 4, 4))
+        data = [ids, ids], [ids, links]
+        history = net.fit(*data, epochs=60, verbose=0).history
+        words, aligned = (history[name] for name in history if name != "loss")
+        total = np.array(words) + 0.5 * np.array(aligned)
+        np.testing.assert_allclose(history["loss"], total, rtol=1e-5)
+        found = net.predict(data[0], verbose=0)[1]
+        np.testing.assert_array_equal(found[:, :3].argmax(-1), 2 * [[1, 2, 3]])
+        assert found[links > 0].min() > 0.9
+
+    def test_keras_serializes_it(self):
+        loss = GuidedAlignmentLoss(name="guide")
+        revived = keras.losses.deserialize(keras.losses.serialize(loss))
+        assert isinstance(revived, GuidedAlignmentLoss)
+        assert revived.get_config() == {"name": "guide"}
+
+    def test_refuses_shapes_that_do_not_fit(self):
+        with pytest.raises(ValueError, match="links and weights of one shape"):
+            GuidedAlignmentLoss()(LINKS[:, 1:], attention())
+        with pytest.raises(ValueError, match="Pad the links with zeros"):
+            GuidedAlignmentLoss()(LINKS[0], attention())
+        with pytest.raises(ValueError, match="`sample_weight` needs"):
+            GuidedAlignmentLoss()(LINKS, attention(), np.ones(3))

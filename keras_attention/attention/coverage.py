@@ -17,10 +17,9 @@ class CoverageAttention(AbstractHistoryAttention):
 
     The coverage `c` starts at zero and is kept in float32 or wider. What
     covers a position twice is not forbidden, only visible; the coverage loss
-    makes it cost something. Called on whole sequences in training or not, the
-    layer adds `coverage_loss` times the mean of that loss over real queries;
-    in a decoder, which takes steps, use `keras_attention.ops.coverage` on
-    the weights that it returns.
+    makes it cost something. Called on whole sequences, in training or not,
+    the layer adds `coverage_loss` times the mean of that loss over real
+    queries, and so does an `AttentionDecoder` with such a layer in its cell.
 
     Args:
         units: Size of the network's hidden layer, positive.

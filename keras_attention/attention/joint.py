@@ -4,6 +4,7 @@ Attention layers keep parallel queries on axis 1. A decoder without beams has
 no such axis: here it is put in and taken out again.
 """
 
+import keras
 from keras import ops
 
 from keras_attention.attention.memory import Memory
@@ -74,6 +75,20 @@ def initial_states(attentions, memories, beams=None) -> list:
     for attention, memory in zip(attentions, memories, strict=True):
         states.extend(attention.initial_state(memory, beams=beams or 1))
     return states if beams else [ops.squeeze(x, axis=1) for x in states]
+
+
+def state_specs(attentions, memory) -> list:
+    """Tell shapes and dtypes of what `initial_states` gives, without beams.
+
+    Args:
+        attentions: The layers.
+        memory: Symbolic `(B, Tv, Dv)`.
+    """
+    return [
+        keras.KerasTensor((x.shape[0], *x.shape[2:]), dtype=x.dtype)
+        for attention in attentions
+        for x in attention.state_spec(memory)
+    ]
 
 
 def draw_noise(attentions, memories, steps, beams=None):

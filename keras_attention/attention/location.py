@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from keras_attention.attention.memory import Memory
 from keras_attention.attention.projected import AbstractProjectedAttention
 from keras_attention.checks import check_positive
 from keras_attention.ops import join_masks
@@ -55,12 +54,10 @@ class LocationAttention(AbstractProjectedAttention):
             "kernel", (query_shape[-1], self.max_length)
         )
 
-    def prepare(self, value, key=None, value_mask=None):
-        keys, values, mask = super().prepare(value, key, value_mask)
-        words = ops.shape(values)[1]
-        in_reach = ops.expand_dims(ops.arange(words) < self.max_length, 0)
-        mask = join_masks(mask, in_reach)
-        return Memory(keys, values, ops.broadcast_to(mask, ops.shape(keys)[:2]))
+    def weigh(self, query, memory, mask, state, noise):
+        in_reach = ops.arange(ops.shape(memory.values)[1]) < self.max_length
+        mask = join_masks(mask, ops.reshape(in_reach, (1, 1, -1)))
+        return super().weigh(query, memory, mask, state, noise)
 
     def score(self, query, keys):
         columns = ops.arange(ops.shape(keys)[1])

@@ -32,6 +32,17 @@ class Memory(NamedTuple):
     mask: Any = None
 
 
+class _Traced(keras.Operation):
+    """Tells what a function gives, from shapes and dtypes alone."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def call(self, x):
+        return self.function(x)
+
+
 class AbstractMemoryAttention(keras.layers.Layer):
     """Averages the values of a memory by weights that depend on a query.
 
@@ -124,12 +135,21 @@ class AbstractMemoryAttention(keras.layers.Layer):
     def initial_state(self, memory, beams=1):
         _, values, mask = Memory(*memory)
         batch, words = ops.shape(values)[:2]
-        wide = "float64" if self.compute_dtype == "float64" else "float32"
-        real = ops.ones((batch, beams, words), wide)
+        real = ops.ones((batch, beams, words), self._state_dtype)
         if mask is not None:
             mask = ops.expand_dims(self._boolean(mask), 1)
             real = ops.where(mask, real, 0.0)
         return self.first_state(real)
+
+    def state_spec(self, value):
+        """Tell what `initial_state` gives, of a symbolic `(B, Tv, Dv)`."""
+        batch, words = value.shape[:2]
+        real = keras.KerasTensor((batch, 1, words), dtype=self._state_dtype)
+        return _Traced(self.first_state).compute_output_spec(real)
+
+    @property
+    def _state_dtype(self):
+        return "float64" if self.compute_dtype == "float64" else "float32"
 
     def draw_noise(self, memory, steps, beams=1):
         if not self.dropout:

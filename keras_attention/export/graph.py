@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
-from keras_attention.text.base import END
-from keras_attention.text.base import PAD
-from keras_attention.text.base import START
+from keras_attention.text import aligned_words
+from keras_attention.text import copied_words
+from keras_attention.text import spell_source
 
 TEXT = tf.TensorSpec((None,), tf.string, name="text")
 PREFIX = tf.TensorSpec((None,), tf.string, name="prefix")
@@ -86,6 +86,9 @@ class TranslationGraph:
         # An empty batch has no longest row; an RNN reads step 0 all the same.
         missing = tf.maximum(0, 1 - tf.shape(ids)[1])
         ids = tf.pad(ids, [[0, 0], [0, missing]])
+        if self.model.copying:
+            words = aligned_words(self.source_tokenizer, text, ids)
+            ids = spell_source(ids, words, self.model.target_vocabulary_size)
         return tf.ensure_shape(ids, (None, None))
 
     def _begin(self, prefix):
@@ -103,21 +106,32 @@ class TranslationGraph:
         ]
 
     def _tell(self, text, ids, tokens, scores, weights):
+        sources = self.source_tokenizer.tokens(ids)
+        targets = self.target_tokenizer.tokens(tokens)
         unknown = None
+        if self.replace_unknown or self.model.copying:
+            words = aligned_words(self.source_tokenizer, text, ids)
         if self.replace_unknown:
-            unknown = _rows(self._attended(text, ids, weights))
+            unknown = self._attended(words, weights)
+        if self.model.copying:
+            size = self.model.target_vocabulary_size
+            copied = copied_words(tokens, words, size)
+            unknown = _first_said(copied, unknown)
+            targets = _first_said(copied, targets)
+            sources = _first_said(copied_words(ids, words, size), sources)
+        unknown = None if unknown is None else _rows(unknown)
         texts = self.target_tokenizer.detokenize(_rows(tokens), unknown)
         answer = {
             "translations": tf.reshape(texts, tf.shape(scores)),
             "scores": tf.cast(scores, tf.float32),
-            "source_tokens": self.source_tokenizer.tokens(ids),
-            "target_tokens": self.target_tokenizer.tokens(tokens),
+            "source_tokens": sources,
+            "target_tokens": targets,
         }
         if weights is not None:
             answer["attention"] = tf.cast(weights, tf.float32)
         return answer
 
-    def _attended(self, text, ids, weights):
+    def _attended(self, words, weights):
         """Find the source's word for every token, as strings `(B, N, T)`."""
         if weights is None:
             raise ValueError(
@@ -125,19 +139,18 @@ class TranslationGraph:
                 "Received: replace_unknown=True with a model whose decoder "
                 "has no attention."
             )
-        words = self.source_tokenizer.surfaces(text).to_tensor()
-        # One word a column of `ids`: start before the first, end and pad last.
-        words = tf.pad(words, [[0, 0], [1, 1]])[:, : tf.shape(ids)[1]]
-        missing = tf.shape(ids)[1] - tf.shape(words)[1]
-        words = tf.pad(words, [[0, 0], [0, missing]])
-        real = (ids != PAD) & (ids != START) & (ids != END)
-        real = tf.cast(real, weights.dtype)[:, None, None]
+        real = tf.cast(words != "", weights.dtype)[:, None, None]
         _, best = tf.math.top_k(weights * real)
         return tf.gather(words, best[..., 0], batch_dims=1)
 
 
 def _traced(function, *signature):
     return tf.function(function, signature, autograph=False)
+
+
+def _first_said(words, others):
+    """Take each word, or the other one where it is empty."""
+    return words if others is None else tf.where(words == "", others, words)
 
 
 def _rows(x):

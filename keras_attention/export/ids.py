@@ -27,6 +27,12 @@ def check_ids(model, needed_by: str):
             "Export it with keras.export.ExportArchive and a signature of "
             "your own."
         )
+    if model.copying:
+        raise ValueError(
+            f"{needed_by} needs a model whose ids are all of its vocabulary. "
+            "Received: copying=True, whose ids of other words mean nothing "
+            "without the text. Export it as a SavedModel, text to text."
+        )
     if model.compute_dtype != "float32":
         raise ValueError(
             f"{needed_by} needs a model that computes in float32. Received: "

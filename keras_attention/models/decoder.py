@@ -13,6 +13,7 @@ from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
 from keras_attention.ops import one_by_one
 from keras_attention.ops import trainable_loop
+from keras_attention.ops.coverage import coverage_loss
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -21,7 +22,8 @@ class AttentionDecoder(keras.layers.Layer):
 
     The source's keys are projected once, before the loop. At a masked step
     all states stay as they are, and outputs and weights are 0. A mask given
-    explicitly wins over the one that Keras carries along.
+    explicitly wins over the one that Keras carries along. Attentions with a
+    `coverage_loss` have it added, over real steps.
 
     Args:
         cell: An `AttentionDecoderCell`.
@@ -43,6 +45,7 @@ class AttentionDecoder(keras.layers.Layer):
         sequence_mask: Boolean `(B, T)`, `True` at real steps.
         memory_mask: Boolean `(B, Tv)`, `True` at real positions.
         training: Whether to apply dropout.
+        return_attention_scores: As the argument of that name, for this call.
 
     Returns:
         outputs: `(B, T, size)`, or `(B, size)` without `return_sequences`.
@@ -97,6 +100,7 @@ class AttentionDecoder(keras.layers.Layer):
         sequence_mask=None,
         memory_mask=None,
         training=None,
+        return_attention_scores=None,
     ):
         if sequence_mask is None:
             # Keras fills no mask of that name beside a single tensor.
@@ -110,9 +114,13 @@ class AttentionDecoder(keras.layers.Layer):
         outputs, weights, states = self._run(
             sequence, prepared, states, sequence_mask, training
         )
+        for attention, found in zip(self.cell.attentions, weights, strict=True):
+            if getattr(attention, "coverage_loss", 0):
+                loss = coverage_loss(found, sequence_mask)
+                self.add_loss(attention.coverage_loss * loss)
         if not self.return_sequences:
             outputs = last_real(outputs, sequence_mask)
-        return self._pick(outputs, weights, states)
+        return self._pick(outputs, weights, states, return_attention_scores)
 
     def _run(self, sequence, memory, states, mask, training):
         """Loop over time; results with the batch on axis 0."""
@@ -207,10 +215,12 @@ class AttentionDecoder(keras.layers.Layer):
             )
         return [ops.swapaxes(x, 0, 1) for x in given], states
 
-    def _pick(self, outputs, weights, states):
+    def _pick(self, outputs, weights, states, with_weights):
         """Return what was asked for: a tensor alone, or a tuple."""
         asked = [outputs]
-        if self.return_attention_scores:
+        if with_weights is None:
+            with_weights = self.return_attention_scores
+        if with_weights:
             asked.append(joint.pack(list(weights)))
         if self.return_state:
             asked.extend(states)
@@ -224,6 +234,7 @@ class AttentionDecoder(keras.layers.Layer):
         sequence_mask=None,
         memory_mask=None,
         training=None,
+        return_attention_scores=None,
     ):
         def spec(*shape):
             return keras.KerasTensor(shape, dtype=self.cell.compute_dtype)
@@ -233,10 +244,12 @@ class AttentionDecoder(keras.layers.Layer):
         time = (steps,) if self.return_sequences else ()
         layout = self.cell.state_layout
         sizes = [*layout.cell_sizes, layout.fed_size]
+        states = [spec(batch, size) for size in sizes if size]
         return self._pick(
             spec(batch, *time, self.cell.output_size),
             [spec(batch, steps, memory.shape[1]) for _ in self.cell.attentions],
-            [spec(batch, size) for size in sizes if size],
+            [*states, *joint.state_specs(self.cell.attentions, memory)],
+            return_attention_scores,
         )
 
     def compute_mask(self, sequence, previous_mask=None):

@@ -1,25 +1,25 @@
 """An encoder-decoder with everything in place, from ids to ids."""
 
 import inspect
-import math
 
 import keras
 from keras import ops
 
-from keras_attention.checks import check_positive
-from keras_attention.checks import check_rate
 from keras_attention.lookup import fast_path
 from keras_attention.models.decoder import AttentionDecoder
 from keras_attention.models.generation import generation_compiler
 from keras_attention.models.masks import carried_mask
-from keras_attention.ops import widen
+from keras_attention.models.scheduled_sampling import feed_guesses
+from keras_attention.models.stepping import mean
+from keras_attention.models.stepping import next_word
+from keras_attention.models.words import AbstractWordModel
 from keras_attention.search import GreedySearch
 
 PARTS = ("encoder", "decoder", "bridge")
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class Seq2Seq(keras.Model):
+class Seq2Seq(AbstractWordModel):
     """Embeds, encodes, bridges, decodes, and scores the next word.
 
     Formula:
@@ -28,10 +28,6 @@ class Seq2Seq(keras.Model):
     It trains by teacher forcing, on `((source, target[:, :-1]), target[:,
     1:])`, and generates with the same decoder cell. Id 0 is padding on both
     sides; it is masked everywhere, explicitly.
-
-    Embeddings start with variance `1 / embedding_dim` and go in multiplied by
-    `sqrt(embedding_dim)`, with variance 1. With Keras' default of 0.0008 an
-    LSTM stays on a plateau for its first epoch.
 
     Args:
         target_vocabulary_size: How many ids the target has.
@@ -51,6 +47,15 @@ class Seq2Seq(keras.Model):
             transposed, without a bias. Defaults to `False`.
         dropout: Rate at which embeddings and the output layer's inputs are
             dropped in training. Defaults to `0.0`.
+        copying: Whether words of the source can be copied, also those of no
+            vocabulary; see `PointerGenerator`. Source and target then share
+            one vocabulary. Defaults to `False`.
+        scheduled_sampling: Whether training feeds guesses of the model's own
+            with the probability `sampling_probability`, a weight that is 0
+            until the callback `ScheduledSampling` sets it. Defaults to
+            `False`.
+        return_attention_scores: Whether a call returns the weights as well,
+            to be shown or trained. Defaults to `False`.
         **kwargs: Keras model arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -60,12 +65,15 @@ class Seq2Seq(keras.Model):
         training: Whether to apply dropout.
 
     Returns:
-        Logits `(B, T, V)`.
+        logits: `(B, T, V)`; with `copying` log probabilities `(B, T, V + Tv)`.
+        weights: `(B, T, Tv)`, on request; a list of them if the cell has
+            several attentions.
 
     Raises:
         ValueError: If `decoder` is no `AttentionDecoder` that returns
-            sequences, or if embeddings are tied whose size is not the
-            decoder's.
+            sequences, if it does not attend and has to, if vocabularies
+            differ that are to be one, or if embeddings are tied whose size is
+            not the decoder's.
     """
 
     # Keras on TensorFlow would trace `call` with floats when it exports.
@@ -82,72 +90,91 @@ class Seq2Seq(keras.Model):
         bridge=None,
         tie_embeddings: bool = False,
         dropout: float = 0.0,
+        copying: bool = False,
+        scheduled_sampling: bool = False,
+        return_attention_scores: bool = False,
         **kwargs,
     ):
-        super().__init__(**kwargs)
-        check_positive("embedding_dim", embedding_dim)
-        check_positive("target_vocabulary_size", target_vocabulary_size)
-        check_rate("dropout", dropout)
+        super().__init__(
+            target_vocabulary_size,
+            embedding_dim,
+            source_vocabulary_size=source_vocabulary_size,
+            tie_embeddings=tie_embeddings,
+            dropout=dropout,
+            copying=copying,
+            **kwargs,
+        )
         sequences = getattr(decoder, "return_sequences", False)
         if not isinstance(decoder, AttentionDecoder) or not sequences:
             raise ValueError(
                 "`decoder` must be an AttentionDecoder with "
                 f"return_sequences=True. Received: decoder={decoder}"
             )
-        self.source_vocabulary_size = source_vocabulary_size
-        self.target_vocabulary_size = target_vocabulary_size
-        self.embedding_dim = embedding_dim
         self.encoder = encoder
         self.decoder = decoder
         self.bridge = bridge
-        self.tie_embeddings = tie_embeddings
-        self.dropout = dropout
+        self.scheduled_sampling = scheduled_sampling
+        self.return_attention_scores = return_attention_scores
+        self._check_attention()
         self.supports_masking = True
         self._compiled_generation = generation_compiler(self)
-        self._add_ends()
+        if scheduled_sampling:
+            self.seed_generator = keras.random.SeedGenerator()
+            self.sampling_probability = self.add_weight(
+                name="sampling_probability",
+                shape=(),
+                initializer="zeros",
+                trainable=False,
+                autocast=False,
+            )
 
-    def _add_ends(self):
-        """Make the layers at the model's ends: words in, logits out."""
-        options = {"dtype": self.dtype_policy}
-        spread = keras.initializers.RandomNormal(
-            stddev=1 / math.sqrt(self.embedding_dim)
-        )
-        self.source_embedding = None
-        if self.source_vocabulary_size is not None:
-            self.source_embedding = keras.layers.Embedding(
-                self.source_vocabulary_size,
-                self.embedding_dim,
-                embeddings_initializer=spread,
-                name="source_embedding",
-                **options,
-            )
-        self.target_embedding = keras.layers.ReversibleEmbedding(
-            self.target_vocabulary_size,
-            self.embedding_dim,
-            embeddings_initializer=spread.clone(),
-            name="target_embedding",
-            **options,
-        )
-        self.output_layer = None
-        if not self.tie_embeddings:
-            self.output_layer = keras.layers.Dense(
-                self.target_vocabulary_size, name="output_layer", **options
-            )
-        self.drop = keras.layers.Dropout(self.dropout, **options)
+    def _check_attention(self):
+        for name in ("copying", "return_attention_scores"):
+            if getattr(self, name) and not self.decoder.cell.attentions:
+                raise ValueError(
+                    f"`{name}` needs a decoder that attends to its source. "
+                    f"Received: {name}=True with attention=None."
+                )
 
     def call(self, inputs, training=None):
         source, target = inputs
-        memory, states, mask = self.encode(source, training)
-        outputs = self.decoder(
-            self.drop(self._embed_target(target), training=training),
+        encoded = self.encode(source, training)
+        real = ops.not_equal(target, 0)
+        if training and self.scheduled_sampling:
+            if not self.decoder.built:  # a step needs weights
+                self._predict(source, target, real, encoded, training)
+            target = feed_guesses(
+                *next_word(self, source, *encoded),
+                target,
+                self.sampling_probability,
+                self.seed_generator,
+            )
+        return self._predict(source, target, real, encoded, training)
+
+    def _predict(self, source, target, real, encoded, training):
+        """Tell each next word of a target, of which some words are `real`."""
+        memory, states, mask = encoded
+        words = self.drop(self.embed_target(target), training=training)
+        attends = self.copying or self.return_attention_scores
+        found = self.decoder(
+            words,
             memory,
             initial_state=states,
-            sequence_mask=ops.not_equal(target, 0),
+            sequence_mask=real,
             memory_mask=mask,
             training=training,
+            return_attention_scores=attends,
         )
-        outputs = outputs[0] if isinstance(outputs, tuple | list) else outputs
-        return self.logits(self.drop(outputs, training=training))
+        outputs = found[0] if isinstance(found, tuple | list) else found
+        weights = found[1] if attends else None
+        outputs = self.drop(outputs, training=training)
+        logits = self.logits(outputs)
+        if self.copying:
+            features = ops.concatenate([outputs, words], axis=-1)
+            logits = self.pointer_generator(
+                logits, features, mean(weights), source
+            )
+        return (logits, weights) if self.return_attention_scores else logits
 
     def encode(self, source, training=None):
         """Encode a source: the memory, the decoder's states, the mask.
@@ -163,7 +190,7 @@ class Seq2Seq(keras.Model):
         mask = carried_mask(source)
         if self.source_embedding is not None:
             mask = ops.not_equal(source, 0)
-            source = self._scale * self.source_embedding(source)
+            source = self.embed_source(source)
         options = {"training": training, "mask": mask}
         taken = inspect.signature(self.encoder.call).parameters
         found = self.encoder(
@@ -174,26 +201,6 @@ class Seq2Seq(keras.Model):
         states = states if self.bridge is None else self.bridge(states)
         carried = carried_mask(memory)
         return memory, states or None, mask if carried is None else carried
-
-    def _embed_target(self, target):
-        return self._scale * self.target_embedding(target)
-
-    @property
-    def _scale(self):
-        return math.sqrt(self.embedding_dim)
-
-    def logits(self, outputs):
-        """Score every word of the target's vocabulary."""
-        if self.output_layer is not None:
-            return self.output_layer(outputs)
-        if outputs.shape[-1] != self.embedding_dim:
-            raise ValueError(
-                "`tie_embeddings` needs a decoder whose outputs have the size "
-                "of the embeddings. Received: outputs of size "
-                f"{outputs.shape[-1]}, embedding_dim={self.embedding_dim}. "
-                "Set attention_layer_size of its cell to embedding_dim."
-            )
-        return self.target_embedding(outputs, reverse=True)
 
     def generate(self, source, search=None, prefix=None):
         """Generate a target for every source.
@@ -228,21 +235,10 @@ class Seq2Seq(keras.Model):
         return self._compiled_generation(generate, search)(source, prefix)
 
     def _generate(self, source, search, prefix):
-        cell = self.decoder.cell
-        memory, states, mask = self.encode(source, training=False)
-        prepared = cell.prepare(memory, mask)
-        states = cell.initial_state(prepared, states, beams=1)
-
-        def step(tokens, states):
-            words = self._embed_target(tokens)  # (B, K, E)
-            output, weights, states = cell.step(words, states, prepared)
-            log_probs = ops.log_softmax(widen(self.logits(output)), axis=-1)
-            if isinstance(weights, list):
-                weights = sum(weights) / len(weights)
-            return log_probs, states, weights
-
+        encoded = self.encode(source, training=False)
+        step, states = next_word(self, source, *encoded)
         rows = ops.shape(source)[0]
-        return search(step, states, rows, memory_mask=mask, prefix=prefix)
+        return search(step, states, rows, memory_mask=encoded[2], prefix=prefix)
 
     def compute_mask(self, inputs, previous_mask=None):
         return None  # those of the inputs are not of the logits
@@ -250,11 +246,8 @@ class Seq2Seq(keras.Model):
     def get_config(self):
         serialize = keras.saving.serialize_keras_object
         own = {
-            "source_vocabulary_size": self.source_vocabulary_size,
-            "target_vocabulary_size": self.target_vocabulary_size,
-            "embedding_dim": self.embedding_dim,
-            "tie_embeddings": self.tie_embeddings,
-            "dropout": self.dropout,
+            "scheduled_sampling": self.scheduled_sampling,
+            "return_attention_scores": self.return_attention_scores,
         }
         parts = {name: serialize(getattr(self, name)) for name in PARTS}
         return {**super().get_config(), **own, **parts}

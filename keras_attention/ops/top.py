@@ -16,14 +16,15 @@ def top_k(x, k: int):
     own `topk` promises no order.
 
     Args:
-        x: Float tensor `(..., V)` with a known `V`.
+        x: Float tensor `(..., V)`. Where `V` is not known before it runs, it
+            takes the time of `ops.top_k`.
         k: How many, at most `V`.
 
     Returns:
         Values and int32 indices `(..., k)`.
     """
     size = x.shape[-1]
-    groups = size // GROUP
+    groups = 0 if size is None else size // GROUP
     if groups < 4 * k or 0 in x.shape:
         values, indices = ops.top_k(x, k)
         return values, ops.cast(indices, "int32")
@@ -48,3 +49,9 @@ def top_k(x, k: int):
     indices = ops.take(ops.reshape(within, (-1,)), places, axis=0)
     shape = (*shape, k)
     return ops.reshape(values, shape), ops.reshape(indices, shape)
+
+
+def at_most(k: int, x) -> int:
+    """Lower `k` to the size of the last axis, if that is known."""
+    size = x.shape[-1]
+    return k if size is None else min(k, size)

@@ -8,6 +8,7 @@ from keras import ops
 from keras import tree
 
 from keras_attention.ops.numerics import widen
+from keras_attention.ops.top import at_most
 from keras_attention.ops.top import top_k
 from keras_attention.search.constraints import forbid
 from keras_attention.search.constraints import force
@@ -133,7 +134,7 @@ def _extend(search, beams, log_probs, prefix):
     """
     log_probs = widen(ops.convert_to_tensor(log_probs))  # (B, K, V)
     allowed = forbid(search, log_probs, beams.tokens, beams.position)
-    count = min(search.beam_size, log_probs.shape[-1])
+    count = at_most(search.beam_size, log_probs)
     gains, ids = top_k(allowed, count)  # (B, K, C)
     ids, gains = force(prefix, beams.position, log_probs, ids, gains)
     first = ops.equal(ops.arange(count, dtype="int32"), 0)

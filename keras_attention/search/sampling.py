@@ -6,10 +6,10 @@ import numbers
 import keras
 from keras import ops
 
-from keras_attention.ops.tokens import pick
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
 from keras_attention.search.base import whole_number
+from keras_attention.search.drawing import draw_tokens
 from keras_attention.search.path import follow_path
 
 
@@ -95,36 +95,15 @@ class Sampling(AbstractSearch):
 
         def choose(log_probs, position):
             here = ops.take(luck, position, axis=1)  # (B,)
-            return self._draw(log_probs, ops.reshape(here, (-1, 1, 1)))
+            return draw_tokens(
+                log_probs,
+                ops.reshape(here, (-1, 1, 1)),
+                self.temperature,
+                self.top_k,
+                self.top_p,
+            )
 
         return follow_path(self, choose, step, state, batch_size, prefix)
-
-    def _draw(self, log_probs, luck):
-        """Draw tokens `(B, 1)`; `luck` is `(B, 1, 1)`, from 0 to below 1."""
-        ids, count = None, log_probs.shape[-1]
-        if self.top_k is not None or self.top_p is not None:
-            count = min(self.top_k or count, count)
-            log_probs, ids = ops.top_k(log_probs, count)
-        # The likeliest at 0, lest a small temperature make all infinite.
-        scores = log_probs - ops.top_k(log_probs, 1)[0]
-        parts = ops.exp(scores / self.temperature)  # of their sum
-        sums = ops.cast(ops.cumsum(parts, axis=-1), parts.dtype)
-        real = ops.greater(parts, 0)
-        if self.top_p is not None and self.top_p < 1:
-            before = sums - parts
-            real = ops.logical_and(real, before < self.top_p * sums[..., -1:])
-        places = ops.arange(count, dtype="int32")
-        # With `initial`, as a batch may be empty.
-        options = {"axis": -1, "keepdims": True, "initial": 0}
-        last = ops.max(ops.where(real, places, 0), **options)
-        total = ops.max(ops.where(real, sums, 0.0), **options)
-        # A rounded product may reach the total, and a rounded sum may rise
-        # where nothing is added: only what is real is taken, or the last.
-        above = ops.greater(sums, ops.cast(luck, parts.dtype) * total)
-        above = ops.logical_and(real, above)
-        drawn = ops.where(above, places, last)
-        drawn = ops.min(drawn, axis=-1, initial=count)
-        return drawn if ids is None else ops.cast(pick(ids, drawn), "int32")
 
     def get_config(self):
         return {

@@ -2,6 +2,11 @@
 
 from .base import AbstractTokenizer as AbstractTokenizer
 from .character import CharacterTokenizer as CharacterTokenizer
+from .copies import aligned_words as aligned_words
+from .copies import check_shared as check_shared
+from .copies import copied_words as copied_words
+from .copies import spell_source as spell_source
+from .copies import spell_target as spell_target
 from .dataset import parallel_dataset as parallel_dataset
 from .files import read_lines as read_lines
 from .files import read_parallel as read_parallel

@@ -8,6 +8,10 @@ import tensorflow as tf
 
 from keras_attention.text.base import PAD
 from keras_attention.text.base import AbstractTokenizer
+from keras_attention.text.copies import aligned_words
+from keras_attention.text.copies import check_shared
+from keras_attention.text.copies import spell_source
+from keras_attention.text.copies import spell_target
 from keras_attention.text.files import Files
 from keras_attention.text.files import read_parallel
 
@@ -26,6 +30,7 @@ def parallel_dataset(
     seed: int | None = None,
     max_length: int | None = None,
     buckets: int = 8,
+    copying: bool = False,
 ) -> tf.data.Dataset:
     r"""Read parallel text and batch it for `fit` and `evaluate`.
 
@@ -57,13 +62,18 @@ def parallel_dataset(
         max_length: The most ids of a side, start and end included; `None`
             for no limit.
         buckets: The most buckets.
+        copying: Whether words of no vocabulary get the ids that a model with
+            `copying=True` tells them by: `V + j` for one that stands first at
+            position `j` of the source. Both tokenizers must then have the
+            same vocabulary of `V` ids.
 
     Returns:
         A `tf.data.Dataset` that knows its number of batches.
 
     Raises:
         ValueError: If a number is out of range, a file is broken, the files
-            differ in lines, or there are too few pairs for a batch.
+            differ in lines, there are too few pairs for a batch, or if there
+            is copying between two vocabularies.
 
     Example:
 
@@ -83,12 +93,11 @@ def parallel_dataset(
     _check("seed", seed, 0)
     _check("max_length", max_length, FRAME + 1)
     _check("buckets", buckets, 1)
-    lines = read_parallel(source_files, target_files)
     tokenizers = source_tokenizer, target_tokenizer
-    sides = [
-        _ids(side, tokenizer, max_length)
-        for side, tokenizer in zip(lines, tokenizers, strict=True)
-    ]
+    if copying:
+        check_shared("parallel_dataset", *tokenizers)
+    lines = read_parallel(source_files, target_files)
+    sides = _ids(lines, tokenizers, max_length, copying)
     sides, dropped = _drop(sides, max_length)
     batches = _Batches(sides, batch_size, training, seed, buckets)
     ids = tf.TensorSpec((batch_size if training else None, None), tf.int32)
@@ -160,20 +169,36 @@ def _check(name, value, least):
         )
 
 
-def _ids(lines, tokenizer, max_length):
+def _ids(lines, tokenizers, max_length, copying):
     """Tokenize, one array a line; what is too long stays so, by one id."""
     cut = None if max_length is None else max_length + 1
-    rows = []
-    for start in range(0, len(lines), SENTENCES_AT_ONCE):
-        chunk = lines[start : start + SENTENCES_AT_ONCE]
-        chunk = [line if line.strip() else "" for line in chunk]
-        ids = tokenizer.tokenize(chunk, max_length=cut).numpy()
-        lengths = (ids != PAD).sum(axis=1)
-        rows += [
-            row[:length].copy()
-            for row, length in zip(ids, lengths, strict=True)
+    rows = [], []
+    for start in range(0, len(lines[0]), SENTENCES_AT_ONCE):
+        texts = [side[start : start + SENTENCES_AT_ONCE] for side in lines]
+        texts = [[x if x.strip() else "" for x in side] for side in texts]
+        found = [
+            tokenizer.tokenize(side, max_length=cut)
+            for tokenizer, side in zip(tokenizers, texts, strict=True)
         ]
+        if copying:
+            found = _spelled(found, texts, tokenizers)
+        for side, ids in zip(rows, found, strict=True):
+            lengths = tf.math.count_nonzero(ids, axis=1).numpy()
+            side += [
+                row[:length].copy()
+                for row, length in zip(ids.numpy(), lengths, strict=True)
+            ]
     return rows
+
+
+def _spelled(ids, texts, tokenizers):
+    """Give words of no vocabulary the ids that they have in their source."""
+    words = [*map(aligned_words, tokenizers, texts, ids)]
+    size = tokenizers[0].vocabulary_size
+    return (
+        spell_source(ids[0], words[0], size),
+        spell_target(ids[1], words[1], ids[0], words[0], size),
+    )
 
 
 def _drop(sides, max_length):

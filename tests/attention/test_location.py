@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from contract import ProjectedAttentionContract
 
+from keras_attention import LocalPredictive
 from keras_attention import LocationAttention
 
 
@@ -50,6 +51,17 @@ class TestLocationAttention(ProjectedAttentionContract):
         context, weights = self.run(layer, query, value, value_mask=mask)
         assert (weights == 0).all()
         assert (context == 0).all()
+
+    def test_a_predicted_window_counts_the_whole_source(self):
+        """`S` of LocalPredictive is the row's length, reached or not."""
+        query, value = self.inputs(words=7)
+        layer = self.trained(max_length=4, alignment=LocalPredictive(2))
+        layer.aligner.position_vector.assign(
+            0 * layer.aligner.position_vector
+        )  # p = S / 2: 3.5 of 7 words, of which 2 and 3 are in reach
+        _, weights = self.run(layer, query, value)
+        assert (weights[:, :, 2:4] > 0).all()
+        assert (weights[:, :, [0, 1, 4, 5, 6]] == 0).all()
 
     @pytest.mark.parametrize("max_length", [0, -3])
     def test_refuses_max_length_not_positive(self, max_length):

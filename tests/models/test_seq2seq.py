@@ -70,7 +70,7 @@ def make_decoder(cell=None, attention="general", **kwargs):
     return AttentionDecoder(AttentionDecoderCell(cell, attention, **kwargs))
 
 
-def make(seed=3, **changes):
+def make(seed=5, **changes):
     """A model with random weights, as large as after some training."""
     options = {
         "source_vocabulary_size": 10,

@@ -6,6 +6,7 @@ import pytest
 from gradients import to_numpy
 from gradients import to_tensor
 
+from keras_attention.ops.top import at_most
 from keras_attention.ops.top import top_k
 
 
@@ -51,3 +52,22 @@ def test_the_last_numbers_are_in_no_group():
     values, indices = top_k(to_tensor(x), 2)
     assert to_numpy(indices).tolist() == [1342, 1341]
     assert to_numpy(values).tolist() == [1342, 1341]
+
+
+def test_at_most_what_there_is():
+    assert at_most(5, np.zeros((2, 3))) == 3
+    assert at_most(2, np.zeros((2, 3))) == 2
+    assert at_most(5, keras.KerasTensor((2, None))) == 5
+
+
+@pytest.mark.tensorflow
+def test_a_size_that_is_told_late():
+    tf = pytest.importorskip("tensorflow")
+    x = np.random.default_rng(0).normal(size=(2, 900)).astype("float32")
+    run = tf.function(
+        lambda x: top_k(x, 3), [tf.TensorSpec((None, None), tf.float32)]
+    )
+    values, indices = map(to_numpy, run(x))
+    best, order = expected(x, 3)
+    np.testing.assert_array_equal(values, best)
+    np.testing.assert_array_equal(indices, order)

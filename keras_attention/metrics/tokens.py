@@ -1,20 +1,19 @@
-"""Metrics of sequence models, over the real tokens of all batches seen."""
+"""Metrics of logits, over the real tokens of all batches seen."""
 
 import keras
 from keras import ops
 
+from keras_attention.metrics.base import AbstractMeanMetric
 from keras_attention.ops.tokens import check_tokens
 from keras_attention.ops.tokens import token_crossentropy
 from keras_attention.ops.tokens import token_weights
-from keras_attention.ops.tokens import weighted_sum
 
 
-class AbstractTokenMetric(keras.metrics.Metric):
-    """Adds up one number a token, and what the tokens count.
+class AbstractTokenMetric(AbstractMeanMetric):
+    """Measures one number a token.
 
     A subclass writes `measure` and `result`. Padding, id 0 in `y_true`, does
-    not count, and a mask that the logits carry is ignored. Both sums go over
-    all batches, so that a batch of long sentences counts for more.
+    not count.
 
     Args:
         name: Name of the metric.
@@ -32,11 +31,6 @@ class AbstractTokenMetric(keras.metrics.Metric):
         ValueError: If shapes do not fit.
     """
 
-    def __init__(self, name=None, dtype=None):
-        super().__init__(name=name, dtype=dtype)
-        self.total = self.add_weight(name="total", initializer="zeros")
-        self.count = self.add_weight(name="count", initializer="zeros")
-
     def measure(self, y_true, logits):
         raise NotImplementedError(
             f"{type(self).__name__} must define `measure(y_true, logits)`, "
@@ -47,14 +41,8 @@ class AbstractTokenMetric(keras.metrics.Metric):
         y_true = ops.convert_to_tensor(y_true)
         y_pred = ops.convert_to_tensor(y_pred)
         check_tokens(y_true, y_pred)
-        values = ops.cast(self.measure(y_true, y_pred), self.dtype)
         weights = token_weights(y_true, sample_weight, self.dtype)
-        self.total.assign(self.total + weighted_sum(weights, values))
-        self.count.assign(self.count + ops.sum(weights))
-
-    def mean(self):
-        """Divide the sums; the mean of nothing is 0."""
-        return ops.divide_no_nan(self.total, self.count)
+        self.add(self.measure(y_true, y_pred), weights)
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")

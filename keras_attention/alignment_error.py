@@ -1,0 +1,113 @@
+"""How far attention is from the word alignment that people drew."""
+
+import numpy as np
+from keras import ops
+
+
+def alignment_error_rate(weights, gold, possible=None, mask=None) -> float:
+    """Compare the links that attention makes with those that people made.
+
+    Formula:
+        AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
+
+    `S` are the sure links and `P` the possible ones, the sure ones among
+    them. A link of `S` that is missing in `A` is an error, and so is one of
+    `A` that is not even in `P`. 0 is the best and 1 the worst. The counts are
+    summed over all sentences first; where there are no links at all, neither
+    found nor sure, nothing is wrong: 0.
+
+    `A` has one link for each target word: to the source word with the most
+    weight, the first of them if several have it. A target word without any
+    weight has no link.
+
+    Alignments that people drew know no start and end of a sentence: cut their
+    rows and columns off the weights first, or mask them.
+
+    Args:
+        weights: `(T, Tv)` of one sentence; a batch of them `(N, T, Tv)`, or a
+            list of `N` matrices of any sizes. Tensors and arrays.
+        gold: The sure links in the same form; what is not 0 is a link.
+        possible: The possible links, likewise. Defaults to the sure ones.
+        mask: `True` where both words are real, likewise; links elsewhere
+            count on neither side. Defaults to `True` everywhere.
+
+    Returns:
+        The rate, from 0 to 1.
+
+    Raises:
+        ValueError: If shapes or numbers of sentences differ, or if weights
+            are not finite.
+
+    Example:
+
+    >>> weights = [[0.9, 0.1, 0.0], [0.2, 0.1, 0.7]]
+    >>> alignment_error_rate(weights, [[1, 0, 0], [0, 1, 0]])
+    0.5
+    >>> alignment_error_rate(
+    ...     weights, [[1, 0, 0], [0, 0, 0]], possible=[[1, 0, 0], [0, 0, 1]]
+    ... )
+    0.0
+
+    Reference:
+        [Och and Ney, 2003](https://aclanthology.org/J03-1002/), section 5.
+    """
+    weights = _matrices("weights", weights)
+    gold = _like("gold", gold, weights)
+    if possible is not None:
+        possible = _like("possible", possible, weights)
+    if mask is None:
+        mask = [np.ones_like(matrix) for matrix in weights]
+    mask = _like("mask", mask, weights)
+    right = counted = 0
+    for scores, sure, may_be, real in zip(
+        weights, gold, possible or gold, mask, strict=True
+    ):
+        found = _links(np.where(real, scores, 0.0))
+        sure = sure & real
+        right += (found & sure).sum() + (found & (sure | may_be)).sum()
+        counted += found.sum() + sure.sum()
+    return float(1 - right / counted) if counted else 0.0
+
+
+def _links(weights):
+    """Link each row to the first column of its largest weight, if above 0."""
+    links = np.zeros(weights.shape, bool)
+    links[np.arange(len(weights)), weights.argmax(axis=1)] = True
+    return links & (weights > 0)
+
+
+def _matrices(name, given):
+    """Read one matrix, a batch or a list of them, as a list."""
+    parts = given
+    if not isinstance(given, list | tuple):
+        parts = ops.convert_to_numpy(given)
+    parts = [np.asarray(ops.convert_to_numpy(part), float) for part in parts]
+    if parts and parts[0].ndim == 1:  # the rows of one matrix
+        parts = [np.stack(parts)]
+    if any(part.ndim != 2 or not part.size for part in parts):
+        raise ValueError(
+            f"`{name}` must be a matrix (T, Tv), a batch or a list of them, "
+            f"none of them empty. Received shapes: {_shapes(parts)}"
+        )
+    if not all(np.isfinite(part).all() for part in parts):
+        raise ValueError(
+            f"`{name}` must be finite. Received: NaN or infinity among them. "
+            "Has the training diverged?"
+        )
+    return parts
+
+
+def _like(name, given, weights):
+    """Read booleans that have the shapes of the weights."""
+    parts = _matrices(name, given)
+    if [p.shape for p in parts] != [w.shape for w in weights]:
+        raise ValueError(
+            f"`{name}` must have the shapes of `weights`, {_shapes(weights)}. "
+            f"Received: {_shapes(parts)}. A batch is padded, sentences in a "
+            "list are not: give both in the same form."
+        )
+    return [part != 0 for part in parts]
+
+
+def _shapes(parts):
+    return ", ".join(str(part.shape) for part in parts)

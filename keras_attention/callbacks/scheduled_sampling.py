@@ -1,0 +1,78 @@
+"""Scheduled sampling: training that becomes more and more like generation."""
+
+import keras
+from keras import ops
+
+
+class ScheduledSampling(keras.callbacks.Callback):
+    """Lets a decoder be fed more and more of its own words, by a schedule.
+
+    Formula:
+        sampling_probability = 1 - schedule(i), before training step i
+
+    Steps are batches, counted on from the optimizer's iterations: a model
+    that is loaded with its optimizer, or fitted again, goes on where it was.
+    The last probability of each epoch is logged as `sampling_probability`.
+
+    Args:
+        schedule: The probability of the right word: a schedule, such as
+            `InverseSigmoidSchedule`, or any function from the number of a
+            step to a number from 0 to 1.
+
+    Raises:
+        ValueError: If, once training begins, the model has no
+            `sampling_probability`, or the schedule gives no probability.
+
+    Example:
+
+    ```python
+    model = Seq2Seq(scheduled_sampling=True, ...)
+    schedule = InverseSigmoidSchedule(1000)
+    model.fit(train, epochs=20, callbacks=[ScheduledSampling(schedule)])
+    ```
+
+    Reference:
+        [Bengio et al., 2015](https://arxiv.org/abs/1506.03099), section 2.4.
+    """
+
+    def __init__(self, schedule):
+        super().__init__()
+        self.schedule = schedule
+        self._steps = None  # before this epoch
+        self._steps_of_epoch = 0
+        self._probability = 0.0
+
+    def on_train_begin(self, logs=None):
+        if getattr(self.model, "sampling_probability", None) is None:
+            raise ValueError(
+                "ScheduledSampling needs a model that can be fed its own "
+                f"words. Received: model={self.model}, which has no "
+                "`sampling_probability`. Make it by "
+                "Seq2Seq(scheduled_sampling=True)."
+            )
+        self._steps = None
+
+    def on_epoch_begin(self, epoch, logs=None):
+        # Not before: `BackupAndRestore` loads them when training begins.
+        if self._steps is None:
+            iterations = self.model.optimizer.iterations
+            self._steps = int(ops.convert_to_numpy(iterations))
+
+    def on_train_batch_begin(self, batch, logs=None):
+        step = self._steps + batch
+        right = float(self.schedule(step))
+        if not 0 <= right <= 1:
+            raise ValueError(
+                "`schedule` must give a probability, from 0 to 1. Received: "
+                f"{right} at step {step}."
+            )
+        self._probability = 1 - right
+        self.model.sampling_probability.assign(self._probability)
+
+    def on_train_batch_end(self, batch, logs=None):
+        self._steps_of_epoch = batch + 1
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._steps += self._steps_of_epoch
+        if logs is not None:
+            logs["sampling_probability"] = self._probability

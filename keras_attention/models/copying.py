@@ -1,0 +1,176 @@
+"""Copying: what the source says may be said, in the vocabulary or not."""
+
+from typing import Any
+from typing import NamedTuple
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_positive
+from keras_attention.kernels import AbstractKernelLayer
+from keras_attention.ops import mix
+from keras_attention.ops import product
+
+IMPOSSIBLE = -30.0  # log probability 1e-13: too little for any sum
+
+
+class _Copies(NamedTuple):
+    """What a source offers to be copied.
+
+    Attributes:
+        ids: `(B, Tv)`, int32: the word at each position, from 0 to `V - 1`; 0
+            where it is none of the vocabulary's.
+        same: `(B, Tv, Tv)`, 1.0 where two positions hold the same word.
+        listed: Boolean `(B, Tv)`, `True` at the first position of each word
+            of the vocabulary.
+        own: Boolean `(B, Tv)`, `True` at the first position of each other.
+    """
+
+    ids: Any
+    same: Any
+    listed: Any
+    own: Any
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class PointerGenerator(AbstractKernelLayer):
+    """Mixes the words of a vocabulary with the words of the source.
+
+    Formula:
+        p(w) = g softmax(z)[w] + (1 - g) sum of a_j over all j with x_j = w
+        g = sigmoid([s; c; y] W + b)
+
+    `g` is how much is generated, the rest is copied from where attention `a`
+    looks. Source and target share one vocabulary of `V` words. A word of the
+    source that is not in it is spelled by its place: id `V + j`, where `j` is
+    the first position that holds it, `parallel_dataset(..., copying=True)`
+    does so. Such a word can be copied, and is told from every other one.
+
+    Weights that sum to less than 1, as monotonic ones may, are made up for by
+    the next softmax: what comes out are logits.
+
+    Args:
+        vocabulary_size: The number `V` of words.
+        **kwargs: Arguments of `AbstractKernelLayer`, for `W`.
+
+    Call arguments:
+        logits: What the model would generate, `(B, T, V)`.
+        features: What `g` depends on, `(B, T, D)`: `[s; c; y]` in the paper,
+            the decoder's output and input.
+        weights: The decoder's attention, `(B, T, Tv)`.
+        source: Ids `(B, Tv)`, from 0 to `V + Tv - 1`; 0 is padding.
+
+    Returns:
+        Log probabilities `(B, T, V + Tv)` in float32 or wider. A word that
+        the source does not hold has -30, which is 1e-13, not `-inf`, for the
+        sake of label smoothing.
+
+    Raises:
+        ValueError: If `vocabulary_size` is not positive.
+
+    Example:
+
+    >>> layer = PointerGenerator(4)
+    >>> logits, features = np.zeros((1, 1, 4)), np.zeros((1, 1, 3))
+    >>> weights = np.array([[[0.75, 0.25, 0.0]]])
+    >>> source = np.array([[4, 3, 4]])  # 4 is V + 0: a word of its own
+    >>> p = np.exp(layer(logits, features, weights, source))
+    >>> p.round(3).tolist()  # half is generated, half copied
+    [[[0.125, 0.125, 0.125, 0.25, 0.375, 0.0, 0.0]]]
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), eqs. 8 and 9.
+    """
+
+    def __init__(self, vocabulary_size: int, **kwargs):
+        super().__init__(**kwargs)
+        check_positive("vocabulary_size", vocabulary_size)
+        self.vocabulary_size = vocabulary_size
+
+    def build(self, logits_shape, features_shape):
+        self.kernel = self.add_kernel("kernel", (features_shape[-1], 1))
+        self.bias = self.add_weight(
+            name="bias", shape=(1,), initializer="zeros", autocast=False
+        )
+
+    def call(self, logits, features, weights, source):
+        return self.mix(logits, features, weights, self.prepare(source))
+
+    def prepare(self, source):
+        """Find what a source offers, once for all steps of a decoder."""
+        source = ops.cast(ops.convert_to_tensor(source), "int32")
+        same = ops.equal(ops.expand_dims(source, 2), ops.expand_dims(source, 1))
+        places = ops.arange(ops.shape(source)[1], dtype="int32")
+        earlier = ops.expand_dims(places, 1) > places
+        repeated = ops.any(ops.logical_and(same, earlier), axis=-1)
+        first = ops.logical_and(ops.logical_not(repeated), source > 0)
+        known = source < self.vocabulary_size
+        return _Copies(
+            ids=ops.where(known, source, 0),
+            same=ops.cast(same, self._wide_dtype()),
+            listed=ops.logical_and(first, known),
+            own=ops.logical_and(first, ops.logical_not(known)),
+        )
+
+    def mix(self, logits, features, weights, copies, impossible=IMPOSSIBLE):
+        """Do the rest: what `call` does, with what `prepare` made of a source.
+
+        Args:
+            logits: As in the call.
+            features: As in the call.
+            weights: As in the call.
+            copies: What `prepare` gave.
+            impossible: Log probability of a word that is not there. Defaults
+                to -30.
+        """
+        dtype = self._wide_dtype()
+        gate = product(ops.cast(features, dtype), self.kernel)
+        gate = gate + ops.cast(self.bias, dtype)
+        generated = ops.log_softmax(ops.cast(logits, dtype), axis=-1)
+        generated = generated + ops.log_sigmoid(gate)
+        attended = mix(ops.cast(weights, dtype), copies.same)
+        is_seen = attended > 0
+        copied = ops.log(ops.where(is_seen, attended, 1.0))
+        copied = copied + ops.log_sigmoid(-gate)  # (B, T, Tv)
+        own = ops.logical_and(ops.expand_dims(copies.own, 1), is_seen)
+        own = ops.where(own, copied, impossible)
+        listed = ops.logical_and(ops.expand_dims(copies.listed, 1), is_seen)
+        generated = _add_copied(generated, copied, listed, copies.ids)
+        return ops.concatenate([generated, own], axis=-1)
+
+    def _wide_dtype(self):
+        return "float64" if self.compute_dtype == "float64" else "float32"
+
+    def compute_output_spec(self, logits, features, weights, source):
+        words, places = self.vocabulary_size, source.shape[1]
+        total = None if places is None else words + places
+        shape = (*logits.shape[:-1], total)
+        return keras.KerasTensor(shape, dtype=self._wide_dtype())
+
+    def get_config(self):
+        own = {"vocabulary_size": self.vocabulary_size}
+        return {**super().get_config(), **own}
+
+
+def _add_copied(generated, copied, listed, ids):
+    """Raise the log probability of each word by that of its copies.
+
+    Args:
+        generated: `(B, T, V)`.
+        copied: `(B, T, Tv)`.
+        listed: Boolean `(B, T, Tv)`, `True` once for each word to raise.
+        ids: Where to: `(B, Tv)`.
+    """
+    batch, steps, classes = ops.shape(generated)
+    words = ops.shape(ids)[1]
+    rows = ops.arange(batch * steps, dtype="int32")
+    rows = ops.reshape(rows * classes, (batch, steps, 1))
+    places = ops.reshape(rows + ops.expand_dims(ids, 1), (-1,))
+    flat = ops.reshape(generated, (-1,))
+    before = ops.reshape(ops.take(flat, places), (batch, steps, words))
+    gain = -ops.log_sigmoid(before - copied)  # log(e^b + e^c) - b
+    gain = ops.reshape(ops.where(listed, gain, 0.0), (-1,))
+    flat = ops.scatter_update(
+        flat, ops.expand_dims(places, 1), gain, reduction="add"
+    )
+    return ops.reshape(flat, (batch, steps, classes))

@@ -1,0 +1,141 @@
+"""A model's two ends: ids become vectors, and vectors chances of words."""
+
+import math
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_positive
+from keras_attention.checks import check_rate
+from keras_attention.models.copying import PointerGenerator
+
+UNKNOWN = 1  # the id of all words that are in no vocabulary
+
+
+class AbstractWordModel(keras.Model):
+    """Embeds words of a source and of a target, and scores the next one.
+
+    Embeddings start with variance `1 / embedding_dim` and go in multiplied by
+    `sqrt(embedding_dim)`, with variance 1. With Keras' default of 0.0008 an
+    LSTM stays on a plateau for its first epoch.
+
+    Args:
+        target_vocabulary_size: How many ids the target has.
+        embedding_dim: Size of the embeddings.
+        source_vocabulary_size: How many ids the source has, or `None`, if it
+            is no ids. Defaults to `None`.
+        tie_embeddings: Whether the output layer is the target embedding,
+            transposed, without a bias. Defaults to `False`.
+        dropout: Rate at which embeddings and the output layer's inputs are
+            dropped in training. Defaults to `0.0`.
+        copying: Whether words of the source can be copied. Defaults to
+            `False`.
+        **kwargs: Keras model arguments, such as `name` and `dtype`.
+
+    Raises:
+        ValueError: If a size is not positive, `dropout` no rate, or if there
+            is copying between two vocabularies.
+    """
+
+    def __init__(
+        self,
+        target_vocabulary_size: int,
+        embedding_dim: int,
+        source_vocabulary_size: int | None = None,
+        tie_embeddings: bool = False,
+        dropout: float = 0.0,
+        copying: bool = False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_positive("embedding_dim", embedding_dim)
+        check_positive("target_vocabulary_size", target_vocabulary_size)
+        check_rate("dropout", dropout)
+        if copying and source_vocabulary_size != target_vocabulary_size:
+            raise ValueError(
+                "`copying` needs one vocabulary for source and target. "
+                f"Received: source_vocabulary_size={source_vocabulary_size}, "
+                f"target_vocabulary_size={target_vocabulary_size}. Train one "
+                "tokenizer on both sides, and use it for both."
+            )
+        self.source_vocabulary_size = source_vocabulary_size
+        self.target_vocabulary_size = target_vocabulary_size
+        self.embedding_dim = embedding_dim
+        self.tie_embeddings = tie_embeddings
+        self.dropout = dropout
+        self.copying = copying
+        self._add_layers()
+
+    def _add_layers(self):
+        options = {"dtype": self.dtype_policy}
+        spread = keras.initializers.RandomNormal(
+            stddev=1 / math.sqrt(self.embedding_dim)
+        )
+        self.source_embedding = None
+        if self.source_vocabulary_size is not None:
+            self.source_embedding = keras.layers.Embedding(
+                self.source_vocabulary_size,
+                self.embedding_dim,
+                embeddings_initializer=spread,
+                name="source_embedding",
+                **options,
+            )
+        self.target_embedding = keras.layers.ReversibleEmbedding(
+            self.target_vocabulary_size,
+            self.embedding_dim,
+            embeddings_initializer=spread.clone(),
+            name="target_embedding",
+            **options,
+        )
+        self.output_layer = None
+        if not self.tie_embeddings:
+            self.output_layer = keras.layers.Dense(
+                self.target_vocabulary_size, name="output_layer", **options
+            )
+        self.drop = keras.layers.Dropout(self.dropout, **options)
+        self.pointer_generator = None
+        if self.copying:
+            self.pointer_generator = PointerGenerator(
+                self.target_vocabulary_size, name="pointer_generator", **options
+            )
+
+    def embed_source(self, source):
+        """Embed source ids `(...)`, those beyond the vocabulary as unknown."""
+        return self._scale * self.source_embedding(self._known(source))
+
+    def embed_target(self, target):
+        """Embed target ids `(...)`, likewise."""
+        return self._scale * self.target_embedding(self._known(target))
+
+    def _known(self, ids):
+        if not self.copying:
+            return ids
+        return ops.where(ids < self.target_vocabulary_size, ids, UNKNOWN)
+
+    @property
+    def _scale(self):
+        return math.sqrt(self.embedding_dim)
+
+    def logits(self, outputs):
+        """Score every word of the target's vocabulary."""
+        if self.output_layer is not None:
+            return self.output_layer(outputs)
+        if outputs.shape[-1] != self.embedding_dim:
+            raise ValueError(
+                "`tie_embeddings` needs a decoder whose outputs have the size "
+                "of the embeddings. Received: outputs of size "
+                f"{outputs.shape[-1]}, embedding_dim={self.embedding_dim}. "
+                "Set attention_layer_size of its cell to embedding_dim."
+            )
+        return self.target_embedding(outputs, reverse=True)
+
+    def get_config(self):
+        own = {
+            "source_vocabulary_size": self.source_vocabulary_size,
+            "target_vocabulary_size": self.target_vocabulary_size,
+            "embedding_dim": self.embedding_dim,
+            "tie_embeddings": self.tie_embeddings,
+            "dropout": self.dropout,
+            "copying": self.copying,
+        }
+        return {**super().get_config(), **own}

@@ -1,0 +1,169 @@
+"""Pictures of attention over an image: where it was read, word by word."""
+
+import math
+
+import numpy as np
+from keras import ops
+
+from keras_attention.plots.figures import color_limits
+from keras_attention.plots.figures import fit
+from keras_attention.plots.figures import make_axes
+from keras_attention.plots.fonts import text_style
+from keras_attention.plots.pictures import read_arrays
+from keras_attention.plots.pictures import read_tokens
+from keras_attention.plots.pictures import real
+
+SIDE = 1.6  # inches: the longer side of each small picture
+TITLE = 0.4  # inches
+PIXELS = 256  # of the longer side of enlarged weights
+BLUR = 0.6  # cells of the grid: how far the weight of one is spread
+
+
+def plot_attention_over_image(
+    image,
+    weights,
+    words,
+    grid: tuple[int, int] | None = None,
+    columns: int | None = None,
+    *,
+    show_image: bool = True,
+    cmap: str = "gray",
+    alpha: float = 0.7,
+    vmin: float | None = 0.0,
+    vmax: float | None = None,
+) -> np.ndarray:
+    """Draw where in an image each word of its caption looked.
+
+    There is one small picture a word: the image, and over it the weights of
+    its grid of features, enlarged by a Gaussian of 0.6 cells. With the default
+    colors the image is dark where there is no attention, and white where it
+    is.
+
+    Args:
+        image: `(H, W)`, `(H, W, 1)`, `(H, W, 3)` or `(H, W, 4)`: floats
+            between 0 and 1, or integers between 0 and 255.
+        weights: `(T, rows * columns)`, a row of the grid after the other, as
+            a reshape of the features `(rows, columns, D)` gives them; or
+            `(T, rows, columns)`.
+        words: `T` tokens, `str` or UTF-8 `bytes`. Those that are empty at
+            the end are padding, and left out.
+        grid: Rows and columns of the features. Defaults to those of `weights`
+            if it has them, else to a square.
+        columns: How many pictures stand side by side. Defaults to the number
+            that fills a page in landscape best.
+        show_image: Whether the image alone comes first.
+        cmap: Matplotlib colormap of the weights. Defaults to `"gray"`.
+        alpha: How much the weights cover the image, between 0 and 1.
+        vmin: The enlarged weight drawn darkest, or `None` for the smallest.
+        vmax: The enlarged weight drawn brightest, or `None` for the largest
+            of all words: the scale is the same for all of them.
+
+    Returns:
+        A NumPy array of axes: the image's if `show_image`, then one a word.
+        Nothing is shown or saved: `axes[0].figure.savefig(...)` does that.
+
+    Raises:
+        ValueError: If `image` or `weights` has another shape, values of
+            `image` are out of range, `grid` or the number of words does not
+            fit `weights`, or `columns` is not positive.
+        ImportError: If matplotlib is not installed.
+
+    Example:
+
+    >>> image, weights = np.zeros((32, 32, 3)), np.full((2, 16), 1 / 16)
+    >>> axes = plot_attention_over_image(image, weights, ["a", "circle"])
+    >>> [ax.get_title() for ax in axes]
+    ['', 'a', 'circle']
+
+    Reference:
+        [Xu et al., 2015](https://arxiv.org/abs/1502.03044), figure 3.
+    """
+    image, maps = _image(image), _maps(weights, grid)
+    flat = maps.reshape(len(maps), -1)
+    words = read_tokens("words", words, [flat], 0)[0]
+    words = words[: real(words)]
+    maps = _enlarged(maps[: len(words)])
+    axes = _small_pictures(image, len(words) + show_image, columns)
+    look = {"cmap": cmap, "alpha": alpha, **color_limits([maps], vmin, vmax)}
+    _draw_words(axes[show_image:], maps, words, look)
+    fit(axes)
+    return axes
+
+
+def _image(image):
+    image = ops.convert_to_numpy(image)
+    integers = np.issubdtype(image.dtype, np.integer)
+    pixels = np.asarray(image, float) / (255 if integers else 1)
+    if pixels.ndim == 3 and pixels.shape[-1] == 1:
+        pixels = pixels[..., 0]
+    colors = pixels.ndim == 3 and pixels.shape[-1] in (3, 4)
+    if not (pixels.ndim == 2 or colors) or not pixels.size:
+        raise ValueError(
+            "`image` must be one image (H, W) or (H, W, C), with 1, 3 or 4 "
+            f"channels. Received: shape={image.shape}"
+        )
+    if not (pixels.min() >= 0 and pixels.max() <= 1):
+        raise ValueError(
+            "`image` must hold floats between 0 and 1, or integers between 0 "
+            f"and 255. Received: {image.dtype} from {image.min()} to "
+            f"{image.max()}. Of floats up to 255, give `image / 255`."
+        )
+    return pixels
+
+
+def _maps(weights, grid):
+    """Give the weights of each word their grid."""
+    parts = read_arrays(weights)
+    shapes = {x.shape for x in parts}
+    if len(shapes) != 1 or parts[0].ndim not in (1, 2) or not parts[0].size:
+        raise ValueError(
+            "`weights` must be (T, rows * columns) or (T, rows, columns), and "
+            f"not empty. Received: {len(parts)} of shapes {sorted(shapes)}."
+        )
+    maps = np.stack(parts)
+    own = maps.shape[1:]
+    if grid is None:
+        grid = [math.isqrt(own[0])] * 2 if len(own) == 1 else own
+    fits = len(grid) == 2 and min(grid) > 0 and math.prod(grid) == own[0]
+    if not (fits if len(own) == 1 else tuple(grid) == own):
+        raise ValueError(
+            "plot_attention_over_image needs the grid of `weights`, "
+            "`grid=(rows, columns)`, unless it is a square. Received: "
+            f"grid={tuple(grid)} for weights of shape {maps.shape}."
+        )
+    return maps.reshape(-1, *grid)
+
+
+def _enlarged(maps):
+    """Spread the weight of each cell by a Gaussian around its center."""
+    _, rows, columns = maps.shape
+    pixels = PIXELS / max(rows, columns)
+    down, across = _shares(rows, pixels), _shares(columns, pixels)
+    return down @ maps @ across.T
+
+
+def _shares(cells, pixels):
+    """Find how much each pixel of a side takes from each of its cells."""
+    count = math.ceil(cells * pixels)
+    places = (np.arange(count) + 0.5) * cells / count
+    distances = places[:, None] - (np.arange(cells) + 0.5)
+    shares = np.exp(-0.5 * (distances / BLUR) ** 2)
+    return shares / shares.sum(1, keepdims=True)
+
+
+def _small_pictures(image, count, columns):
+    height, width = image.shape[:2]
+    size = SIDE * np.array([width, height]) / max(width, height)
+    axes = make_axes([size] * count, [[0.0, TITLE]] * count, columns)
+    for ax in axes:
+        ax.imshow(image, cmap="gray", vmin=0, vmax=1)
+        ax.set_axis_off()
+    return axes
+
+
+def _draw_words(axes, maps, words, look):
+    style = text_style(words)
+    for ax, weights, word in zip(axes, maps, words, strict=True):
+        box = ax.images[0].get_extent()
+        ax.imshow(weights, extent=box, **look)
+        ax.set_title(word, **style)

@@ -1,0 +1,125 @@
+"""What is to be drawn: weights and tokens, checked, and without padding."""
+
+from typing import NamedTuple
+
+import numpy as np
+from keras import ops
+
+
+class _Picture(NamedTuple):
+    matrix: np.ndarray  # (T, Tv)
+    source: list[str]
+    target: list[str]
+
+
+def read_pictures(weights, source_tokens, target_tokens):
+    """Check weights and their tokens, and leave out padding.
+
+    Args:
+        weights: One matrix `(T, Tv)`, or several, of any sizes.
+        source_tokens: `Tv` tokens for all matrices, or a list for each.
+        target_tokens: `T` tokens, likewise.
+
+    Returns:
+        A list of pictures, each with its `matrix`, `source` and `target`;
+        and whether `weights` was several matrices, if only a list of one.
+
+    Raises:
+        ValueError: If they do not fit each other.
+    """
+    matrices, several = _matrices(weights)
+    sources = read_tokens("source_tokens", source_tokens, matrices, 1)
+    targets = read_tokens("target_tokens", target_tokens, matrices, 0)
+    return list(map(_trimmed, matrices, sources, targets)), several
+
+
+def read_arrays(weights) -> list[np.ndarray]:
+    """Take weights apart along their first axis, as arrays of floats.
+
+    Args:
+        weights: A tensor or an array, or a list of them.
+    """
+    if not isinstance(weights, (list, tuple)):
+        weights = np.atleast_1d(ops.convert_to_numpy(weights))
+    return [np.asarray(ops.convert_to_numpy(x), float) for x in weights]
+
+
+def read_tokens(name: str, tokens, matrices, axis: int) -> list[list[str]]:
+    """Read the tokens of each matrix, as text.
+
+    Tokens for all matrices are as many as there are rows or columns. Where
+    each matrix has its own, the matrices may be padded to one size, and their
+    lists may end before the padding does.
+
+    Args:
+        name: What the user calls these tokens.
+        tokens: Tokens for all matrices, or a list of them for each; `str`
+            or UTF-8 `bytes`.
+        matrices: A list of arrays.
+        axis: 0 if tokens stand for rows, 1 if they stand for columns.
+
+    Returns:
+        A list of strings for each matrix.
+
+    Raises:
+        ValueError: If there are too many or too few.
+    """
+    tokens = np.asarray(tokens).tolist() if hasattr(tokens, "shape") else tokens
+    nested = any(isinstance(x, (list, tuple, np.ndarray)) for x in tokens)
+    sentences = tokens if nested else [tokens] * len(matrices)
+    check_one_each(name, sentences, matrices)
+    for sentence, matrix in zip(sentences, matrices, strict=True):
+        size = matrix.shape[axis]
+        if len(sentence) > size or (len(sentence) < size and not nested):
+            raise ValueError(
+                f"`{name}` needs one token for each "
+                f"{('row', 'column')[axis]} of `weights`. Received: "
+                f"{len(sentence)} tokens for weights of shape {matrix.shape}."
+            )
+    return [[_text(token) for token in sentence] for sentence in sentences]
+
+
+def check_one_each(name: str, values, pictures):
+    """Raise a `ValueError` unless there is one value a picture."""
+    if len(values) != len(pictures):
+        raise ValueError(
+            f"`{name}` needs one entry for each matrix of `weights`. "
+            f"Received: {len(values)} for {len(pictures)}."
+        )
+
+
+def real(tokens: list[str]) -> int:
+    """Count tokens without the empty ones at the end; there is always one."""
+    return max((n for n, token in enumerate(tokens, 1) if token), default=1)
+
+
+def _matrices(weights):
+    parts = read_arrays(weights)
+    shapes = {x.shape for x in parts}
+    several = {len(shape) for shape in shapes} == {2}
+    rows = {len(shape) for shape in shapes} == {1} and len(shapes) == 1
+    if not (several or rows) or any(0 in shape for shape in shapes):
+        raise ValueError(
+            "`weights` must be one matrix (T, Tv), or several of them, and "
+            f"not empty. Received: {len(parts)} of shapes {sorted(shapes)}. "
+            "Of a batch of searched texts, take one: `weights[0]`."
+        )
+    return (parts if several else [np.stack(parts)]), several
+
+
+def _text(token):
+    if isinstance(token, bytes):
+        return token.decode("utf-8", errors="replace")
+    return str(token)
+
+
+def _trimmed(matrix, source, target):
+    rows, columns = real(target), real(source)
+    unnamed = matrix[:rows, len(source) :]
+    if unnamed.any():
+        raise ValueError(
+            "`source_tokens` needs a token for each column that holds "
+            f"attention. Received: {len(source)} tokens, and a weight of "
+            f"{unnamed.max():.3g} behind them."
+        )
+    return _Picture(matrix[:rows, :columns], source[:columns], target[:rows])

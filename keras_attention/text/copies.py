@@ -1,0 +1,114 @@
+"""Words of no vocabulary, spelled by where the source has them."""
+
+import tensorflow as tf
+
+from keras_attention.text.base import END
+from keras_attention.text.base import PAD
+from keras_attention.text.base import START
+from keras_attention.text.base import UNKNOWN
+from keras_attention.text.base import AbstractTokenizer
+
+
+def check_shared(needed_by: str, source_tokenizer, target_tokenizer):
+    """Raise a `ValueError` unless both have the same vocabulary.
+
+    Args:
+        needed_by: Who copies, as the user typed it.
+        source_tokenizer: The one.
+        target_tokenizer: The other.
+    """
+    same = source_tokenizer is target_tokenizer
+    if not (same or source_tokenizer.vocabulary == target_tokenizer.vocabulary):
+        raise ValueError(
+            f"{needed_by} needs one vocabulary for source and target, to copy "
+            "words from one to the other. Received: two that differ, of "
+            f"{source_tokenizer.vocabulary_size} and "
+            f"{target_tokenizer.vocabulary_size} ids. Train one tokenizer on "
+            "both sides, `train([*source_files, *target_files], ...)`."
+        )
+
+
+def aligned_words(tokenizer: AbstractTokenizer, text, ids):
+    """List the piece of text behind every id.
+
+    Args:
+        tokenizer: What made the ids.
+        text: Strings `(B,)`.
+        ids: What `tokenizer.tokenize(text)` gave, `(B, T)`, cut or padded as
+            may be.
+
+    Returns:
+        Strings `(B, T)`, empty for start, end and padding.
+    """
+    words = tokenizer.surfaces(text).to_tensor()
+    # One word a column of `ids`: start before the first, end and pad last.
+    words = tf.pad(words, [[0, 0], [1, 1]])[:, : tf.shape(ids)[1]]
+    missing = tf.shape(ids)[1] - tf.shape(words)[1]
+    words = tf.pad(words, [[0, 0], [0, missing]])
+    real = (ids != PAD) & (ids != START) & (ids != END)
+    return tf.where(real, words, "")
+
+
+def spell_source(ids, words, vocabulary_size: int):
+    """Give every unknown word of a source an id of its own.
+
+    Args:
+        ids: `(B, Tv)` int32.
+        words: Strings `(B, Tv)`, the word behind each id.
+        vocabulary_size: The number `V` of ids that there are already.
+
+    Returns:
+        `(B, Tv)` int32: `V + j` for an unknown word that stands first at
+        column `j` of its row, and `ids` for the others.
+    """
+    first = _first_columns(words)
+    return tf.where(ids == UNKNOWN, vocabulary_size + first, ids)
+
+
+def spell_target(ids, words, source_ids, source_words, vocabulary_size: int):
+    """Give unknown words of a target the ids that they have in the source.
+
+    Args:
+        ids: `(B, T)` int32.
+        words: Strings `(B, T)`, the word behind each id.
+        source_ids: `(B, Tv)` int32, spelled or not.
+        source_words: Strings `(B, Tv)`.
+        vocabulary_size: The number of ids in the vocabulary.
+
+    Returns:
+        `(B, T)` int32; an unknown word that the source has not stays unknown.
+    """
+    columns = tf.shape(source_ids)[1]
+    both = tf.concat([source_words, words], axis=1)
+    first = _first_columns(both)[:, columns:]
+    there = (ids == UNKNOWN) & (first < columns)
+    return tf.where(there, vocabulary_size + first, ids)
+
+
+def copied_words(ids, source_words, vocabulary_size: int):
+    """Tell the words that ids beyond the vocabulary stand for.
+
+    Args:
+        ids: `(B, ...)` int32.
+        source_words: Strings `(B, Tv)`.
+        vocabulary_size: The number of ids in the vocabulary.
+
+    Returns:
+        Strings like `ids`, empty for ids of the vocabulary.
+    """
+    columns = tf.shape(source_words)[1]
+    place = tf.clip_by_value(ids - vocabulary_size, 0, columns - 1)
+    words = tf.gather(source_words, place, batch_dims=1)
+    return tf.where(ids >= vocabulary_size, words, "")
+
+
+def _first_columns(words):
+    """Find the column where each word stands for the first time in its row."""
+    shape = tf.shape(words)
+    rows = tf.strings.as_string(tf.range(shape[0]))[:, None]
+    flat = tf.reshape(rows + " " + words, (-1,))
+    kinds, kind = tf.unique(flat)
+    places = tf.range(tf.size(flat))
+    first = tf.math.unsorted_segment_min(places, kind, tf.size(kinds))
+    first = tf.gather(first, kind) % tf.maximum(shape[1], 1)
+    return tf.reshape(first, shape)

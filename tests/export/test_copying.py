@@ -1,0 +1,102 @@
+"""Copying from text to text: names that no vocabulary has."""
+
+import keras
+import numpy as np
+import pytest
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import BeamSearch
+from keras_attention import RecurrentEncoder
+from keras_attention import Seq2Seq
+from keras_attention import SequenceCrossentropy
+from keras_attention import StateBridge
+from keras_attention import Translator
+from keras_attention import WordTokenizer
+from keras_attention import parallel_dataset
+
+pytestmark = pytest.mark.tensorflow
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def name(draw):
+    return "".join(draw.choice([*LETTERS], 5)).title()
+
+
+def sentences(count, seed):
+    """Who greets whom, and the same in the passive."""
+    draw = np.random.default_rng(seed)
+    names = [(name(draw), name(draw)) for _ in range(count)]
+    return (
+        [f"{a} greets {b}." for a, b in names],
+        [f"{b} is greeted by {a}." for a, b in names],
+    )
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("copying")
+    paths = folder / "active", folder / "passive"
+    for path, lines in zip(paths, sentences(600, 0), strict=True):
+        path.write_text("\n".join(lines))
+    tokenizer = WordTokenizer(["by", "greeted", "greets", "is", "."])
+    data = parallel_dataset(
+        *paths, tokenizer, tokenizer, 32, training=True, seed=1, copying=True
+    )
+    keras.utils.set_random_seed(0)
+    cell = AttentionDecoderCell(
+        keras.layers.LSTMCell(32), BahdanauAttention(16)
+    )
+    model = Seq2Seq(
+        source_vocabulary_size=tokenizer.vocabulary_size,
+        target_vocabulary_size=tokenizer.vocabulary_size,
+        embedding_dim=16,
+        encoder=RecurrentEncoder(16),
+        decoder=AttentionDecoder(cell),
+        bridge=StateBridge(),
+        copying=True,
+    )
+    model.compile(keras.optimizers.Adam(0.01), loss=SequenceCrossentropy())
+    model.fit(data, epochs=12, verbose=0, shuffle=False)
+    return Translator(model, tokenizer, tokenizer, BeamSearch(3, max_length=9))
+
+
+def test_names_are_copied(translator):
+    source, target = sentences(40, seed=9)
+    found = translator(source, return_attention_scores=True)
+    assert found.texts == target
+    assert found.source_tokens[0][1] == source[0].split()[0]
+    words = target[0].rstrip(".").split()
+    assert found.target_tokens[0] == [*words, ".", "</s>"]
+
+
+def test_a_saved_model_copies(translator, tmp_path):
+    import tensorflow as tf
+
+    source, target = sentences(8, seed=10)
+    translator.save(tmp_path / "kept")
+    again = Translator.load(tmp_path / "kept")
+    again.export(tmp_path / "1")
+    served = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
+    answer = served(text=tf.constant([*source, "", "Zoe greets"]))
+    texts = [x.decode() for x in answer["translations"].numpy()[:, 0]]
+    assert texts[:8] == target
+    assert "Zoe" in texts[-1]
+
+
+def test_formats_without_text_refuse(translator, tmp_path):
+    for format, file in (("litert", "x.tflite"), ("onnx", "x.onnx")):
+        with pytest.raises(ValueError, match="copying=True"):
+            translator.export(tmp_path / file, format=format)
+
+
+def test_the_model_must_know_the_whole_vocabulary(translator):
+    other = WordTokenizer(["by", "greeted", "greets", "is"])
+    with pytest.raises(ValueError, match="all of them if it copies"):
+        Translator(translator.model, other, other)
+    turned = WordTokenizer(["by", "greeted", "greets", ".", "is"])
+    tokenizer = translator.source_tokenizer
+    with pytest.raises(ValueError, match="one vocabulary"):
+        Translator(translator.model, tokenizer, turned)

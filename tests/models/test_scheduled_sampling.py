@@ -1,0 +1,158 @@
+"""Scheduled sampling: a guess now and then, and otherwise the teacher."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from samples import assert_close
+from samples import to_numpy
+from seq2seqs import SOURCE
+from seq2seqs import TARGET
+from seq2seqs import small_model
+
+from keras_attention import Seq2Seq
+from keras_attention import SequenceCrossentropy
+from keras_attention.models.scheduled_sampling import feed_guesses
+from keras_attention.models.stepping import next_word
+
+
+def fed(model, probability, target=TARGET, source=SOURCE, seed=0):
+    return to_numpy(
+        feed_guesses(
+            *next_word(model, source, *model.encode(source)),
+            ops.convert_to_tensor(target),
+            ops.convert_to_tensor(probability, "float32"),
+            keras.random.SeedGenerator(seed),
+        )
+    )
+
+
+def test_nothing_is_guessed_at_probability_0():
+    np.testing.assert_array_equal(fed(small_model(), 0.0), TARGET)
+
+
+def test_every_word_but_the_first_is_a_guess_at_probability_1():
+    model = small_model()
+    bias = np.full(9, -1e9)
+    bias[7] = 0.0  # says nothing else
+    model.output_layer.bias.assign(bias)
+    want = np.where(TARGET > 2, 7, TARGET)
+    np.testing.assert_array_equal(fed(model, 1.0), want)
+
+
+def test_padding_is_never_a_guess():
+    model = small_model()
+    bias = np.full(9, -1e9)
+    bias[0] = 0.0
+    model.output_layer.bias.assign(bias)
+    np.testing.assert_array_equal(fed(model, 1.0), TARGET)
+
+
+def test_guesses_follow_the_guesses_before_them():
+    """Where one word is nearly sure: the same text as by greedy search."""
+    model = small_model()
+    kernel = 40 * model.output_layer.kernel
+    model.output_layer.kernel.assign(kernel)
+    bias = np.zeros(9)
+    bias[[0, 2, 3]] = -1e9  # neither ends nor starts again
+    model.output_layer.bias.assign(bias)
+    target = np.full((3, 6), 4)
+    target[:, 0] = 2
+    want = [target[:, 0]]
+    for _ in range(5):
+        prefix = np.stack(want, axis=1)
+        logits = to_numpy(model((SOURCE, prefix)))
+        want.append(logits[:, -1].argmax(-1))
+    found = fed(model, 1.0, target)
+    np.testing.assert_array_equal(found, np.stack(want, axis=1))
+    assert len(np.unique(found)) > 2
+
+
+def test_each_word_has_its_own_luck():
+    model = small_model()
+    bias = np.full(9, -1e9)
+    bias[7] = 0.0
+    model.output_layer.bias.assign(bias)
+    target = np.full((200, 30), 4)
+    found = fed(model, 0.3, target, np.repeat(SOURCE[:1], 200, axis=0))
+    guessed = found[:, 1:] == 7
+    assert guessed.mean() == pytest.approx(0.3, abs=0.03)
+    assert guessed.mean(axis=0).std() < 0.06
+    assert (found[:, 0] == 4).all()
+    both = guessed[:, 1:] & guessed[:, :-1]
+    assert both.mean() == pytest.approx(0.09, abs=0.02)
+
+
+def test_guesses_are_drawn_by_their_probability():
+    model = small_model(None)
+    rows = 4000
+    source = np.repeat(SOURCE[:1], rows, axis=0)
+    target = np.repeat([[2, 4]], rows, axis=0)
+    log_probs = to_numpy(ops.log_softmax(model((SOURCE[:1], TARGET[:1, :1]))))[
+        0, 0
+    ]
+    want = np.exp(log_probs)
+    want[4] += want[0]  # padding stays what the teacher says
+    want[0] = 0
+    counts = np.bincount(fed(model, 1.0, target, source)[:, 1], minlength=9)
+    np.testing.assert_allclose(counts / rows, want, atol=0.03)
+
+
+def test_fit_feeds_guesses_from_the_start():
+    """To a model that was never called: the first step makes its weights."""
+    keras.utils.set_random_seed(0)
+    old = small_model(scheduled_sampling=True)
+    model = Seq2Seq.from_config(old.get_config())
+    model.sampling_probability.assign(1.0)
+    model.compile("sgd", loss=SequenceCrossentropy())
+    loss = model.train_on_batch((SOURCE, TARGET), np.full_like(TARGET, 7))
+    assert np.isfinite(float(loss))
+    assert len(model.weights) == len(old.weights)
+
+
+@pytest.mark.parametrize("copying", [False, True])
+@pytest.mark.parametrize("jit", [False, True])
+def test_fit_feeds_guesses(copying, jit):
+    if jit and keras.backend.backend() == "torch":
+        jit = False  # has no XLA
+    keras.utils.set_random_seed(0)
+    model = small_model(scheduled_sampling=True, copying=copying)
+    model.compile("sgd", loss=SequenceCrossentropy(), jit_compile=jit)
+    data = (SOURCE, TARGET), np.where(TARGET[:, 1:] == 0, 3, TARGET[:, 1:])
+    data = data[0], np.pad(data[1], ((0, 0), (0, 1)), constant_values=3)
+    history = [float(model.train_on_batch(*data))]
+    model.sampling_probability.assign(1.0)
+    history.append(float(model.train_on_batch(*data)))
+    assert np.isfinite(history).all()
+    assert float(model.sampling_probability.value) == 1.0
+
+
+def test_only_training_guesses():
+    model = small_model(scheduled_sampling=True)
+    plain = to_numpy(model((SOURCE, TARGET)))
+    model.sampling_probability.assign(1.0)
+    assert_close(model((SOURCE, TARGET)), plain, 0)
+    guessed = to_numpy(model((SOURCE, TARGET), training=True))
+    assert np.abs(guessed[:, 1:] - plain[:, 1:]).max() > 0.1
+    assert_close(guessed[:, 0], plain[:, 0], 1e-4)
+
+
+def test_gradients_are_those_of_what_is_fed():
+    """Trained on guesses, and trained on the same words by a teacher."""
+    keras.utils.set_random_seed(0)
+    model = small_model(scheduled_sampling=True)
+    model.sampling_probability.assign(1.0)
+    bias = np.full(9, -1e9)
+    bias[7] = 0.0
+    model.output_layer.bias.assign(bias)
+    labels = np.full_like(TARGET, 7)
+    teacher = np.where(TARGET > 2, 7, TARGET)
+    weights = model.get_weights()
+    after = []
+    for words in (TARGET, teacher):
+        model.set_weights(weights)
+        model.compile("sgd", loss=SequenceCrossentropy(0.1))
+        model.train_on_batch((SOURCE, words), labels)
+        after.append([to_numpy(w.value) for w in model.trainable_variables])
+    for x, y in zip(*after, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5)

@@ -1,0 +1,147 @@
+"""next_word: asked word by word, it says what the whole model says."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from samples import assert_close
+from samples import to_numpy
+from seq2seqs import SOURCE
+from seq2seqs import TARGET
+from seq2seqs import WORDS
+from seq2seqs import small_model
+
+from keras_attention import BahdanauAttention
+from keras_attention import BeamSearch
+from keras_attention import GreedySearch
+from keras_attention import LuongGeneral
+from keras_attention import Sampling
+from keras_attention import SequenceCrossentropy
+from keras_attention.models.stepping import mean
+from keras_attention.models.stepping import next_word
+
+OWN = SOURCE.copy()  # with words of no vocabulary, spelled by their places
+OWN[0, 2] = OWN[0, 3] = WORDS + 2
+OWN[2, 1] = WORDS + 1
+COPIED = np.where(TARGET == 6, WORDS + 2, TARGET)
+
+
+def models():
+    return {
+        "one attention": (small_model(), SOURCE, TARGET),
+        "two": (
+            small_model([BahdanauAttention(5), LuongGeneral()]),
+            SOURCE,
+            TARGET,
+        ),
+        "none": (small_model(None), SOURCE, TARGET),
+        "copying": (small_model(copying=True), OWN, COPIED),
+    }
+
+
+@pytest.fixture(scope="module", params=[*models()])
+def case(request):
+    return models()[request.param]
+
+
+def test_steps_say_what_the_whole_model_says(case):
+    model, source, target = case
+    step, states = next_word(model, source, *model.encode(source))
+    found = []
+    for word in target.T:
+        log_probs, states, weights = step(word[:, None], states)
+        found.append(to_numpy(log_probs)[:, 0])
+    want = to_numpy(ops.log_softmax(model((source, target))))
+    there = want > -25  # not what a source does not hold
+    got = np.stack(found, axis=1)
+    real = (target != 0)[..., None] & there
+    np.testing.assert_allclose(got[real], want[real], atol=1e-4)
+    assert (got[(target != 0)[..., None] & ~there] == -np.inf).all()
+    if weights is not None:
+        assert_close(ops.sum(weights, axis=-1), np.ones((3, 1)), 1e-5)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        GreedySearch(max_length=6),
+        BeamSearch(3, max_length=6, no_repeat_ngram_size=2, min_length=3),
+        BeamSearch(40, max_length=3, forbidden_ids=[4]),
+        Sampling(top_p=0.9, max_length=6, seed=1),
+        Sampling(top_k=50, max_length=6, seed=1),
+    ],
+)
+def test_copied_words_are_found_and_scored(search):
+    """Each text's score is what the whole model gives it, by teacher."""
+    model = small_model(copying=True)
+    found = to_numpy(model.generate(OWN, search))
+    tokens, scores = found.tokens[:, 0], found.scores[:, 0]
+    fed = np.pad(tokens[:, :-1], ((0, 0), (1, 0)), constant_values=2)
+    log_probs = to_numpy(ops.log_softmax(model((OWN, fed))))
+    taken = np.take_along_axis(log_probs, tokens[..., None], -1)[..., 0]
+    want = (taken * (tokens != 0)).sum(axis=1)
+    np.testing.assert_allclose(scores, want, atol=1e-3)
+    own = tokens >= WORDS
+    for row, places in enumerate(tokens):
+        for word in places[own[row]]:
+            assert OWN[row, word - WORDS] == word
+
+
+def test_words_of_the_source_are_copied():
+    model = small_model(copying=True)
+    model.pointer_generator.bias.assign([-50.0])  # says nothing of its own
+    found = to_numpy(model.generate(OWN, GreedySearch(max_length=4)))
+    tokens = found.tokens[:, 0]
+    assert (tokens >= WORDS).any()
+    for row, words in zip(OWN, tokens, strict=True):
+        assert set(words) <= {0, *row}
+
+
+def test_copying_is_learned():
+    """Words that no training text has had, from where they stand."""
+    keras.utils.set_random_seed(0)
+    model = small_model(copying=True)
+    model.compile(keras.optimizers.Adam(0.01), loss=SequenceCrossentropy(0.1))
+    target = np.where(OWN == 2, 0, OWN)
+    fed, told = OWN[:, :-1], OWN[:, 1:]
+    assert ((target >= WORDS).sum(axis=1) > 0).any()
+    losses = model.fit((OWN, fed), told, epochs=60, verbose=0).history["loss"]
+    assert np.isfinite(losses).all()
+    tokens = to_numpy(model.generate(OWN, GreedySearch(max_length=4)).tokens)
+    np.testing.assert_array_equal(tokens[:, 0], told)
+
+
+@pytest.mark.tensorflow
+def test_lengths_may_be_told_late():
+    import tensorflow as tf
+
+    model = small_model(copying=True)
+    for search in (BeamSearch(3, max_length=5), Sampling(top_p=0.9, seed=1)):
+        run = tf.function(
+            lambda ids, search=search: model._generate(ids, search, None),
+            [tf.TensorSpec((None, None), tf.int32)],
+        )
+        ids = tf.constant(OWN, tf.int32)
+        want = model._generate(ids, type(search)(**search.get_config()), None)
+        if isinstance(search, BeamSearch):
+            assert_close(run(ids).tokens, want.tokens, 0)
+        for width in (5, 9):
+            found = run(tf.pad(ids, [[0, 0], [0, width - 5]]))
+            assert found.weights.shape[-1] == width
+
+
+def test_several_weights_are_averaged():
+    assert mean(None) is None
+    assert mean(3.0) == 3.0
+    assert mean([1.0, 2.0]) == 1.5
+
+
+@pytest.mark.parametrize("name", ["copying", "return_attention_scores"])
+def test_what_needs_attention_says_so(name):
+    with pytest.raises(ValueError, match=f"`{name}`"):
+        small_model(None, **{name: True})
+
+
+def test_copying_needs_one_vocabulary():
+    with pytest.raises(ValueError, match="one vocabulary"):
+        small_model(copying=True, target_vocabulary_size=12)

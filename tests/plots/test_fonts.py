@@ -1,0 +1,94 @@
+"""Fonts: every character by a font that has it, or a word on what to do."""
+
+import types
+import warnings
+
+import matplotlib.font_manager
+import numpy as np
+import pytest
+from drawn import SOURCE
+from drawn import TARGET
+from drawn import labels
+from drawn import weights
+
+from keras_attention import plot_attention
+from keras_attention import plot_attention_batch
+from keras_attention import plot_attention_heads
+from keras_attention import plot_attention_over_image
+from keras_attention.plots import fonts
+from keras_attention.plots.fonts import columns_of
+from keras_attention.plots.fonts import text_style
+
+UNKNOWN = ["년", "月", "ب", "1"]
+PLOTS = {
+    "one": lambda: plot_attention(weights(), UNKNOWN, TARGET),
+    "batch": lambda: plot_attention_batch(weights(2, 3, 4), UNKNOWN, TARGET),
+    "heads": lambda: plot_attention_heads(weights(2, 3, 4), UNKNOWN, TARGET),
+    "image": lambda: plot_attention_over_image(
+        np.zeros((8, 8)), weights(4, 4), UNKNOWN
+    ),
+}
+
+
+def own():
+    return list(matplotlib.rcParams["font.family"])
+
+
+class TestFonts:
+    def test_the_users_fonts_come_first(self):
+        families = text_style(["2021년"])["family"]
+        assert families[: len(own())] == own()
+        assert not any("Last Resort" in family for family in families)
+
+    def test_fonts_are_added_until_nothing_is_missing(self, monkeypatch):
+        has = {"A Sans": "ab", "B Sans": "bcd", "C Serif": "bcdx", "D": ""}
+        installed = [types.SimpleNamespace(name=x, fname=x) for x in has]
+        manager = matplotlib.font_manager.fontManager
+        monkeypatch.setattr(manager, "ttflist", installed)
+        monkeypatch.setattr(
+            fonts, "_missing", lambda path, text: text - {*has.get(path, "")}
+        )
+        for texts, added in {
+            ("bcd",): ["B Sans"],
+            ("a", "bcd"): ["B Sans", "A Sans"],
+            ("xa",): ["A Sans", "C Serif"],
+        }.items():
+            assert text_style(texts)["family"] == [*own(), *added]
+
+    def test_a_font_that_cannot_be_read_has_nothing(self, tmp_path):
+        broken = tmp_path / "broken.ttf"
+        broken.write_bytes(b"no font")
+        assert fonts._missing(str(broken), frozenset("a")) == {"a"}
+
+    @pytest.mark.parametrize("token", ["$x_$", "a$b$", "\\frac", "_", "%", " "])
+    def test_no_token_is_a_formula(self, token):
+        ax = plot_attention(weights(), [token] * 4, TARGET, titles=token)
+        ax.figure.canvas.draw()
+        assert labels(ax)[0] == [token] * 4
+
+    def test_wide_characters_take_two_columns(self):
+        assert list(map(columns_of, ["", "é", "月", "2月"])) == [0, 1, 2, 3]
+
+
+class TestWarning:
+    def test_nothing_is_said_where_nothing_is_missing(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plot_attention(weights(), ["é", "ß", " ", "▁zwei"], TARGET)
+
+    @pytest.mark.parametrize("plot", PLOTS)
+    def test_no_font_is_said_once_and_draws_all_the_same(
+        self, plot, monkeypatch
+    ):
+        monkeypatch.setattr(fonts, "_missing", lambda _, characters: characters)
+        with pytest.warns(UserWarning, match="HANGUL.*Noto Sans Ar") as told:
+            PLOTS[plot]()
+        assert [warning.filename for warning in told] == [__file__]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            PLOTS[plot]()
+
+    def test_titles_need_fonts_too(self, monkeypatch):
+        monkeypatch.setattr(fonts, "_missing", lambda _, text: text & {"月"})
+        with pytest.warns(UserWarning, match="Noto Sans CJK"):
+            plot_attention(weights(), SOURCE, TARGET, titles="月")
