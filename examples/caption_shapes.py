@@ -1,0 +1,192 @@
+"""Can a decoder say what is in a picture, and where does it look meanwhile?
+
+Pictures of two shapes go in, captions come out, such as "a red circle left of
+a blue square":
+
+    python examples/caption_shapes.py
+
+It needs no data and no network, only the extra `plots`. A small convolutional
+network turns each picture, which `shapes.py` draws, into a grid of 6 x 6
+features, and attention looks at the grid as it looks at the words of a
+sentence. Every caption that is tested was never trained: the model has to put
+it together. This is [Xu et al., 2015](https://arxiv.org/abs/1502.03044) in
+small, with their soft attention.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import keras
+import numpy as np
+import shapes
+from keras import ops
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import GreedySearch
+from keras_attention import Seq2Seq
+from keras_attention import SequenceCrossentropy
+from keras_attention import StateBridge
+from keras_attention import TokenAccuracy
+from keras_attention import plot_attention_over_image
+from keras_attention.extras import require
+
+ROOT = Path(__file__).parents[1]
+PICTURE = "docs/caption_shapes.png"
+BATCH_SIZE = 64
+GRID = 6, 6
+
+
+@keras.saving.register_keras_serializable(package="examples")
+class GridEncoder(keras.layers.Layer):
+    """Makes a sequence of features of an image, one of each place of a grid.
+
+    Each convolution halves both sides. The place itself, row and column from
+    -1 to 1, stands beside its features: attention cannot tell it otherwise.
+    For the decoder's first states it gives the mean over all places.
+
+    Args:
+        filters: How many there are in each convolution.
+        **kwargs: Keras layer arguments, such as `name`.
+
+    Shapes:
+        image `(B, H, W, C)` -> sequence `(B, h w, filters[-1] + 2)`, and its
+        mean, twice, as an LSTM has two states.
+    """
+
+    def __init__(self, filters: tuple[int, ...], **kwargs):
+        super().__init__(**kwargs)
+        self.filters = filters
+        self.convolutions = [
+            keras.layers.Conv2D(n, 4, 2, padding="same", activation="relu")
+            for n in filters
+        ]
+
+    def build(self, image_shape):
+        for convolution in self.convolutions:
+            convolution.build(image_shape)
+            image_shape = convolution.compute_output_shape(image_shape)
+
+    def call(self, image):
+        image = 2 * image - 1
+        for convolution in self.convolutions:
+            image = convolution(image)
+        rows, columns = image.shape[1:3]
+        sides = np.linspace(-1, 1, rows), np.linspace(-1, 1, columns)
+        places = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1)
+        places = ops.cast(places, image.dtype) + ops.zeros_like(image[..., :2])
+        image = ops.concatenate([image, places], axis=-1)
+        sequence = ops.reshape(image, (-1, rows * columns, image.shape[-1]))
+        mean = ops.mean(sequence, axis=1)
+        return sequence, mean, mean
+
+    def get_config(self):
+        return {**super().get_config(), "filters": self.filters}
+
+
+def make_model(units: int) -> Seq2Seq:
+    """Make a convolutional encoder and a decoder that attends to places."""
+    cell = AttentionDecoderCell(
+        keras.layers.LSTMCell(units),
+        BahdanauAttention(units),
+        order="luong",  # look after the last word is read, for the next one
+    )
+    return Seq2Seq(
+        target_vocabulary_size=shapes.VOCABULARY_SIZE,
+        embedding_dim=units // 4,
+        encoder=GridEncoder((units // 2, units, units)),
+        bridge=StateBridge(units=units, bidirectional=False),
+        decoder=AttentionDecoder(cell),
+    )
+
+
+def train(scenes, units: int, epochs: int) -> Seq2Seq:
+    """Learn to write the captions of scenes."""
+    images, captions = scenes
+    ids = shapes.to_ids(captions)
+    model = make_model(units)
+    steps = epochs * -(-len(images) // BATCH_SIZE)
+    rate = keras.optimizers.schedules.CosineDecay(0.003, steps)
+    model.compile(
+        keras.optimizers.Adam(rate, global_clipnorm=1.0),
+        loss=SequenceCrossentropy(),
+        metrics=[TokenAccuracy()],
+    )
+    pairs = (images, ids[:, :-1]), ids[:, 1:]
+    model.fit(*pairs, BATCH_SIZE, epochs, verbose=2)
+    return model
+
+
+def write(model, images) -> tuple[list[list[str]], np.ndarray]:
+    """Write captions: the words of each, and the weights `(N, T, h w)`."""
+    search = GreedySearch(max_length=shapes.LONGEST)
+    found = model.generate(images, search)
+    tokens, weights = map(ops.convert_to_numpy, (found.tokens, found.weights))
+    return [shapes.to_words(row) for row in tokens[:, 0]], weights[:, 0]
+
+
+def exact_match(model, scenes) -> float:
+    """Tell what share of the captions has no mistake; print that by place."""
+    images, wanted = scenes
+    found = [" ".join(words) for words in write(model, images)[0]]
+    right = np.array([x == y for x, y in zip(found, wanted, strict=True)])
+    for place in ("left of", "right of", "above", "below"):
+        said = np.array([place in text for text in wanted])
+        print(f"{place:>8}: {right[said].mean():7.2%} of {said.sum()}")
+    for i in np.flatnonzero(~right)[:3]:
+        print(f"   wrong: {found[i]!r}, which is {wanted[i]!r}")
+    return float(right.mean())
+
+
+def show(model, image, file: Path):
+    """Draw where the model looked while it wrote each word."""
+    (words,), (weights,) = write(model, image[None])
+    print(" ".join(words))
+    axes = plot_attention_over_image(
+        image, weights[: len(words)], words, grid=GRID
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    np.ravel(axes)[0].figure.savefig(file, bbox_inches="tight")
+
+
+def main(quick: bool = False, picture: str | None = None, seed: int = 0):
+    """Train, test, and draw where the model looks.
+
+    Args:
+        quick: Whether to show in seconds that everything runs, with a picture
+            that is gone afterwards.
+        picture: File of the picture. Defaults to `docs/caption_shapes.png`.
+        seed: Which random numbers to draw.
+
+    Returns:
+        The share of held-out captions that are exactly right.
+    """
+    began = time.perf_counter()
+    require("matplotlib.pyplot", "plots", "caption_shapes.py")
+    keras.utils.set_random_seed(seed)
+    count, tested, units, epochs = (
+        (128, 64, 16, 10) if quick else (12000, 1000, 64, 8)
+    )
+    scenes = shapes.make_scenes(count, held_out=False, seed=seed)
+    held_out = shapes.make_scenes(tested, held_out=True, seed=seed + 1)
+    both = len(set(scenes[1])), len(set(held_out[1]))
+    print(f"{both[0]} captions to learn, {both[1]} held out")
+    model = train(scenes, units, epochs)
+    share = exact_match(model, held_out)
+    print(f"Exactly right of {tested} held-out scenes: {share:.2%}")
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary) if quick else ROOT
+        show(model, held_out[0][0], Path(picture or place / PICTURE))
+    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    return share
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--seed", type=int, default=0)
+    main(**vars(parser.parse_args()))

@@ -1,0 +1,266 @@
+"""What decides in a text? A classifier that pools by attention shows where.
+
+A review becomes one vector, the mean of what a bidirectional LSTM says at its
+words, weighted by `AttentionPooling`; that vector decides. The weights tell
+what it was made of:
+
+    python examples/classify_text.py
+
+The reviews are made up by `reviews.py`, so it is known which clause decides:
+"the story was hardly dull", not "the hall was hardly full". It is tested on
+pairs of a negator and an adjective that were never seen together.
+
+A weight tells where the network looks, and an LSTM carries what it has read:
+within its clause a verdict may be looked up at any word, at another for every
+seed, so [attention is no explanation](https://arxiv.org/abs/1902.10186) (Jain
+and Wallace, 2019). `--data FILE` reads texts of your own, one a line, each
+after its class and a tab. It needs the extra `plots`.
+"""
+
+import argparse
+import random
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+import keras
+import numpy as np
+from reviews import Review
+from reviews import make_reviews
+
+from keras_attention import AttentionPooling
+from keras_attention.extras import require
+
+PICTURE = Path(__file__).parents[1] / "docs" / "classify_text.png"
+PADDING, UNKNOWN = 0, 1
+SHOWN = 10
+LEGEND = (
+    "Orange: the weight of the word. Underlined: the clause that decides, "
+    "where it is known. In red: a wrong answer."
+)
+LINE = 96  # letters, in the picture
+LETTER = 0.602 * 10 / 72  # inches: width of DejaVu Sans Mono of 10 points
+
+
+def read(file: str, seed: int) -> tuple[list[Review], list[Review]]:
+    """Read texts with their classes, and hold out every tenth, drawn.
+
+    Args:
+        file: Lines of class, tab, text, in UTF-8.
+        seed: Which are held out.
+    """
+    found = []
+    for line in Path(file).read_text(encoding="utf-8").splitlines():
+        label, tab, text = line.partition("\t")
+        words = re.findall(r"\w+(?:[-']\w+)*|[^\w\s]", text.lower())
+        if not tab or not words:
+            raise SystemExit(
+                f"`--data` needs a class, a tab and a text in every line. "
+                f"Received: {line!r} in {file}."
+            )
+        found.append(Review(words, label))
+    random.Random(seed).shuffle(found)
+    return found[len(found) // 10 :], found[: len(found) // 10]
+
+
+class Reader:
+    """Turns reviews into numbers: ids of words, and of classes.
+
+    Args:
+        reviews: Those to learn from. Words seen once are unknown.
+    """
+
+    def __init__(self, reviews: list[Review]):
+        seen = Counter(word for review in reviews for word in review.words)
+        known = sorted(word for word, count in seen.items() if count > 1)
+        self.ids = {word: n for n, word in enumerate(known, UNKNOWN + 1)}
+        self.classes = sorted({review.label for review in reviews})
+
+    def words(self, reviews) -> np.ndarray:
+        """Give the ids of all words, padded: `(N, T)`."""
+        ids = [
+            [self.ids.get(word, UNKNOWN) for word in review.words]
+            for review in reviews
+        ]
+        return keras.utils.pad_sequences(ids, padding="post", value=PADDING)
+
+    def labels(self, reviews) -> np.ndarray:
+        """Give the classes: `(N,)`."""
+        return np.array([self.classes.index(r.label) for r in reviews])
+
+
+def make_model(vocabulary_size: int, classes: int, units: int) -> keras.Model:
+    """Make a model from ids `(B, T)` to logits, and the weights `(B, T)`."""
+    ids = keras.Input((None,), dtype="int32")
+    words = keras.layers.Embedding(vocabulary_size, units, mask_zero=True)(ids)
+    states = keras.layers.Bidirectional(
+        keras.layers.LSTM(units, return_sequences=True)
+    )(words)
+    pooled, weights = AttentionPooling(units)(
+        states,
+        mask=keras.ops.not_equal(ids, PADDING),
+        return_attention_scores=True,
+    )
+    hidden = keras.layers.Dense(units, "tanh")(pooled)
+    logits = keras.layers.Dense(classes)(hidden)
+    return keras.Model(ids, [logits, weights])
+
+
+def train(reviews, held_out, reader, units: int, epochs: int) -> keras.Model:
+    """Learn the classes of the reviews.
+
+    Args:
+        reviews: Those to learn from.
+        held_out: Those to watch while it learns.
+        reader: What turns them into numbers.
+        units: Size of the embeddings, of the LSTM each way, and of the
+            attention.
+        epochs: How often all reviews are seen.
+    """
+    model = make_model(len(reader.ids) + 2, len(reader.classes), units)
+    classifier = keras.Model(model.inputs, model.outputs[0])
+    classifier.compile(
+        keras.optimizers.Adam(0.01, global_clipnorm=1.0),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+    )
+    classifier.fit(
+        reader.words(reviews),
+        reader.labels(reviews),
+        batch_size=32,
+        epochs=epochs,
+        validation_data=(reader.words(held_out), reader.labels(held_out)),
+        verbose=2,
+    )
+    return model
+
+
+def report(reviews, right, weights) -> dict[str, float]:
+    """Print what share is right, and how much weight the verdict has.
+
+    Args:
+        reviews: Those that were classified.
+        right: Which were classified right, boolean `(N,)`.
+        weights: How much each word counted, `(N, T)`.
+
+    Returns:
+        The numbers printed, by name.
+    """
+    told = {"accuracy": float(np.mean(right))}
+    if all(review.deciding for review in reviews):
+        rows = list(zip(reviews, weights, strict=True))
+        told["weight on the clause that decides"] = float(
+            np.mean([row[list(r.deciding)].sum() for r, row in rows])
+        )
+        told["its share of all words"] = float(
+            np.mean([len(r.deciding) / len(r.words) for r in reviews])
+        )
+        told["most weight on a word of it"] = float(
+            np.mean([row.argmax() in r.deciding for r, row in rows])
+        )
+    for name, value in told.items():
+        print(f"{name:34} {value:7.1%}")
+    return told
+
+
+def draw(reviews, said, weights, file: Path):
+    """Draw texts, each word as bright as its weight.
+
+    Args:
+        reviews: The texts.
+        said: The classes that were found for them.
+        weights: How much each word counted, `(N, T)`.
+        file: Where to write the picture.
+    """
+    figure = require("matplotlib.figure", "plots", "classify_text.py")
+    places = [lay_out(review.words) for review in reviews]
+    tops = np.cumsum([0.8] + [place[-1][0] + 1.4 for place in places])
+    margin = 3 + max(map(len, said))
+    inches = LETTER * (margin + LINE + 1), 0.24 * (tops[-1] + 0.7)
+    page = figure.Figure(inches, dpi=120)
+    ax = page.add_axes((0, 0, 1, 1))
+    ax.set(xlim=(-margin, LINE + 1), ylim=(tops[-1] + 0.7, 0))
+    ax.set_axis_off()
+    ax.text(0, tops[-1], LEGEND, size=9, va="center", color="0.4")
+    for n, review in enumerate(reviews):
+        top, right = tops[n], said[n] == review.label
+        style = {"family": "monospace", "size": 10, "va": "center"}
+        color = "black" if right else "tab:red"
+        ax.text(-2, top, said[n], ha="right", color=color, **style)
+        for at, (line, column) in enumerate(places[n]):
+            word, y = review.words[at], top + line
+            ax.add_patch(box(column, y, len(word), alpha=weights[n, at]))
+            ax.text(column, y, word, **style)
+            if at in review.deciding:
+                ax.hlines(y + 0.38, column, column + len(word), "tab:blue")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    page.savefig(file)
+
+
+def box(column: int, y: float, letters: int, alpha: float):
+    """Make a bright box behind a word."""
+    patches = require("matplotlib.patches", "plots", "classify_text.py")
+    corner, size = (column - 0.3, y - 0.45), letters + 0.6
+    return patches.Rectangle(corner, size, 0.9, color="orange", alpha=alpha)
+
+
+def lay_out(words) -> list[tuple[int, int]]:
+    """Break words into lines: the line and the column of each.
+
+    Signs stand close to the word before.
+    """
+    line = column = 0
+    places = []
+    for word in words:
+        if column and not re.match(r"\w", word):
+            column -= 1
+        if column + len(word) > LINE:
+            line, column = line + 1, 0
+        places.append((line, column))
+        column += len(word) + 1
+    return places
+
+
+def main(quick=False, data=None, picture=None, seed=0) -> dict[str, float]:
+    """Learn, test, tell what decided, and draw it.
+
+    Args:
+        quick: Whether to learn little, and to draw only where `picture` says.
+        data: File of texts of your own. Defaults to reviews that are made up.
+        picture: Where to draw. Defaults to `docs/classify_text.png`.
+        seed: Which random numbers to draw.
+
+    Returns:
+        What was measured on texts that were held out, by name.
+    """
+    began = time.perf_counter()
+    keras.utils.set_random_seed(seed)
+    if data:
+        reviews, held_out = read(data, seed)
+    else:
+        reviews = make_reviews(1000 if quick else 4000, False, seed)
+        held_out = make_reviews(200 if quick else 1000, True, seed + 1)
+    print(f"{len(reviews)} texts to learn, {len(held_out)} held out")
+    reader = Reader(reviews)
+    units, epochs = 16, 6 if quick else 5
+    model = train(reviews, held_out, reader, units, epochs)
+    logits, weights = model.predict(reader.words(held_out), verbose=0)
+    said = [reader.classes[n] for n in logits.argmax(axis=1)]
+    right = [a == b.label for a, b in zip(said, held_out, strict=True)]
+    told = report(held_out, right, weights)
+    if picture or not quick:
+        file = Path(picture or PICTURE)
+        draw(held_out[:SHOWN], said[:SHOWN], weights, file)
+        print(f"Drawn in {file}")
+    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    return told
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--data", metavar="FILE", help="class, tab, text")
+    parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--seed", type=int, default=0)
+    main(**vars(parser.parse_args()))

@@ -1,0 +1,280 @@
+"""Which attention learns to copy, to reverse, and to sort?
+
+Letters go in, and come out in the same order, backwards, or by the alphabet:
+
+    python examples/reverse_and_sort.py
+
+It needs no data and no network, only the extra `plots`. Every score, under
+softmax, and every alignment, of Bahdanau's score, learns each task anew, for
+the same 200 batches. The encoder is a letter and its place, and nothing else:
+what the decoder writes it must have looked for. The table has, for each task,
+
+- right: the share of unseen sentences that come out without a mistake. Letters
+  are judged after the right ones before them; for whole sentences that is the
+  same as greedy search, which goes wrong at its first mistake.
+- looks: the share of letters that had most of the attention when they were
+  written.
+
+What only moves to the right can copy and cannot reverse, and what does not
+read the letters cannot look for the next of the alphabet. Yet some of those
+can sort: they look at all letters at once, and remember them.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import keras
+import numpy as np
+from keras import layers
+from keras import ops
+from letters import LENGTH
+from letters import TASKS
+from letters import VOCABULARY_SIZE
+from letters import Task
+from letters import make_sentences
+from letters import make_task
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import CosineAttention
+from keras_attention import CoverageAttention
+from keras_attention import DotAttention
+from keras_attention import ForwardAlignment
+from keras_attention import GaussianMixtureAttention
+from keras_attention import KernelAttention
+from keras_attention import LocalMonotonic
+from keras_attention import LocalPredictive
+from keras_attention import LocationAttention
+from keras_attention import LocationAwareAttention
+from keras_attention import LuongGeneral
+from keras_attention import Monotonic
+from keras_attention import SequenceCrossentropy
+from keras_attention.extras import require
+
+ROOT = Path(__file__).parents[1]
+PICTURE = "docs/reverse_and_sort.png"
+BATCH_SIZE, TESTED = 64, 500
+UNITS, RATE = 32, 0.01
+LEARNED = 0.9  # of the sentences right
+
+
+def scores(units: int) -> dict:
+    """Make every score, with softmax."""
+    return {
+        "Bahdanau": BahdanauAttention(units),
+        "LuongGeneral": LuongGeneral(),
+        "Dot": DotAttention(),
+        "Cosine": CosineAttention(beta=4.0),
+        "Kernel": KernelAttention(bandwidth=4.0),
+        "Location": LocationAttention(max_length=LENGTH),
+        "LocationAware": LocationAwareAttention(units, 8, 3),
+        "Coverage": CoverageAttention(units),
+        "GaussianMixture": GaussianMixtureAttention(3),
+    }
+
+
+def alignments(units: int) -> dict:
+    """Make every alignment but softmax, of Bahdanau's score."""
+    kinds = {
+        "sparsemax": "sparsemax",
+        "entmax15": "entmax15",
+        "Monotonic": Monotonic(),
+        "Forward": ForwardAlignment(),
+        "LocalMonotonic": LocalMonotonic(1),
+        "LocalPredictive": LocalPredictive(2),
+    }
+    return {
+        name: BahdanauAttention(units, alignment=kind)
+        for name, kind in kinds.items()
+    }
+
+
+def spread():
+    """Make what draws first weights: of variance 1, anew each time."""
+    return keras.initializers.RandomNormal(stddev=1.0)
+
+
+class WithPlaces(layers.Layer):
+    """Adds to each letter what is learned of its place.
+
+    Shapes:
+        letters `(B, T, D)` -> `(B, T, D)`.
+    """
+
+    def build(self, shape):
+        self.places = self.add_weight(
+            name="places", shape=shape[1:], initializer=spread()
+        )
+
+    def call(self, letters):
+        return letters + self.places
+
+
+def make_models(attention) -> tuple[keras.Model, keras.Model]:
+    """Make the model to train, and the same one that shows its weights."""
+    source = keras.Input((LENGTH,), dtype="int32")
+    target = keras.Input((LENGTH,), dtype="int32")
+
+    def embed(ids):
+        return layers.Embedding(VOCABULARY_SIZE, UNITS, spread())(ids)
+
+    cell = AttentionDecoderCell(
+        layers.GRUCell(UNITS), attention, order="luong", input_feeding=False
+    )
+    outputs, weights = AttentionDecoder(cell, return_attention_scores=True)(
+        embed(target), WithPlaces()(embed(source))
+    )
+    logits = layers.Dense(VOCABULARY_SIZE)(outputs)
+    inputs = [source, target]
+    return keras.Model(inputs, logits), keras.Model(inputs, [logits, weights])
+
+
+class Result(NamedTuple):
+    """What came of one mechanism at one task.
+
+    Attributes:
+        right: Share of the sentences without a mistake.
+        looks: Share of the letters that had most of the attention.
+        weights: Those of every sentence, `(N, LENGTH, LENGTH)`.
+        seconds: How long training took.
+    """
+
+    right: float
+    looks: float
+    weights: np.ndarray
+    seconds: float
+
+
+def study(attention, trained, tested) -> dict[str, Result]:
+    """Learn each task anew with one mechanism, in one compiled model."""
+    model, looking = make_models(attention)
+    model.compile(
+        keras.optimizers.Adam(RATE, global_clipnorm=1.0),
+        loss=SequenceCrossentropy(),
+        jit_compile=False,  # to compile would take longer than to learn
+    )
+    model.optimizer.build(model.trainable_variables)
+    variables = [*model.variables, *model.optimizer.variables]
+    start = [ops.convert_to_numpy(x) for x in variables]
+    results = {}
+    for name in TASKS:
+        for variable, value in zip(variables, start, strict=True):
+            variable.assign(value)
+        task = make_task(name, trained)
+        pairs = [task.source, task.target[:, :-1]], task.target[:, 1:]
+        began = time.perf_counter()
+        model.fit(*pairs, BATCH_SIZE, verbose=0)
+        seconds = time.perf_counter() - began
+        results[name] = test(looking, make_task(name, tested), seconds)
+    return results
+
+
+def test(looking, task: Task, seconds: float) -> Result:
+    """Tell how often a model is right, and looks where it should."""
+    found = looking([task.source, task.target[:, :-1]])
+    logits, weights = map(ops.convert_to_numpy, found)
+    right = logits.argmax(axis=-1) == task.target[:, 1:]
+    looks = weights.argmax(axis=-1) == task.places
+    return Result(right.all(axis=1).mean(), looks.mean(), weights, seconds)
+
+
+def report(results: dict, steps: int):
+    """Print one table, and who learned what."""
+    print(f"{'':17}" + "".join(f"{task:>15}" for task in TASKS))
+    print(f"{'':17}" + 3 * f"{'right':>8}{'looks':>7}" + f"{'ms/step':>9}")
+    for name, row in results.items():
+        shares = [f"{x.right:8.0%}{x.looks:7.0%}" for x in row.values()]
+        fastest = min(x.seconds for x in row.values())  # one has compiled
+        print(f"{name:17}{''.join(shares)}{1000 * fastest / steps:9.1f}")
+    for task in TASKS:
+        learned = {n: row[task] for n, row in results.items()}
+        learned = {n: x for n, x in learned.items() if x.right >= LEARNED}
+        blind = [n for n, x in learned.items() if x.looks < 0.5]
+        print(f"{task}: learned by {', '.join(learned) or 'none'}")
+        if blind:
+            print(f"  without looking at each letter: {', '.join(blind)}")
+
+
+def draw(blocks: list[dict], titles: list[str], file: Path):
+    """Draw the weights of one sentence: mechanisms down, tasks across.
+
+    Args:
+        blocks: Results to stand side by side.
+        titles: One for each block.
+        file: Where to write the picture.
+    """
+    plt = require("matplotlib.pyplot", "plots", "reverse_and_sort.py")
+    rows = max(map(len, blocks))
+    figure = plt.figure(figsize=(8, 0.95 * rows), layout="constrained")
+    sides = figure.subfigures(1, len(blocks))
+    for side, block, title in zip(sides, blocks, titles, strict=True):
+        side.suptitle(title)
+        axes = side.subplots(rows, len(TASKS), squeeze=False)
+        for ax in axes[len(block) :].flat:
+            ax.set(frame_on=False, xticks=[], yticks=[])
+            ax.set_xlabel(" ", fontsize=8, labelpad=1)  # as high as the others
+        for ax, task in zip(axes[0], TASKS, strict=True):
+            ax.set_title(task, fontsize=9)
+        for line, (name, row) in zip(axes, block.items(), strict=False):
+            line[0].set_ylabel(name, rotation=0, ha="right", va="center")
+            for ax, result in zip(line, row.values(), strict=True):
+                _draw_one(ax, result)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file, dpi=150)
+    plt.close(figure)
+
+
+def _draw_one(ax, result):
+    ax.imshow(result.weights[0], cmap="gray", vmin=0, vmax=1)
+    ax.set(xticks=[], yticks=[])
+    ax.set_xlabel(f"{result.right:.0%}", fontsize=8, labelpad=1)
+    for spine in ax.spines.values():
+        spine.set_color("tab:green" if result.right >= LEARNED else "0.7")
+        spine.set_linewidth(2)
+
+
+def main(quick: bool = False, picture: str | None = None, seed: int = 0):
+    """Let every mechanism learn every task; print the table and draw it.
+
+    Args:
+        quick: Whether to show in seconds that everything runs, with a few
+            mechanisms and a picture that is gone afterwards.
+        picture: File of the picture. Defaults to `docs/reverse_and_sort.png`.
+        seed: Which random numbers to draw.
+
+    Returns:
+        Of each mechanism, by its name, a `Result` for each task.
+    """
+    began = time.perf_counter()
+    steps = 30 if quick else 200
+    rows = make_sentences(TESTED + steps * BATCH_SIZE, seed)
+    tested, trained = rows[:TESTED], rows[TESTED:]
+    blocks = [scores(UNITS), alignments(UNITS)]
+    if quick:
+        blocks = [dict(list(block.items())[-1:]) for block in blocks]
+    for block in blocks:
+        for name, attention in block.items():
+            keras.utils.set_random_seed(seed)
+            block[name] = study(attention, trained, tested)
+            print(".", end="", flush=True)
+    results = {name: row for block in blocks for name, row in block.items()}
+    print(f" {TESTED} sentences tested after {steps} batches of {BATCH_SIZE}")
+    report(results, steps)
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary) if quick else ROOT
+        titles = ["Scores, under softmax", "Alignments of Bahdanau's score"]
+        draw(blocks, titles, Path(picture or place / PICTURE))
+    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    return results
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--seed", type=int, default=0)
+    main(**vars(parser.parse_args()))

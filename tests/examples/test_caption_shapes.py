@@ -1,0 +1,131 @@
+import itertools
+
+import caption_shapes as example
+import numpy as np
+import pytest
+import shapes
+from keras import ops
+from shapes import Thing
+
+PLACES = ("left of", "right of", "above", "below")
+THINGS = [f"a {c} {s}" for c in shapes.COLORS for s in shapes.CORNERS]
+CAPTIONS = [
+    f"{x} {place} {y}"
+    for x, place, y in itertools.product(THINGS, PLACES, THINGS)
+]
+
+
+@pytest.fixture(scope="module")
+def scenes():
+    return shapes.make_scenes(60, held_out=False, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "place"),
+    [
+        (10, 20, "left of"),
+        (40, 30, "right of"),
+        (20, 10, "above"),
+        (30, 40, "below"),
+    ],
+)
+def test_the_larger_offset_decides(x, y, place):
+    large = Thing("red", "circle", x, y, 9.0)
+    small = Thing("blue", "square", 24, 24, 5.0)
+    wanted = f"a red circle {place} a blue square"
+    assert shapes.caption(large, small) == wanted
+
+
+def test_what_is_held_out_is_never_trained(scenes):
+    held_out = shapes.make_scenes(60, held_out=True, seed=0)
+    assert not any(map(shapes.is_held_out, scenes[1]))
+    assert all(map(shapes.is_held_out, held_out[1]))
+    assert sum(map(shapes.is_held_out, CAPTIONS)) == 46
+    words = {
+        word for x in CAPTIONS if shapes.is_held_out(x) for word in x.split()
+    }
+    assert words == set(shapes.WORDS)
+
+
+def test_the_same_seed_draws_the_same(scenes):
+    again = shapes.make_scenes(60, held_out=False, seed=0)
+    np.testing.assert_array_equal(again[0], scenes[0])
+    assert again[1] == scenes[1]
+    assert shapes.make_scenes(60, held_out=False, seed=1)[1] != scenes[1]
+
+
+def test_every_caption_is_said_in_ids_and_words(scenes):
+    ids = shapes.to_ids(scenes[1])
+    assert ids.shape == (60, shapes.LONGEST + 1)
+    assert ids.max() < shapes.VOCABULARY_SIZE
+    assert set(ids[:, 0]) == {shapes.START}
+    said = [" ".join(shapes.to_words(row[1:])) for row in ids]
+    assert said == scenes[1]
+    assert set(said) <= set(CAPTIONS)
+    assert shapes.to_words([0, 1, shapes.IDS["a"]]) == ["?", "?", "a"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "area"),
+    [
+        ("circle", np.pi),
+        ("triangle", 3 * 3**0.5 / 4),
+        ("square", 2),
+    ],
+)
+def test_a_shape_is_as_large_as_geometry_says(shape, area):
+    thing = Thing("blue", shape, 20.0, 25.0, 10.0)
+    random = np.random.default_rng(0)
+    image = np.mean([shapes.draw([thing], random) for _ in range(50)], axis=0)
+    change = shapes.COLORS["blue"][2] - shapes.GROUND
+    covered = (image[..., 2] - shapes.GROUND) / change  # (H, W)
+    assert covered.sum() / 100 == pytest.approx(area, rel=0.01)
+    rows, columns = np.indices(covered.shape) + 0.5
+    weights = covered / covered.sum()
+    assert (weights * rows).sum() == pytest.approx(25, abs=0.2)
+    assert (weights * columns).sum() == pytest.approx(20, abs=0.2)
+
+
+def test_a_triangle_stands_on_a_side():
+    thing = Thing("red", "triangle", 24.0, 24.0, 10.0)
+    image = shapes.draw([thing], np.random.default_rng(0))
+    widths = (image[..., 0] > 0.7).sum(axis=1)
+    assert widths[16] < widths[20] < widths[28]
+    assert widths[31] == 0
+
+
+def test_pictures_are_floats_that_can_be_drawn(scenes):
+    images = scenes[0]
+    assert images.shape == (60, shapes.SIZE, shapes.SIZE, 3)
+    assert images.dtype == "float32"
+    assert 0 <= images.min() < images.max() <= 1
+
+
+def test_the_encoder_knows_where_each_feature_is():
+    encoder = example.GridEncoder((4, 6))
+    outputs = encoder(np.ones((2, 8, 16, 3), "float32"))
+    sequence, *states = map(ops.convert_to_numpy, outputs)
+    assert sequence.shape == (2, 2 * 4, 6 + 2)
+    places = sequence[1, :, -2:].reshape(2, 4, 2)
+    np.testing.assert_allclose(places[:, 0, 0], [-1, 1])
+    np.testing.assert_allclose(places[1, :, 1], np.linspace(-1, 1, 4), 1e-6)
+    assert len(states) == 2
+    for state in states:
+        np.testing.assert_allclose(state, sequence.mean(axis=1), 1e-5, 1e-6)
+
+
+def test_it_runs(tmp_path, monkeypatch, capsys):
+    models, train = [], example.train
+
+    def keeping(*arguments):
+        models.append(train(*arguments))
+        return models[0]
+
+    monkeypatch.setattr(example, "train", keeping)
+    picture = tmp_path / "caption.png"
+    share = example.main(quick=True, picture=picture)
+    assert 0 <= share <= 1
+    loss = models[0].history.history["loss"]
+    assert loss[-1] < 0.9 * loss[0]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "Exactly right of 64 held-out scenes" in capsys.readouterr().out

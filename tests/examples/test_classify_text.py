@@ -1,0 +1,139 @@
+import classify_text as example
+import numpy as np
+import pytest
+import reviews
+from reviews import Review
+
+WRITTEN = reviews.make_reviews(500, held_out=False, seed=0)
+HELD_OUT = reviews.make_reviews(500, held_out=True, seed=0)
+LABELS = {
+    adjective: label
+    for label, adjectives in reviews.ADJECTIVES.items()
+    for adjective in adjectives.split()
+}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    picture = tmp_path_factory.mktemp("drawn") / "reviews.png"
+    told = example.main(quick=True, picture=picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return told
+
+
+def verdict(review):
+    """The negator of a review, and its adjective."""
+    clause = " ".join(review.words[n] for n in review.deciding)
+    negators = [x for x in reviews.NEGATORS if f" {x} " in clause]
+    (adjective,) = (word for word in clause.split() if word in LABELS)
+    return "".join(negators), adjective
+
+
+def test_no_verdict_is_both_learned_and_held_out():
+    learned, tested = ({*map(verdict, x)} for x in (WRITTEN, HELD_OUT))
+    assert learned
+    assert tested
+    assert not learned & tested
+    every = [*reviews.pairs(held_out=False), *reviews.pairs(held_out=True)]
+    assert len(every) == 30 * 7
+
+
+def test_all_words_of_the_verdicts_are_learned():
+    words = {word for pair in reviews.pairs(held_out=False) for word in pair}
+    assert {"", *reviews.NEGATORS, *LABELS} <= words
+
+
+@pytest.mark.parametrize("review", [*WRITTEN[:50], *HELD_OUT[:50]])
+def test_the_clause_that_decides_gives_the_class(review):
+    negator, adjective = verdict(review)
+    assert (review.label == LABELS[adjective]) == (negator == "")
+    before, after = review.deciding[0] - 1, review.deciding[-1] + 1
+    assert before < 0 or review.words[before] == ","
+    assert review.words[after] in {",", "."}
+    others = np.delete(review.words, review.deciding)
+    assert not {*LABELS} & {*others}
+
+
+def test_the_class_cannot_be_guessed():
+    for written in (WRITTEN, HELD_OUT):
+        positive = [review.label == "positive" for review in written]
+        assert 0.4 < np.mean(positive) < 0.6
+    assert 0.2 < np.mean([verdict(x)[0] != "" for x in WRITTEN]) < 0.45
+    assert all(verdict(x)[0] for x in HELD_OUT)
+
+
+def test_what_does_not_matter_is_negated_too():
+    found = 0
+    for review in WRITTEN:
+        others = " ".join(np.delete(review.words, review.deciding))
+        found += any(f" {x} " in others for x in reviews.NEGATORS)
+    assert found > 100
+
+
+def test_the_same_seed_writes_the_same():
+    assert reviews.make_reviews(500, held_out=False, seed=0) == WRITTEN
+    assert reviews.make_reviews(500, held_out=False, seed=1) != WRITTEN
+
+
+def test_it_classifies_pairs_it_never_saw(told):
+    assert told["accuracy"] > 0.9
+
+
+def test_it_attends_to_the_clause_that_decides(told):
+    chance = told["its share of all words"]
+    assert told["weight on the clause that decides"] > 2 * chance
+    assert told["most weight on a word of it"] > 0.7
+
+
+def test_words_seen_once_are_unknown():
+    learned = [Review(["good", "film", "."], "a"), Review(["good", "."], "b")]
+    reader = example.Reader(learned)
+    ids = reader.words([Review(["a", "film"], "a"), Review(["good"] * 3, "b")])
+    assert ids[0].tolist() == [example.UNKNOWN, example.UNKNOWN, 0]
+    assert len(set(ids[1])) == 1
+    assert ids[1, 0] > example.UNKNOWN
+    assert reader.labels(learned).tolist() == [0, 1]
+
+
+def test_what_is_reported_is_measured():
+    written = [
+        Review(["not", "good", "."], "negative", (0, 1)),
+        Review(["bad"], "negative", (0,)),
+    ]
+    weights = np.array([[0.5, 0.1, 0.4], [1.0, 0.0, 0.0]])
+    told = example.report(written, [True, False], weights)
+    assert told["accuracy"] == 0.5
+    assert told["weight on the clause that decides"] == pytest.approx(0.8)
+    assert told["its share of all words"] == pytest.approx(5 / 6)
+    assert told["most weight on a word of it"] == 1.0
+
+
+def test_lines_are_broken_between_words_and_signs_stand_close():
+    words = ["good", ",", "really", "."]
+    assert example.lay_out(words) == [(0, 0), (0, 4), (0, 6), (0, 12)]
+    places = example.lay_out(["word"] * 60)
+    assert {line for line, _ in places} == {0, 1, 2, 3}
+    assert max(column for _, column in places) + 4 <= example.LINE
+
+
+def test_texts_of_your_own_are_read(tmp_path, capsys):
+    file = tmp_path / "mails.tsv"
+    lines = ["spam\tBuy now, it's cheap!", "mail\tSee you on Monday."] * 20
+    file.write_text("\n".join(lines), encoding="utf-8")
+    learned, held_out = example.read(file, seed=0)
+    assert (len(learned), len(held_out)) == (36, 4)
+    spam = next(x for x in learned if x.label == "spam")
+    assert spam.words == ["buy", "now", ",", "it's", "cheap", "!"]
+    picture = tmp_path / "mails.png"
+    told = example.main(quick=True, data=file, picture=picture)
+    assert picture.exists()
+    assert set(told) == {"accuracy"}
+    assert "36 texts to learn, 4 held out" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", ["no tab here", "class\t "])
+def test_a_line_without_class_and_text_is_named(tmp_path, line):
+    file = tmp_path / "broken.tsv"
+    file.write_text(f"a\tgood\n{line}\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"--data.*broken\.tsv"):
+        example.read(file, seed=0)

@@ -1,0 +1,92 @@
+import karate_club as example
+import numpy as np
+import pytest
+
+CLUB, SIDES = example.friendships(), example.sides()
+FRIENDS = CLUB.sum(axis=1)
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory):
+    picture = tmp_path_factory.mktemp("drawn") / "club.png"
+    readings = example.main(quick=True, picture=picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return readings
+
+
+def test_the_club_is_that_of_zachary():
+    assert CLUB.sum() == 2 * 78
+    assert (CLUB == CLUB.T).all()
+    assert not CLUB.diagonal().any()
+    assert np.trace(np.linalg.matrix_power(CLUB.astype(int), 3)) == 6 * 45
+    assert FRIENDS[example.INSTRUCTOR] == 16
+    assert FRIENDS[example.ADMINISTRATOR] == 17
+    assert not CLUB[example.INSTRUCTOR, example.ADMINISTRATOR]
+    assert sorted(FRIENDS)[:2] == [1, 2]
+
+
+def test_half_went_with_each():
+    assert SIDES.sum() == 17
+    assert SIDES[example.INSTRUCTOR] == 0
+    assert SIDES[example.ADMINISTRATOR] == 1
+
+
+def test_everyone_else_is_the_mean_of_the_friends():
+    spread = example.spread()
+    others = np.arange(1, 33)
+    mean = CLUB @ spread / FRIENDS
+    np.testing.assert_allclose(spread[others], mean[others], atol=1e-3)
+
+
+def test_the_mean_of_friends_fails_at_the_member_zachary_explains():
+    """Number 9 of his table, who stayed for his black belt."""
+    assert example.wrong(example.spread()) == [8]
+
+
+def test_the_two_who_are_known_are_not_counted():
+    assert example.wrong(SIDES) == []
+    assert example.wrong(1 - SIDES) == list(range(1, 33))
+
+
+@pytest.mark.parametrize("name", ["GAT", "GATv2"])
+def test_it_tells_the_sides(readings, name):
+    (reading,) = readings[name]
+    assert len(example.wrong(reading.probability)) <= 5
+    assert reading.probability[example.INSTRUCTOR] < 0.1
+    assert reading.probability[example.ADMINISTRATOR] > 0.9
+
+
+@pytest.mark.parametrize("name", ["GAT", "GATv2"])
+def test_members_listen_to_friends_and_themselves(readings, name):
+    (reading,) = readings[name]
+    np.testing.assert_allclose(reading.weights.sum(axis=1), 1, rtol=1e-5)
+    strangers = ~(CLUB | np.eye(len(CLUB), dtype=bool))
+    assert not reading.weights[strangers].any()
+
+
+def test_only_the_second_version_ranks_friends_for_each_member(readings):
+    (first,), (second,) = readings["GAT"], readings["GATv2"]
+    assert example.ranked_alike(first.weights) == 1.0
+    assert example.ranked_alike(second.weights) < 1.0
+
+
+def test_ranks_are_compared_between_members():
+    popular = np.broadcast_to(np.arange(34.0), (34, 34))
+    assert example.ranked_alike(popular) == 1.0
+    turns = np.where(np.arange(34)[:, None] % 2, popular, -popular)
+    assert 0.2 < example.ranked_alike(turns) < 0.8
+
+
+def test_a_chain_is_laid_out_as_a_line():
+    chain = np.eye(5, k=1, dtype=bool) | np.eye(5, k=-1, dtype=bool)
+    places = example.layout(chain)
+    apart = np.linalg.norm(places[:, None] - places, axis=2)
+    steps = np.abs(np.subtract.outer(np.arange(5), np.arange(5)))
+    np.testing.assert_allclose(apart, steps, atol=1e-3)
+
+
+def test_friends_are_laid_out_close_together():
+    places = example.layout(CLUB)
+    apart = np.linalg.norm(places[:, None] - places, axis=2)
+    strangers = ~(CLUB | np.eye(len(CLUB), dtype=bool))
+    assert apart[CLUB].mean() < 0.7 * apart[strangers].mean()

@@ -1,0 +1,84 @@
+import kernel_regression as example
+import numpy as np
+import pytest
+
+from keras_attention import KernelAttention
+
+X, Y = example.measure(seed=0)
+GRID = np.linspace(0, example.END, 101)
+
+
+@pytest.fixture(scope="module")
+def layers():
+    return example.main(quick=True)
+
+
+def left_out(bandwidth):
+    """The error at every point told from the others, one at a time."""
+    wrong = []
+    for n in range(len(X)):
+        near = np.exp(-((X - X[n]) ** 2) / (2 * bandwidth**2))
+        near[n] = 0.0
+        wrong.append(near @ Y / near.sum() - Y[n])
+    return np.sqrt(np.mean(np.square(wrong)))
+
+
+@pytest.mark.parametrize("bandwidth", [0.3, 1.0, 3.0])
+def test_attention_is_the_regression_of_1964(bandwidth):
+    layer = KernelAttention(bandwidth=bandwidth)
+    answers, weights = example.regress(layer, GRID, X, Y)
+    formula = example.nadaraya_watson(GRID, X, Y, bandwidth)
+    np.testing.assert_allclose(answers, formula[0], atol=1e-5)
+    np.testing.assert_allclose(weights, formula[1], atol=1e-5)
+
+
+def test_a_point_that_is_left_out_does_not_see_itself():
+    layer, others = KernelAttention(), example.all_but_itself(len(X))
+    changed = Y + 100.0 * (np.arange(len(X)) == 7)
+    before, _ = example.regress(layer, X, X, Y, others)
+    after, _ = example.regress(layer, X, X, changed, others)
+    assert after[7] == before[7]
+    assert after[8] > before[8] + 1
+
+
+def test_what_is_learned_is_the_best_bandwidth_of_a_search(layers):
+    every = np.geomspace(0.1, 3.0, 300)
+    best = every[np.argmin([left_out(h) for h in every])]
+    learned = example.bandwidth_of(layers["learned"])
+    assert learned == pytest.approx(best, rel=0.03)
+
+
+def test_errors_are_those_of_the_formula(layers):
+    layer = layers["learned"]
+    h = example.bandwidth_of(layer)
+    told, _ = example.errors(layer, X, Y)
+    assert told == pytest.approx(left_out(h), abs=1e-5)
+
+
+def test_no_fixed_bandwidth_is_better(layers):
+    told = {name: example.errors(x, X, Y) for name, x in layers.items()}
+    assert min(told, key=lambda name: told[name][0]) == "learned"
+    truth = [told[name][1] for name in told if name != "learned"]
+    assert told["learned"][1] < 0.7 * np.median(truth)
+
+
+def test_a_point_that_sees_itself_learns_to_see_nothing_else(layers):
+    assert example.bandwidth_of(layers["learned, itself seen"]) < 0.05
+
+
+def test_it_draws(layers, tmp_path):
+    picture = tmp_path / "new" / "regression.png"
+    example.draw(layers, X, Y, picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_it_prints_and_draws_only_where_it_is_told(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(example, "PICTURE", tmp_path / "docs.png")
+    monkeypatch.setattr(example, "learn", lambda *_: KernelAttention())
+    example.main(quick=True)
+    assert not (tmp_path / "docs.png").exists()
+    assert "difference from the formula in NumPy" in capsys.readouterr().out
+    example.main(quick=True, picture=tmp_path / "asked.png")
+    assert (tmp_path / "asked.png").exists()

@@ -1,0 +1,92 @@
+import random
+
+import keras
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    import long_sentences as example
+    from long_sentences import ADJECTIVES
+    from long_sentences import NOUNS
+
+
+@pytest.mark.parametrize("length", [1, 4, 27])
+def test_adjectives_change_places_with_their_nouns(length):
+    draw = random.Random(length)
+    for _ in range(50):
+        source, target = (x.split() for x in example.make_pair(length, draw))
+        assert len(source) == len(target) == length
+        turned = []
+        for word in target:  # French, from left to right
+            if word in ADJECTIVES.values():
+                turned.insert(len(turned) - 1, word)
+            else:
+                turned.append(word)
+        french = {**NOUNS, **ADJECTIVES}
+        assert [french[word] for word in source] == turned
+
+
+def test_some_sentences_are_longer_than_all_that_are_trained(tmp_path):
+    example.write_corpus(tmp_path, (300, 50, 300), seed=0)
+    longest = {
+        part: max(len(line.split()) for line in read(tmp_path, part))
+        for part in example.PARTS
+    }
+    trained, validated, tested = longest.values()
+    assert trained == example.TRAINED
+    assert validated <= trained
+    assert tested == example.LONGEST
+
+
+def read(folder, part):
+    lines = (folder / f"{part}.en").read_text().splitlines()
+    assert len(lines) == len((folder / f"{part}.fr").read_text().splitlines())
+    return lines
+
+
+def test_groups_hold_sentences_of_similar_length():
+    sources = ["a b c d"] * 30 + ["a b c d e f"] * 10 + ["a b c d e f g"] * 19
+    groups = example.by_length(sources)
+    assert groups == {5.0: list(range(40))}  # 4 to 6 words
+
+
+def test_a_perfect_translation_has_a_bleu_of_100():
+    wanted = ["chat rouge chien arbre", "livre noir chat triste pain"]
+    assert example.bleu(wanted, wanted) == pytest.approx(100)
+    assert example.bleu(wanted[::-1], wanted) < 50
+
+
+def test_it_runs(tmp_path, capsys):
+    picture = tmp_path / "lines.png"
+    lines = example.main(quick=True, picture=picture)
+    assert list(lines) == ["with attention", "without attention"]
+    for line in lines.values():
+        assert list(line) == [5, 8, 11, 14, 17, 20, 23, 26]
+        assert all(0 <= score <= 100 for score in line.values())
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    printed = capsys.readouterr().out
+    assert "\n  4 to 6 " in printed
+    assert "\n25 to 27 " in printed
+
+
+def test_real_sentences_are_read_from_a_folder(tmp_path, monkeypatch, capsys):
+    example.write_corpus(tmp_path, (9, 9, 9), seed=1)
+    asked = []
+
+    def compare(*arguments):
+        asked.append(arguments)
+        return {"with attention": {5.0: 38.5}, "without attention": {5.0: 9.0}}
+
+    monkeypatch.setattr(example, "compare", compare)
+    picture = tmp_path / "lines.png"
+    options = {"source": "fr", "target": "en", "epochs": 2}
+    example.main(data=tmp_path, picture=picture, **options)
+    ((files, units, epochs, dropout),) = asked
+    assert files["train"] == [tmp_path / "train.fr", tmp_path / "train.en"]
+    assert list(files) == list(example.PARTS)
+    assert (units, epochs, dropout) == (256, 2, 0.3)
+    assert "4 to 6                38.5                 9.0" in (
+        capsys.readouterr().out
+    )
+    assert picture.read_bytes().startswith(b"\x89PNG")

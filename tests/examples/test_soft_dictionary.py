@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+import soft_dictionary as example
+from keras import ops
+
+VALUES = np.array(list(example.COLOURS.values()), "float32")
+KEYS = example.unit_vectors(len(VALUES), seed=0)
+QUERIES, WHICH = example.noisy(KEYS, 2000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    picture = tmp_path_factory.mktemp("drawn") / "dictionary.png"
+    dictionaries = example.main(quick=True, picture=picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return dictionaries
+
+
+def look_up(sharpness, values=VALUES):
+    return example.look_up(QUERIES, KEYS, values, sharpness)
+
+
+def test_without_sharpness_every_answer_is_the_mean():
+    answers, _ = look_up(0.0)
+    mean = np.broadcast_to(VALUES.mean(axis=0), answers.shape)
+    np.testing.assert_allclose(answers, mean, rtol=1e-5)
+
+
+def test_a_sharp_lookup_is_a_hard_one():
+    answers, _ = look_up(1e6)
+    hard = example.look_up_hard(QUERIES, KEYS, VALUES)
+    np.testing.assert_allclose(answers, hard, atol=1e-5)
+
+
+def test_a_clean_key_finds_its_value():
+    found = example.look_up_hard(KEYS, KEYS, VALUES)
+    np.testing.assert_array_equal(found, VALUES)
+
+
+def test_the_best_sharpness_gives_the_probability_of_each_key():
+    _, weights = look_up(example.BEST)
+    for query, row in zip(QUERIES[:50], weights, strict=False):
+        apart = np.sum((query - KEYS) ** 2, axis=1)
+        likely = np.exp(-apart / (2 * example.NOISE**2))
+        np.testing.assert_allclose(row, likely / likely.sum(), atol=1e-5)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_no_sharpness_answers_better_than_the_best(factor):
+    questions = QUERIES, WHICH
+    best = example.error(questions, KEYS, VALUES, example.BEST)
+    other = example.error(questions, KEYS, VALUES, factor * example.BEST)
+    assert best < other
+
+
+def test_the_slope_in_a_value_is_its_weight():
+    before, weights = look_up(example.BEST)
+    raised = VALUES.copy()
+    raised[3, 1] += 1
+    after, _ = look_up(example.BEST, raised)
+    np.testing.assert_allclose(
+        after[:, 1] - before[:, 1], weights[:, 3], atol=1e-5
+    )
+    np.testing.assert_array_equal(after[:, [0, 2]], before[:, [0, 2]])
+
+
+def test_it_finds_the_colours_and_the_sharpness(learned):
+    found = ops.convert_to_numpy(learned["values"].values)
+    assert example.rms(found - VALUES) < 0.05
+    assert learned["values"].sharpness() == pytest.approx(
+        example.BEST, rel=0.15
+    )
+    np.testing.assert_array_equal(learned["values"].keys, KEYS)
+
+
+def test_it_finds_the_keys(learned):
+    found = ops.convert_to_numpy(learned["keys"].keys)
+    answers = example.look_up_hard(KEYS, found, VALUES)
+    np.testing.assert_array_equal(answers, VALUES)

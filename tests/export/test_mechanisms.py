@@ -1,0 +1,40 @@
+"""Every mechanism, alignment and order, in every format.
+
+A model has a layer of each mechanism, whose contexts are joined: what does
+not survive an export changes what the model says.
+"""
+
+import keras
+import pytest
+from mechanisms import MODELS
+from mechanisms import make_attentions
+from mechanisms import make_model
+from mechanisms import order
+
+from keras_attention import BeamSearch
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    from keras_attention import CharacterTokenizer
+    from keras_attention import Translator
+
+SEARCH = BeamSearch(3, n_best=2, max_length=5, forbidden_ids=[0])
+CASES = [
+    *(("tf_saved_model", "", n) for n in MODELS[3:6]),  # in every order
+    ("litert", ".tflite", MODELS[6]),
+    ("onnx", ".onnx", MODELS[7]),
+]
+
+
+@pytest.mark.parametrize(("format", "suffix", "n"), CASES)
+def test_what_is_written_gives_what_the_model_gives(
+    tmp_path, format, suffix, n
+):
+    """The export reads it back and compares, and raises if it differs."""
+    tokenizer = CharacterTokenizer("0123456789", "identity")
+    model = make_model(make_attentions(n), order(n), tokenizer.vocabulary_size)
+    translator = Translator(model, tokenizer, tokenizer, SEARCH)
+    path = (tmp_path / "model").with_suffix(suffix)
+    translator.export(path, format=format)
+    assert path.exists()

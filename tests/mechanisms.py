@@ -1,0 +1,92 @@
+"""Every mechanism, every alignment and every order, in tiny models."""
+
+import keras
+import numpy as np
+import samples
+
+import keras_attention as ka
+
+WORDS, UNITS = 12, 6  # ids of either side; of the cell and of the memory
+MECHANISMS = {
+    "additive": lambda a: ka.BahdanauAttention(3, alignment=a),
+    "normalized": lambda a: ka.BahdanauAttention(3, True, alignment=a),
+    "general": lambda a: ka.LuongGeneral(use_scale=True, alignment=a),
+    "dot": lambda a: ka.DotAttention("learned", alignment=a),
+    "cosine": lambda a: ka.CosineAttention(alignment=a),
+    "location": lambda a: ka.LocationAttention(4, alignment=a),
+    "kernel": lambda a: ka.KernelAttention(alignment=a),
+    "location-aware": lambda a: ka.LocationAwareAttention(3, 2, 3, alignment=a),
+    "cumulative": lambda a: ka.LocationAwareAttention(
+        3, 2, 4, cumulative=True, alignment=a
+    ),
+    "coverage": lambda a: ka.CoverageAttention(3, 0.5, alignment=a),
+}
+ALIGNMENTS = {
+    "softmax": "softmax",
+    "sparsemax": "sparsemax",
+    "entmax15": "entmax15",
+    "parallel": ka.Monotonic(sigmoid_noise=0.5),
+    "recursive": ka.Monotonic("recursive"),
+    "hard": ka.Monotonic("hard", score_bias=0.5),
+    "forward": ka.ForwardAlignment(),
+    "local-m": ka.LocalMonotonic(1),
+    "local-p": ka.LocalPredictive(2),
+}
+ORDERS = {
+    "bahdanau": {},
+    "luong": {"order": "luong", "attention_layer_size": 5},
+    "luong-unfed": {"order": "luong", "input_feeding": False},
+}
+# Model `n` has a layer of each mechanism, with the `n`-th alignment after the
+# first one's: among them all is every pair once, and among three that follow
+# each other every mechanism, and every alignment, in every order.
+MODELS = range(len(ALIGNMENTS))
+
+
+def pairs(n: int) -> list:
+    """Name each mechanism of model `n` and its alignment."""
+    kinds = list(ALIGNMENTS)
+    return [
+        (mechanism, kinds[(m + n) % len(kinds)])
+        for m, mechanism in enumerate(MECHANISMS)
+    ]
+
+
+def order(n: int) -> str:
+    """Name the order of model `n`."""
+    return list(ORDERS)[n % len(ORDERS)]
+
+
+def make_attentions(n: int) -> list:
+    """Make the layers of `pairs(n)`, and the one that has no alignment."""
+    layers = [MECHANISMS[m](ALIGNMENTS[a]) for m, a in pairs(n)]
+    return [*layers, ka.GaussianMixtureAttention(2)]
+
+
+def make_model(attention, order: str, words: int = WORDS) -> ka.Seq2Seq:
+    """Make a tiny model with random weights, as large as after training."""
+    keras.utils.set_random_seed(0)
+    cell = ka.AttentionDecoderCell(
+        keras.layers.GRUCell(UNITS), attention, **ORDERS[order]
+    )
+    model = ka.Seq2Seq(
+        source_vocabulary_size=words,
+        target_vocabulary_size=words,
+        embedding_dim=4,
+        encoder=ka.RecurrentEncoder(UNITS // 2, cell="gru"),
+        decoder=ka.AttentionDecoder(cell),
+        bridge=ka.StateBridge(),
+    )
+    ids = np.array([[2, 4, 3]], "int32")
+    model((ids, ids))
+    samples.randomize(model)
+    return model
+
+
+def draw_ids(lengths, seed: int = 0) -> np.ndarray:
+    """Draw ids `(B, T)`: start, words, end, and 0 after that."""
+    size = max(lengths)
+    ids = np.random.default_rng(seed).integers(4, WORDS, (len(lengths), size))
+    ids[:, 0] = 2
+    ids[np.arange(len(lengths)), np.array(lengths) - 1] = 3
+    return (ids * samples.mask(lengths, size)).astype("int32")

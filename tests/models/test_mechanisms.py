@@ -1,0 +1,74 @@
+"""Every mechanism, alignment and order: trained by `fit`, and searched."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from mechanisms import ALIGNMENTS
+from mechanisms import MECHANISMS
+from mechanisms import MODELS
+from mechanisms import ORDERS
+from mechanisms import draw_ids
+from mechanisms import make_attentions
+from mechanisms import make_model
+from mechanisms import order
+from mechanisms import pairs
+from samples import to_numpy
+
+from keras_attention import BeamSearch
+from keras_attention import SequenceCrossentropy
+
+SOURCE = draw_ids([5, 4, 2, 3])
+
+
+def test_nothing_is_left_out():
+    every = [pair for n in MODELS for pair in pairs(n)]
+    assert sorted(every) == sorted(itertools.product(MECHANISMS, ALIGNMENTS))
+    for first in MODELS[::3]:
+        three = range(first, first + 3)
+        for kind, names in enumerate((MECHANISMS, ALIGNMENTS)):
+            found = {(pair[kind], order(n)) for n in three for pair in pairs(n)}
+            assert found == set(itertools.product(names, ORDERS))
+
+
+@pytest.mark.parametrize("n", MODELS[:3])
+def test_one_step_of_fit_moves_every_weight(n):
+    """But those behind "hard", which is for inference: nothing reaches them."""
+    attentions = make_attentions(n)
+    model = make_model(attentions, order(n))
+    model.compile(keras.optimizers.Adam(0.01), loss=SequenceCrossentropy())
+    before = [to_numpy(x) for x in model.trainable_variables]
+    target = draw_ids([5, 3, 4, 2], seed=1)
+    data = (SOURCE, target[:, :-1]), target[:, 1:]
+    history = model.fit(*data, batch_size=4, verbose=0)
+    assert np.isfinite(history.history["loss"]).all()
+    still = set()
+    for x, variable in zip(before, model.trainable_variables, strict=True):
+        after = to_numpy(variable)
+        assert np.isfinite(after).all(), variable.path
+        if (x == after).all():
+            still.add(variable.path)
+    hard = [kind for _, kind in pairs(n)].index("hard")
+    assert still == {x.path for x in attentions[hard].trainable_variables}
+
+
+@pytest.mark.parametrize("n", MODELS)
+def test_a_hypothesis_has_the_score_of_its_own_tokens(n):
+    """As a teacher would tell it: so all states have followed their beams."""
+    model = make_model(make_attentions(n), order(n))
+    search = BeamSearch(
+        3, n_best=3, max_length=5, min_length=4, forbidden_ids=[0]
+    )
+    tokens, scores, *_ = to_numpy(model.generate(SOURCE, search))
+    for three in tokens:
+        assert len({tuple(row) for row in three}) == 3
+    rows = tokens.reshape(-1, 5)
+    starts = np.full((len(rows), 1), search.start_id)
+    given = np.concatenate([starts, rows[:, :-1]], axis=1)
+    logits = model((np.repeat(SOURCE, 3, axis=0), given.astype("int32")))
+    log_probs = to_numpy(ops.log_softmax(logits))
+    told = np.take_along_axis(log_probs, rows[..., None], axis=2)[..., 0]
+    told = np.where(rows > 0, told, 0).sum(axis=1)
+    np.testing.assert_allclose(told.reshape(scores.shape), scores, atol=1e-5)
