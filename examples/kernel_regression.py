@@ -24,6 +24,7 @@ from keras_attention.extras import require
 
 PICTURE = Path(__file__).parents[1] / "docs" / "kernel_regression.png"
 POINTS, END, NOISE = 80, 10.0, 0.3
+STEPS = 200
 NARROW, WIDE = 0.05, 2.0
 FIXED = [NARROW, 0.2, 0.8, WIDE]
 
@@ -168,8 +169,7 @@ def main(quick=False, picture=None, seed=0) -> dict[str, KernelAttention]:
     """Learn the bandwidth, compare it with fixed ones, and draw.
 
     Args:
-        quick: Whether to take fewer steps, and to draw only where `picture`
-            says.
+        quick: Whether to draw only where `picture` says.
         picture: Where to draw. Defaults to `docs/kernel_regression.png`.
         seed: Which points to draw.
 
@@ -178,10 +178,9 @@ def main(quick=False, picture=None, seed=0) -> dict[str, KernelAttention]:
     """
     x, y = measure(seed)
     others = all_but_itself(POINTS)
-    steps = 80 if quick else 200
     layers = {f"fixed {h}": KernelAttention(bandwidth=h) for h in FIXED}
-    layers["learned"] = learn(x, y, others, steps)
-    layers["learned, itself seen"] = learn(x, y, others | True, steps)
+    layers["learned"] = learn(x, y, others, STEPS)
+    layers["learned, itself seen"] = learn(x, y, others | True, STEPS)
     compare(layers, x, y)
     if picture or not quick:
         shown = {

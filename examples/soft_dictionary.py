@@ -37,6 +37,7 @@ COLOURS = {
 }
 FEATURES, NOISE = 16, 0.4  # of a key; each feature's standard deviation
 BEST = 1 / NOISE**2  # see `SoftDictionary`
+EPOCHS = 20
 SHARPNESS = [0.0, 1.0, 3.0, 10.0, 30.0, 100.0]
 
 
@@ -231,8 +232,7 @@ def main(quick=False, picture=None, seed=0) -> dict[str, SoftDictionary]:
     """Look names up by noisy keys; then learn colours, and keys.
 
     Args:
-        quick: Whether to learn for a shorter time, and to draw only where
-            `picture` says.
+        quick: Whether to draw only where `picture` says.
         picture: Where to draw. Defaults to `docs/soft_dictionary.png`.
         seed: Which keys and noise to draw.
 
@@ -245,16 +245,15 @@ def main(quick=False, picture=None, seed=0) -> dict[str, SoftDictionary]:
     questions = noisy(keys, 4000, seed + 1)
     compare(questions, keys, values)
 
-    epochs = 5 if quick else 20
     grey = np.full_like(values, 0.5)
     colours = SoftDictionary(keys, grey, learn=("values",))
-    history = learn(colours, keys, values, epochs, seed + 2)
+    history = learn(colours, keys, values, EPOCHS, seed + 2)
     apart = rms(history[-1] - values)
     print(f"Colours learned: {rms(grey - values):.3f} wrong before, ", end="")
     print(f"{apart:.3f} after; sharpness {colours.sharpness():.2f}")
 
     names = SoftDictionary(0.1 * unit_vectors(8, seed + 3), values, ("keys",))
-    learn(names, keys, values, epochs, seed + 2)
+    learn(names, keys, values, EPOCHS, seed + 2)
     found = look_up_hard(keys, ops.convert_to_numpy(names.keys), values)
     right = int(np.all(found == values, axis=1).sum())
     print(f"Keys learned: {right} of {len(keys)} names give their colour")

@@ -50,24 +50,27 @@ def test_the_two_who_are_known_are_not_counted():
 
 @pytest.mark.parametrize("name", ["GAT", "GATv2"])
 def test_it_tells_the_sides(readings, name):
-    (reading,) = readings[name]
-    assert len(example.wrong(reading.probability)) <= 5
-    assert reading.probability[example.INSTRUCTOR] < 0.1
-    assert reading.probability[example.ADMINISTRATOR] > 0.9
+    for reading in readings[name]:
+        assert len(example.wrong(reading.probability)) <= 5
+        assert reading.probability[example.INSTRUCTOR] < 0.1
+        assert reading.probability[example.ADMINISTRATOR] > 0.9
 
 
 @pytest.mark.parametrize("name", ["GAT", "GATv2"])
 def test_members_listen_to_friends_and_themselves(readings, name):
-    (reading,) = readings[name]
-    np.testing.assert_allclose(reading.weights.sum(axis=1), 1, rtol=1e-5)
     strangers = ~(CLUB | np.eye(len(CLUB), dtype=bool))
-    assert not reading.weights[strangers].any()
+    for reading in readings[name]:
+        np.testing.assert_allclose(reading.weights.sum(axis=1), 1, rtol=1e-5)
+        assert not reading.weights[strangers].any()
 
 
 def test_only_the_second_version_ranks_friends_for_each_member(readings):
-    (first,), (second,) = readings["GAT"], readings["GATv2"]
-    assert example.ranked_alike(first.weights) == 1.0
-    assert example.ranked_alike(second.weights) < 1.0
+    first, second = (
+        [example.ranked_alike(reading.weights) for reading in readings[name]]
+        for name in ("GAT", "GATv2")
+    )
+    assert min(first) == 1.0
+    assert min(second) < 0.9
 
 
 def test_ranks_are_compared_between_members():
