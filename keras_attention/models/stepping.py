@@ -4,6 +4,7 @@ import math
 
 from keras import ops
 
+from keras_attention.ops import hoisting
 from keras_attention.ops import widen
 
 
@@ -40,7 +41,8 @@ def next_word(model, source, memory, states, mask):
             )
         return ops.log_softmax(widen(logits), axis=-1), states, weights
 
-    return step, cell.initial_state(prepared, states, beams=1)
+    first = cell.initial_state(prepared, states, beams=1)
+    return hoisting(step, cell.variables), first
 
 
 def mean(weights):

@@ -15,5 +15,6 @@ from .products import dot_scores as dot_scores
 from .products import joint_product as joint_product
 from .products import mix as mix
 from .products import product as product
+from .recorders import hoisting as hoisting
 from .replay import trainable_loop as trainable_loop
 from .sequences import one_by_one as one_by_one

@@ -3,6 +3,7 @@
 from keras import ops
 
 from keras_attention.lookup import fast_path
+from keras_attention.ops.operations import recording
 
 
 class AbstractRecorder:
@@ -102,3 +103,29 @@ class Replayer(AbstractRecorder):
 
         kept = self.kept[count]
         return fast_path("custom_gradient")(replayed)(x, kept, *constants)
+
+
+def hoisting(step, variables):
+    """Let a step of a loop without a gradient compute only what changes.
+
+    Args:
+        step: Any function, which is called once before the loop, and in it.
+        variables: Those on whose values its hoisting may depend.
+
+    Returns:
+        A function that does the same; what the first call hoists, later calls
+        take.
+    """
+    probe = None
+
+    def hoisted(*arguments):
+        nonlocal probe
+        if probe is None:
+            recorder = probe = Probe(variables, variables)
+        else:
+            count = len(probe.constants) - len(variables)
+            recorder = Recorder(variables, probe.constants, count)
+        with recording(recorder):
+            return step(*arguments)
+
+    return hoisted

@@ -5,36 +5,13 @@ import numpy as np
 import pytest
 from gradients import to_numpy
 from keras import ops
+from mechanisms import ALIGNMENTS
+from mechanisms import MECHANISMS
 
 import keras_attention as ka
 
 B, K, T, TV, D = 2, 3, 4, 5, 4
 MASK = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0]], bool)
-MECHANISMS = {
-    "additive": lambda a: ka.BahdanauAttention(3, alignment=a),
-    "normalized": lambda a: ka.BahdanauAttention(3, True, alignment=a),
-    "general": lambda a: ka.LuongGeneral(alignment=a),
-    "dot": lambda a: ka.DotAttention(alignment=a),
-    "cosine": lambda a: ka.CosineAttention(alignment=a),
-    "location": lambda a: ka.LocationAttention(4, alignment=a),
-    "kernel": lambda a: ka.KernelAttention(alignment=a),
-    "location-aware": lambda a: ka.LocationAwareAttention(3, 2, 3, alignment=a),
-    "cumulative": lambda a: ka.LocationAwareAttention(
-        3, 2, 3, cumulative=True, alignment=a
-    ),
-    "coverage": lambda a: ka.CoverageAttention(3, alignment=a),
-}
-ALIGNMENTS = {
-    "softmax": "softmax",
-    "sparsemax": "sparsemax",
-    "entmax15": "entmax15",
-    "parallel": ka.Monotonic(sigmoid_noise=0.5),
-    "recursive": ka.Monotonic("recursive"),
-    "hard": ka.Monotonic("hard", score_bias=0.5),
-    "forward": ka.ForwardAlignment(),
-    "local-m": ka.LocalMonotonic(1),
-    "local-p": ka.LocalPredictive(2),
-}
 PAIRS = [
     pytest.param(make, alignment, id=f"{name}-{kind}")
     for name, make in MECHANISMS.items()

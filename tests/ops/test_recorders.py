@@ -8,9 +8,11 @@ from gradients import to_tensor
 
 from keras_attention.lookup import fast_path
 from keras_attention.ops.operations import Operation
+from keras_attention.ops.operations import hoist
 from keras_attention.ops.recorders import Probe
 from keras_attention.ops.recorders import Recorder
 from keras_attention.ops.recorders import Replayer
+from keras_attention.ops.recorders import hoisting
 
 LATE = Operation(
     run=lambda x, y: x * y,
@@ -92,3 +94,26 @@ def test_a_replayer_gives_what_was_kept():
         replayer.perform(AT_ONCE, tensor(7), given),
     ]
     assert [float(to_numpy(x)) for x in found] == [100, 200]
+
+
+class TestHoisting:
+    def test_what_no_step_changes_is_computed_once(self):
+        variable, computed = keras.Variable(2.0, dtype="float64"), []
+
+        def double(x):
+            computed.append(x)
+            return 2 * x
+
+        def step(x):
+            twice = hoist(double, variable)
+            return x + twice + hoist(double, twice)
+
+        hoisted = hoisting(step, [variable])
+        got = [float(to_numpy(hoisted(tensor(x)))) for x in (1, 5, 7)]
+        assert got == [13, 17, 19]
+        assert len(computed) == 2
+
+    def test_what_a_step_makes_is_computed_in_each(self):
+        hoisted = hoisting(lambda x: hoist(lambda y: 2 * y, x), [])
+        got = [float(to_numpy(hoisted(tensor(x)))) for x in (1, 5)]
+        assert got == [2, 10]
