@@ -1,11 +1,13 @@
 """Timing two sides of one measurement, in turn."""
 
 import statistics
+import time
 from typing import NamedTuple
 
 from process import Process
 
 IDLE = 0.05  # the part of one CPU that a waiting side may take
+PAUSE = 0.05  # seconds in which a side may give back its memory
 
 
 class Ratio(NamedTuple):
@@ -64,6 +66,7 @@ def ratio(ours: Process, theirs: Process, rounds: int = 15) -> Ratio:
     for _ in range(rounds):
         for i, side in enumerate(sides):
             waiting = sides[1 - i]
+            time.sleep(PAUSE)
             before = waiting.cpu_seconds()
             times[i].append(side.run())
             stolen[1 - i] += waiting.cpu_seconds() - before
