@@ -60,32 +60,10 @@ class CoverageAttention(AbstractHistoryAttention):
         super().build(query_shape, value_shape, key_shape)
         self.coverage_vector = self.add_kernel("coverage_vector", (self.units,))
 
-    def call(
-        self,
-        query,
-        value,
-        key=None,
-        query_mask=None,
-        value_mask=None,
-        attention_mask=None,
-        return_attention_scores=False,
-        training=None,
-        use_causal_mask=False,
-    ):
-        context, weights = super().call(
-            query,
-            value,
-            key,
-            value_mask=value_mask,
-            attention_mask=attention_mask,
-            return_attention_scores=True,
-            training=training,
-            use_causal_mask=use_causal_mask,
-        )
-        if self.coverage_loss:
-            loss = coverage_loss(weights, query_mask)
-            self.add_loss(self.coverage_loss * loss)
-        return (context, weights) if return_attention_scores else context
+    def weights_loss(self, weights, query_mask=None):
+        if not self.coverage_loss:
+            return None
+        return self.coverage_loss * coverage_loss(weights, query_mask)
 
     def first_history(self, real):
         return ops.zeros_like(real)

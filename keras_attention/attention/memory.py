@@ -13,6 +13,7 @@ from keras_attention.ops import keep_real
 from keras_attention.ops import loop_over_time
 from keras_attention.ops import mix
 from keras_attention.ops import one_by_one
+from keras_attention.ops import wide_dtype
 
 BUILD = "Call it once, or `layer.build(query_shape, value_shape)`."
 
@@ -52,7 +53,8 @@ class AbstractMemoryAttention(keras.layers.Layer):
     A subclass writes `weigh(query, memory, mask, state, noise)`, which gives
     the weights, in float32 or wider, and the next state, and `project_keys`
     when its keys are not the inputs themselves. With a state it also says
-    `state_count` and writes `first_state`.
+    `state_count` and writes `first_state`. What weights cost, if anything, is
+    `weights_loss`, which a decoder adds as the call does.
 
     A decoder calls `prepare` once per sequence and `step` once per word, so
     that keys are never projected twice. A beam search passes its beams as
@@ -73,7 +75,8 @@ class AbstractMemoryAttention(keras.layers.Layer):
         query: `(B, Tq, Dq)`.
         value: `(B, Tv, Dv)`.
         key: `(B, Tv, Dk)`. Defaults to `value`.
-        query_mask: Boolean `(B, Tq)`. It is only passed on.
+        query_mask: Boolean `(B, Tq)`, `True` at real steps. It is passed on,
+            and only `weights_loss` looks at it.
         value_mask: Boolean `(B, Tv)`, `True` at real positions. Keras fills it
             in when `value` carries a mask.
         attention_mask: Boolean, broadcasts to `(B, Tq, Tv)`: `True` where a
@@ -124,6 +127,15 @@ class AbstractMemoryAttention(keras.layers.Layer):
             "state, noise)`, to weights (B, Tq, Tv) and the next state."
         )
 
+    def weights_loss(self, weights, query_mask=None):
+        """Tell what the weights of all steps cost in training, or `None`.
+
+        Args:
+            weights: `(B, Tq, Tv)`.
+            query_mask: Boolean `(B, Tq)`, `True` at real steps, or `None`.
+        """
+        return None
+
     def prepare(self, value, key=None, value_mask=None):
         check_built(self, "prepare", BUILD)
         mask = self._boolean(value_mask)
@@ -149,7 +161,7 @@ class AbstractMemoryAttention(keras.layers.Layer):
 
     @property
     def _state_dtype(self):
-        return "float64" if self.compute_dtype == "float64" else "float32"
+        return wide_dtype(self.compute_dtype)
 
     def draw_noise(self, memory, steps, beams=1):
         if not self.dropout:
@@ -194,6 +206,9 @@ class AbstractMemoryAttention(keras.layers.Layer):
                 context, weights, _ = self._attend(
                     query, memory, mask, (), noise
                 )
+        loss = self.weights_loss(weights, query_mask)
+        if loss is not None:
+            self.add_loss(loss)
         return (context, weights) if return_attention_scores else context
 
     def _visible(self, query, memory, attention_mask, use_causal_mask):

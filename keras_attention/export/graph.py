@@ -76,20 +76,23 @@ class TranslationGraph:
         return {name: answer[name] for name in ("translations", "scores")}
 
     def _run(self, text, prefix=None):
-        ids = self._read(text)
+        ids, words = self._read(text)
         prefix = None if prefix is None else self._begin(prefix)
         tokens, scores, _, weights = self._generate(ids, prefix)
-        return self._tell(text, ids, tokens, scores, weights)
+        return self._tell(ids, words, tokens, scores, weights)
 
     def _read(self, text):
+        """Make ids `(B, Tv)`, and the word behind each if any is written."""
         ids = self.source_tokenizer.tokenize(text, self.max_source_length)
         # An empty batch has no longest row; an RNN reads step 0 all the same.
         missing = tf.maximum(0, 1 - tf.shape(ids)[1])
         ids = tf.pad(ids, [[0, 0], [0, missing]])
-        if self.model.copying:
+        words = None
+        if self.replace_unknown or self.model.copying:
             words = aligned_words(self.source_tokenizer, text, ids)
+        if self.model.copying:
             ids = spell_source(ids, words, self.model.target_vocabulary_size)
-        return tf.ensure_shape(ids, (None, None))
+        return tf.ensure_shape(ids, (None, None)), words
 
     def _begin(self, prefix):
         clean = self.target_tokenizer.clean(prefix)
@@ -105,12 +108,10 @@ class TranslationGraph:
             for x in found
         ]
 
-    def _tell(self, text, ids, tokens, scores, weights):
+    def _tell(self, ids, words, tokens, scores, weights):
         sources = self.source_tokenizer.tokens(ids)
         targets = self.target_tokenizer.tokens(tokens)
         unknown = None
-        if self.replace_unknown or self.model.copying:
-            words = aligned_words(self.source_tokenizer, text, ids)
         if self.replace_unknown:
             unknown = self._attended(words, weights)
         if self.model.copying:

@@ -10,6 +10,7 @@ from keras_attention.checks import check_positive
 from keras_attention.kernels import AbstractKernelLayer
 from keras_attention.ops import mix
 from keras_attention.ops import product
+from keras_attention.ops import wide_dtype
 
 IMPOSSIBLE = -30.0  # log probability 1e-13: too little for any sum
 
@@ -107,7 +108,7 @@ class PointerGenerator(AbstractKernelLayer):
         known = source < self.vocabulary_size
         return _Copies(
             ids=ops.where(known, source, 0),
-            same=ops.cast(same, self._wide_dtype()),
+            same=ops.cast(same, wide_dtype(self.compute_dtype)),
             listed=ops.logical_and(first, known),
             own=ops.logical_and(first, ops.logical_not(known)),
         )
@@ -123,7 +124,7 @@ class PointerGenerator(AbstractKernelLayer):
             impossible: Log probability of a word that is not there. Defaults
                 to -30.
         """
-        dtype = self._wide_dtype()
+        dtype = wide_dtype(self.compute_dtype)
         gate = product(ops.cast(features, dtype), self.kernel)
         gate = gate + ops.cast(self.bias, dtype)
         generated = ops.log_softmax(ops.cast(logits, dtype), axis=-1)
@@ -138,14 +139,11 @@ class PointerGenerator(AbstractKernelLayer):
         generated = _add_copied(generated, copied, listed, copies.ids)
         return ops.concatenate([generated, own], axis=-1)
 
-    def _wide_dtype(self):
-        return "float64" if self.compute_dtype == "float64" else "float32"
-
     def compute_output_spec(self, logits, features, weights, source):
         words, places = self.vocabulary_size, source.shape[1]
         total = None if places is None else words + places
         shape = (*logits.shape[:-1], total)
-        return keras.KerasTensor(shape, dtype=self._wide_dtype())
+        return keras.KerasTensor(shape, dtype=wide_dtype(self.compute_dtype))
 
     def get_config(self):
         own = {"vocabulary_size": self.vocabulary_size}

@@ -13,7 +13,6 @@ from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
 from keras_attention.ops import one_by_one
 from keras_attention.ops import trainable_loop
-from keras_attention.ops.coverage import coverage_loss
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -115,9 +114,9 @@ class AttentionDecoder(keras.layers.Layer):
             sequence, prepared, states, sequence_mask, training
         )
         for attention, found in zip(self.cell.attentions, weights, strict=True):
-            if getattr(attention, "coverage_loss", 0):
-                loss = coverage_loss(found, sequence_mask)
-                self.add_loss(attention.coverage_loss * loss)
+            loss = attention.weights_loss(found, sequence_mask)
+            if loss is not None:
+                self.add_loss(loss)
         if not self.return_sequences:
             outputs = last_real(outputs, sequence_mask)
         return self._pick(outputs, weights, states, return_attention_scores)

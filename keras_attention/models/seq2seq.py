@@ -13,6 +13,7 @@ from keras_attention.models.scheduled_sampling import feed_guesses
 from keras_attention.models.stepping import mean
 from keras_attention.models.stepping import next_word
 from keras_attention.models.words import AbstractWordModel
+from keras_attention.ops import hoisting
 from keras_attention.search import GreedySearch
 
 PARTS = ("encoder", "decoder", "bridge")
@@ -237,6 +238,7 @@ class Seq2Seq(AbstractWordModel):
     def _generate(self, source, search, prefix):
         encoded = self.encode(source, training=False)
         step, states = next_word(self, source, *encoded)
+        step = hoisting(step, self.decoder.cell.variables)
         rows = ops.shape(source)[0]
         return search(step, states, rows, memory_mask=encoded[2], prefix=prefix)
 

@@ -4,7 +4,6 @@ import math
 
 from keras import ops
 
-from keras_attention.ops import hoisting
 from keras_attention.ops import widen
 
 
@@ -41,8 +40,7 @@ def next_word(model, source, memory, states, mask):
             )
         return ops.log_softmax(widen(logits), axis=-1), states, weights
 
-    first = cell.initial_state(prepared, states, beams=1)
-    return hoisting(step, cell.variables), first
+    return step, cell.initial_state(prepared, states, beams=1)
 
 
 def mean(weights):

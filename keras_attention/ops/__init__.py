@@ -9,6 +9,7 @@ from .numerics import join_masks as join_masks
 from .numerics import keep_real as keep_real
 from .numerics import masked_softmax as masked_softmax
 from .numerics import unit_vectors as unit_vectors
+from .numerics import wide_dtype as wide_dtype
 from .numerics import widen as widen
 from .operations import hoist as hoist
 from .products import dot_scores as dot_scores

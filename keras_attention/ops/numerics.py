@@ -7,12 +7,16 @@ TINY = 1e-12  # for float32 and wider: nothing here computes in less
 MASKED = -1e30  # below any real score, far from overflow
 
 
+def wide_dtype(dtype) -> str:
+    """Name the dtype that `widen` casts a dtype to."""
+    # Not `result_type`, which has no float64 on JAX and torch.
+    is_wide = keras.backend.standardize_dtype(dtype) == "float64"
+    return "float64" if is_wide else "float32"
+
+
 def widen(x):
     """Cast to float32, unless the dtype is that wide already."""
-    # Not `result_type`, which has no float64 on JAX and torch.
-    if keras.backend.standardize_dtype(x.dtype) == "float64":
-        return x
-    return ops.cast(x, "float32")
+    return ops.cast(x, wide_dtype(x.dtype))
 
 
 def tanh(x):
