@@ -17,7 +17,7 @@ from keras_attention.export import export_onnx
 from keras_attention.export import export_saved_model
 from keras_attention.export import join_entries
 from keras_attention.export import read_answer
-from keras_attention.export import replaced_folder
+from keras_attention.files import replaced_folder
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 from keras_attention.text import AbstractTokenizer

@@ -16,21 +16,21 @@ from source import ROOT
 import keras_attention
 
 FLOORS = [
-    "backend extras checks lookup version",
-    "ops kernels",
-    "alignments equations",
-    "attention search text losses metrics plots recurrence states attentional "
-    "schedules alignment_error",
-    "cells callbacks",
+    "backend checks extras files version",
+    "ops",
+    "layers",
+    "alignments",
+    "attention search text plots",
+    "decoder training",
     "models",
     "export",
     "translator",
 ]
 FLOOR = {part: n for n, parts in enumerate(FLOORS) for part in parts.split()}
 BACKENDS = {"tensorflow", "tensorflow_text", "jax", "jaxlib", "torch"}
-NAME_BACKENDS = {"backend", "text", "export", "callbacks"}
+NAME_BACKENDS = {"backend", "text", "export", "training"}
 NEED_TENSORFLOW = {*NAME_BACKENDS, "translator"} - {"backend"}
-MAY_IMPORT_LATE = {"extras", "lookup"}  # beside the package's own `__getattr__`
+MAY_IMPORT_LATE = {"extras", "ops"}  # beside the package's own `__getattr__`
 CODE = [
     *PACKAGE.rglob("*.py"),
     *(ROOT / "examples").rglob("*.py"),

@@ -6,7 +6,7 @@ from keras import ops
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.checks import check_built
 from keras_attention.checks import check_positive
-from keras_attention.kernels import AbstractKernelLayer
+from keras_attention.layers.kernels import AbstractKernelLayer
 from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import product

@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_attention.attention.memory import AbstractMemoryAttention
 from keras_attention.checks import check_positive
-from keras_attention.kernels import AbstractKernelLayer
+from keras_attention.layers.kernels import AbstractKernelLayer
 from keras_attention.ops import product
 from keras_attention.ops import widen
 

@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_attention.checks import check_positive
 from keras_attention.checks import check_rate
-from keras_attention.kernels import AbstractKernelLayer
+from keras_attention.layers.kernels import AbstractKernelLayer
 from keras_attention.ops import keep_real
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import mix

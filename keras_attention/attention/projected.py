@@ -1,7 +1,7 @@
 """The base of the attention layers whose scores need kernels."""
 
 from keras_attention.attention.base import AbstractAttention
-from keras_attention.kernels import AbstractKernelLayer
+from keras_attention.layers.kernels import AbstractKernelLayer
 
 
 class AbstractProjectedAttention(AbstractKernelLayer, AbstractAttention):

@@ -1,6 +1,5 @@
 """A translator written for other programs, read back, and run."""
 
-from .folders import replaced_folder as replaced_folder
 from .graph import TranslationGraph as TranslationGraph
 from .litert import export_litert as export_litert
 from .litert_text import export_litert_text as export_litert_text

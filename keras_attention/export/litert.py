@@ -13,12 +13,12 @@ import tensorflow as tf
 from keras_attention.checks import check_choice
 from keras_attention.export.agreement import check_answers
 from keras_attention.export.agreement import probe_sources
-from keras_attention.export.files import replaced_file
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.quiet import quiet
 from keras_attention.extras import require
+from keras_attention.files import replaced_file
 
 QUANTIZATIONS = (None, "float16", "int8")
 PROGRAM = Path(__file__).with_name("run_litert.py")

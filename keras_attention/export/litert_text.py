@@ -8,7 +8,6 @@ import tensorflow as tf
 from keras_attention.checks import check_choice
 from keras_attention.export.agreement import check_texts
 from keras_attention.export.agreement import probe_sources
-from keras_attention.export.files import replaced_file
 from keras_attention.export.graph import TEXT
 from keras_attention.export.ids import check_ids
 from keras_attention.export.ids import trace_ids
@@ -17,6 +16,7 @@ from keras_attention.export.litert import convert_to_litert
 from keras_attention.export.litert import run_litert
 from keras_attention.export.portable import text_archive
 from keras_attention.extras import require
+from keras_attention.files import replaced_file
 
 SIGNATURE = "translate"
 PROGRAM = Path(__file__).with_name("run_litert_text.py")

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from keras_attention.export.agreement import check_answers
 from keras_attention.export.agreement import probe_sources
-from keras_attention.export.files import replaced_file
 from keras_attention.export.ids import IDS
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.quiet import quiet
 from keras_attention.extras import require
+from keras_attention.files import replaced_file
 
 OPSET = 18
 OUTPUTS = ("tokens", "scores")

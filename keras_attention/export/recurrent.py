@@ -8,9 +8,9 @@ from keras import layers
 from keras import ops
 from keras import tree
 
+from keras_attention.decoder.stack import as_cells
 from keras_attention.ops.loops import freeze
 from keras_attention.ops.loops import loop_over_time
-from keras_attention.recurrence import as_cells
 
 KNOWN = (layers.RNN, layers.LSTM, layers.GRU, layers.SimpleRNN)
 

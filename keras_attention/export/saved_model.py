@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from keras_attention.export.folders import replaced_folder
 from keras_attention.export.graph import TEXT
 from keras_attention.export.graph import TranslationGraph
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.portable import text_archive
+from keras_attention.files import replaced_folder
 
 PROBE = ["", "a", "3 b, c."]  # what the written file has to repeat
 MAIN_FILE = "saved_model.pb"

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_positive
-from keras_attention.kernels import AbstractKernelLayer
+from keras_attention.layers.kernels import AbstractKernelLayer
 from keras_attention.ops import mix
 from keras_attention.ops import product
 from keras_attention.ops import wide_dtype

@@ -5,7 +5,7 @@ import bisect
 import keras
 from keras import ops
 
-from keras_attention.lookup import fast_path
+from keras_attention.ops.fast_paths import fast_path
 from keras_attention.search import Generation
 
 # XLA compiles for each shape. Between 8 and these lies no more than a third

@@ -5,15 +5,15 @@ import inspect
 import keras
 from keras import ops
 
-from keras_attention.lookup import fast_path
-from keras_attention.models.decoder import AttentionDecoder
+from keras_attention.decoder.loop import AttentionDecoder
+from keras_attention.layers.masks import carried_mask
 from keras_attention.models.generation import generation_compiler
-from keras_attention.models.masks import carried_mask
 from keras_attention.models.scheduled_sampling import feed_guesses
 from keras_attention.models.stepping import mean
 from keras_attention.models.stepping import next_word
 from keras_attention.models.words import AbstractWordModel
 from keras_attention.ops import hoisting
+from keras_attention.ops.fast_paths import fast_path
 from keras_attention.search import GreedySearch
 
 PARTS = ("encoder", "decoder", "bridge")

@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_attention.lookup import fast_path
+from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.operations import recording
 
 

@@ -12,7 +12,7 @@ import keras
 from keras import ops
 from keras import tree
 
-from keras_attention.lookup import fast_path
+from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.loops import loop_over_time
 from keras_attention.ops.operations import recording
 from keras_attention.ops.recorders import Probe

@@ -5,7 +5,7 @@ import pytest
 
 from keras_attention import LuongGeneral
 from keras_attention import Monotonic
-from keras_attention import SimplexAlignment
+from keras_attention.alignments import SimplexAlignment
 from keras_attention.alignments import as_alignment
 
 

@@ -5,7 +5,7 @@ import pytest
 from contracts.alignment import AlignmentContract
 
 from keras_attention import DotAttention
-from keras_attention import SimplexAlignment
+from keras_attention.alignments import SimplexAlignment
 
 
 def by_bisection(share):

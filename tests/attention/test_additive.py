@@ -6,7 +6,7 @@ import pytest
 from contracts.formula import FormulaLaws
 from contracts.kernels import KernelLaws
 
-from keras_attention import AbstractAdditiveAttention
+from keras_attention.attention import AbstractAdditiveAttention
 from keras_attention.ops import additive_scores
 from keras_attention.ops import product
 

@@ -6,7 +6,7 @@ from contracts.formula import FormulaLaws
 from contracts.steps import StepLaws
 from keras import ops
 
-from keras_attention import AbstractHistoryAttention
+from keras_attention.attention import AbstractHistoryAttention
 
 
 @keras.saving.register_keras_serializable(package="tests")

@@ -6,8 +6,8 @@ import pytest
 from contract import AttentionContract
 from keras import ops
 
-from keras_attention import AbstractMemoryAttention
 from keras_attention import Memory
+from keras_attention.attention import AbstractMemoryAttention
 
 
 @keras.saving.register_keras_serializable(package="tests")

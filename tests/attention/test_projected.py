@@ -6,8 +6,8 @@ from contracts.formula import FormulaLaws
 from contracts.kernels import KernelLaws
 
 from keras_attention import AbstractAttention
-from keras_attention import AbstractKernelLayer
-from keras_attention import AbstractProjectedAttention
+from keras_attention.attention import AbstractProjectedAttention
+from keras_attention.layers import AbstractKernelLayer
 from keras_attention.ops import dot_scores
 from keras_attention.ops import product
 

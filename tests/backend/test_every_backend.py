@@ -8,8 +8,8 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.lookup import fast_path
 from keras_attention.ops import loop_over_time
+from keras_attention.ops.fast_paths import fast_path
 
 custom_gradient = fast_path("custom_gradient")
 differentiate = fast_path("differentiate")

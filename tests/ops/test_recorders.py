@@ -6,7 +6,7 @@ import pytest
 from gradients import to_numpy
 from gradients import to_tensor
 
-from keras_attention.lookup import fast_path
+from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.operations import Operation
 from keras_attention.ops.operations import hoist
 from keras_attention.ops.recorders import Probe

@@ -9,7 +9,6 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.lookup import fast_path
 from keras_attention.ops import additive_scores
 from keras_attention.ops import dot_scores
 from keras_attention.ops import freeze
@@ -20,6 +19,7 @@ from keras_attention.ops import mix
 from keras_attention.ops import product
 from keras_attention.ops import replay
 from keras_attention.ops import trainable_loop
+from keras_attention.ops.fast_paths import fast_path
 
 B, T, S, U = 3, 4, 5, 6
 WAYS = {

@@ -9,12 +9,12 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.lookup import fast_path
 from keras_attention.ops import additive_scores
 from keras_attention.ops import hoist
 from keras_attention.ops import one_by_one
 from keras_attention.ops import product
 from keras_attention.ops import sequences
+from keras_attention.ops.fast_paths import fast_path
 
 B, TQ, TV, U = 2, 7, 5, 4
 WAYS = {

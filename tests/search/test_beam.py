@@ -4,17 +4,17 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
-from search.naive import Row
-from search.naive import Rules
-from search.naive import check_texts
-from search.tables import arrays
-from search.tables import first_order
-from search.tables import history_tables
-from search.tables import random_tables
-from search.tables import root_state
-from search.tables import rows_state
-from search.tables import second_order
-from search.tables import whole_history
+from naive import Row
+from naive import Rules
+from naive import check_texts
+from tables import arrays
+from tables import first_order
+from tables import history_tables
+from tables import random_tables
+from tables import root_state
+from tables import rows_state
+from tables import second_order
+from tables import whole_history
 
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from keras import ops
-from search.naive import Row
-from search.naive import Rules
-from search.naive import check_texts
-from search.tables import arrays
-from search.tables import history_tables
-from search.tables import root_state
-from search.tables import whole_history
+from naive import Row
+from naive import Rules
+from naive import check_texts
+from tables import arrays
+from tables import history_tables
+from tables import root_state
+from tables import whole_history
 
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch

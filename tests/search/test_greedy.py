@@ -4,10 +4,10 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
-from search.tables import first_order
-from search.tables import random_tables
-from search.tables import rows_state
-from search.tables import second_order
+from tables import first_order
+from tables import random_tables
+from tables import rows_state
+from tables import second_order
 
 from keras_attention.search import Generation
 from keras_attention.search import GreedySearch

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from keras import ops
-from search.tables import first_order
-from search.tables import random_tables
-from search.tables import rows_state
+from tables import first_order
+from tables import random_tables
+from tables import rows_state
 
 from keras_attention.search import BeamSearch
 from keras_attention.search.hypotheses import begin

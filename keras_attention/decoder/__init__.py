@@ -1,0 +1,5 @@
+"""One step of an attentional decoder, and the loop that trains it."""
+
+from .bridge import StateBridge as StateBridge
+from .cell import AttentionDecoderCell as AttentionDecoderCell
+from .loop import AttentionDecoder as AttentionDecoder

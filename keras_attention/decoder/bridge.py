@@ -1,0 +1,155 @@
+"""From where an encoder ends to where a decoder starts."""
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_choice
+from keras_attention.checks import check_loadable
+from keras_attention.checks import check_positive
+from keras_attention.layers.kernels import AbstractKernelLayer
+from keras_attention.ops import product
+
+MODES = ("dense", "concat", "sum", "zeros")
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class StateBridge(AbstractKernelLayer):
+    """Maps the last states of an encoder to the first ones of a decoder.
+
+    Formula:
+        "dense": s = activation([forward; backward] W + b), W and b per state
+        "concat": s = [forward; backward]
+        "sum": s = forward + backward
+        "zeros": s = 0
+
+    Keras returns the states of the last real step of each direction, so
+    padding takes no part. `"dense"`, `"concat"` and `"zeros"` give states of
+    the directions' joint size: an encoder of `LSTM(256)` both ways goes with
+    a decoder of `LSTMCell(512)`.
+
+    Args:
+        mode: One of the four above. Defaults to `"dense"`.
+        units: Size of each state for `"dense"` and `"zeros"`. Defaults to the
+            directions' joint size.
+        bidirectional: Whether half of the states, the second, is of a
+            backward direction. Defaults to `True`.
+        activation: Activation of `"dense"`. Defaults to `"tanh"`.
+        **kwargs: Arguments of `AbstractKernelLayer`.
+
+    Call arguments:
+        states: The states as Keras returns them after the sequence: four of a
+            bidirectional LSTM are `[forward h, c, backward h, c]`. Or a list
+            of such lists, one for each layer, bottom first.
+
+    Returns:
+        A flat list of states, each layer's in order, bottom first.
+
+    Raises:
+        ValueError: If there is no such `mode`, if `units` is given to one
+            that has none, or if a bidirectional layer's states do not come in
+            pairs.
+
+    Example:
+
+    >>> states = [np.ones((2, 8))] * 4
+    >>> [tuple(s.shape) for s in StateBridge(units=12)(states)]
+    [(2, 12), (2, 12)]
+
+    Reference:
+        [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), appendix
+        A.2.2, which takes the backward state alone.
+    """
+
+    def __init__(
+        self,
+        mode: str = "dense",
+        units: int | None = None,
+        bidirectional: bool = True,
+        activation="tanh",
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_choice("mode", mode, MODES)
+        if units is not None:
+            check_positive("units", units)
+            if mode not in ("dense", "zeros"):
+                raise ValueError(
+                    "`units` belongs to the modes 'dense' and 'zeros'; the "
+                    "others keep the encoder's sizes. Received: "
+                    f"units={units}, mode={mode!r}. Leave it out, or use "
+                    "'dense'."
+                )
+        self.mode = mode
+        self.units = units
+        self.bidirectional = bidirectional
+        self.activation = keras.activations.get(activation)
+        check_loadable("activation", self.activation)
+
+    def build(self, states_shape):
+        self.kernels, self.biases = [], []
+        if self.mode != "dense":
+            return
+        for i, shapes in enumerate(self._directions(states_shape, _is_shape)):
+            joint = sum(shape[-1] for shape in shapes)
+            size = self.units or joint
+            self.kernels.append(self.add_kernel(f"kernel_{i}", (joint, size)))
+            bias = self.add_weight(
+                name=f"bias_{i}",
+                shape=(size,),
+                initializer="zeros",
+                autocast=False,
+            )
+            self.biases.append(bias)
+
+    def call(self, states):
+        return [
+            self._join(i, parts)
+            for i, parts in enumerate(self._directions(states, _is_tensor))
+        ]
+
+    def _join(self, i, parts):
+        if self.mode == "sum":
+            return sum(parts[1:], parts[0])
+        joint = ops.concatenate(parts, axis=-1)
+        if self.mode == "concat":
+            return joint
+        if self.mode == "zeros":
+            size = self.units or joint.shape[-1]
+            return ops.zeros((ops.shape(joint)[0], size), joint.dtype)
+        x = product(joint, self.kernels[i])
+        return self.activation(x + ops.cast(self.biases[i], x.dtype))
+
+    def _directions(self, states, is_leaf):
+        """List, for each state of the decoder, what it is made of."""
+        if is_leaf(states):
+            states = [states]
+        layers = [states] if is_leaf(states[0]) else states
+        for layer in layers:
+            if not self.bidirectional:
+                yield from ([state] for state in layer)
+                continue
+            half, odd = divmod(len(layer), 2)
+            if odd:
+                raise ValueError(
+                    "StateBridge needs as many states backward as forward. "
+                    f"Received: {len(layer)} states of one layer. For an "
+                    "encoder of one direction use bidirectional=False."
+                )
+            yield from ([layer[i], layer[half + i]] for i in range(half))
+
+    def get_config(self):
+        own = {
+            "mode": self.mode,
+            "units": self.units,
+            "bidirectional": self.bidirectional,
+            "activation": keras.activations.serialize(self.activation),
+        }
+        return {**super().get_config(), **own}
+
+
+def _is_tensor(x):
+    return not isinstance(x, list | tuple)
+
+
+def _is_shape(x):
+    return all(isinstance(size, int | None) for size in x)

@@ -1,0 +1,134 @@
+"""equations: what Keras' cells compute, whole and in parts, with dropout."""
+
+import keras
+import numpy as np
+import pytest
+import samples
+from gradients import to_numpy
+from gradients import to_tensor
+
+from keras_attention.decoder import equations
+from keras_attention.decoder.equations import EQUATIONS
+from keras_attention.ops.operations import recording
+from keras_attention.ops.recorders import Probe
+
+B, D, M, U = 3, 4, 2, 5
+CELLS = {
+    "lstm": (keras.layers.LSTMCell, {}),
+    "lstm_bare": (keras.layers.LSTMCell, {"use_bias": False}),
+    "lstm_relu": (
+        keras.layers.LSTMCell,
+        {"activation": "relu", "recurrent_activation": "tanh"},
+    ),
+    "gru": (keras.layers.GRUCell, {}),
+    "gru_bare": (keras.layers.GRUCell, {"use_bias": False}),
+    "gru_before": (keras.layers.GRUCell, {"reset_after": False}),
+    "gru_before_bare": (
+        keras.layers.GRUCell,
+        {"reset_after": False, "use_bias": False},
+    ),
+    "simple": (keras.layers.SimpleRNNCell, {}),
+    "simple_linear": (
+        keras.layers.SimpleRNNCell,
+        {"activation": None, "use_bias": False},
+    ),
+}
+DROPOUT = [
+    {},
+    {"dropout": 0.4},
+    {"recurrent_dropout": 0.4},
+    {"dropout": 0.4, "recurrent_dropout": 0.4},
+]
+
+
+@pytest.fixture(params=CELLS)
+def kind(request):
+    return CELLS[request.param]
+
+
+def make(kind, **more):
+    cell_class, options = kind
+    cell = cell_class(U, seed=3, **options, **more)
+    cell.build((None, D + M))
+    samples.randomize(cell)
+    return cell
+
+
+def inputs(cell):
+    draw = np.random.default_rng(0).normal
+    sizes = [D, M, *keras.tree.flatten(cell.state_size)]
+    given = [draw(size=(B, size)).astype("float32") for size in sizes]
+    x, more, *states = map(to_tensor, given)
+    return x, more, states
+
+
+def compare(found, expected):
+    for x, y in zip(
+        keras.tree.flatten(found), keras.tree.flatten(expected), strict=True
+    ):
+        np.testing.assert_allclose(to_numpy(x), to_numpy(y), atol=2e-6)
+
+
+@pytest.mark.parametrize("rates", DROPOUT, ids=str)
+def test_is_the_cell(kind, rates):
+    cell = make(kind, **rates)
+    x, more, states = inputs(cell)
+    whole = keras.ops.concatenate([x, more], axis=-1)
+    expected = cell(whole, states, training=True)  # draws the masks
+    masks = cell.get_dropout_mask(whole)
+    recurrent = cell.get_recurrent_dropout_mask(states[0])
+    read = equations.read(cell, whole, masks)
+    run = EQUATIONS[type(cell)]
+    compare(run(cell, read, None, states, recurrent), expected)
+
+
+@pytest.mark.parametrize("rates", [{}, {"recurrent_dropout": 0.4}], ids=str)
+def test_is_the_cell_in_parts(kind, rates):
+    cell = make(kind, **rates)
+    x, more, states = inputs(cell)
+    whole = keras.ops.concatenate([x, more], axis=-1)
+    expected = cell(whole, states, training=True)
+    recurrent = cell.get_recurrent_dropout_mask(states[0])
+    run = EQUATIONS[type(cell)]
+    compare(
+        run(cell, equations.read(cell, x), more, states, recurrent), expected
+    )
+
+
+def test_reads_all_steps_at_once(kind):
+    cell = make(kind)
+    x, *_ = inputs(cell)
+    found = equations.read(cell, keras.ops.stack([x, 2 * x]))
+    compare(list(found), [equations.read(cell, x), equations.read(cell, 2 * x)])
+
+
+class Strict(Probe):
+    """Knows every constant, or complains."""
+
+    def perform(self, operation, x, *constants):
+        result = super().perform(operation, x, *constants)
+        assert None not in self.operations[-1][1]
+        return result
+
+
+@pytest.mark.parametrize("rates", DROPOUT, ids=str)
+def test_every_product_is_one_that_a_loop_takes_out(kind, rates):
+    """Else a kernel's gradient would be added up step by step."""
+    cell = make(kind, **rates)
+    x, more, states = inputs(cell)
+    whole = keras.ops.concatenate([x, more], axis=-1)
+    expected = cell(whole, states, training=True)
+    masks = cell.get_dropout_mask(whole)
+    recurrent = cell.get_recurrent_dropout_mask(states[0])
+    variables = cell.trainable_variables
+    values = [keras.ops.convert_to_tensor(w.value) for w in variables]
+    run = EQUATIONS[type(cell)]
+    with recording(Strict(variables, values)) as probe:
+        if masks is None:
+            read = equations.read(cell, x)
+            found = run(cell, read, more, states, recurrent)
+        else:
+            read = equations.read(cell, whole, masks)
+            found = run(cell, read, None, states, recurrent)
+    assert probe.operations
+    compare(found, expected)

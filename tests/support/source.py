@@ -1,0 +1,100 @@
+"""The source of the package, as laws read it: files, imports, docstrings."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "keras_attention"
+FILES = sorted(PACKAGE.rglob("[a-z]*.py"))  # all but `__init__`
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def parse(path):
+    return ast.parse(path.read_text())
+
+
+def part(path):
+    """The part of the house that a file belongs to: folder or file."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def label(path):
+    return str(path.relative_to(ROOT).with_suffix(""))
+
+
+def imports(path):
+    """All that a file imports, with dots, by statement or by `require`."""
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call):
+            if getattr(node.func, "id", None) == "require":
+                yield node.args[0].value
+
+
+def hidden_imports(path):
+    """Lines of the imports that stand inside of a function."""
+    found = set()
+    for function in ast.walk(parse(path)):
+        if isinstance(function, FUNCTION):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    found.add(node.lineno)
+    return sorted(found)
+
+
+def functions(path):
+    """Name, node and length without docstring of every function."""
+    for node in ast.walk(parse(path)):
+        if isinstance(node, FUNCTION):
+            length = node.end_lineno - node.lineno + 1
+            if ast.get_docstring(node):
+                first = node.body[0]
+                length -= first.end_lineno - first.lineno + 1
+            yield node.name, node, length
+
+
+def classes(path):
+    return [n for n in parse(path).body if isinstance(n, ast.ClassDef)]
+
+
+def decorators(node):
+    return [ast.unparse(d).replace("'", '"') for d in node.decorator_list]
+
+
+def base_names(node):
+    """Names of the bases of a class: `AbstractSearch`, `keras.Model`."""
+    return [ast.unparse(base) for base in node.bases]
+
+
+def arguments(node):
+    """Names of a function's arguments, without `self` and `cls`."""
+    every = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+    every += [a for a in (node.args.vararg, node.args.kwarg) if a]
+    return [a.arg for a in every if a.arg not in ("self", "cls")]
+
+
+def listed(docstring, section="Args"):
+    """Names that a section of a docstring lists, or `None` without it."""
+    found = re.search(
+        rf"^{section}:\n((?:    .*\n|\n)+)", docstring + "\n", re.M
+    )
+    if found is None:
+        return None
+    return re.findall(r"^    \*{0,2}(\w+):", found[1], re.M)
+
+
+def docstring(node):
+    return ast.get_docstring(node) or ""
+
+
+def documented(path):
+    """Name and docstring of whatever has one."""
+    kinds = (*FUNCTION, ast.ClassDef, ast.Module)
+    for node in ast.walk(parse(path)):
+        if isinstance(node, kinds) and ast.get_docstring(node):
+            yield getattr(node, "name", ""), ast.get_docstring(node)

@@ -1,0 +1,327 @@
+"""AttentionImages: what TensorBoard finds, read back and looked at."""
+
+import sys
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from samples import randomize
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import AttentionImages
+from keras_attention import BahdanauAttention
+from keras_attention import BeamSearch
+from keras_attention import GreedySearch
+from keras_attention import LuongGeneral
+from keras_attention import RecurrentEncoder
+from keras_attention import Seq2Seq
+from keras_attention import SequenceCrossentropy
+from keras_attention import StateBridge
+from keras_attention.training import attention_images
+from keras_attention.training.attention_images import draw
+
+tf = pytest.importorskip("tensorflow")
+pytest.importorskip("matplotlib")
+
+SOURCES = np.array([[2, 5, 6, 7, 3], [2, 4, 3, 0, 0]], "int32")
+TARGETS = np.array([[2, 8, 7, 4, 3], [2, 6, 3, 0, 0]], "int32")
+
+
+def make_model(attention="bahdanau", **kwargs):
+    """A small model with large weights, so that attention is not flat."""
+    attentions = {
+        "bahdanau": lambda: BahdanauAttention(4),
+        "two": lambda: [BahdanauAttention(4), LuongGeneral()],
+        "none": lambda: None,
+    }
+    parts = {
+        "source_vocabulary_size": 9,
+        "encoder": RecurrentEncoder(3),
+        "bridge": StateBridge(),
+    }
+    model = Seq2Seq(
+        target_vocabulary_size=10,
+        embedding_dim=4,
+        decoder=AttentionDecoder(
+            AttentionDecoderCell(
+                keras.layers.LSTMCell(6), attentions[attention]()
+            )
+        ),
+        **{**parts, **kwargs},
+    )
+    model.compile("sgd", SequenceCrossentropy(), run_eagerly=True)
+    return model
+
+
+class Unmasked(keras.layers.Layer):
+    """An encoder that carries no mask along."""
+
+    def call(self, inputs, mask=None):
+        return 2 * inputs
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None
+
+
+def fit(model, callback, epochs=1, sources=SOURCES):
+    data = (sources, TARGETS[:, :-1]), TARGETS[:, 1:]
+    model((sources, TARGETS[:, :-1]))
+    randomize(model, scale=1.5)
+    model.fit(*data, epochs=epochs, callbacks=[callback], verbose=0)
+
+
+def events(folder):
+    """Step, name, plugin and parts of all that was written, in order."""
+    files = sorted(map(str, folder.glob("events*")))
+    for record in tf.data.TFRecordDataset(files):
+        event = tf.compat.v1.Event.FromString(record.numpy())
+        for value in event.summary.value:
+            plugin = value.metadata.plugin_data.plugin_name
+            parts = tf.make_ndarray(value.tensor).tolist()
+            yield event.step, value.tag, plugin, parts
+
+
+def images(folder):
+    """The decoded image of every step and name."""
+    return {
+        (step, name): decode(parts[2])
+        for step, name, _, parts in events(folder)
+    }
+
+
+def decode(png):
+    return tf.io.decode_png(png, channels=3).numpy()
+
+
+def attended(model, sources, targets):
+    """What a call of the model itself attends to."""
+    model.return_attention_scores = True
+    _, weights = model((sources, targets[:, :-1]))
+    return ops.convert_to_numpy(weights)
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """All that is handed to `plot_attention`: weights and tokens."""
+    seen, plot = [], attention_images.plot_attention
+
+    def record(weights, source_tokens, target_tokens, ax):
+        seen.append((weights, list(source_tokens), list(target_tokens)))
+        return plot(weights, source_tokens, target_tokens, ax)
+
+    monkeypatch.setattr(attention_images, "plot_attention", record)
+    return seen
+
+
+class TestWhatIsWritten:
+    def test_an_image_of_each_source_every_second_epoch(self, tmp_path):
+        callback = AttentionImages(
+            tmp_path, SOURCES, search=GreedySearch(max_length=4), frequency=2
+        )
+        fit(make_model(), callback, epochs=4)
+        written = list(events(tmp_path))
+        assert [(step, name) for step, name, *_ in written] == [
+            (1, "attention/0"),
+            (1, "attention/1"),
+            (3, "attention/0"),
+            (3, "attention/1"),
+        ]
+        for *_, plugin, (width, height, png) in written:
+            assert plugin == "images"
+            assert decode(png).shape == (int(height), int(width), 3)
+
+    def test_it_shows_what_the_model_attends_to(self, tmp_path):
+        model = make_model()
+        callback = AttentionImages(tmp_path, SOURCES, targets=TARGETS)
+        fit(model, callback, epochs=2)
+        weights = attended(model, SOURCES, TARGETS)
+        for n, (source, target) in enumerate(
+            [("25673", "8743"), (["2", "4", "3", "", ""], ["6", "3", "", ""])]
+        ):
+            want = decode(draw(weights[n], source, target)).astype(int)
+            got = images(tmp_path)[1, f"attention/{n}"]
+            assert got.shape == want.shape
+            assert np.abs(got - want).max() <= 1
+
+    def test_it_changes_as_the_model_learns(self, tmp_path):
+        callback = AttentionImages(tmp_path, SOURCES, targets=TARGETS)
+        fit(make_model(), callback, epochs=2)
+        found = images(tmp_path)
+        before, after = found[0, "attention/0"], found[1, "attention/0"]
+        assert before.shape == after.shape
+        assert (before != after).any()
+
+    def test_each_of_several_attentions(self, tmp_path, drawn):
+        model = make_model("two")
+        fit(model, AttentionImages(tmp_path, SOURCES, targets=TARGETS))
+        assert {name for _, name in images(tmp_path)} == {
+            f"attention/{n}/{k}" for n in range(2) for k in range(2)
+        }
+        model.return_attention_scores = True
+        _, weights = model((SOURCES, TARGETS[:, :-1]))
+        for n, (matrix, *_) in enumerate(drawn):
+            want = ops.convert_to_numpy(weights[n % 2])[n // 2]
+            np.testing.assert_allclose(matrix, want, atol=1e-6)
+
+    def test_padding_has_no_weight_whatever_the_encoder(self, tmp_path, drawn):
+        model = make_model(encoder=Unmasked(), bridge=None)
+        fit(model, AttentionImages(tmp_path, SOURCES, targets=TARGETS))
+        (whole, *_), (padded, *_) = drawn
+        assert (whole > 0).all()
+        assert not padded[:, 3:].any()
+
+    def test_another_name(self, tmp_path):
+        options = {"targets": TARGETS, "name": "test"}
+        fit(make_model(), AttentionImages(tmp_path, SOURCES, **options))
+        names = [name for _, name, *_ in events(tmp_path)]
+        assert names == ["test/0", "test/1"]
+
+    def test_another_fit_adds_to_the_same_folder(self, tmp_path):
+        callback = AttentionImages(tmp_path, SOURCES, targets=TARGETS)
+        model = make_model()
+        fit(model, callback)
+        fit(model, callback)
+        assert len(list(events(tmp_path))) == 4
+
+
+class TestWhatIsGenerated:
+    @pytest.mark.parametrize(
+        "search",
+        [
+            GreedySearch(max_length=6),
+            BeamSearch(2, max_length=6, start_id=4, end_id=5),
+        ],
+    )
+    def test_is_what_generate_gives(self, tmp_path, drawn, search):
+        model = make_model()
+        fit(model, AttentionImages(tmp_path, SOURCES, search=search))
+        found = model.generate(SOURCES, search)
+        tokens = ops.convert_to_numpy(found.tokens)[:, 0]
+        weights = ops.convert_to_numpy(found.weights)[:, 0]
+        assert len(drawn) == 2
+        for n, (matrix, _, labels) in enumerate(drawn):
+            longest = len(matrix)  # of both
+            want = [str(i) if i else "" for i in tokens[n, :longest]]
+            assert labels == want
+            np.testing.assert_allclose(matrix, weights[n, :longest], atol=1e-5)
+            assert not tokens[n, longest:].any()
+
+    def test_features_have_their_positions_as_labels(self, tmp_path, drawn):
+        features = np.random.default_rng(0).normal(size=(2, 4, 3))
+        features = features.astype("float32")
+        model = make_model(source_vocabulary_size=None)
+        callback = AttentionImages(
+            tmp_path, features, search=GreedySearch(max_length=3)
+        )
+        fit(model, callback, sources=features)
+        assert [labels for _, labels, _ in drawn] == 2 * [list("0123")]
+
+
+@pytest.mark.tensorflow
+class TestStrings:
+    def tokenizer(self, letters, size):
+        from keras_attention import CharacterTokenizer
+
+        return CharacterTokenizer.train(
+            [letters], size, normalization="identity"
+        )
+
+    def test_are_read_and_named_by_their_tokenizers(self, tmp_path, drawn):
+        source = self.tokenizer("abcde", 9)
+        target = self.tokenizer("uvwxyz", 10)
+        callback = AttentionImages(
+            tmp_path, ["abe", "d"], source, target, targets=["zy", "uvw"]
+        )
+        np.testing.assert_array_equal(
+            callback.sources, source.tokenize(["abe", "d"])
+        )
+        fit(make_model(), callback)
+        (_, *first), (_, *second) = drawn
+        assert first == [
+            [b"<s>", b"a", b"b", b"e", b"</s>"],
+            [b"z", b"y", b"</s>", b""],
+        ]
+        assert second == [
+            [b"<s>", b"d", b"</s>", b"", b""],
+            [b"u", b"v", b"w", b"</s>"],
+        ]
+
+    @pytest.mark.parametrize(
+        "sources", [["a"], np.array(["a"]), [b"a"], tf.constant(["a"])]
+    )
+    def test_need_a_tokenizer(self, tmp_path, sources):
+        with pytest.raises(ValueError, match="needs a `source_tokenizer`"):
+            AttentionImages(tmp_path, sources)
+        with pytest.raises(ValueError, match="needs a `target_tokenizer`"):
+            AttentionImages(tmp_path, SOURCES[:1], targets=sources)
+
+
+class TestDraw:
+    def test_every_cell_has_the_gray_of_its_weight(self):
+        weights = np.random.default_rng(0).uniform(size=(3, 5))
+        picture = decode(draw(weights, ["word"] * 5, ["another"] * 3))
+        height, width, _ = picture.shape
+        edge, cell = 10, 36  # dots: the margin, and a word
+        for i in range(3):
+            for j in range(5):
+                y = height - edge - cell * (3 - i) + cell // 2
+                x = width - edge - cell * (5 - j) + cell // 2
+                want = 255 * weights[i, j]
+                np.testing.assert_allclose(picture[y, x], want, atol=2)
+
+    def test_labels_are_not_cut_off(self):
+        short = decode(draw(np.eye(2), ["a"] * 2, ["b"] * 2))
+        long = decode(draw(np.eye(2), ["a" * 30] * 2, ["b" * 30] * 2))
+        assert np.all(np.array(long.shape) >= short.shape)
+        assert long.shape[1] > short.shape[1] + 150
+        margin = long[:8, :], long[:, :8]
+        assert all((part == 255).all() for part in margin)
+
+    def test_a_long_text_stays_a_picture(self):
+        picture = draw(np.eye(90, 120), ["a"] * 120, ["b"] * 90)
+        assert max(decode(picture).shape) < 2600
+
+    def test_leaves_no_figure_behind(self):
+        from matplotlib import pyplot
+
+        before = pyplot.get_fignums()
+        draw(np.eye(2), ["a", "b"], ["c", "d"])
+        assert pyplot.get_fignums() == before
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("module", "package"),
+        [("tensorflow", "tensorflow"), ("matplotlib.figure", "matplotlib")],
+    )
+    def test_says_what_has_to_be_installed(self, monkeypatch, module, package):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(ImportError, match=f"Images needs `{package}`"):
+            AttentionImages("logs", SOURCES)
+
+    def test_a_model_without_attention(self, tmp_path):
+        with pytest.raises(ValueError, match="a Seq2Seq that attends"):
+            fit(make_model("none"), AttentionImages(tmp_path, SOURCES))
+        assert not list(tmp_path.iterdir())
+
+    def test_another_model(self, tmp_path):
+        model = keras.Sequential([keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        callback = AttentionImages(tmp_path, SOURCES)
+        with pytest.raises(ValueError, match="a Seq2Seq that attends"):
+            model.fit(np.ones((2, 1)), np.ones((2, 1)), callbacks=[callback])
+
+    @pytest.mark.parametrize(
+        ("kwargs", "says"),
+        [
+            ({"sources": SOURCES[0]}, "`sources` must be a batch"),
+            ({"targets": TARGETS[0]}, "`targets` must be a batch"),
+            ({"targets": TARGETS[:1]}, "`targets` needs one target for each"),
+            ({"frequency": 0}, "`frequency` must be positive"),
+        ],
+    )
+    def test_refuses_what_does_not_fit(self, tmp_path, kwargs, says):
+        with pytest.raises(ValueError, match=says):
+            AttentionImages(tmp_path, **{"sources": SOURCES, **kwargs})
