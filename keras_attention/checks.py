@@ -1,27 +1,121 @@
-"""Checks of argument values, with one wording for all who make them."""
+"""Checks of arguments, with one wording for all who make them."""
+
+import math
+import numbers
+from collections.abc import Callable
+from collections.abc import Collection
+from typing import Any
 
 
-def check_positive(name: str, value):
-    """Raise a `ValueError` unless a number is above 0."""
-    if value <= 0:
-        raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
+def check_integer(name: str, value: Any, least: int = 1) -> int:
+    """Check an argument that counts.
+
+    Args:
+        name: The argument, as the user typed it.
+        value: What was given for it.
+        least: The smallest value that makes sense. Defaults to `1`.
+
+    Returns:
+        The value as a Python integer.
+
+    Raises:
+        ValueError: If it is not a whole number of at least `least`.
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < least:
+        kind = "a positive integer" if least == 1 else "an integer"
+        limit = f" of at least {least}" if least not in (0, 1) else ""
+        limit = " that is not negative" if least == 0 else limit
+        raise ValueError(
+            f"`{name}` must be {kind}{limit}. Received: {name}={value!r}"
+        )
+    return int(value)
 
 
-def check_choice(name: str, value, choices):
+def check_number(
+    name: str,
+    value: Any,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    most: float = math.inf,
+    below: float = math.inf,
+) -> float:
+    """Check an argument that measures.
+
+    Args:
+        name: The argument, as the user typed it.
+        value: What was given for it.
+        least: The smallest value allowed.
+        above: What the value must exceed.
+        most: The largest value allowed.
+        below: What the value must stay under.
+
+    Returns:
+        The value as a Python float.
+
+    Raises:
+        ValueError: If it is not a finite number within these bounds.
+    """
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if real and math.isfinite(value) and least <= value <= most:
+        if above < value < below:
+            return float(value)
+    bounds = {
+        "at least": least,
+        "above": above,
+        "at most": most,
+        "below": below,
+    }
+    kind = "finite"
+    if 0 in (above, least):
+        kind = "positive" if above == 0 else "non-negative"
+        del bounds["above" if above == 0 else "at least"]
+    said = [f"{k} {x:g}" for k, x in bounds.items() if math.isfinite(x)]
+    limits = f", {' and '.join(said)}" if said else ""
+    raise ValueError(
+        f"`{name}` must be a {kind} number{limits}. Received: {name}={value!r}"
+    )
+
+
+def check_rate(name: str, value: Any) -> float:
+    """Check a dropout rate: a number from 0 to below 1."""
+    try:
+        return check_number(name, value, least=0, below=1)
+    except ValueError:
+        raise ValueError(
+            f"`{name}` must be in [0, 1). Received: {name}={value!r}"
+        ) from None
+
+
+def check_choice(name: str, value: Any, choices: Collection):
     """Raise a `ValueError` unless a value is one of the choices."""
-    if value not in choices:
+    try:
+        known = value in choices
+    except TypeError:  # unhashable
+        known = False
+    if not known:
         raise ValueError(
             f"`{name}` must be one of {tuple(choices)}. "
             f"Received: {name}={value!r}"
         )
 
 
-def check_rate(name: str, value):
-    """Raise a `ValueError` unless a number can be a dropout rate."""
-    if not 0 <= value < 1:
-        raise ValueError(
-            f"`{name}` must be in [0, 1). Received: {name}={value}"
-        )
+def check_object(name: str, value: Any, kind: type, way_out: str):
+    """Raise a `ValueError` unless a value is an object of a class.
+
+    Args:
+        name: The argument, as the user typed it.
+        value: What was given for it.
+        kind: The class.
+        way_out: A sentence that says what to do instead.
+    """
+    if isinstance(value, kind):
+        return
+    said = f"the class {value.__name__}" if isinstance(value, type) else value
+    raise ValueError(
+        f"`{name}` must be an object of {kind.__name__}. Received: "
+        f"{name}={said!r}. {way_out}"
+    )
 
 
 def check_built(layer, method: str, way_out: str):
@@ -33,7 +127,7 @@ def check_built(layer, method: str, way_out: str):
         )
 
 
-def check_loadable(name: str, function):
+def check_loadable(name: str, function: Callable | None):
     """Raise a `ValueError` for a lambda, which no file can bring back."""
     if getattr(function, "__name__", "") == "<lambda>":
         raise ValueError(

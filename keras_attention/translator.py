@@ -9,7 +9,7 @@ import numpy as np
 
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.export import TranslationGraph
 from keras_attention.export import export_litert
 from keras_attention.export import export_litert_text
@@ -108,7 +108,7 @@ class Translator:
                 )
         if model.copying:
             check_shared("Translator", source_tokenizer, target_tokenizer)
-        check_positive("max_source_length", max_source_length)
+        check_integer("max_source_length", max_source_length)
         self.model = model
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
@@ -140,7 +140,7 @@ class Translator:
         prefixes=None,
         verbose: int | str = "auto",
     ):
-        check_positive("batch_size", batch_size)
+        check_integer("batch_size", batch_size)
         check_choice("verbose", verbose, ("auto", 0, 1))
         columns = [as_bytes("sentences", sentences)]
         run = self._graph.translate

@@ -1,27 +1,90 @@
 """checks: right values pass, wrong ones are named in the error."""
 
+import re
+
 import keras
 import numpy as np
 import pytest
 
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
+from keras_attention.checks import check_integer
 from keras_attention.checks import check_loadable
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_number
+from keras_attention.checks import check_object
 from keras_attention.checks import check_rate
 from keras_attention.checks import check_same_features
 
 
-@pytest.mark.parametrize("value", [1, 0.1, 1e9, np.float32(2)])
-def test_positive(value):
-    check_positive("units", value)
+@pytest.mark.parametrize("value", [1, 64, np.int64(2), np.uint8(3)])
+def test_integer(value):
+    found = check_integer("units", value)
+    assert found == value
+    assert type(found) is int
 
 
-@pytest.mark.parametrize("value", [0, -1, -0.5, np.int64(0)])
-def test_not_positive(value):
-    message = rf"`units` must be positive\. Received: units={value}"
+@pytest.mark.parametrize(
+    "value", [0, -1, 8.0, "64", None, True, np.float32(2), float("nan"), [1]]
+)
+def test_no_positive_integer(value):
+    message = re.escape(
+        f"`units` must be a positive integer. Received: units={value!r}"
+    )
     with pytest.raises(ValueError, match=message):
-        check_positive("units", value)
+        check_integer("units", value)
+
+
+@pytest.mark.parametrize(
+    ("least", "words"), [(0, "not negative"), (2, "at least 2")]
+)
+def test_integer_below_its_least(least, words):
+    assert check_integer("id", least, least) == least
+    with pytest.raises(ValueError, match=f"{words}.*id={least - 1}"):
+        check_integer("id", least - 1, least)
+
+
+@pytest.mark.parametrize("value", [1, 0.1, 1e9, np.float32(2), np.int64(3)])
+def test_number(value):
+    found = check_number("beta", value, above=0)
+    assert found == value
+    assert type(found) is float
+
+
+@pytest.mark.parametrize(
+    "value", [0, -1, "1", None, True, float("nan"), float("inf")]
+)
+def test_no_positive_number(value):
+    message = re.escape(
+        f"`beta` must be a positive number. Received: beta={value!r}"
+    )
+    with pytest.raises(ValueError, match=message):
+        check_number("beta", value, above=0)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({}, "a finite number. "),
+        ({"least": 0}, "a non-negative number. "),
+        ({"above": 0, "most": 1}, "a positive number, at most 1. "),
+        ({"least": 2, "below": 3}, "a finite number, at least 2 and below 3."),
+    ],
+)
+def test_number_names_its_bounds(bounds, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        check_number("x", "y", **bounds)
+
+
+@pytest.mark.parametrize("value", [3, None, "Monotonic", str])
+def test_no_object(value):
+    with pytest.raises(ValueError, match=r"`cell` must be an object of dict"):
+        check_object("cell", value, dict, "Make one.")
+
+
+def test_a_class_is_no_object():
+    with pytest.raises(ValueError, match=r"the class dict.*Call it"):
+        check_object("cell", dict, dict, "Call it.")
+    check_object("cell", {}, dict, "Call it.")
 
 
 def test_choice():
@@ -43,9 +106,11 @@ def test_rate(value):
     check_rate("dropout", value)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1, 1.0, 50, float("nan")])
+@pytest.mark.parametrize(
+    "value", [-0.1, 1, 1.0, 50, float("nan"), "0.5", None, True]
+)
 def test_no_rate(value):
-    message = rf"`dropout` must be in \[0, 1\)\. Received: dropout={value}"
+    message = rf"`dropout` must be in \[0, 1\)\. Received: dropout={value!r}"
     with pytest.raises(ValueError, match=message):
         check_rate("dropout", value)
 

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 
@@ -35,7 +35,7 @@ class LocalMonotonic(AbstractAlignment):
 
     def __init__(self, window: int, **kwargs):
         super().__init__(**kwargs)
-        check_positive("window", window)
+        check_integer("window", window)
         self.window = window
 
     def first_state(self, real):

@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.checks import check_built
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.layers.kernels import AbstractKernelLayer
 from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
@@ -42,7 +42,7 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
 
     def __init__(self, window: int, **kwargs):
         super().__init__(**kwargs)
-        check_positive("window", window)
+        check_integer("window", window)
         self.window = window
 
     def build(self, query_shape, value_shape):

@@ -1,7 +1,7 @@
 """The base of the attention layers whose score is a small network's."""
 
 from keras_attention.attention.projected import AbstractProjectedAttention
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 
 
 class AbstractAdditiveAttention(AbstractProjectedAttention):
@@ -17,7 +17,7 @@ class AbstractAdditiveAttention(AbstractProjectedAttention):
 
     def __init__(self, units: int, **kwargs):
         super().__init__(**kwargs)
-        check_positive("units", units)
+        check_integer("units", units)
         self.units = units
 
     def build(self, query_shape, value_shape, key_shape=None):

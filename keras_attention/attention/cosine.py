@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_number
 from keras_attention.checks import check_same_features
 from keras_attention.ops import dot_scores
 from keras_attention.ops import unit_vectors
@@ -48,7 +48,7 @@ class CosineAttention(AbstractAttention):
 
     def __init__(self, beta: float = 1.0, learn_beta: bool = True, **kwargs):
         super().__init__(**kwargs)
-        check_positive("beta", beta)
+        check_number("beta", beta, above=0)
         self.beta = beta
         self.learn_beta = learn_beta
 

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.attention.memory import AbstractMemoryAttention
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.layers.kernels import AbstractKernelLayer
 from keras_attention.ops import product
 from keras_attention.ops import widen
@@ -55,7 +55,7 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractMemoryAttention):
 
     def __init__(self, components: int, **kwargs):
         super().__init__(**kwargs)
-        check_positive("components", components)
+        check_integer("components", components)
         self.components = components
 
     def build(self, query_shape, value_shape, key_shape=None):

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_choice
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.layers.kernels import AbstractKernelLayer
 from keras_attention.ops import keep_real
@@ -92,8 +92,8 @@ class GraphAttention(AbstractKernelLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_positive("units", units)
-        check_positive("heads", heads)
+        check_integer("units", units)
+        check_integer("heads", heads)
         check_choice("version", version, (1, 2))
         check_rate("dropout", dropout)
         self.units = units

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_number
 from keras_attention.checks import check_same_features
 from keras_attention.ops import widen
 
@@ -53,7 +53,7 @@ class KernelAttention(AbstractAttention):
         self, bandwidth: float = 1.0, learn_bandwidth: bool = True, **kwargs
     ):
         super().__init__(**kwargs)
-        check_positive("bandwidth", bandwidth)
+        check_number("bandwidth", bandwidth, above=0)
         self.bandwidth = bandwidth
         self.learn_bandwidth = learn_bandwidth
 

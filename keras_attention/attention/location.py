@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.attention.projected import AbstractProjectedAttention
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.ops import join_masks
 from keras_attention.ops import product
 
@@ -45,7 +45,7 @@ class LocationAttention(AbstractProjectedAttention):
 
     def __init__(self, max_length: int, **kwargs):
         super().__init__(**kwargs)
-        check_positive("max_length", max_length)
+        check_integer("max_length", max_length)
         self.max_length = max_length
 
     def build(self, query_shape, value_shape, key_shape=None):

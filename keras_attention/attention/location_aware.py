@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.attention.history import AbstractHistoryAttention
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.ops import product
 
 
@@ -58,8 +58,8 @@ class LocationAwareAttention(AbstractHistoryAttention):
         **kwargs,
     ):
         super().__init__(units, **kwargs)
-        check_positive("filters", filters)
-        check_positive("kernel_size", kernel_size)
+        check_integer("filters", filters)
+        check_integer("kernel_size", kernel_size)
         self.filters = filters
         self.kernel_size = kernel_size
         self.cumulative = cumulative

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.layers.kernels import AbstractKernelLayer
 from keras_attention.ops import keep_real
@@ -67,7 +67,7 @@ class AttentionPooling(AbstractKernelLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_positive("units", units)
+        check_integer("units", units)
         check_rate("dropout", dropout)
         self.units = units
         self.dropout = dropout

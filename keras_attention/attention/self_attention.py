@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.ops import keep_real
 
 
@@ -66,7 +66,7 @@ class SelfAttention(keras.layers.Layer):
                 f"Received: attention={attention}. Try BahdanauAttention(64)."
             )
         if width is not None:
-            check_positive("width", width)
+            check_integer("width", width)
         self.attention = attention
         self.width = width
         self.causal = causal

@@ -4,8 +4,8 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_choice
+from keras_attention.checks import check_integer
 from keras_attention.checks import check_loadable
-from keras_attention.checks import check_positive
 from keras_attention.layers.kernels import AbstractKernelLayer
 from keras_attention.ops import product
 
@@ -71,7 +71,7 @@ class StateBridge(AbstractKernelLayer):
         super().__init__(**kwargs)
         check_choice("mode", mode, MODES)
         if units is not None:
-            check_positive("units", units)
+            check_integer("units", units)
             if mode not in ("dense", "zeros"):
                 raise ValueError(
                     "`units` belongs to the modes 'dense' and 'zeros'; the "

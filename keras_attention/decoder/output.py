@@ -4,8 +4,8 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_choice
+from keras_attention.checks import check_integer
 from keras_attention.checks import check_loadable
-from keras_attention.checks import check_positive
 from keras_attention.layers.kernels import AbstractKernelLayer
 from keras_attention.ops import product
 
@@ -46,7 +46,7 @@ class AbstractAttentionalLayer(AbstractKernelLayer):
         check_choice("output", output, OUTPUTS)
         self._output = output  # `output` is a property of Keras layers
         if attention_layer_size is not None:
-            check_positive("attention_layer_size", attention_layer_size)
+            check_integer("attention_layer_size", attention_layer_size)
         self.attention_layer_size = attention_layer_size
         self.attention_activation = keras.activations.get(attention_activation)
         check_loadable("attention_activation", self.attention_activation)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.layers.kernels import AbstractKernelLayer
 from keras_attention.ops import mix
 from keras_attention.ops import product
@@ -85,7 +85,7 @@ class PointerGenerator(AbstractKernelLayer):
 
     def __init__(self, vocabulary_size: int, **kwargs):
         super().__init__(**kwargs)
-        check_positive("vocabulary_size", vocabulary_size)
+        check_integer("vocabulary_size", vocabulary_size)
         self.vocabulary_size = vocabulary_size
 
     def build(self, logits_shape, features_shape):

@@ -3,7 +3,7 @@
 import keras
 
 from keras_attention.checks import check_choice
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 
 LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
@@ -60,8 +60,8 @@ class RecurrentEncoder(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_positive("units", units)
-        check_positive("depth", depth)
+        check_integer("units", units)
+        check_integer("depth", depth)
         check_choice("cell", cell, LAYERS)
         check_rate("dropout", dropout)
         self.units = units

@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.models.copying import PointerGenerator
 
@@ -48,8 +48,8 @@ class AbstractWordModel(keras.Model):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_positive("embedding_dim", embedding_dim)
-        check_positive("target_vocabulary_size", target_vocabulary_size)
+        check_integer("embedding_dim", embedding_dim)
+        check_integer("target_vocabulary_size", target_vocabulary_size)
         check_rate("dropout", dropout)
         if copying and source_vocabulary_size != target_vocabulary_size:
             raise ValueError(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.extras import require
 
 LONGEST_SIDE = 24.0  # inches: a larger figure gets fewer dots an inch
@@ -40,7 +40,7 @@ def make_axes(sizes, margins, columns: int | None = None) -> np.ndarray:
     sizes, margins = np.asarray(sizes, float), np.asarray(margins, float)
     if columns is None:
         columns = _best_columns(sizes + margins)
-    check_positive("columns", columns)
+    check_integer("columns", columns)
     widths, heights = _tracks(sizes, columns)
     figure, axes = pyplot.subplots(
         len(heights),

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_integer
 from keras_attention.extras import require
 from keras_attention.plots import plot_attention
 from keras_attention.search import GreedySearch
@@ -74,7 +74,7 @@ class AttentionImages(keras.callbacks.Callback):
         super().__init__()
         require("tensorflow", "text", "AttentionImages")
         require("matplotlib.figure", "plots", "AttentionImages")
-        check_positive("frequency", frequency)
+        check_integer("frequency", frequency)
         self.log_dir = log_dir
         self.sources = _read_ids("source", sources, source_tokenizer)
         self.source_tokens = _labels(self.sources, source_tokenizer)

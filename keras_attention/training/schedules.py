@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from keras_attention.checks import check_positive
+from keras_attention.checks import check_number
 
 LARGEST = 700.0  # of an exponent: `exp` of 710 overflows
 
@@ -106,7 +106,7 @@ class LinearSchedule(AbstractSchedule):
     """
 
     def __init__(self, slope: float, offset: float = 1.0, minimum: float = 0.0):
-        check_positive("slope", slope)
+        check_number("slope", slope, above=0)
         _check_share("minimum", minimum)
         if not offset >= minimum:
             raise ValueError(

@@ -35,5 +35,5 @@ class TestLocalMonotonic(AlignmentContract):
 
     @pytest.mark.parametrize("window", [0, -1])
     def test_refuses_a_window_not_positive(self, window):
-        with pytest.raises(ValueError, match="`window` must be positive"):
+        with pytest.raises(ValueError, match="`window` must be a positive"):
             LocalMonotonic(window)

@@ -69,5 +69,5 @@ class TestCosineAttention(AttentionContract):
 
     @pytest.mark.parametrize("beta", [0.0, -1.0])
     def test_refuses_beta_not_positive(self, beta):
-        with pytest.raises(ValueError, match="`beta` must be positive"):
+        with pytest.raises(ValueError, match="`beta` must be a positive"):
             self.layer(beta=beta)

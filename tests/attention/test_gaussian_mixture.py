@@ -68,5 +68,5 @@ class TestGaussianMixtureAttention(ProjectedAttentionContract):
 
     @pytest.mark.parametrize("components", [0, -2])
     def test_refuses_components_not_positive(self, components):
-        with pytest.raises(ValueError, match="`components` must be positive"):
+        with pytest.raises(ValueError, match="`components` must be a positive"):
             self.layer(components=components)

@@ -56,5 +56,5 @@ class TestKernelAttention(AttentionContract):
 
     @pytest.mark.parametrize("bandwidth", [0.0, -1.0])
     def test_refuses_a_bandwidth_not_positive(self, bandwidth):
-        with pytest.raises(ValueError, match="`bandwidth` must be positive"):
+        with pytest.raises(ValueError, match="`bandwidth` must be a positive"):
             self.layer(bandwidth=bandwidth)

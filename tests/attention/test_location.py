@@ -65,5 +65,5 @@ class TestLocationAttention(ProjectedAttentionContract):
 
     @pytest.mark.parametrize("max_length", [0, -3])
     def test_refuses_max_length_not_positive(self, max_length):
-        with pytest.raises(ValueError, match="`max_length` must be positive"):
+        with pytest.raises(ValueError, match="`max_length` must be a positive"):
             self.layer(max_length=max_length)

@@ -62,7 +62,7 @@ class TestLocationAwareAttention(LocationAwareCase):
 
     @pytest.mark.parametrize("name", ["units", "filters", "kernel_size"])
     def test_refuses_sizes_not_positive(self, name):
-        with pytest.raises(ValueError, match=f"`{name}` must be positive"):
+        with pytest.raises(ValueError, match=f"`{name}` must be a positive"):
             self.layer(**{name: 0})
 
 

@@ -43,5 +43,5 @@ class TestAttentionPooling(ComposedLaws):
 
     @pytest.mark.parametrize("units", [0, -1])
     def test_refuses_units_not_positive(self, units):
-        with pytest.raises(ValueError, match="`units` must be positive"):
+        with pytest.raises(ValueError, match="`units` must be a positive"):
             self.layer(units=units)

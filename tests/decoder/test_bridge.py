@@ -158,7 +158,7 @@ def test_an_odd_number_of_states_has_no_directions():
         ({"mode": "mean"}, "`mode` must be one of"),
         ({"mode": "sum", "units": 4}, "`units` belongs to"),
         ({"mode": "concat", "units": 4}, "`units` belongs to"),
-        ({"units": 0}, "must be positive"),
+        ({"units": 0}, "must be a positive"),
         ({"activation": lambda x: x}, "lambda"),
     ],
 )

@@ -348,7 +348,7 @@ def test_constraints_belong_to_the_weights():
         ({"order": "middle"}, "`order` must be one of"),
         ({"output": "context"}, "`output` must be one of"),
         ({"input_feeding": False}, "belongs to order='luong'"),
-        ({"attention_layer_size": 0}, "must be positive"),
+        ({"attention_layer_size": 0}, "must be a positive"),
         ({"attention_activation": lambda x: x}, "lambda"),
         ({"attention": None, "output": "attention"}, "has no context"),
         ({"attention": None, "output": "concat"}, "has no context"),

@@ -83,7 +83,7 @@ def test_the_config_round_trip():
 
 
 def test_refuses_what_cannot_work():
-    with pytest.raises(ValueError, match="must be positive"):
+    with pytest.raises(ValueError, match="must be a positive"):
         Joined(attention_layer_size=0)
     with pytest.raises(ValueError, match="cannot be loaded"):
         Joined(attention_activation=lambda x: x)

@@ -78,7 +78,7 @@ def test_errors_name_the_argument():
         plot_attention_batch(padded, sources, targets, titles=["one"])
     with pytest.raises(ValueError, match="`source_tokens` needs one entry"):
         plot_attention_batch(padded, sources[1:], targets)
-    with pytest.raises(ValueError, match="`columns` must be positive"):
+    with pytest.raises(ValueError, match="`columns` must be a positive"):
         plot_attention_batch(padded, sources, targets, columns=-1)
     sources[0] = sources[0][:-1]
     with pytest.raises(ValueError, match="`source_tokens` needs a token for"):

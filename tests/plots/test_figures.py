@@ -49,7 +49,7 @@ class TestPlaces:
         assert list(axes[0].figure.axes) == list(axes)
 
     def test_columns_must_be_positive(self):
-        with pytest.raises(ValueError, match="`columns` must be positive"):
+        with pytest.raises(ValueError, match="`columns` must be a positive"):
             make_axes(SIZES, SIZES, 0)
 
 

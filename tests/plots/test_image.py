@@ -203,5 +203,5 @@ class TestErrors:
             plot_attention_over_image(IMAGE, looked(16), WORDS[1:])
 
     def test_columns_must_be_positive(self):
-        with pytest.raises(ValueError, match="`columns` must be positive"):
+        with pytest.raises(ValueError, match="`columns` must be a positive"):
             plot_attention_over_image(IMAGE, looked(16), WORDS, columns=0)

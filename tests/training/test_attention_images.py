@@ -319,7 +319,7 @@ class TestErrors:
             ({"sources": SOURCES[0]}, "`sources` must be a batch"),
             ({"targets": TARGETS[0]}, "`targets` must be a batch"),
             ({"targets": TARGETS[:1]}, "`targets` needs one target for each"),
-            ({"frequency": 0}, "`frequency` must be positive"),
+            ({"frequency": 0}, "`frequency` must be a positive"),
         ],
     )
     def test_refuses_what_does_not_fit(self, tmp_path, kwargs, says):

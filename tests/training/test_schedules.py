@@ -78,7 +78,7 @@ def test_half_is_where_the_docstrings_say():
     [
         (lambda: ConstantSchedule(1.1), "`probability` must be"),
         (lambda: ConstantSchedule(math.nan), "`probability` must be"),
-        (lambda: LinearSchedule(0.0), "`slope` must be positive"),
+        (lambda: LinearSchedule(0.0), "`slope` must be a positive"),
         (lambda: LinearSchedule(0.1, minimum=-0.1), "`minimum` must be"),
         (lambda: LinearSchedule(0.1, 0.2, 0.3), "cannot be below `minimum`"),
         (lambda: ExponentialSchedule(1.0), "`base` must be between"),
