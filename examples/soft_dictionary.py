@@ -45,6 +45,7 @@ class SoftDictionary(keras.layers.Layer):
     """Looks queries up in keys and values, some of which it may learn.
 
     Formula:
+
         answer(q) = sum_j softmax_j(g q . k_j) v_j
 
     If all keys `k_j` have one length, and a query is one of them with Gaussian

@@ -16,6 +16,7 @@ class ForwardAlignment(AbstractAlignment):
     """Lets weights stay where they are, or move on by one position a step.
 
     Formula:
+
         w[j] = (previous[j] + previous[j - 1]) softmax(score)[j]
         weights[j] = w[j] / sum w
 

@@ -14,6 +14,7 @@ class LocalMonotonic(AbstractAlignment):
     """Attends by softmax to a window whose centre is the step's number.
 
     Formula:
+
         weights = softmax of the scores at |j - t| <= window
 
     Steps `t` and positions `j` count from 0. The window holds `2 window + 1`

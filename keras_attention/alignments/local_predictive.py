@@ -20,6 +20,7 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
     """Attends to a window around a position that the query predicts.
 
     Formula:
+
         p = S sigmoid(v . tanh(q W))
         weights[j] = softmax(score at |j - p| <= window)[j]
             exp(-(j - p)^2 / (2 sigma^2)), sigma = window / 2

@@ -24,6 +24,7 @@ class Monotonic(AbstractAlignment):
     """Stops at a position, or goes on to the next, from where it was.
 
     Formula:
+
         p[j] = sigmoid(score[j] + r + noise)
         arrived[j] = previous[j] + (1 - p[j - 1]) arrived[j - 1]
         weights[j] = p[j] arrived[j]

@@ -11,6 +11,7 @@ class SimplexAlignment(AbstractAlignment):
     """Maps the scores of a query to weights that sum to 1.
 
     Formula:
+
         "softmax": p = exp(z) / sum exp(z)
         "sparsemax": p = max(z - t, 0)
         "entmax15": p = max(z / 2 - t, 0)^2

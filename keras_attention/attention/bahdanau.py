@@ -16,6 +16,7 @@ class BahdanauAttention(AbstractAdditiveAttention):
     """Attends to the keys that a one-layer network picks for the query.
 
     Formula:
+
         score(q, k) = v . tanh(q Wq + k Wk)
         normalized: score(q, k) = g v / |v| . tanh(q Wq + k Wk + b)
 

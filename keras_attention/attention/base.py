@@ -12,6 +12,7 @@ class AbstractAttention(AbstractMemoryAttention):
     """Scores queries against keys, and makes weights of the scores.
 
     Formula:
+
         weights = alignment(score(query, keys))
         context = weights @ values
 

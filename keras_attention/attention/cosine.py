@@ -17,6 +17,7 @@ class CosineAttention(AbstractAttention):
     """Attends to the keys that point the same way as the query.
 
     Formula:
+
         score(q, k) = beta * (q . k) / (|q| |k|)
 
     Only direction counts: a query ten times longer gets the same weights. A

@@ -12,6 +12,7 @@ class CoverageAttention(AbstractHistoryAttention):
     """Attends by an additive score that sees the sum of earlier weights.
 
     Formula:
+
         score(q, k_j) = v . tanh(q Wq + k_j Wk + c_j wc + b)
         c_j = sum of the weights that position j had in earlier steps
 

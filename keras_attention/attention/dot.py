@@ -16,6 +16,7 @@ class DotAttention(AbstractAttention):
     """Attends to the keys with the largest inner product with the query.
 
     Formula:
+
         score(q, k) = q . k
         "sqrt": score(q, k) = q . k / sqrt(D)
         "learned": score(q, k) = g q . k

@@ -17,6 +17,7 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractMemoryAttention):
     """Attends to positions under bells that move to the right alone.
 
     Formula:
+
         log alpha, log beta, log step = q W + b
         kappa = previous kappa + step
         weights[u] = sum_m alpha_m exp(-beta_m (kappa_m - u)^2)

@@ -21,6 +21,7 @@ class GraphAttention(AbstractKernelLayer):
     """Averages the features of a node's neighbours by learned weights.
 
     Formula:
+
         version 1: score[i, j] = LeakyReLU(a . h_i W + b . h_j W)
                    out[i] = sum_j softmax_j(score[i, j]) h_j W
         version 2: score[i, j] = a . LeakyReLU(h_i Wq + h_j Wk)

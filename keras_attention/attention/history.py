@@ -11,6 +11,7 @@ class AbstractHistoryAttention(AbstractAdditiveAttention):
     """Adds features of the earlier weights to the keys of additive scores.
 
     Formula:
+
         score(q, k) = v . tanh(q Wq + k Wk + features(history) + b)
 
     A subclass writes `features`, from the history `(B, K, Tv)` to `(B, K, Tv,

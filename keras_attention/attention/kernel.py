@@ -16,6 +16,7 @@ class KernelAttention(AbstractAttention):
     """Attends to the keys that are near the query.
 
     Formula:
+
         score(q, k) = -|q - k|^2 / (2 h^2)
 
     With softmax the context is the Nadaraya-Watson regression of values on

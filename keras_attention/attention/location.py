@@ -14,6 +14,7 @@ class LocationAttention(AbstractProjectedAttention):
     """Attends to positions that the query names, whatever stands there.
 
     Formula:
+
         score(q, position j) = (q W)[j]
 
     There is one column of `W` per position, so positions are absolute and

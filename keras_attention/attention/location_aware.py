@@ -13,6 +13,7 @@ class LocationAwareAttention(AbstractHistoryAttention):
     """Attends by an additive score that sees the weights around a position.
 
     Formula:
+
         score(q, k_j) = v . tanh(q Wq + k_j Wk + f_j Wf + b)
         f = F * a, a convolution of the weights of the step before
 

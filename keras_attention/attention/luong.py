@@ -13,6 +13,7 @@ class LuongGeneral(AbstractProjectedAttention):
     """Attends to the keys that a bilinear form pairs with the query.
 
     Formula:
+
         score(q, k) = q W k
         scaled: score(q, k) = g q W k
 

@@ -48,6 +48,7 @@ class AbstractMemoryAttention(keras.layers.Layer):
     """Averages the values of a memory by weights that depend on a query.
 
     Formula:
+
         context = weights @ values
 
     A subclass writes `weigh(query, memory, mask, state, noise)`, which gives

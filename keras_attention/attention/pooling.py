@@ -19,6 +19,7 @@ class AttentionPooling(AbstractKernelLayer):
     """Averages a sequence by weights that its own vectors decide.
 
     Formula:
+
         weights = softmax over the real positions of v . tanh(W h)
         pooled = sum_t weights[t] h[t]
 

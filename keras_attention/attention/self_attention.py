@@ -12,6 +12,7 @@ class SelfAttention(keras.layers.Layer):
     """Lets every position of a sequence attend to the same sequence.
 
     Formula:
+
         query = key = value = x
         window: i - width // 2 <= j <= i - width // 2 + width - 1
         causal window: i - width + 1 <= j <= i

@@ -17,6 +17,7 @@ class StateBridge(AbstractKernelLayer):
     """Maps the last states of an encoder to the first ones of a decoder.
 
     Formula:
+
         "dense": s = activation([forward; backward] W + b), W and b per state
         "concat": s = [forward; backward]
         "sum": s = forward + backward

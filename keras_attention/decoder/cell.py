@@ -23,6 +23,7 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
     """Runs recurrent cells and attention for one step of a decoder.
 
     Formula:
+
         "bahdanau": c_i = attend(s_{i-1}), s_i = f([y_{i-1}; c_i], s_{i-1})
         "luong": s_i = f([y_{i-1}; h_{i-1}], s_{i-1}), c_i = attend(s_i)
         attentional vector: h_i = c_i, or tanh([s_i; c_i] W) with a layer size

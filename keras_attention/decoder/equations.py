@@ -17,6 +17,7 @@ def lstm(cell, x, more, states, masks=None):
     """Run one step of an `LSTMCell`.
 
     Formula:
+
         i, f, g, o = split(y W + h R + b)
         c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c')
 
@@ -43,6 +44,7 @@ def gru(cell, x, more, states, masks=None):
     """Run one step of a `GRUCell`.
 
     Formula:
+
         xz, xr, xn = split(y W + b), and so hz, hr, hn = split(h R + b')
         z = sigmoid(xz + hz), r = sigmoid(xr + hr)
         h' = z h + (1 - z) tanh(xn + r hn)
@@ -87,6 +89,7 @@ def simple_rnn(cell, x, more, states, masks=None):
     """Run one step of a `SimpleRNNCell`.
 
     Formula:
+
         h' = tanh(y W + h R + b)
 
     Args:

@@ -16,6 +16,7 @@ class AbstractAttentionalLayer(AbstractKernelLayer):
     """Joins a state and its contexts into one attentional vector.
 
     Formula:
+
         h = activation([s; c] W), or h = c without a layer size
 
     Args:

@@ -38,6 +38,7 @@ class PointerGenerator(AbstractKernelLayer):
     """Mixes the words of a vocabulary with the words of the source.
 
     Formula:
+
         p(w) = g softmax(z)[w] + (1 - g) sum of a_j over all j with x_j = w
         g = sigmoid([s; c; y] W + b)
 

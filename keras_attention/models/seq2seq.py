@@ -24,6 +24,7 @@ class Seq2Seq(AbstractWordModel):
     """Embeds, encodes, bridges, decodes, and scores the next word.
 
     Formula:
+
         logits[t] = output(decoder(embed(target[:t]), encoder(embed(source))))
 
     It trains by teacher forcing, on `((source, target[:, :-1]), target[:,

@@ -11,6 +11,7 @@ def additive_scores(query, keys, vector):
     """Score projected queries against projected keys by a small network.
 
     Formula:
+
         score[i, j] = sum_u vector[u] * tanh(query[i, u] + keys[j, u])
 
     Args:

@@ -10,6 +10,7 @@ def coverage_loss(weights, mask=None):
     """Measure how much the weights of each step repeat those before.
 
     Formula:
+
         loss = mean over real steps t of sum_j min(a[t, j], c[t, j])
         c[t] = a[0] + ... + a[t - 1], over real steps
 

@@ -49,6 +49,7 @@ def stop_in_parallel(energies, previous, mask=None):
     """Solve the recursion by a cumulative product, for all positions at once.
 
     Formula:
+
         arrived[j] = c[j] sum_{k <= j} previous[k] / c[k]
         c[j] = prod_{l < j} (1 - p[l])
 

@@ -18,6 +18,7 @@ def sparsemax(scores, mask=None):
     """Project every row of scores onto the probability simplex.
 
     Formula:
+
         p = max(z - t, 0), with t such that p sums to 1
 
     Args:
@@ -50,6 +51,7 @@ def entmax15(scores, mask=None):
     """Map every row of scores to weights by 1.5-entmax.
 
     Formula:
+
         p = max(z / 2 - t, 0)^2, with t such that p sums to 1
 
     Args:

@@ -43,6 +43,7 @@ def token_crossentropy(y_true, logits, label_smoothing=0.0):
     """Measure how surprised the logits are by each target token.
 
     Formula:
+
         loss = logsumexp(z) - (1 - s) z[y] - s mean(z)
 
     That is Keras' cross-entropy with `s / V` given to every class, without

@@ -21,6 +21,7 @@ class BeamSearch(AbstractSearch):
     """Keeps the best hypotheses at every step, and finds the best of them.
 
     Formula:
+
         score = sum_t log p(y_t | y_1 ... y_{t-1}) / ((5 + n) / 6)^a
                 + b sum_i log(min(sum_t w_ti, 1))
 

@@ -13,6 +13,7 @@ class GreedySearch(AbstractSearch):
     """Takes the likeliest token at every step.
 
     Formula:
+
         y_t = argmax_y log p(y | y_1 ... y_{t-1})
         score = sum_t log p(y_t | y_1 ... y_{t-1})
 

@@ -12,6 +12,7 @@ def length_penalties(power, max_length):
     """Compute what the log probability of each length is divided by.
 
     Formula:
+
         penalties[t] = ((5 + n) / 6)^power    of n = t + 1 tokens
         limits[t] = max of penalties[t:]      what longer ones may get
 
@@ -32,6 +33,7 @@ def coverage_scores(coverage, mask, weight):
     """Score how much of the source was attended, 0 being all of it.
 
     Formula:
+
         score = weight * sum_i log(min(c_i, 1))    over real positions i
 
     A position that was never attended would make it minus infinity, and all

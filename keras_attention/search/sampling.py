@@ -18,6 +18,7 @@ class Sampling(AbstractSearch):
     """Draws every token from the model's distribution, or what is left of it.
 
     Formula:
+
         y_t ~ p(y | y_1 ... y_{t-1})^(1 / temperature), cut and normalized
         score = sum_t log p(y_t | y_1 ... y_{t-1})
 

@@ -8,6 +8,7 @@ def alignment_error_rate(weights, gold, possible=None, mask=None) -> float:
     """Compare the links that attention makes with those that people made.
 
     Formula:
+
         AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
 
     `S` are the sure links and `P` the possible ones, the sure ones among

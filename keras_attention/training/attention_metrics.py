@@ -15,6 +15,7 @@ class AttentionEntropy(AbstractMeanMetric):
     """Tells how widely attention is spread over the source.
 
     Formula:
+
         entropy = mean of -sum_j p[t, j] log p[t, j], in nats, over real t
         p[t] = a[t] / sum_j a[t, j],  0 log 0 = 0
 
@@ -72,6 +73,7 @@ class AttentionCoverage(AbstractMeanMetric):
     """Tells how much of the source was attended to, once it is translated.
 
     Formula:
+
         coverage = mean of min(c[j], 1) over all real source positions j
         c[j] = sum of a[t, j] over real t
 

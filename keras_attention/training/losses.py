@@ -15,6 +15,7 @@ class SequenceCrossentropy(keras.losses.Loss):
     """Averages the cross-entropy over the real tokens of a batch.
 
     Formula:
+
         loss = sum(w * l) / sum(w), over all tokens with y_true != 0
         l = logsumexp(z) - (1 - s) z[y] - s mean(z)
 
@@ -82,6 +83,7 @@ class GuidedAlignmentLoss(keras.losses.Loss):
     """Guides attention by known word alignments: the cross-entropy to them.
 
     Formula:
+
         loss = sum(w * l) / sum(w), over all steps t with a gold link
         l[t] = -sum_j g[t, j] log a[t, j],  g[t] scaled to sum_j g[t, j] = 1
 

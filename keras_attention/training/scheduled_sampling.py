@@ -8,6 +8,7 @@ class ScheduledSampling(keras.callbacks.Callback):
     """Lets a decoder be fed more and more of its own words, by a schedule.
 
     Formula:
+
         sampling_probability = 1 - schedule(i), before training step i
 
     Steps are batches, counted on from the optimizer's iterations: a model

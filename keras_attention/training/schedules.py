@@ -50,6 +50,7 @@ class ConstantSchedule(AbstractSchedule):
     """Keeps one probability throughout.
 
     Formula:
+
         epsilon[i] = epsilon
 
     1 is teacher forcing.
@@ -82,6 +83,7 @@ class LinearSchedule(AbstractSchedule):
     """Lets the probability fall by the same amount at every step.
 
     Formula:
+
         epsilon[i] = max(epsilon, min(1, k - c i))
 
     An offset above 1 begins with teacher forcing, for `(k - 1) / c` steps.
@@ -134,6 +136,7 @@ class ExponentialSchedule(AbstractSchedule):
     """Multiplies the probability by the same number at every step.
 
     Formula:
+
         epsilon[i] = k^i
 
     It is a half after `log(0.5) / log(k)` steps: 693 if `k` is 0.999.
@@ -173,6 +176,7 @@ class InverseSigmoidSchedule(AbstractSchedule):
     """Stays near 1 at first, falls, and then flattens out near 0.
 
     Formula:
+
         epsilon[i] = k / (k + exp(i / k))
 
     It is a half after `k log(k)` steps: 6908 if `k` is 1000. It starts from

@@ -50,6 +50,7 @@ class TokenAccuracy(AbstractTokenMetric):
     """Counts the real tokens to which the model gives the highest logit.
 
     Formula:
+
         accuracy = sum(w [argmax(z) = y]) / sum(w), over y_true != 0
 
     Under teacher forcing: each token is judged after the right ones before
@@ -86,6 +87,7 @@ class Perplexity(AbstractTokenMetric):
     """Says among how many equal choices the model would be as unsure.
 
     Formula:
+
         perplexity = exp(sum(w l) / sum(w)), over y_true != 0
         l = -log softmax(z)[y]
 
