@@ -2,8 +2,8 @@
 
 from .base import AbstractAlignment as AbstractAlignment
 from .forward import ForwardAlignment as ForwardAlignment
+from .get import get_alignment as get_alignment
 from .local_monotonic import LocalMonotonic as LocalMonotonic
 from .local_predictive import LocalPredictive as LocalPredictive
-from .lookup import as_alignment as as_alignment
 from .monotonic import Monotonic as Monotonic
 from .simplex import SimplexAlignment as SimplexAlignment

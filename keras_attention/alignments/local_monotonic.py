@@ -36,8 +36,7 @@ class LocalMonotonic(AbstractAlignment):
 
     def __init__(self, window: int, **kwargs):
         super().__init__(**kwargs)
-        check_integer("window", window)
-        self.window = window
+        self.window = check_integer("window", window)
 
     def first_state(self, real):
         return (ops.zeros((*ops.shape(real)[:2], 1), real.dtype),)

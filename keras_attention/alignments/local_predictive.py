@@ -6,7 +6,10 @@ from keras import ops
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.checks import check_built
 from keras_attention.checks import check_integer
-from keras_attention.layers.kernels import AbstractKernelLayer
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
 from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import product
@@ -31,8 +34,11 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
 
     Args:
         window: How far a position may be from `p`, positive.
-        **kwargs: Arguments of `AbstractKernelLayer`, such as
-            `kernel_initializer`.
+        kernel_initializer: Initializer of both kernels. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of both kernels. Defaults to `None`.
+        kernel_constraint: Constraint of both kernels. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name`.
 
     Raises:
         ValueError: If `window` is not positive.
@@ -41,10 +47,22 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         [Luong et al., 2015](https://arxiv.org/abs/1508.04025), eqs. 9 and 10.
     """
 
-    def __init__(self, window: int, **kwargs):
-        super().__init__(**kwargs)
-        check_integer("window", window)
-        self.window = window
+    def __init__(
+        self,
+        window: int,
+        *,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        **kwargs,
+    ):
+        super().__init__(
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
+        self.window = check_integer("window", window)
 
     def build(self, query_shape, value_shape):
         size = query_shape[-1]

@@ -6,6 +6,7 @@ from keras import ops
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
+from keras_attention.checks import check_number
 from keras_attention.ops.monotonic import first_true
 from keras_attention.ops.monotonic import stop_hard
 from keras_attention.ops.monotonic import stop_in_parallel
@@ -67,14 +68,12 @@ class Monotonic(AbstractAlignment):
     ):
         super().__init__(**kwargs)
         check_choice("mode", mode, MODES)
-        if sigmoid_noise < 0:
-            raise ValueError(
-                "`sigmoid_noise` must not be negative. Received: "
-                f"sigmoid_noise={sigmoid_noise}. 0 is for none."
-            )
         self.mode = mode
-        self.score_bias = score_bias
-        self.sigmoid_noise = sigmoid_noise
+        self._score_bias = check_number("score_bias", score_bias)
+        self.score_bias = self._score_bias  # once it is built, the weight
+        self.sigmoid_noise = check_number(
+            "sigmoid_noise", sigmoid_noise, least=0
+        )
 
     @property
     def noisy(self) -> bool:
@@ -82,10 +81,10 @@ class Monotonic(AbstractAlignment):
         return self.sigmoid_noise > 0
 
     def build(self, query_shape, value_shape):
-        self.bias = self.add_weight(
+        self.score_bias = self.add_weight(
             name="score_bias",
             shape=(),
-            initializer=keras.initializers.Constant(self.score_bias),
+            initializer=keras.initializers.Constant(self._score_bias),
             autocast=False,
         )
 
@@ -101,7 +100,7 @@ class Monotonic(AbstractAlignment):
 
     def align(self, scores, mask, state, noise, query, lengths):
         check_built(self, "align", BUILD)
-        energies = scores + ops.cast(self.bias, scores.dtype)
+        energies = scores + ops.cast(self.score_bias, scores.dtype)
         if noise is not None:
             energies = energies + ops.cast(noise, scores.dtype)
         previous = ops.cast(state[0], scores.dtype)
@@ -111,7 +110,7 @@ class Monotonic(AbstractAlignment):
     def get_config(self):
         own = {
             "mode": self.mode,
-            "score_bias": self.score_bias,
+            "score_bias": self._score_bias,
             "sigmoid_noise": self.sigmoid_noise,
         }
         return {**super().get_config(), **own}

@@ -3,7 +3,16 @@
 import keras
 
 from keras_attention.alignments.base import AbstractAlignment
-from keras_attention.ops import get_alignment
+from keras_attention.checks import check_choice
+from keras_attention.ops import entmax15
+from keras_attention.ops import masked_softmax
+from keras_attention.ops import sparsemax
+
+MAPPINGS = {
+    "softmax": masked_softmax,
+    "sparsemax": sparsemax,
+    "entmax15": entmax15,
+}
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -36,11 +45,11 @@ class SimplexAlignment(AbstractAlignment):
 
     def __init__(self, mapping: str = "softmax", **kwargs):
         super().__init__(**kwargs)
+        check_choice("mapping", mapping, MAPPINGS)
         self.mapping = mapping
-        self._function = get_alignment(mapping)
 
     def align(self, scores, mask, state, noise, query, lengths):
-        return self._function(scores, mask), state
+        return MAPPINGS[self.mapping](scores, mask), state
 
     def get_config(self):
         return {**super().get_config(), "mapping": self.mapping}

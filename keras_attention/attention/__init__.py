@@ -1,6 +1,5 @@
 """Attention layers: one file per way of scoring a query against a memory."""
 
-from .additive import AbstractAdditiveAttention as AbstractAdditiveAttention
 from .bahdanau import BahdanauAttention as BahdanauAttention
 from .base import AbstractAttention as AbstractAttention
 from .cosine import CosineAttention as CosineAttention
@@ -10,13 +9,10 @@ from .gaussian_mixture import (
     GaussianMixtureAttention as GaussianMixtureAttention,
 )
 from .graph import GraphAttention as GraphAttention
-from .history import AbstractHistoryAttention as AbstractHistoryAttention
 from .kernel import KernelAttention as KernelAttention
 from .location import LocationAttention as LocationAttention
 from .location_aware import LocationAwareAttention as LocationAwareAttention
 from .luong import LuongGeneral as LuongGeneral
-from .memory import AbstractMemoryAttention as AbstractMemoryAttention
 from .memory import Memory as Memory
 from .pooling import AttentionPooling as AttentionPooling
-from .projected import AbstractProjectedAttention as AbstractProjectedAttention
 from .self_attention import SelfAttention as SelfAttention

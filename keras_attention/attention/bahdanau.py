@@ -5,14 +5,20 @@ import math
 import keras
 from keras import ops
 
-from keras_attention.attention.additive import AbstractAdditiveAttention
+from keras_attention.alignments import AbstractAlignment
+from keras_attention.attention.base import AbstractAttention
+from keras_attention.checks import check_integer
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
 from keras_attention.ops import additive_scores
 from keras_attention.ops import product
 from keras_attention.ops import unit_vectors
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class BahdanauAttention(AbstractAdditiveAttention):
+class BahdanauAttention(AbstractKernelLayer, AbstractAttention):
     """Attends to the keys that a one-layer network picks for the query.
 
     Formula:
@@ -28,14 +34,23 @@ class BahdanauAttention(AbstractAdditiveAttention):
         units: Size of the network's hidden layer, positive.
         normalize: Whether to use the weight-normalized form with a bias.
             Defaults to `False`.
-        **kwargs: Arguments of `AbstractProjectedAttention`.
+        alignment: How scores become weights, as in `AbstractAttention`.
+            Defaults to `"softmax"`.
+        dropout: Rate at which weights are dropped in training. Defaults to
+            `0.0`.
+        seed: Integer seed of everything random. Defaults to `None`.
+        kernel_initializer: Initializer of every kernel. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
+        kernel_constraint: Constraint of every kernel. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)`, key `(B, Tv, Dk)` ->
-        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
+        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
 
     Raises:
-        ValueError: If `units` is not positive.
+        ValueError: If `units` is not a positive integer.
 
     Example:
 
@@ -50,12 +65,43 @@ class BahdanauAttention(AbstractAdditiveAttention):
         [Salimans and Kingma, 2016](https://arxiv.org/abs/1602.07868), eq. 2.
     """
 
-    def __init__(self, units: int, normalize: bool = False, **kwargs):
-        super().__init__(units, **kwargs)
+    compares_pairs = True
+
+    def __init__(
+        self,
+        units: int,
+        normalize: bool = False,
+        *,
+        alignment: str | dict | AbstractAlignment = "softmax",
+        dropout: float = 0.0,
+        seed: int | None = None,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        **kwargs,
+    ):
+        super().__init__(
+            alignment=alignment,
+            dropout=dropout,
+            seed=seed,
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
+        self.units = check_integer("units", units)
         self.normalize = normalize
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)
+        key_shape = key_shape or value_shape
+        self.query_kernel = self.add_kernel(
+            "query_kernel", (query_shape[-1], self.units)
+        )
+        self.key_kernel = self.add_kernel(
+            "key_kernel", (key_shape[-1], self.units)
+        )
+        self.score_vector = self.add_kernel("score_vector", (self.units,))
         if self.normalize:
             self.gain = self.add_weight(
                 name="gain",
@@ -65,7 +111,10 @@ class BahdanauAttention(AbstractAdditiveAttention):
                 ),
                 autocast=False,
             )
-            self.add_bias()
+            self.bias = self.add_bias("bias", self.units)
+
+    def project_query(self, query):
+        return product(query, self.query_kernel)  # (B, Tq, U)
 
     def project_keys(self, key):
         keys = product(key, self.key_kernel)
@@ -77,8 +126,8 @@ class BahdanauAttention(AbstractAdditiveAttention):
         vector = self.score_vector
         if self.normalize:
             vector = self.gain * unit_vectors(vector)
-        query = product(query, self.query_kernel)  # (B, Tq, U)
         return additive_scores(query, keys, vector)  # (B, Tq, Tv)
 
     def get_config(self):
-        return {**super().get_config(), "normalize": self.normalize}
+        own = {"units": self.units, "normalize": self.normalize}
+        return {**super().get_config(), **own}

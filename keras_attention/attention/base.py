@@ -1,109 +1,344 @@
-"""What all attention layers with scores do; only the score differs."""
+"""What all attention layers do; only their scores differ."""
 
 import keras
 from keras import ops
 
-from keras_attention.alignments import as_alignment
-from keras_attention.attention.memory import AbstractMemoryAttention
+from keras_attention.alignments import AbstractAlignment
+from keras_attention.alignments import get_alignment
+from keras_attention.attention.memory import Memory
+from keras_attention.attention.memory import as_mask
+from keras_attention.attention.memory import check_query
+from keras_attention.attention.memory import check_rank_3
+from keras_attention.attention.memory import check_source
+from keras_attention.attention.memory import count_positions
+from keras_attention.attention.memory import real_positions
+from keras_attention.attention.memory import visible_positions
+from keras_attention.attention.noise import draw_noise
+from keras_attention.attention.noise import split_noise
+from keras_attention.attention.sequences import attend_in_order
+from keras_attention.checks import check_built
+from keras_attention.checks import check_rate
+from keras_attention.ops import keep_real
+from keras_attention.ops import mix
+from keras_attention.ops import score_one_by_one
+from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
 
+BUILD = "Call it once, or `layer.build(query_shape, value_shape)`."
 
-class AbstractAttention(AbstractMemoryAttention):
-    """Scores queries against keys, and makes weights of the scores.
+
+class AbstractAttention(keras.layers.Layer):
+    """Averages the values of a memory by weights that depend on a query.
 
     Formula:
 
         weights = alignment(score(query, keys))
         context = weights @ values
 
-    A subclass writes `score`, and `project_keys` when its keys are not the
-    inputs themselves. Apart from the Keras trio `__init__`, `build` (which
-    calls `super().build`) and `get_config` it overrides little else, and
-    nobody subclasses it.
+    A subclass writes `score`, and `project_query` and `project_keys` where
+    scores compare projections. A score that depends on earlier weights sets
+    `remembers`, is called as `score(query, keys, history)`, and also writes
+    `first_history(real)` and `next_history(history, weights)`, one tensor
+    `(B, K, ...)`. A layer without scores passes `alignment=None` and writes
+    `weigh` and `first_state`.
 
-    A score that depends on earlier weights sets `remembers`, takes what it
-    remembers as a third argument, `score(query, keys, history)`, and writes
-    `first_history(real)`, before the first step, and `next_history(history,
-    weights)`, after each: one tensor, `(B, K, ...)`.
+    A decoder calls `prepare` once per source, so that keys are never
+    projected twice, `draw_noise` before its loop, and `step` once per word.
+    The beams of a search are parallel queries of one memory.
 
     Args:
         alignment: How scores become weights: `"softmax"`, `"sparsemax"`,
-            `"entmax15"`, an object such as `Monotonic()`, of which the layer
-            keeps a copy, or the config of one. Defaults to `"softmax"`.
-        **kwargs: Arguments of `AbstractMemoryAttention`.
+            `"entmax15"`, an object such as `Monotonic()`, which is copied, or
+            the config of one. Defaults to `"softmax"`.
+        dropout: Rate in `[0, 1)` at which weights are dropped in training,
+            and the rest scaled up. The weights that are returned are those
+            before dropout. Defaults to `0.0`.
+        seed: Integer seed of everything random. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        query: `(B, Tq, Dq)`.
+        value: `(B, Tv, Dv)`.
+        key: `(B, Tv, Dk)`. Defaults to `value`.
+        query_mask: Boolean `(B, Tq)`, `True` at real steps. It is passed on,
+            and only `auxiliary_loss` reads it.
+        value_mask: Boolean `(B, Tv)`, `True` at real positions. Keras fills
+            it in when `value` carries a mask.
+        attention_mask: Boolean, broadcasts to `(B, Tq, Tv)`: `True` where a
+            query may see a position.
+        return_attention_scores: Whether to return the weights as well.
+        training: Whether to drop weights.
+        use_causal_mask: Whether query `i` sees only positions `j <= i`.
+
+    Returns:
+        context: `(B, Tq, Dv)`.
+        weights: `(B, Tq, Tv)`, on request. A row sums to 1, or to 0 where
+            every position is masked.
 
     Raises:
-        ValueError: If there is no such `alignment`.
+        ValueError: If `dropout` is not in `[0, 1)`, there is no such
+            `alignment`, or shapes do not fit; in `prepare` and `step`, if the
+            layer is not built.
     """
 
     remembers = False  # whether scores depend on earlier weights
+    compares_pairs = False  # whether `score` holds a table (B, Tq, Tv, U)
 
-    def __init__(self, alignment="softmax", **kwargs):
+    def __init__(
+        self,
+        alignment: str | dict | AbstractAlignment | None = "softmax",
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
-        self.aligner = as_alignment(alignment)
-        self.aligner.dtype_policy = self.dtype_policy
-        named = isinstance(alignment, str)
-        self.alignment = alignment if named else self.aligner
-        if self.noisy and not self.dropout:
-            self.seed_generator = keras.random.SeedGenerator(self.seed)
+        self.alignment = self.aligner = None
+        if alignment is not None:
+            self.aligner = get_alignment(alignment)
+            self.aligner.dtype_policy = self.dtype_policy
+            named = isinstance(alignment, str)
+            self.alignment = alignment if named else self.aligner
+        self.dropout = check_rate("dropout", dropout)
+        self.seed = seed
+        if dropout or self.noisy:
+            self.seed_generator = keras.random.SeedGenerator(seed)
+        self.supports_masking = True
 
     @property
     def state_count(self) -> int:
-        """How many tensors `initial_state` holds."""
-        return int(self.remembers) + self.aligner.state_count
+        """How many tensors `initial_state` returns."""
+        aligned = self.aligner.state_count if self.aligner else 0
+        return int(self.remembers) + aligned
 
     @property
     def noisy(self) -> bool:
-        """Whether the alignment needs noise in training."""
-        return self.aligner.noisy
+        """Whether `weigh` needs noise in training."""
+        return self.aligner is not None and self.aligner.noisy
 
     def build(self, query_shape, value_shape, key_shape=None):
-        self.aligner.build(query_shape, value_shape)
+        if self.aligner is not None:
+            self.aligner.build(query_shape, value_shape)
+
+    def project_query(self, query):
+        """Project queries `(B, Tq, Dq)` before they are scored."""
+        return query
+
+    def project_keys(self, key):
+        """Project keys `(B, Tv, Dk)`, once per source."""
+        return key
 
     def score(self, query, keys):
+        """Score projected queries against projected keys: `(B, Tq, Tv)`."""
         raise NotImplementedError(
             f"{type(self).__name__} must define `score(query, keys)`, from "
-            "(B, Tq, Dq) and projected keys to scores (B, Tq, Tv)."
+            "projected queries and keys to scores (B, Tq, Tv)."
         )
 
-    def first_state(self, real):
-        history = [self.first_history(real)] if self.remembers else []
+    def first_state(self, real) -> tuple:
+        """Return the state before the first step, tensors `(B, K, ...)`.
+
+        Args:
+            real: `(B, K, Tv)`, 1.0 at real positions, 0.0 at padding.
+        """
+        history = (self.first_history(real),) if self.remembers else ()
         return (*history, *self.aligner.first_state(real))
 
-    def draw_noise(self, memory, steps, beams=1):
-        dropped = super().draw_noise(memory, steps, beams)
-        if not self.noisy:
-            return dropped
-        batch, words = ops.shape(memory[1])[:2]
-        drawn = self.aligner.draw_noise(
-            (steps, batch, beams, words),
-            self.compute_dtype,
-            self.seed_generator,
-        )
-        if dropped is None:
-            return drawn
-        return ops.concatenate([dropped, drawn], axis=-1)
+    def weigh(self, query, memory, mask, state, noise, one_by_one=False):
+        """Compute the weights of queries, in float32 or wider.
 
-    def weigh(self, query, memory, mask, state, noise):
+        Args:
+            query: `(B, Tq, Dq)`.
+            memory: A `Memory`.
+            mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
+            state: Tuple of tensors `(B, Tq, ...)`.
+            noise: `(B, Tq, Tv)`, or `None`.
+            one_by_one: As in `step`; only passed to a layer that sets
+                `compares_pairs`.
+
+        Returns:
+            Weights `(B, Tq, Tv)`, 0 where masked, and the next state.
+        """
         count = int(self.remembers)
         history, rest = state[:count], state[count:]
-        scores = widen(self.score(query, memory.keys, *history))
+        projected = self.project_query(query)
+        if one_by_one:
+            scores = score_one_by_one(
+                self.score, projected, memory.keys, self.variables
+            )
+        else:
+            scores = widen(self.score(projected, memory.keys, *history))
+        check_rank_3(self, "score", scores, "(B, Tq, Tv)")
+        lengths = count_positions(memory, scores.dtype)
         weights, rest = self.aligner.align(
-            scores, mask, rest, noise, query, self._lengths(memory, scores)
+            scores, mask, rest, noise, query, lengths
         )
         history = [self.next_history(x, weights) for x in history]
         return weights, (*history, *rest)
 
-    def _lengths(self, memory, scores):
-        """Count the real positions of every source: `(B, 1, 1)`."""
-        if memory.mask is None:
-            words = ops.cast(ops.shape(memory.values)[1], scores.dtype)
-            return words * ops.ones_like(scores[:, :1, :1])
-        real = ops.cast(memory.mask, scores.dtype)
-        return ops.expand_dims(ops.sum(real, axis=1, keepdims=True), 2)
+    def auxiliary_loss(self, weights, query_mask=None):
+        """Compute the auxiliary loss of the weights, `None` for none.
+
+        The call and `AttentionDecoder` add it.
+
+        Args:
+            weights: Those of all steps, `(B, Tq, Tv)`.
+            query_mask: Boolean `(B, Tq)`, `True` at real steps, or `None`.
+        """
+        return None
+
+    def prepare(self, value, key=None, value_mask=None) -> Memory:
+        """Prepare a source for `step`: project its keys, blank its padding.
+
+        Args:
+            value: `(B, Tv, Dv)`.
+            key: `(B, Tv, Dk)`. Defaults to `value`.
+            value_mask: Boolean `(B, Tv)`, `True` at real positions, or
+                `None` if there is no padding.
+
+        Returns:
+            A `Memory`: projected keys `(B, Tv, ...)`, values `(B, Tv, Dv)` and
+            the mask `(B, Tv)` or `None`.
+        """
+        check_built(self, "prepare", BUILD)
+        check_source(self, value, key, value_mask)
+        mask = as_mask(value_mask)
+        value = keep_real(self._float(value), mask)
+        key = value if key is None else keep_real(self._float(key), mask)
+        keys = ops.cast(self.project_keys(key), self.compute_dtype)
+        return Memory(keys, value, mask)
+
+    def initial_state(self, memory, beams: int = 1) -> tuple:
+        """Return the state before the first step.
+
+        Args:
+            memory: What `prepare` returned.
+            beams: The number `K` of parallel queries. Defaults to `1`.
+
+        Returns:
+            Tuple of tensors `(B, K, ...)`, `()` if the layer has no state.
+        """
+        if not self.state_count:
+            return ()
+        dtype = wide_dtype(self.compute_dtype)
+        return self.first_state(real_positions(Memory(*memory), beams, dtype))
+
+    def draw_noise(self, memory, steps: int, beams: int = 1):
+        """Draw everything random that `steps` steps of training need.
+
+        Args:
+            memory: What `prepare` returned.
+            steps: How many steps, an integer or a scalar tensor.
+            beams: The number `K` of parallel queries. Defaults to `1`.
+
+        Returns:
+            A tensor with time on axis 0, of which `step` takes one slice `(B,
+            K, ...)` as its `noise`; `None` if nothing is random.
+        """
+        batch, words = ops.shape(memory[1])[:2]
+        return draw_noise(self, (steps, batch, beams, words))
+
+    def step(self, query, memory, state=(), noise=None, one_by_one=False):
+        """Attend once, as a decoder does at every word.
+
+        Args:
+            query: `(B, K, Dq)`: axis 1 holds `K` parallel queries of one
+                source, such as the beams of a search.
+            memory: What `prepare` returned.
+            state: What `initial_state` or the step before returned.
+            noise: One step of what `draw_noise` returned, or `None`.
+            one_by_one: Whether to score one query after the other where the
+                table of all pairs would be large: for many queries, and not
+                for every export. Defaults to `False`.
+
+        Returns:
+            Context `(B, K, Dv)`, weights `(B, K, Tv)` and the next state.
+        """
+        check_built(self, "step", BUILD)
+        check_rank_3(self, "query", query, "(B, K, Dq)")
+        keys, values, mask = Memory(*memory)
+        memory = Memory(self._float(keys), self._float(values), as_mask(mask))
+        visible = visible_positions(query, memory)
+        return self._attend(
+            self._float(query), memory, visible, state, noise, one_by_one
+        )
+
+    def call(
+        self,
+        query,
+        value,
+        key=None,
+        query_mask=None,
+        value_mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        training=None,
+        use_causal_mask=False,
+    ):
+        check_query(self, query, value, query_mask, attention_mask)
+        memory = self.prepare(value, key, value_mask)
+        query = self._float(query)
+        mask = visible_positions(query, memory, attention_mask, use_causal_mask)
+        queries = ops.shape(query)[1]
+        steps, beams = (queries, 1) if self.state_count else (1, queries)
+        noise = self.draw_noise(memory, steps, beams) if training else None
+        if self.state_count:
+            state = self.initial_state(memory)
+            context, weights = attend_in_order(
+                self._attend, query, memory, mask, state, noise
+            )
+        else:
+            noise = None if noise is None else noise[0]
+            context, weights, _ = self._attend(
+                query, memory, mask, (), noise, training is not False
+            )
+        loss = self.auxiliary_loss(weights, query_mask)
+        if loss is not None:
+            self.add_loss(loss)
+        return (context, weights) if return_attention_scores else context
+
+    def _attend(self, query, memory, mask, state, noise, one_by_one=False):
+        dropped, noise = split_noise(self, noise)
+        one_by_one = one_by_one and self.compares_pairs
+        options = {"one_by_one": True} if one_by_one else {}
+        weights, state = self.weigh(
+            query, memory, mask, tuple(state), noise, **options
+        )
+        weights = ops.cast(weights, self.compute_dtype)
+        kept = weights if dropped is None else weights * dropped
+        return mix(kept, memory.values), weights, state
+
+    def _float(self, x):
+        return ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
+
+    def compute_output_shape(self, query_shape, value_shape, key_shape=None):
+        return (*query_shape[:-1], value_shape[-1])
+
+    def compute_output_spec(
+        self,
+        query,
+        value,
+        key=None,
+        query_mask=None,
+        value_mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        **kwargs,
+    ):
+        def spec(size):
+            shape = (*query.shape[:-1], size)
+            return keras.KerasTensor(shape, dtype=self.compute_dtype)
+
+        context, weights = spec(value.shape[-1]), spec(value.shape[1])
+        return (context, weights) if return_attention_scores else context
+
+    def compute_mask(self, query, previous_mask=None):
+        return previous_mask
 
     def get_config(self):
-        alignment = self.alignment
-        if not isinstance(alignment, str):
-            alignment = keras.saving.serialize_keras_object(alignment)
-        return {**super().get_config(), "alignment": alignment}
+        own = {"dropout": self.dropout, "seed": self.seed}
+        if isinstance(self.alignment, str):
+            own["alignment"] = self.alignment
+        elif self.alignment is not None:
+            serialize = keras.saving.serialize_keras_object
+            own["alignment"] = serialize(self.alignment)
+        return {**super().get_config(), **own}

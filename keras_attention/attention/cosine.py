@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from keras_attention.alignments import AbstractAlignment
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.checks import check_number
 from keras_attention.checks import check_same_features
@@ -27,11 +28,16 @@ class CosineAttention(AbstractAttention):
     Args:
         beta: Positive starting value of the sharpness. Defaults to `1.0`.
         learn_beta: Whether training may change `beta`. Defaults to `True`.
-        **kwargs: Arguments of `AbstractAttention`.
+        alignment: How scores become weights, as in `AbstractAttention`.
+            Defaults to `"softmax"`.
+        dropout: Rate at which weights are dropped in training. Defaults to
+            `0.0`.
+        seed: Integer seed of everything random. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:
         query `(B, Tq, D)`, value `(B, Tv, Dv)`, key `(B, Tv, D)` ->
-        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
+        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
 
     Raises:
         ValueError: If `beta <= 0`, or if query and key differ in size.
@@ -47,10 +53,23 @@ class CosineAttention(AbstractAttention):
         [Graves et al., 2014](https://arxiv.org/abs/1410.5401), eqs. 5 and 6.
     """
 
-    def __init__(self, beta: float = 1.0, learn_beta: bool = True, **kwargs):
-        super().__init__(**kwargs)
-        check_number("beta", beta, above=0)
-        self.beta = beta
+    def __init__(
+        self,
+        beta: float = 1.0,
+        learn_beta: bool = True,
+        *,
+        alignment: str | dict | AbstractAlignment = "softmax",
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs,
+    ):
+        super().__init__(
+            alignment=alignment,
+            dropout=dropout,
+            seed=seed,
+            **kwargs,
+        )
+        self.beta = check_number("beta", beta, above=0)
         self.learn_beta = learn_beta
 
     def build(self, query_shape, value_shape, key_shape=None):
@@ -65,11 +84,14 @@ class CosineAttention(AbstractAttention):
             autocast=False,
         )
 
+    def project_query(self, query):
+        return unit_vectors(query)
+
     def project_keys(self, key):
         return unit_vectors(key)
 
     def score(self, query, keys):
-        cosines = dot_scores(unit_vectors(query), keys)  # (B, Tq, Tv)
+        cosines = dot_scores(query, keys)  # (B, Tq, Tv)
         return ops.exp(ops.cast(self.log_beta, cosines.dtype)) * cosines
 
     def get_config(self):

@@ -1,14 +1,23 @@
-"""Coverage attention: the score knows how much a position has had already."""
+"""Coverage attention: the score sees the attention that each position got."""
 
 import keras
 from keras import ops
 
-from keras_attention.attention.history import AbstractHistoryAttention
-from keras_attention.ops.coverage import coverage_loss
+from keras_attention.alignments import AbstractAlignment
+from keras_attention.attention.base import AbstractAttention
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_number
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
+from keras_attention.ops import featured_additive_scores
+from keras_attention.ops import product
+from keras_attention.ops.coverage import coverage_loss as repetition
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class CoverageAttention(AbstractHistoryAttention):
+class CoverageAttention(AbstractKernelLayer, AbstractAttention):
     """Attends by an additive score that sees the sum of earlier weights.
 
     Formula:
@@ -16,21 +25,30 @@ class CoverageAttention(AbstractHistoryAttention):
         score(q, k_j) = v . tanh(q Wq + k_j Wk + c_j wc + b)
         c_j = sum of the weights that position j had in earlier steps
 
-    The coverage `c` starts at zero and is kept in float32 or wider. What
-    covers a position twice is not forbidden, only visible; the coverage loss
-    makes it cost something. Called on whole sequences, in training or not,
-    the layer adds `coverage_loss` times the mean of that loss over real
-    queries, and so does an `AttentionDecoder` with such a layer in its cell.
+    The coverage `c` starts at zero and is kept in float32 or wider. It lets
+    the layer see where it has attended; the coverage loss penalizes attending
+    there again. Called on whole sequences, in training or not, the layer adds
+    `coverage_loss` times the mean of that loss over real queries, and so does
+    an `AttentionDecoder` with such a layer in its cell.
 
     Args:
         units: Size of the network's hidden layer, positive.
         coverage_loss: Weight of the coverage loss, not negative. Defaults to
             `0.0`.
-        **kwargs: Arguments of `AbstractHistoryAttention`.
+        alignment: How scores become weights, as in `AbstractAttention`.
+            Defaults to `"softmax"`.
+        dropout: Rate at which weights are dropped in training. Defaults to
+            `0.0`.
+        seed: Integer seed of everything random. Defaults to `None`.
+        kernel_initializer: Initializer of every kernel. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
+        kernel_constraint: Constraint of every kernel. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)`, key `(B, Tv, Dk)` ->
-        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
+        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
 
     Raises:
         ValueError: If `units` is not positive, or `coverage_loss < 0`.
@@ -48,23 +66,64 @@ class CoverageAttention(AbstractHistoryAttention):
         [See et al., 2017](https://arxiv.org/abs/1704.04368), eqs. 10 to 13.
     """
 
-    def __init__(self, units: int, coverage_loss: float = 0.0, **kwargs):
-        super().__init__(units, **kwargs)
-        if coverage_loss < 0:
-            raise ValueError(
-                "`coverage_loss` must not be negative. Received: "
-                f"coverage_loss={coverage_loss}. 0 is for no such loss."
-            )
-        self.coverage_loss = coverage_loss
+    remembers = True
+
+    def __init__(
+        self,
+        units: int,
+        coverage_loss: float = 0.0,
+        *,
+        alignment: str | dict | AbstractAlignment = "softmax",
+        dropout: float = 0.0,
+        seed: int | None = None,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        **kwargs,
+    ):
+        super().__init__(
+            alignment=alignment,
+            dropout=dropout,
+            seed=seed,
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
+        self.units = check_integer("units", units)
+        self.coverage_loss = check_number(
+            "coverage_loss", coverage_loss, least=0
+        )
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)
+        key_shape = key_shape or value_shape
+        self.query_kernel = self.add_kernel(
+            "query_kernel", (query_shape[-1], self.units)
+        )
+        self.key_kernel = self.add_kernel(
+            "key_kernel", (key_shape[-1], self.units)
+        )
+        self.score_vector = self.add_kernel("score_vector", (self.units,))
+        self.bias = self.add_bias("bias", self.units)
         self.coverage_vector = self.add_kernel("coverage_vector", (self.units,))
 
-    def weights_loss(self, weights, query_mask=None):
+    def auxiliary_loss(self, weights, query_mask=None):
         if not self.coverage_loss:
             return None
-        return self.coverage_loss * coverage_loss(weights, query_mask)
+        return self.coverage_loss * repetition(weights, query_mask)
+
+    def project_query(self, query):
+        return product(query, self.query_kernel)  # (B, K, U)
+
+    def project_keys(self, key):
+        keys = product(key, self.key_kernel)
+        return keys + ops.cast(self.bias, keys.dtype)
+
+    def score(self, query, keys, history):
+        return featured_additive_scores(
+            query, keys, self.features(history), self.score_vector
+        )
 
     def first_history(self, real):
         return ops.zeros_like(real)
@@ -73,8 +132,10 @@ class CoverageAttention(AbstractHistoryAttention):
         return history + ops.cast(weights, history.dtype)
 
     def features(self, history):
+        """Scale the coverage `(B, K, Tv)` to features `(B, K, Tv, U)`."""
         vector = ops.cast(self.coverage_vector, history.dtype)
         return ops.expand_dims(history, -1) * vector
 
     def get_config(self):
-        return {**super().get_config(), "coverage_loss": self.coverage_loss}
+        own = {"units": self.units, "coverage_loss": self.coverage_loss}
+        return {**super().get_config(), **own}

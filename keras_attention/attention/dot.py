@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from keras_attention.alignments import AbstractAlignment
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_same_features
@@ -28,11 +29,16 @@ class DotAttention(AbstractAttention):
     Args:
         scale: `None`, `"sqrt"` or `"learned"` (a factor that starts at 1).
             Defaults to `None`.
-        **kwargs: Arguments of `AbstractAttention`.
+        alignment: How scores become weights, as in `AbstractAttention`.
+            Defaults to `"softmax"`.
+        dropout: Rate at which weights are dropped in training. Defaults to
+            `0.0`.
+        seed: Integer seed of everything random. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:
         query `(B, Tq, D)`, value `(B, Tv, Dv)`, key `(B, Tv, D)` ->
-        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
+        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
 
     Raises:
         ValueError: If there is no such `scale`, or if query and key differ in
@@ -51,27 +57,40 @@ class DotAttention(AbstractAttention):
         [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), eq. 1.
     """
 
-    def __init__(self, scale: str | None = None, **kwargs):
-        super().__init__(**kwargs)
+    def __init__(
+        self,
+        scale: str | None = None,
+        *,
+        alignment: str | dict | AbstractAlignment = "softmax",
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs,
+    ):
+        super().__init__(
+            alignment=alignment,
+            dropout=dropout,
+            seed=seed,
+            **kwargs,
+        )
         check_choice("scale", scale, (None, "sqrt", "learned"))
-        self.scale = scale
+        self._scale = self.scale = scale  # of "learned" later the weight
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)
         key_shape = key_shape or value_shape
         check_same_features(self, query_shape, key_shape)
-        if self.scale == "learned":
-            self.factor = self.add_weight(
+        if self._scale == "learned":
+            self.scale = self.add_weight(
                 name="scale", shape=(), initializer="ones", autocast=False
             )
 
     def score(self, query, keys):
         scores = dot_scores(query, keys)  # (B, Tq, Tv)
-        if self.scale == "sqrt":
+        if self._scale == "sqrt":
             return scores / math.sqrt(query.shape[-1])
-        if self.scale == "learned":
-            return ops.cast(self.factor, scores.dtype) * scores
+        if self._scale == "learned":
+            return ops.cast(self.scale, scores.dtype) * scores
         return scores
 
     def get_config(self):
-        return {**super().get_config(), "scale": self.scale}
+        return {**super().get_config(), "scale": self._scale}

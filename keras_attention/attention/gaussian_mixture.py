@@ -3,9 +3,12 @@
 import keras
 from keras import ops
 
-from keras_attention.attention.memory import AbstractMemoryAttention
+from keras_attention.attention.base import AbstractAttention
 from keras_attention.checks import check_integer
-from keras_attention.layers.kernels import AbstractKernelLayer
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
 from keras_attention.ops import product
 from keras_attention.ops import widen
 
@@ -13,7 +16,7 @@ LARGEST = 8.0  # of a logarithm: a height, or a move, of 2981
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class GaussianMixtureAttention(AbstractKernelLayer, AbstractMemoryAttention):
+class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
     """Attends to positions under bells that move to the right alone.
 
     Formula:
@@ -30,13 +33,18 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractMemoryAttention):
 
     Args:
         components: How many bells, positive.
-        **kwargs: Arguments of `AbstractKernelLayer`, such as
-            `kernel_initializer`, and of `AbstractMemoryAttention`. It makes
-            its weights itself, and so takes no `alignment`.
+        dropout: Rate at which weights are dropped in training. Defaults to
+            `0.0`.
+        seed: Integer seed of the dropout. Defaults to `None`.
+        kernel_initializer: Initializer of the kernel. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of the kernel. Defaults to `None`.
+        kernel_constraint: Constraint of the kernel. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)` -> context `(B, Tq, Dv)`; the
-        rest as in `AbstractMemoryAttention`.
+        rest as in `AbstractAttention`.
 
     Raises:
         ValueError: If `components` is not positive.
@@ -54,17 +62,32 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractMemoryAttention):
 
     state_count = 1  # kappa, `(B, K, components)`
 
-    def __init__(self, components: int, **kwargs):
-        super().__init__(**kwargs)
-        check_integer("components", components)
-        self.components = components
+    def __init__(
+        self,
+        components: int,
+        *,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        **kwargs,
+    ):
+        super().__init__(
+            alignment=None,
+            dropout=dropout,
+            seed=seed,
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
+        self.components = check_integer("components", components)
 
     def build(self, query_shape, value_shape, key_shape=None):
         size = 3 * self.components
         self.kernel = self.add_kernel("kernel", (query_shape[-1], size))
-        self.bias = self.add_weight(
-            name="bias", shape=(size,), initializer="zeros", autocast=False
-        )
+        self.bias = self.add_bias("bias", size)
 
     def first_state(self, real):
         shape = (*ops.shape(real)[:2], self.components)

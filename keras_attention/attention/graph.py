@@ -6,7 +6,11 @@ from keras import ops
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
-from keras_attention.layers.kernels import AbstractKernelLayer
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
+from keras_attention.layers import carried_mask
 from keras_attention.ops import keep_real
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import mix
@@ -46,15 +50,19 @@ class GraphAttention(AbstractKernelLayer):
         dropout: Rate in `[0, 1)` at which weights are dropped in training,
             and the rest scaled up. Defaults to `0.0`.
         seed: Integer seed of the dropout. Defaults to `None`.
-        **kwargs: Arguments of `AbstractKernelLayer`, such as
-            `kernel_initializer`.
+        kernel_initializer: Initializer of every kernel. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
+        kernel_constraint: Constraint of every kernel. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
         nodes: Features `(B, N, D)`.
         adjacency: Boolean `(B, N, N)`, or `(N, N)` for one graph with many
             features: `adjacency[i, j]` if node `i` attends to node `j`.
-        mask: Boolean `(B, N)`, `True` at real nodes. The others are attended
-            to by none, and come out as zeros. Keras does not fill it in.
+        mask: Boolean `(B, N)`, `True` at real nodes. No node attends to the
+            others, and their outputs are zeros. Defaults to the mask that
+            `nodes` carries, if any.
         edge_mask: Boolean, of the shape of `adjacency`: `False` takes an edge
             away, an added self-loop too.
         training: Whether to drop weights.
@@ -90,19 +98,25 @@ class GraphAttention(AbstractKernelLayer):
         add_self_loops: bool = False,
         dropout: float = 0.0,
         seed: int | None = None,
+        *,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
         **kwargs,
     ):
-        super().__init__(**kwargs)
-        check_integer("units", units)
-        check_integer("heads", heads)
+        super().__init__(
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
         check_choice("version", version, (1, 2))
-        check_rate("dropout", dropout)
-        self.units = units
-        self.heads = heads
+        self.units = check_integer("units", units)
+        self.heads = check_integer("heads", heads)
         self.version = version
         self.concat = concat
         self.add_self_loops = add_self_loops
-        self.dropout = dropout
+        self.dropout = check_rate("dropout", dropout)
         self.seed = seed
         if dropout:
             self.seed_generator = keras.random.SeedGenerator(seed)
@@ -129,6 +143,9 @@ class GraphAttention(AbstractKernelLayer):
         training=None,
         return_attention_scores=False,
     ):
+        if mask is None:
+            # Keras fills no mask of that name beside a single tensor.
+            mask = carried_mask(nodes)
         mask = None if mask is None else ops.cast(mask, "bool")
         nodes = ops.cast(ops.convert_to_tensor(nodes), self.compute_dtype)
         nodes = keep_real(nodes, mask)
@@ -148,7 +165,7 @@ class GraphAttention(AbstractKernelLayer):
     def _edges(self, adjacency, mask, edge_mask):
         """Join all that says which node sees which: `(B or 1, N, N)`."""
         edges = ops.cast(adjacency, "bool")
-        nodes = ops.arange(ops.shape(edges)[-1])
+        nodes = ops.arange(ops.shape(edges)[-1], dtype="int32")
         if self.add_self_loops:
             loops = ops.expand_dims(nodes, 1) == nodes
             edges = ops.logical_or(edges, loops)
@@ -196,6 +213,10 @@ class GraphAttention(AbstractKernelLayer):
         mixed = ops.swapaxes(mixed, 1, 2)  # (B, N, H, U)
         return ops.reshape(mixed, (batch, count, heads * self.units))
 
+    def compute_output_shape(self, nodes_shape, adjacency_shape):
+        size = self.heads * self.units if self.concat else self.units
+        return (*nodes_shape[:-1], size)
+
     def compute_output_spec(
         self,
         nodes,
@@ -209,8 +230,7 @@ class GraphAttention(AbstractKernelLayer):
             return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
         batch, count = nodes.shape[:2]
-        size = self.heads * self.units if self.concat else self.units
-        outputs = spec(batch, count, size)
+        outputs = spec(*self.compute_output_shape(nodes.shape, None))
         weights = spec(batch, self.heads, count, count)
         return (outputs, weights) if return_attention_scores else outputs
 

@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from keras_attention.alignments import AbstractAlignment
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.checks import check_number
 from keras_attention.checks import check_same_features
@@ -23,16 +24,21 @@ class KernelAttention(AbstractAttention):
     keys, with a Gaussian kernel of bandwidth `h`: attention from 1964. A
     small `h` takes the nearest neighbour, a large one the mean. Differences
     are taken before squares, so that keys far from 0, such as years, lose
-    nothing; that takes memory for `(B, Tq, Tv, D)` numbers.
+    nothing.
 
     Args:
         bandwidth: Positive starting value of `h`. Defaults to `1.0`.
         learn_bandwidth: Whether training may change `h`. Defaults to `True`.
-        **kwargs: Arguments of `AbstractAttention`.
+        alignment: How scores become weights, as in `AbstractAttention`.
+            Defaults to `"softmax"`.
+        dropout: Rate at which weights are dropped in training. Defaults to
+            `0.0`.
+        seed: Integer seed of everything random. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:
         query `(B, Tq, D)`, value `(B, Tv, Dv)`, key `(B, Tv, D)` ->
-        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
+        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
 
     Raises:
         ValueError: If `bandwidth <= 0`, or if query and key differ in size.
@@ -50,12 +56,25 @@ class KernelAttention(AbstractAttention):
         regression analysis".
     """
 
+    compares_pairs = True
+
     def __init__(
-        self, bandwidth: float = 1.0, learn_bandwidth: bool = True, **kwargs
+        self,
+        bandwidth: float = 1.0,
+        learn_bandwidth: bool = True,
+        *,
+        alignment: str | dict | AbstractAlignment = "softmax",
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs,
     ):
-        super().__init__(**kwargs)
-        check_number("bandwidth", bandwidth, above=0)
-        self.bandwidth = bandwidth
+        super().__init__(
+            alignment=alignment,
+            dropout=dropout,
+            seed=seed,
+            **kwargs,
+        )
+        self.bandwidth = check_number("bandwidth", bandwidth, above=0)
         self.learn_bandwidth = learn_bandwidth
 
     def build(self, query_shape, value_shape, key_shape=None):

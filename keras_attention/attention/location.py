@@ -3,14 +3,19 @@
 import keras
 from keras import ops
 
-from keras_attention.attention.projected import AbstractProjectedAttention
+from keras_attention.alignments import AbstractAlignment
+from keras_attention.attention.base import AbstractAttention
 from keras_attention.checks import check_integer
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
 from keras_attention.ops import join_masks
 from keras_attention.ops import product
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class LocationAttention(AbstractProjectedAttention):
+class LocationAttention(AbstractKernelLayer, AbstractAttention):
     """Attends to positions that the query names, whatever stands there.
 
     Formula:
@@ -24,11 +29,20 @@ class LocationAttention(AbstractProjectedAttention):
 
     Args:
         max_length: How many positions can be attended to, positive.
-        **kwargs: Arguments of `AbstractProjectedAttention`.
+        alignment: How scores become weights, as in `AbstractAttention`.
+            Defaults to `"softmax"`.
+        dropout: Rate at which weights are dropped in training. Defaults to
+            `0.0`.
+        seed: Integer seed of everything random. Defaults to `None`.
+        kernel_initializer: Initializer of every kernel. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
+        kernel_constraint: Constraint of every kernel. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)` -> context `(B, Tq, Dv)`; the
-        rest as in `AbstractMemoryAttention`.
+        rest as in `AbstractAttention`.
 
     Raises:
         ValueError: If `max_length` is not positive.
@@ -44,10 +58,28 @@ class LocationAttention(AbstractProjectedAttention):
         [Luong et al., 2015](https://arxiv.org/abs/1508.04025), eq. 8.
     """
 
-    def __init__(self, max_length: int, **kwargs):
-        super().__init__(**kwargs)
-        check_integer("max_length", max_length)
-        self.max_length = max_length
+    def __init__(
+        self,
+        max_length: int,
+        *,
+        alignment: str | dict | AbstractAlignment = "softmax",
+        dropout: float = 0.0,
+        seed: int | None = None,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        **kwargs,
+    ):
+        super().__init__(
+            alignment=alignment,
+            dropout=dropout,
+            seed=seed,
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
+        self.max_length = check_integer("max_length", max_length)
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)
@@ -56,14 +88,18 @@ class LocationAttention(AbstractProjectedAttention):
         )
 
     def weigh(self, query, memory, mask, state, noise):
-        in_reach = ops.arange(ops.shape(memory.values)[1]) < self.max_length
+        positions = ops.arange(ops.shape(memory.values)[1], dtype="int32")
+        in_reach = positions < self.max_length
         mask = join_masks(mask, ops.reshape(in_reach, (1, 1, -1)))
         return super().weigh(query, memory, mask, state, noise)
 
+    def project_query(self, query):
+        return product(query, self.kernel)  # (B, Tq, max_length)
+
     def score(self, query, keys):
-        columns = ops.arange(ops.shape(keys)[1])
-        columns = ops.minimum(columns, self.max_length - 1)
-        return ops.take(product(query, self.kernel), columns, axis=-1)
+        positions = ops.arange(ops.shape(keys)[1], dtype="int32")
+        columns = ops.minimum(positions, self.max_length - 1)
+        return ops.take(query, columns, axis=-1)  # (B, Tq, Tv)
 
     def get_config(self):
         return {**super().get_config(), "max_length": self.max_length}

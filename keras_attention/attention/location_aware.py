@@ -3,13 +3,19 @@
 import keras
 from keras import ops
 
-from keras_attention.attention.history import AbstractHistoryAttention
+from keras_attention.alignments import AbstractAlignment
+from keras_attention.attention.base import AbstractAttention
 from keras_attention.checks import check_integer
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
+from keras_attention.ops import featured_additive_scores
 from keras_attention.ops import product
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class LocationAwareAttention(AbstractHistoryAttention):
+class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
     """Attends by an additive score that sees the weights around a position.
 
     Formula:
@@ -29,11 +35,20 @@ class LocationAwareAttention(AbstractHistoryAttention):
             centred.
         cumulative: Whether `a` is the sum of all weights so far. Defaults to
             `False`.
-        **kwargs: Arguments of `AbstractHistoryAttention`.
+        alignment: How scores become weights, as in `AbstractAttention`.
+            Defaults to `"softmax"`.
+        dropout: Rate at which weights are dropped in training. Defaults to
+            `0.0`.
+        seed: Integer seed of everything random. Defaults to `None`.
+        kernel_initializer: Initializer of every kernel. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
+        kernel_constraint: Constraint of every kernel. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)`, key `(B, Tv, Dk)` ->
-        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
+        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
 
     Raises:
         ValueError: If `units`, `filters` or `kernel_size` is not positive.
@@ -50,28 +65,65 @@ class LocationAwareAttention(AbstractHistoryAttention):
         and 9.
     """
 
+    remembers = True
+
     def __init__(
         self,
         units: int,
         filters: int,
         kernel_size: int,
         cumulative: bool = False,
+        *,
+        alignment: str | dict | AbstractAlignment = "softmax",
+        dropout: float = 0.0,
+        seed: int | None = None,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
         **kwargs,
     ):
-        super().__init__(units, **kwargs)
-        check_integer("filters", filters)
-        check_integer("kernel_size", kernel_size)
-        self.filters = filters
-        self.kernel_size = kernel_size
+        super().__init__(
+            alignment=alignment,
+            dropout=dropout,
+            seed=seed,
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
+        self.units = check_integer("units", units)
+        self.filters = check_integer("filters", filters)
+        self.kernel_size = check_integer("kernel_size", kernel_size)
         self.cumulative = cumulative
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)
+        key_shape = key_shape or value_shape
+        self.query_kernel = self.add_kernel(
+            "query_kernel", (query_shape[-1], self.units)
+        )
+        self.key_kernel = self.add_kernel(
+            "key_kernel", (key_shape[-1], self.units)
+        )
+        self.score_vector = self.add_kernel("score_vector", (self.units,))
+        self.bias = self.add_bias("bias", self.units)
         self.location_filters = self.add_kernel(
             "location_filters", (self.kernel_size, 1, self.filters)
         )
         self.location_kernel = self.add_kernel(
             "location_kernel", (self.filters, self.units)
+        )
+
+    def project_query(self, query):
+        return product(query, self.query_kernel)  # (B, K, U)
+
+    def project_keys(self, key):
+        keys = product(key, self.key_kernel)
+        return keys + ops.cast(self.bias, keys.dtype)
+
+    def score(self, query, keys, history):
+        return featured_additive_scores(
+            query, keys, self.features(history), self.score_vector
         )
 
     def first_history(self, real):
@@ -83,6 +135,7 @@ class LocationAwareAttention(AbstractHistoryAttention):
         return history + weights if self.cumulative else weights
 
     def features(self, history):
+        """Convolve the history `(B, K, Tv)` to features `(B, K, Tv, U)`."""
         batch, beams, words = ops.shape(history)
         rows, size = batch * beams, self.kernel_size
         # Padded by hand, and by one position more: no backend takes none.
@@ -101,6 +154,7 @@ class LocationAwareAttention(AbstractHistoryAttention):
 
     def get_config(self):
         own = {
+            "units": self.units,
             "filters": self.filters,
             "kernel_size": self.kernel_size,
             "cumulative": self.cumulative,

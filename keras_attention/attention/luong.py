@@ -3,13 +3,18 @@
 import keras
 from keras import ops
 
-from keras_attention.attention.projected import AbstractProjectedAttention
+from keras_attention.alignments import AbstractAlignment
+from keras_attention.attention.base import AbstractAttention
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
 from keras_attention.ops import dot_scores
 from keras_attention.ops import product
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class LuongGeneral(AbstractProjectedAttention):
+class LuongGeneral(AbstractKernelLayer, AbstractAttention):
     """Attends to the keys that a bilinear form pairs with the query.
 
     Formula:
@@ -24,11 +29,20 @@ class LuongGeneral(AbstractProjectedAttention):
     Args:
         use_scale: Whether to learn a factor `g`, which starts at 1. Defaults
             to `False`.
-        **kwargs: Arguments of `AbstractProjectedAttention`.
+        alignment: How scores become weights, as in `AbstractAttention`.
+            Defaults to `"softmax"`.
+        dropout: Rate at which weights are dropped in training. Defaults to
+            `0.0`.
+        seed: Integer seed of everything random. Defaults to `None`.
+        kernel_initializer: Initializer of every kernel. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
+        kernel_constraint: Constraint of every kernel. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)`, key `(B, Tv, Dk)` ->
-        context `(B, Tq, Dv)`; the rest as in `AbstractMemoryAttention`.
+        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
 
     Example:
 
@@ -42,9 +56,29 @@ class LuongGeneral(AbstractProjectedAttention):
         "general".
     """
 
-    def __init__(self, use_scale: bool = False, **kwargs):
-        super().__init__(**kwargs)
+    def __init__(
+        self,
+        use_scale: bool = False,
+        *,
+        alignment: str | dict | AbstractAlignment = "softmax",
+        dropout: float = 0.0,
+        seed: int | None = None,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        **kwargs,
+    ):
+        super().__init__(
+            alignment=alignment,
+            dropout=dropout,
+            seed=seed,
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
         self.use_scale = use_scale
+        self.scale = None  # the weight, once it is built
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)

@@ -5,7 +5,10 @@ from keras import ops
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
-from keras_attention.layers.kernels import AbstractKernelLayer
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
 from keras_attention.ops import keep_real
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import mix
@@ -23,16 +26,19 @@ class AttentionPooling(AbstractKernelLayer):
         weights = softmax over the real positions of v . tanh(W h)
         pooled = sum_t weights[t] h[t]
 
-    There is no query: what matters is learned once, in `v`, for all
-    sequences. A sequence without a real position gives zeros.
+    There is no query: `v` is learned once, for all sequences. A sequence
+    without a real position gives zeros.
 
     Args:
         units: Size of the network's hidden layer, positive.
         dropout: Rate in `[0, 1)` at which weights are dropped in training,
             and the rest scaled up. Defaults to `0.0`.
         seed: Integer seed of the dropout. Defaults to `None`.
-        **kwargs: Arguments of `AbstractKernelLayer`, such as
-            `kernel_initializer`.
+        kernel_initializer: Initializer of every kernel. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
+        kernel_constraint: Constraint of every kernel. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
         x: `(B, T, D)`.
@@ -55,6 +61,14 @@ class AttentionPooling(AbstractKernelLayer):
     >>> tuple(layer(np.ones((2, 9, 8))).shape)
     (2, 8)
 
+    Hierarchical attention, over the words of a sentence and the sentences of
+    a document:
+
+    >>> documents = keras.Input((None, 20, 8))  # sentences of 20 words
+    >>> sentences = TimeDistributed(AttentionPooling(16))(documents)
+    >>> AttentionPooling(16)(sentences).shape
+    (None, 8)
+
     Reference:
         [Yang et al., 2016](https://aclanthology.org/N16-1174/), eqs. 5 to 7,
         without the bias.
@@ -65,13 +79,20 @@ class AttentionPooling(AbstractKernelLayer):
         units: int,
         dropout: float = 0.0,
         seed: int | None = None,
+        *,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
         **kwargs,
     ):
-        super().__init__(**kwargs)
-        check_integer("units", units)
-        check_rate("dropout", dropout)
-        self.units = units
-        self.dropout = dropout
+        super().__init__(
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
+        self.units = check_integer("units", units)
+        self.dropout = check_rate("dropout", dropout)
         self.seed = seed
         if dropout:
             self.seed_generator = keras.random.SeedGenerator(seed)
@@ -96,6 +117,9 @@ class AttentionPooling(AbstractKernelLayer):
             )
         pooled = ops.squeeze(mix(ops.expand_dims(kept, 1), x), axis=1)
         return (pooled, weights) if return_attention_scores else pooled
+
+    def compute_output_shape(self, x_shape):
+        return (x_shape[0], x_shape[-1])
 
     def compute_output_spec(
         self, x, mask=None, training=None, return_attention_scores=False

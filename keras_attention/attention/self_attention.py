@@ -3,7 +3,9 @@
 import keras
 from keras import ops
 
+from keras_attention.attention.base import AbstractAttention
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_object
 from keras_attention.ops import keep_real
 
 
@@ -55,19 +57,20 @@ class SelfAttention(keras.layers.Layer):
 
     def __init__(
         self,
-        attention,
+        attention: AbstractAttention,
         width: int | None = None,
         causal: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if not hasattr(attention, "prepare"):
-            raise ValueError(
-                "SelfAttention needs an attention layer of this package. "
-                f"Received: attention={attention}. Try BahdanauAttention(64)."
-            )
+        check_object(
+            "attention",
+            attention,
+            AbstractAttention,
+            "Try BahdanauAttention(64).",
+        )
         if width is not None:
-            check_integer("width", width)
+            width = check_integer("width", width)
         self.attention = attention
         self.width = width
         self.causal = causal
@@ -96,10 +99,13 @@ class SelfAttention(keras.layers.Layer):
         """Say which positions `(T, T)` are near, or `None` for all."""
         if self.width is None:
             return None
-        positions = ops.arange(length)
+        positions = ops.arange(length, dtype="int32")
         ahead = positions - ops.expand_dims(positions, 1)  # j - i
         first = 1 - self.width if self.causal else -(self.width // 2)
         return ops.logical_and(ahead >= first, ahead < first + self.width)
+
+    def compute_output_shape(self, x_shape):
+        return tuple(x_shape)
 
     def compute_output_spec(
         self, x, mask=None, training=None, return_attention_scores=False

@@ -1,12 +1,17 @@
 """From where an encoder ends to where a decoder starts."""
 
+from collections.abc import Callable
+
 import keras
 from keras import ops
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_loadable
-from keras_attention.layers.kernels import AbstractKernelLayer
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
 from keras_attention.ops import product
 
 MODES = ("dense", "concat", "sum", "zeros")
@@ -35,7 +40,11 @@ class StateBridge(AbstractKernelLayer):
         bidirectional: Whether half of the states, the second, is of a
             backward direction. Defaults to `True`.
         activation: Activation of `"dense"`. Defaults to `"tanh"`.
-        **kwargs: Arguments of `AbstractKernelLayer`.
+        kernel_initializer: Initializer of every kernel. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
+        kernel_constraint: Constraint of every kernel. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
         states: The states as Keras returns them after the sequence: four of a
@@ -66,10 +75,19 @@ class StateBridge(AbstractKernelLayer):
         mode: str = "dense",
         units: int | None = None,
         bidirectional: bool = True,
-        activation="tanh",
+        activation: str | Callable | None = "tanh",
+        *,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
         check_choice("mode", mode, MODES)
         if units is not None:
             check_integer("units", units)
@@ -94,13 +112,7 @@ class StateBridge(AbstractKernelLayer):
             joint = sum(shape[-1] for shape in shapes)
             size = self.units or joint
             self.kernels.append(self.add_kernel(f"kernel_{i}", (joint, size)))
-            bias = self.add_weight(
-                name=f"bias_{i}",
-                shape=(size,),
-                initializer="zeros",
-                autocast=False,
-            )
-            self.biases.append(bias)
+            self.biases.append(self.add_bias(f"bias_{i}", size))
 
     def call(self, states):
         return [
@@ -119,6 +131,16 @@ class StateBridge(AbstractKernelLayer):
             return ops.zeros((ops.shape(joint)[0], size), joint.dtype)
         x = product(joint, self.kernels[i])
         return self.activation(x + ops.cast(self.biases[i], x.dtype))
+
+    def compute_output_shape(self, states_shape):
+        shapes = self._directions(states_shape, _is_shape)
+        return [self._joint_shape(parts) for parts in shapes]
+
+    def _joint_shape(self, parts):
+        batch, size = parts[0][0], sum(part[-1] for part in parts)
+        if self.mode == "sum":
+            size = parts[0][-1]
+        return (batch, self.units or size)
 
     def _directions(self, states, is_leaf):
         """List, for each state of the decoder, what it is made of."""

@@ -1,6 +1,7 @@
 """One step of an attentional decoder: the definition behind every loop."""
 
 import contextlib
+from collections.abc import Callable
 
 import keras
 from keras import ops
@@ -8,18 +9,26 @@ from keras import tree
 
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
-from keras_attention.decoder import attentions as joint
-from keras_attention.decoder import stack
-from keras_attention.decoder.output import AbstractAttentionalLayer
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_loadable
+from keras_attention.decoder.attentions import Attentions
+from keras_attention.decoder.beams import BeamAxis
+from keras_attention.decoder.output import OUTPUTS
+from keras_attention.decoder.output import AttentionalLayer
+from keras_attention.decoder.output import resolve_output
+from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.states import StateLayout
-from keras_attention.decoder.states import share
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
 
 ORDERS = ("bahdanau", "luong")
 BUILD = "Call its AttentionDecoder once, or build it."
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class AttentionDecoderCell(AbstractAttentionalLayer):
+class AttentionDecoderCell(AbstractKernelLayer):
     """Runs recurrent cells and attention for one step of a decoder.
 
     Formula:
@@ -28,16 +37,15 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
         "luong": s_i = f([y_{i-1}; h_{i-1}], s_{i-1}), c_i = attend(s_i)
         attentional vector: h_i = c_i, or tanh([s_i; c_i] W) with a layer size
 
-    In the first order attention is asked with the previous state (`h` of the
-    top cell), before the word is read; in the second with the new output, and
-    with `input_feeding` the attentional vector goes into the next step. This
-    is a step, not a loop: `AttentionDecoder` trains with it, a search
-    generates with it, and what they carry is one flat list of states: those
-    of the cells, bottom first; the vector that is fed back, if one is; those
-    of the attentions.
+    In the first order the query is the previous state (`h` of the top cell);
+    in the second it is the new output, and with `input_feeding` the
+    attentional vector goes into the next step. `AttentionDecoder` trains with
+    this cell, and a search generates with it. Both carry one flat list of
+    states: those of the cells, bottom first; the vector that is fed back, if
+    one is; those of the attentions.
 
     In `step`, `inputs` may be `(B, K, D)`, and then every state is `(B, K,
-    ...)`: `K` parallel queries of one source share its memory.
+    ...)`: `K` parallel hypotheses of one source share its memory.
 
     Args:
         cell: A Keras RNN cell, or a list of them, bottom first.
@@ -50,11 +58,15 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
             such layer. Defaults to `None`.
         attention_activation: Its activation. Defaults to `"tanh"`.
         attention_use_bias: Whether it has a bias. Defaults to `False`.
-        output: What a step gives: `"cell"` (s), `"attention"` (h), `"concat"`
-            ([s; c]), or `"auto"`: the attentional vector where there is an
-            attentional layer, else `[s; c]`. Defaults to `"auto"`.
-        **kwargs: Arguments of `AbstractKernelLayer`, such as
-            `kernel_initializer`, for the attentional layer's kernel.
+        output: What a step returns: `"cell"` (s), `"attention"` (h),
+            `"concat"` ([s; c]), or `"auto"`: the attentional vector where
+            there is an attentional layer, else `[s; c]`. Defaults to
+            `"auto"`.
+        kernel_initializer: Initializer of the attentional layer's kernel.
+            Defaults to `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of that kernel. Defaults to `None`.
+        kernel_constraint: Constraint of that kernel. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
         inputs: `(B, D)`.
@@ -64,12 +76,11 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
 
     Returns:
         output: `(B, size)`.
-        states: The next flat list. `step` gives the weights, `(B, Tv)`, in
-            between; a list of them for several attentions.
+        states: The next flat list.
 
     Raises:
-        ValueError: If an argument has a wrong value, or goes together with
-            none of the others; in `step`, if states or memory do not fit.
+        ValueError: If an argument has a wrong value, or does not go together
+            with another one; in `step`, if states or memory do not fit.
 
     Reference:
         [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), section 3.1;
@@ -84,38 +95,37 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
         order: str = "bahdanau",
         input_feeding: bool = True,
         attention_layer_size: int | None = None,
-        attention_activation="tanh",
+        attention_activation: str | Callable | None = "tanh",
         attention_use_bias: bool = False,
         output: str = "auto",
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
         **kwargs,
     ):
         super().__init__(
-            attention_layer_size=attention_layer_size,
-            attention_activation=attention_activation,
-            attention_use_bias=attention_use_bias,
-            output=output,
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
             **kwargs,
         )
-        self.cell = cell
-        self.attention = attention
+        self.cell, self.cells = cell, CellStack(cell)
+        self.attention, self.attentions = attention, Attentions(attention)
         self.order = order
         self.input_feeding = input_feeding
+        self.attention_layer_size = attention_layer_size
+        self.attention_activation = keras.activations.get(attention_activation)
+        self.attention_use_bias = attention_use_bias
+        self._output = output  # `output` is a property of Keras layers
+        self.attention_kernel = self.attention_bias = None
         self._check_arguments()
-        self._masks_drawn = False
-
-    @property
-    def cells(self) -> list:
-        """The cells, bottom first."""
-        return stack.as_cells(self.cell)
-
-    @property
-    def attentions(self) -> list:
-        """The attention layers, if any."""
-        return joint.as_attentions(self.attention)
 
     def _check_arguments(self):
-        stack.as_cells(self.cell)
         check_choice("order", self.order, ORDERS)
+        check_choice("output", self._output, OUTPUTS)
+        check_loadable("attention_activation", self.attention_activation)
+        if self.attention_layer_size is not None:
+            check_integer("attention_layer_size", self.attention_layer_size)
         if self.order == "bahdanau" and not self.input_feeding:
             raise ValueError(
                 "`input_feeding` belongs to order='luong'; in the order "
@@ -141,24 +151,43 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
         )
 
     def build(self, inputs_shape, memory_shape=None):
-        joint.check_memory(self.attentions, memory_shape)
-        size = stack.output_size(self.cells[-1])
-        context_size = 0
+        size, context_size = self.cells.output_size, 0
+        top = self.cells.query_size if self.order == "bahdanau" else size
+        self.attentions.build(top, memory_shape)
         if self.attentions:
             context_size = len(self.attentions) * memory_shape[-1]
-            top = tree.flatten(self.cells[-1].state_size)[0]
-            query_size = top if self.order == "bahdanau" else size
-            for attention in self.attentions:
-                if not attention.built:
-                    attention.build((None, None, query_size), memory_shape)
-        self.add_attentional_layer(size, context_size)
-        fed = self.attentional_size if self.feeds_back else 0
+        attentional_size = self.attention_layer_size or context_size
+        self._add_attentional_layer(size + context_size)
+        self.output_size = {
+            "cell": size,
+            "attention": attentional_size,
+            "concat": size + context_size,
+        }[self._attentional_layer.output]
+        fed = attentional_size if self.feeds_back else 0
         before = context_size if self.order == "bahdanau" else fed
         self.cell_input_size = inputs_shape[-1] + before
-        stack.build_cells(self.cells, self.cell_input_size)
-        count = sum(a.state_count for a in self.attentions)
+        self.cells.build(self.cell_input_size)
         self.state_layout = StateLayout(
-            stack.state_sizes(self.cells), fed, count
+            self.cells.state_sizes, fed, self.attentions.state_count
+        )
+
+    def _add_attentional_layer(self, size):
+        units = self.attention_layer_size
+        if units:
+            self.attention_kernel = self.add_kernel(
+                "attention_kernel", (size, units)
+            )
+        if units and self.attention_use_bias:
+            self.attention_bias = self.add_bias("attention_bias", units)
+
+    @property
+    def _attentional_layer(self) -> AttentionalLayer:
+        has_layer = self.attention_layer_size is not None
+        return AttentionalLayer(
+            resolve_output(self._output, has_layer, bool(self.attentions)),
+            self.attention_activation,
+            self.attention_kernel,
+            self.attention_bias,
         )
 
     @property
@@ -169,16 +198,41 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
 
     @property
     def attends_afterwards(self) -> bool:
-        """Whether no step needs what attention finds in another."""
+        """Whether attention can run once, after the loop."""
         alone = self.order == "luong" and not self.input_feeding
-        states = any(a.state_count for a in self.attentions)
-        return alone and bool(self.attentions) and not states
+        stateless = not self.attentions.state_count
+        return alone and bool(self.attentions) and stateless
 
     def prepare(self, value, value_mask=None):
-        return joint.prepare(self.attentions, value, value_mask)
+        """Prepare a source, once for all steps.
 
-    def initial_state(self, memory, cell_states=None, beams=None):
-        memories = joint.as_memories(self.attentions, memory)
+        Args:
+            value: The encoder's outputs `(B, Tv, Dv)`; `None` for a cell
+                without attention.
+            value_mask: Boolean `(B, Tv)`, `True` at real positions, or
+                `None`.
+
+        Returns:
+            A `Memory`; a list of them for several attentions; `None` for
+            none.
+        """
+        return self.attentions.prepare(value, value_mask)
+
+    def initial_state(self, memory, cell_states=None, beams: int | None = None):
+        """Return the flat list of states before the first step.
+
+        Args:
+            memory: What `prepare` gave.
+            cell_states: States of the cells `(B, U)`, flat or nested, or all
+                states of an earlier step. Defaults to the cells' own initial
+                states.
+            beams: The number `K` of parallel hypotheses. Defaults to `None`,
+                no such axis.
+
+        Returns:
+            A list of tensors `(B, ...)`, or `(B, K, ...)` with beams.
+        """
+        memories = self.attentions.as_memories(memory)
         if cell_states is None:
             if not memories:
                 raise ValueError(
@@ -186,94 +240,172 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
                     "else tells the batch size. Received: cell_states=None"
                 )
             batch_size = ops.shape(memories[0].values)[0]
-            cell_states = stack.initial_states(self.cells, batch_size)
-        given = [share(x, beams) for x in tree.flatten(cell_states)]
-        rest = joint.initial_states(self.attentions, memories, beams)
+            cell_states = self.cells.initial_states(batch_size)
+        axis = BeamAxis(beams)
+        given = [axis.spread(x) for x in tree.flatten(cell_states)]
+        rest = self.attentions.initial_states(memories, beams)
         return self.state_layout.complete(given, rest, self.compute_dtype)
 
-    def draw_noise(self, memory, steps, beams=None):
-        memories = joint.as_memories(self.attentions, memory)
-        return joint.draw_noise(self.attentions, memories, steps, beams)
-
-    @contextlib.contextmanager
-    def dropout_masks(self, inputs, states, training=None):
-        """Draw the inner cells' masks once, for all steps in a `with` block.
-
-        A step outside of it draws its own, and keeps none.
-
-        Args:
-            inputs: One step's inputs `(B, D)`.
-            states: The flat list of states.
-            training: Whether there is anything to draw.
-        """
-        size = self.cell_input_size - inputs.shape[-1]
-        more = ops.zeros((ops.shape(inputs)[0], size), self.compute_dtype)
-        x = ops.concatenate([self._float(inputs), more], axis=-1)
-        self._masks_drawn = True
-        try:
-            with stack.dropout_masks(self.cells, x, states, training):
-                yield
-        finally:
-            self._masks_drawn = False
-
-    def step(self, inputs, states, memory=None, training=None, noise=None):
-        check_built(self, "step", BUILD)
-        return self.advance(
-            self.read(inputs, training), states, memory, training, noise
-        )
-
-    def read(self, inputs, training=None):
-        """Do ahead what a step does with its inputs alone.
-
-        Args:
-            inputs: `(..., D)`: of one step or, before a loop, of them all.
-            training: Whether to apply dropout.
-        """
-        return stack.read(self.cells, self._float(inputs), training)
-
-    def advance(self, read, states, memory=None, training=None, noise=None):
-        """Do the rest: what `step` does, with what `read` made of inputs."""
-        memories = joint.as_memories(self.attentions, memory)
-        own, fed, looked = self.state_layout.split(list(states))
-        own = [self._float(x) for x in own]
-
-        def attend(query):
-            return joint.attend(self.attentions, query, memories, looked, noise)
-
-        if self.order == "bahdanau":
-            top = len(stack.state_sizes(self.cells[:-1]))
-            contexts, weights, looked = attend(own[top])
-            more = ops.concatenate(contexts, axis=-1) if contexts else None
-            s, own = stack.run_cells(self.cells, read, own, more, training)
-        else:
-            more = fed[0] if fed else None
-            s, own = stack.run_cells(self.cells, read, own, more, training)
-            contexts, weights, looked = attend(s)
-        if training and not self._masks_drawn:
-            stack.reset_masks(self.cells)
-        output, attentional = self.answer(s, contexts)
-        fed = [attentional] if self.feeds_back else []
-        states = [self._float(x) for x in [*own, *fed]]
-        return self._float(output), joint.pack(weights), [*states, *looked]
-
-    def recur(self, read, states, training=None):
-        """Advance the cells alone: the output, and the next states."""
-        own = [self._float(x) for x in states]
-        return stack.run_cells(self.cells, read, own, training=training)
-
-    def attend_to(self, memory, s, noise=None):
-        """Do the rest of all steps: outputs, and each attention's weights.
+    def draw_noise(self, memory, steps: int, beams: int | None = None):
+        """Draw everything random that the attentions need in training.
 
         Args:
             memory: What `prepare` gave.
-            s: What `recur` gave in every step, `(B, T, U)`.
-            noise: What `draw_noise` gave, with time on axis 1, or `None`.
+            steps: How many steps, an integer or a scalar tensor.
+            beams: As in `initial_state`.
+
+        Returns:
+            A tensor with time on axis 0, of which `step` takes one slice as
+            its `noise`; a list of them for several attentions; `None` if
+            nothing is random.
         """
-        memories = joint.as_memories(self.attentions, memory)
-        contexts, weights, _ = joint.attend(
-            self.attentions, self._float(s), memories, [], noise
+        memories = self.attentions.as_memories(memory)
+        return self.attentions.draw_noise(memories, steps, beams)
+
+    @contextlib.contextmanager
+    def dropout_masks(self, rows, training: bool | None = None):
+        """Draw the dropout masks of the inner cells, for a whole sequence.
+
+        Args:
+            rows: How many rows: `B`, or `B * K` with beams.
+            training: Nothing is drawn unless it is true.
+
+        Yields:
+            The `masks` for `step`.
+        """
+        size = self.cell_input_size
+        with self.cells.dropout_masks(rows, size, training) as masks:
+            yield masks
+
+    def step(
+        self,
+        inputs,
+        states,
+        memory=None,
+        training: bool | None = None,
+        noise=None,
+        masks=None,
+    ):
+        """Run one step, with the weights.
+
+        Args:
+            inputs: `(B, D)`, or `(B, K, D)` with beams.
+            states: The flat list that `initial_state` or the step before
+                gave.
+            memory: What `prepare` gave.
+            training: Whether to apply dropout.
+            noise: One step's slice of what `draw_noise` gave, or `None`.
+            masks: What `dropout_masks` gave. Defaults to masks that are drawn
+                for this step alone.
+
+        Returns:
+            The output `(B, size)`; the weights `(B, Tv)`, a list of them for
+            several attentions, `None` for none; and the next states. With an
+            axis `K` like `inputs`.
+        """
+        check_built(self, "step", BUILD)
+        projected = self.project_inputs(inputs, training)
+        if not training or masks is not None:
+            return self.advance(
+                projected, states, memory, training, noise, masks
+            )
+        rows = ops.shape(BeamAxis.of(projected).as_rows(projected))[0]
+        with self.dropout_masks(rows, training) as masks:
+            return self.advance(
+                projected, states, memory, training, noise, masks
+            )
+
+    def project_inputs(self, inputs, training: bool | None = None):
+        """Precompute the input projection of one step, or of all steps.
+
+        Args:
+            inputs: `(..., D)`.
+            training: Whether to apply dropout.
+
+        Returns:
+            What `advance` takes, `(..., size)`.
+        """
+        return self.cells.project_inputs(self._float(inputs), training)
+
+    def advance(
+        self,
+        projected,
+        states,
+        memory=None,
+        training: bool | None = None,
+        noise=None,
+        masks=None,
+    ):
+        """Run one step from projected inputs; otherwise as `step`.
+
+        Args:
+            projected: What `project_inputs` gave for this step.
+            states: As in `step`.
+            memory: As in `step`.
+            training: As in `step`.
+            noise: As in `step`.
+            masks: As in `step`.
+        """
+        memories = self.attentions.as_memories(memory)
+        own, fed, looked = self.state_layout.split(list(states))
+        if self.order == "bahdanau":
+            query = self.cells.top_state(own)
+            contexts, weights, looked = self.attend(
+                query, memories, looked, noise
+            )
+            s, own = self.recur(projected, own, contexts, training, masks)
+        else:
+            s, own = self.recur(projected, own, fed, training, masks)
+            contexts, weights, looked = self.attend(s, memories, looked, noise)
+        output, attentional = self.join(s, contexts)
+        fed = [self._float(attentional)] if self.feeds_back else []
+        return output, self.attentions.pack(weights), [*own, *fed, *looked]
+
+    def recur(self, projected, states, fed=(), training=None, masks=None):
+        """Run the recurrent cells.
+
+        Args:
+            projected: What `project_inputs` gave for this step.
+            states: States of the cells.
+            fed: List of what else goes into the step: contexts, or the
+                attentional vector.
+            training: As in `step`.
+            masks: As in `step`.
+
+        Returns:
+            The output of the top cell `(B, U)`, and the next states.
+        """
+        fed = ops.concatenate(list(fed), axis=-1) if fed else None
+        states = [self._float(x) for x in states]
+        s, states = self.cells.run(projected, states, fed, training, masks)
+        return s, [self._float(x) for x in states]
+
+    def attend(self, query, memories, states, noise=None, one_by_one=False):
+        """Ask the attentions; see `Attentions.attend`.
+
+        Args:
+            query: `(B, U)`, or `(B, K, U)`: beams, or the steps of a sequence.
+            memories: List of a `Memory` for each attention.
+            states: Flat list of the attentions' states.
+            noise: As in `step`.
+            one_by_one: As in `AbstractAttention.step`.
+        """
+        return self.attentions.attend(
+            self._float(query), memories, states, noise, one_by_one
         )
-        return self._float(self.answer(s, contexts)[0]), weights
+
+    def join(self, s, contexts: list):
+        """Join a state `(..., U)` and contexts `(..., Dv)` to the output.
+
+        Args:
+            s: Output of the top cell.
+            contexts: A list, one for each attention.
+
+        Returns:
+            The output `(..., size)`, and the attentional vector or `None`.
+        """
+        output, attentional = self._attentional_layer.join(s, contexts)
+        return self._float(output), attentional
 
     def call(self, inputs, states, memory=None, training=None, noise=None):
         output, _, states = self.step(inputs, states, memory, training, noise)
@@ -289,6 +421,10 @@ class AttentionDecoderCell(AbstractAttentionalLayer):
             "attention": serialize(self.attention),
             "order": self.order,
             "input_feeding": self.input_feeding,
+            "attention_layer_size": self.attention_layer_size,
+            "attention_activation": serialize(self.attention_activation),
+            "attention_use_bias": self.attention_use_bias,
+            "output": self._output,
         }
         return {**super().get_config(), **own}
 

@@ -1,17 +1,18 @@
-"""The loop over a sequence: an attentional decoder, trained by teacher."""
+"""The loop over a sequence: an attentional decoder and teacher forcing."""
 
 import keras
 from keras import ops
 from keras import tree
 
-from keras_attention.decoder import attentions as joint
-from keras_attention.decoder import stack
+from keras_attention.attention.memory import as_mask
+from keras_attention.attention.memory import check_mask
+from keras_attention.attention.memory import check_rank_3
+from keras_attention.checks import check_object
 from keras_attention.decoder.cell import AttentionDecoderCell
-from keras_attention.layers.masks import carried_mask
+from keras_attention.layers import carried_mask
 from keras_attention.ops import freeze
 from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
-from keras_attention.ops import one_by_one
 from keras_attention.ops import trainable_loop
 
 
@@ -68,19 +69,19 @@ class AttentionDecoder(keras.layers.Layer):
 
     def __init__(
         self,
-        cell,
+        cell: AttentionDecoderCell,
         return_sequences: bool = True,
         return_state: bool = False,
         return_attention_scores: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if not isinstance(cell, AttentionDecoderCell):
-            raise ValueError(
-                "AttentionDecoder needs an AttentionDecoderCell, which knows "
-                f"how to attend. Received: cell={cell}. Wrap it: "
-                "AttentionDecoderCell(cell, attention)."
-            )
+        check_object(
+            "cell",
+            cell,
+            AttentionDecoderCell,
+            "Wrap a Keras cell: AttentionDecoderCell(cell, attention).",
+        )
         self.cell = cell
         self.return_sequences = return_sequences
         self.return_state = return_state
@@ -104,17 +105,19 @@ class AttentionDecoder(keras.layers.Layer):
         if sequence_mask is None:
             # Keras fills no mask of that name beside a single tensor.
             sequence_mask = carried_mask(sequence)
+        shape = check_rank_3(self, "sequence", sequence, "(B, T, D)")
+        check_mask(self, "sequence_mask", sequence_mask, shape[:2], "(B, T)")
         prepared = self.cell.prepare(memory, memory_mask)
         if initial_state is None:
-            initial_state = stack.initial_states(
-                self.cell.cells, ops.shape(sequence)[0]
+            initial_state = self.cell.cells.initial_states(
+                ops.shape(sequence)[0]
             )
         states = self.cell.initial_state(prepared, initial_state)
         outputs, weights, states = self._run(
-            sequence, prepared, states, sequence_mask, training
+            sequence, prepared, states, as_mask(sequence_mask), training
         )
         for attention, found in zip(self.cell.attentions, weights, strict=True):
-            loss = attention.weights_loss(found, sequence_mask)
+            loss = attention.auxiliary_loss(found, sequence_mask)
             if loss is not None:
                 self.add_loss(loss)
         if not self.return_sequences:
@@ -123,95 +126,101 @@ class AttentionDecoder(keras.layers.Layer):
 
     def _run(self, sequence, memory, states, mask, training):
         """Loop over time; results with the batch on axis 0."""
-        mask = None if mask is None else ops.cast(mask, "bool")
         sequence = ops.swapaxes(keep_real(sequence, mask), 0, 1)  # (T, B, D)
-        noise = None
-        if training:
-            noise = self.cell.draw_noise(memory, ops.shape(sequence)[0])
-        arguments = sequence, memory, states, mask, noise, training
+        steps, rows = ops.shape(sequence)[:2]
+        projected = self.cell.project_inputs(sequence, training)
+        noise = self.cell.draw_noise(memory, steps) if training else None
+        real = None if mask is None else ops.swapaxes(mask, 0, 1)
+        run = self._attend_in_steps
         if self.cell.attends_afterwards:
-            return self._attend_afterwards(*arguments)
-        return self._attend_in_steps(*arguments)
+            run = self._attend_afterwards
+        with self.cell.dropout_masks(rows, training) as masks:
+            inputs = projected, noise, real
+            return run(inputs, memory, states, training, masks)
 
-    def _attend_in_steps(self, sequence, memory, states, mask, noise, training):
+    def _attend_in_steps(self, inputs, memory, states, training, masks):
+        attentions = self.cell.attentions
+
         def step(states, inputs, memory):
-            read, noise = inputs
+            projected, noise = inputs
             output, weights, states = self.cell.advance(
-                read, states, memory, training=training, noise=noise
+                projected, states, memory, training, noise, masks
             )
-            unpacked = joint.unpack(self.cell.attentions, weights)
-            return states, [output, *unpacked]
+            return states, [output, *attentions.unpack(weights)]
 
-        memories = joint.as_memories(self.cell.attentions, memory)
+        memories = attentions.as_memories(memory)
         words = [ops.shape(one.values)[1] for one in memories]
+        sizes = [self.cell.output_size, *words]
         (outputs, *weights), states = self._loop(
-            step,
-            states,
-            sequence,
-            mask,
-            [self.cell.output_size, *words],
-            training,
-            noise,
-            memory,
+            step, states, inputs, sizes, memory, training
         )
         return outputs, weights, states
 
-    def _attend_afterwards(
-        self, sequence, memory, states, mask, noise, training
-    ):
+    def _attend_afterwards(self, inputs, memory, states, training, masks):
         def step(states, inputs, _):
-            s, states = self.cell.recur(inputs[0], states, training)
+            s, states = self.cell.recur(inputs[0], states, (), training, masks)
             return states, [s]
 
-        size = stack.output_size(self.cell.cells[-1])
+        projected, noise, real = inputs
         (s,), states = self._loop(
-            step, states, sequence, mask, [size], training
+            step,
+            states,
+            (projected, None, real),
+            [self.cell.cells.output_size],
+            None,
+            training,
         )
-        noise = tree.map_structure(
-            lambda x: None if x is None else ops.swapaxes(x, 0, 1), noise
+        noise, mask = tree.map_structure(
+            lambda x: None if x is None else ops.swapaxes(x, 0, 1),
+            (noise, real),
         )
-        with one_by_one(training):
-            outputs, weights = self.cell.attend_to(memory, s, noise)
+        memories = self.cell.attentions.as_memories(memory)
+        contexts, weights, _ = self.cell.attend(
+            s, memories, [], noise, one_by_one=training is not False
+        )
+        outputs, _ = self.cell.join(s, contexts)
         outputs, *weights = [keep_real(x, mask) for x in [outputs, *weights]]
         return outputs, weights, states
 
-    def _loop(
-        self,
-        step,
-        states,
-        sequence,
-        mask,
-        sizes,
-        training,
-        noise=None,
-        memory=None,
-    ):
-        """Run a step over time: what it gives `(B, T, size)`; the states."""
-        steps, batch = ops.shape(sequence)[:2]
+    def _loop(self, step, states, inputs, sizes, memory, training):
+        """Run a step over time.
+
+        Args:
+            step: A function from states, a step's projected inputs and noise,
+                and the memory to the next states and a list of outputs `(B,
+                size)`.
+            states: The first states.
+            inputs: Projected inputs, noise and mask of all steps, with time
+                on axis 0.
+            sizes: The size of each output.
+            memory: What `prepare` gave.
+            training: As in the call.
+
+        Returns:
+            The outputs of all steps, `(B, T, size)`, and the last states.
+        """
+        steps, batch = ops.shape(inputs[0])[:2]
         dtype = self.cell.compute_dtype
         blank = [ops.zeros((batch, size), dtype) for size in sizes]
 
-        def kept(states, inputs, memory):
-            *inputs, keep = inputs
+        def masked_step(states, inputs, memory):
+            *inputs, real = inputs
             after, given = step(states, inputs, memory)
             after = [
                 ops.cast(x, y.dtype) for x, y in zip(after, states, strict=True)
             ]
-            return freeze(keep, after, states), freeze(keep, given, blank)
+            return freeze(real, after, states), freeze(real, given, blank)
 
-        mask = None if mask is None else ops.swapaxes(mask, 0, 1)
-        first = ops.zeros(ops.shape(sequence)[1:], self.compute_dtype)
-        with self.cell.dropout_masks(first, states, training):
-            states, given = trainable_loop(
-                kept,
-                states,
-                [self.cell.read(sequence, training), noise, mask],
-                blank,
-                steps,
-                self.cell.variables,
-                memory,
-                training,
-            )
+        states, given = trainable_loop(
+            masked_step,
+            states,
+            list(inputs),
+            blank,
+            steps,
+            self.cell.variables,
+            memory,
+            training,
+        )
         return [ops.swapaxes(x, 0, 1) for x in given], states
 
     def _pick(self, outputs, weights, states, with_weights):
@@ -220,10 +229,15 @@ class AttentionDecoder(keras.layers.Layer):
         if with_weights is None:
             with_weights = self.return_attention_scores
         if with_weights:
-            asked.append(joint.pack(list(weights)))
+            asked.append(self.cell.attentions.pack(list(weights)))
         if self.return_state:
             asked.extend(states)
         return asked[0] if len(asked) == 1 else tuple(asked)
+
+    def compute_output_shape(self, sequence_shape, memory_shape=None):
+        batch, steps = sequence_shape[:2]
+        time = (steps,) if self.return_sequences else ()
+        return (batch, *time, self.cell.output_size)
 
     def compute_output_spec(
         self,
@@ -238,16 +252,16 @@ class AttentionDecoder(keras.layers.Layer):
         def spec(*shape):
             return keras.KerasTensor(shape, dtype=self.cell.compute_dtype)
 
-        joint.check_memory(self.cell.attentions, memory)
+        attentions = self.cell.attentions
+        attentions.check_memory(memory)
         batch, steps = sequence.shape[:2]
-        time = (steps,) if self.return_sequences else ()
         layout = self.cell.state_layout
         sizes = [*layout.cell_sizes, layout.fed_size]
         states = [spec(batch, size) for size in sizes if size]
         return self._pick(
-            spec(batch, *time, self.cell.output_size),
-            [spec(batch, steps, memory.shape[1]) for _ in self.cell.attentions],
-            [*states, *joint.state_specs(self.cell.attentions, memory)],
+            spec(*self.compute_output_shape(sequence.shape)),
+            [spec(batch, steps, memory.shape[1]) for _ in attentions],
+            [*states, *attentions.state_specs(memory)],
             return_attention_scores,
         )
 

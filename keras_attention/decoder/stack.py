@@ -1,18 +1,19 @@
-"""Keras RNN cells, one or stacked, run as one step of a stack."""
+"""The recurrent cells of a decoder, one or stacked, run as one step."""
 
 import contextlib
 import inspect
+from collections.abc import Iterator
 
 import keras
 from keras import ops
 from keras import tree
 
-from keras_attention.decoder import equations
-from keras_attention.decoder.equations import EQUATIONS
+from keras_attention.decoder.beams import BeamAxis
+from keras_attention.decoder.equations import find_equations
 
 
-def as_cells(cell) -> list:
-    """List the cells of a stack, bottom first.
+class CellStack:
+    """Runs Keras RNN cells, bottom first, as one cell.
 
     Args:
         cell: A Keras RNN cell, a list of them, or a `StackedRNNCells`.
@@ -20,187 +21,220 @@ def as_cells(cell) -> list:
     Raises:
         ValueError: If one of them is not a cell.
     """
-    if isinstance(cell, keras.layers.StackedRNNCells):
-        cell = cell.cells
-    cells = list(cell) if isinstance(cell, list | tuple) else [cell]
-    if not cells:
-        raise ValueError("`cell` must hold at least one cell. Received: []")
-    for one in cells:
-        is_loop = isinstance(one, keras.layers.RNN)
-        if is_loop or not callable(one) or not hasattr(one, "state_size"):
-            raise ValueError(
-                "`cell` must be a Keras RNN cell, which runs one step, or a "
-                f"list of them. Received: cell={one}. Instead of the layer "
-                "LSTM pass LSTMCell, and likewise for others."
-            )
-    return cells
+
+    def __init__(self, cell):
+        if isinstance(cell, keras.layers.StackedRNNCells):
+            cell = cell.cells
+        cells = list(cell) if isinstance(cell, list | tuple) else [cell]
+        if not cells:
+            raise ValueError("`cell` must hold at least one cell. Received: []")
+        for one in cells:
+            _check_cell(one)
+        self.cells = cells
+
+    def __iter__(self) -> Iterator:
+        return iter(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __getitem__(self, index):
+        return self.cells[index]
+
+    @property
+    def state_sizes(self) -> list[int]:
+        """Sizes of all states, each cell's in order, bottom first."""
+        return tree.flatten([cell.state_size for cell in self.cells])
+
+    @property
+    def output_size(self) -> int:
+        """Size of the top cell's output."""
+        return _output_size(self.cells[-1])
+
+    @property
+    def query_size(self) -> int:
+        """Size of the top cell's first state."""
+        return tree.flatten(self.cells[-1].state_size)[0]
+
+    def top_state(self, states: list):
+        """Return the top cell's first state, `h`, of a flat list of states."""
+        own = len(tree.flatten(self.cells[-1].state_size))
+        return states[len(states) - own]
+
+    def build(self, input_size: int):
+        """Build every cell for the output of the one below it."""
+        for cell in self.cells:
+            if not cell.built:
+                cell.build((None, input_size))
+            input_size = _output_size(cell)
+
+    def initial_states(self, batch_size) -> list:
+        """Return the cells' own initial states, as one flat list."""
+        return tree.flatten(
+            [c.get_initial_state(batch_size=batch_size) for c in self.cells]
+        )
+
+    def project_inputs(self, x, training=None):
+        """Precompute the bottom cell's input projection, if it allows it.
+
+        Args:
+            x: The first part of a step's inputs, or of those of all steps,
+                `(..., D)`.
+            training: Whether cells apply their dropout.
+
+        Returns:
+            What `run` takes: the projection, for a cell with registered
+            equations and without dropout of its inputs, else `x` itself.
+        """
+        cell = self.cells[0]
+        if not _projects_ahead(cell, training):
+            return x
+        x = ops.cast(x, cell.compute_dtype)
+        return find_equations(cell).project_inputs(cell, x)
+
+    def run(self, x, states, rest=None, training=None, masks=None):
+        """Run one step.
+
+        Args:
+            x: What `project_inputs` gave for the first part of the inputs,
+                `(B, ...)`, or `(B, K, ...)` for beams.
+            states: Flat list of states, `(B, U)` or `(B, K, U)`.
+            rest: The last part of the inputs, likewise, or `None`.
+            training: Whether cells apply their dropout.
+            masks: What `dropout_masks` gave.
+
+        Returns:
+            The top cell's output and the next flat list of states.
+        """
+        beams = BeamAxis.of(x)
+        x, after = beams.as_rows(x), []
+        rest = None if rest is None else beams.as_rows(rest)
+        left = [beams.as_rows(state) for state in states]
+        masks = masks or [(None, None)] * len(self.cells)
+        for cell, own_masks in zip(self.cells, masks, strict=True):
+            count = len(tree.flatten(cell.state_size))
+            own, left = left[:count], left[count:]
+            ahead = cell is self.cells[0] and _projects_ahead(cell, training)
+            if rest is not None and not ahead:
+                x, rest = ops.concatenate([x, rest], axis=-1), None
+            if find_equations(cell):
+                x, new = _run_equations(cell, x, rest, own, ahead, own_masks)
+            else:
+                x, new = _call(cell, x, own, training)
+            rest = None
+            after.extend(tree.flatten(new))
+        return beams.from_rows(x), [beams.from_rows(state) for state in after]
+
+    @contextlib.contextmanager
+    def dropout_masks(self, rows, input_size: int, training=None):
+        """Draw the dropout masks of all cells, for all steps of a sequence.
+
+        Args:
+            rows: How many rows the states have.
+            input_size: Size of the bottom cell's inputs.
+            training: Nothing is drawn unless it is true.
+
+        Yields:
+            The masks for `run`, or `None`. A cell that draws its masks itself
+            keeps them until the `with` block ends.
+        """
+        masks, own = [], []
+        try:
+            for cell in self.cells if training else ():
+                shapes = [
+                    (rows, size)
+                    for size in (input_size, *tree.flatten(cell.state_size)[:1])
+                ]
+                input_size = _output_size(cell)
+                if find_equations(cell):
+                    masks.append(_draw_masks(cell, *shapes))
+                    continue
+                masks.append((None, None))
+                if hasattr(cell, "get_dropout_mask"):
+                    own.append(cell)
+                    _let_draw(cell, *shapes)
+            yield masks or None
+        finally:
+            for cell in own:
+                cell.reset_dropout_mask()
+                cell.reset_recurrent_dropout_mask()
 
 
-def state_sizes(cells) -> list[int]:
-    """List the sizes of all states, each cell's in order, bottom first."""
-    return tree.flatten([cell.state_size for cell in cells])
+def _check_cell(cell):
+    said = f"the class {cell.__name__}" if isinstance(cell, type) else cell
+    is_loop = isinstance(cell, keras.layers.RNN | type)
+    if is_loop or not callable(cell) or not hasattr(cell, "state_size"):
+        raise ValueError(
+            "`cell` must be a Keras RNN cell, which runs one step, or a list "
+            f"of them. Received: cell={said}. Instead of the layer LSTM pass "
+            "an LSTMCell(units), and likewise for others."
+        )
 
 
-def output_size(cell) -> int:
-    """Tell the size of what a cell gives at a step."""
+def _output_size(cell) -> int:
     size = getattr(cell, "output_size", None)
     return tree.flatten(cell.state_size)[0] if size is None else size
 
 
-def build_cells(cells, input_size: int):
-    """Build every cell for the output of the one below it."""
-    for cell in cells:
-        if not cell.built:
-            cell.build((None, input_size))
-        input_size = output_size(cell)
-
-
-def initial_states(cells, batch_size) -> list:
-    """Let every cell give its initial states, as one flat list."""
-    return tree.flatten(
-        [cell.get_initial_state(batch_size=batch_size) for cell in cells]
+def _projects_ahead(cell, training):
+    return find_equations(cell) and not (
+        training and getattr(cell, "dropout", 0)
     )
 
 
-def read(cells, x, training=None):
-    """Do ahead what the bottom cell can do with a part of its inputs.
-
-    Args:
-        cells: The cells, bottom first.
-        x: The first part of a step's inputs, or of those of all steps,
-            `(..., D)`.
-        training: Whether cells apply their dropout.
-
-    Returns:
-        What `run_cells` takes instead: for Keras' own cells the product of
-        `x`, with the bias, unless dropout needs the inputs whole.
-    """
-    cell = cells[0]
-    if not _reads_ahead(cell, training):
-        return x
-    return equations.read(cell, ops.cast(x, cell.compute_dtype))
-
-
-def run_cells(cells, x, states, more=None, training=None):
-    """Run one step of a stack of cells.
-
-    Args:
-        cells: The cells, bottom first.
-        x: What `read` made of the first part of the inputs, with a batch
-            `(B, ...)`, or `(B, K, ...)` for `K` parallel steps.
-        states: Flat list of states, `(B, U)` or `(B, K, U)`.
-        more: The last part of the inputs, likewise, or `None`.
-        training: Whether cells apply their dropout.
-
-    Returns:
-        The top cell's output and the next flat list of states.
-    """
-    beams = ops.shape(x)[1] if len(x.shape) == 3 else None
-    x, after = _fold(x, beams), []
-    more = None if more is None else _fold(more, beams)
-    left = [_fold(state, beams) for state in states]
-    for cell in cells:
-        count = len(tree.flatten(cell.state_size))
-        own, left = left[:count], left[count:]
-        ahead = cell is cells[0] and _reads_ahead(cell, training)
-        if more is not None and not ahead:
-            x, more = ops.concatenate([x, more], axis=-1), None
-        if type(cell) in EQUATIONS:
-            x, new = _run_equations(cell, x, more, own, ahead, training)
-        else:
-            x, new = _call(cell, x, own, training)
-        more = None
-        after.extend(tree.flatten(new))
-    return _unfold(x, beams), [_unfold(state, beams) for state in after]
-
-
-def _reads_ahead(cell, training):
-    return type(cell) in EQUATIONS and not (training and cell.dropout)
-
-
-def _masks(cell, rate, x, training):
-    """Get a cell's masks, drawn before the loop, or now if there is none."""
-    if not training or not getattr(cell, rate):
-        return None
-    return getattr(cell, f"get_{rate}_mask")(x)
-
-
-def _run_equations(cell, x, more, states, is_read, training):
-    """Run a cell of Keras by its equations."""
+def _run_equations(cell, x, rest, states, is_projected, masks):
     x, *states = [ops.cast(y, cell.compute_dtype) for y in [x, *states]]
-    if more is not None:
-        more = ops.cast(more, x.dtype)
-    if not is_read:
-        masks = _masks(cell, "dropout", x, training)
-        x = equations.read(cell, x, masks)
-    masks = _masks(cell, "recurrent_dropout", states[0], training)
-    return EQUATIONS[type(cell)](cell, x, more, states, masks)
+    if rest is not None:
+        rest = ops.cast(rest, x.dtype)
+    equations = find_equations(cell)
+    if not is_projected:
+        x = equations.project_inputs(cell, x, masks[0])
+    return equations.step(cell, x, rest, states, masks[1])
 
 
 def _call(cell, x, states, training):
-    """Call a cell whose equations are its own."""
+    """Call a cell that has no registered equations."""
     takes = "training" in inspect.signature(cell.call).parameters
     options = {"training": training} if takes else {}
-    with contextlib.nullcontext() if training else _without_dropout([cell]):
+    with contextlib.nullcontext() if training else _without_dropout(cell):
         return cell(x, states, **options)
 
 
-def _fold(x, beams):
-    return x if beams is None else ops.reshape(x, (-1, x.shape[-1]))
+def _draw_masks(cell, input_shape, state_shape):
+    """Draw masks of the inputs and of the state, as Keras' cells do."""
+    masks = []
+    for shape, rate in (
+        (input_shape, getattr(cell, "dropout", 0)),
+        (state_shape, getattr(cell, "recurrent_dropout", 0)),
+    ):
+        count = getattr(cell, "dropout_mask_count", None)
+        ones = ops.ones(shape, cell.compute_dtype)
+        drawn = [
+            keras.random.dropout(ones, rate, seed=cell.seed_generator)
+            for _ in range((count or 1) if rate else 0)
+        ]
+        masks.append((drawn if count else drawn[0]) if drawn else None)
+    return tuple(masks)
 
 
-def _unfold(x, beams):
-    return x if beams is None else ops.reshape(x, (-1, beams, x.shape[-1]))
-
-
-@contextlib.contextmanager
-def dropout_masks(cells, x, states, training=None):
-    """Draw the dropout masks of every cell once, for all the steps inside.
-
-    A cell draws at its first step and keeps what it drew: inside a loop that
-    is too late, and for the next batch it is stale.
-
-    Args:
-        cells: The cells, bottom first.
-        x: One step's inputs of the bottom cell, for their shape and dtype.
-        states: Flat list of states, likewise.
-        training: Nothing is drawn unless it is true.
-    """
-    drawn = _droppers(cells) if training else []
-    try:
-        for cell in cells:
-            own = states[: len(tree.flatten(cell.state_size))]
-            states = states[len(own) :]
-            if cell in drawn:
-                cell.get_dropout_mask(x)
-                cell.get_recurrent_dropout_mask(own[0])
-            shape = (ops.shape(x)[0], output_size(cell))
-            x = ops.zeros(shape, cell.compute_dtype)
-        yield
-    finally:
-        reset_masks(drawn)
-
-
-def reset_masks(cells):
-    """Let every cell forget the dropout masks that it drew."""
-    for cell in _droppers(cells):
-        cell.reset_dropout_mask()
-        cell.reset_recurrent_dropout_mask()
+def _let_draw(cell, input_shape, state_shape):
+    """Let a cell draw and keep its masks, before a loop that must not draw."""
+    cell.get_dropout_mask(ops.zeros(input_shape, cell.compute_dtype))
+    cell.get_recurrent_dropout_mask(ops.zeros(state_shape, cell.compute_dtype))
 
 
 @contextlib.contextmanager
-def _without_dropout(cells):
+def _without_dropout(cell):
     """Set rates to 0: a SimpleRNNCell draws even what it does not apply."""
-    rates = [(c, c.dropout, c.recurrent_dropout) for c in _droppers(cells)]
+    rates = {
+        name: getattr(cell, name)
+        for name in ("dropout", "recurrent_dropout")
+        if hasattr(cell, "get_dropout_mask")
+    }
     try:
-        for cell, *_ in rates:
-            cell.dropout = cell.recurrent_dropout = 0.0
+        for name in rates:
+            setattr(cell, name, 0.0)
         yield
     finally:
-        for cell, dropout, recurrent_dropout in rates:
-            cell.dropout = dropout
-            cell.recurrent_dropout = recurrent_dropout
-
-
-def _droppers(cells):
-    return [cell for cell in cells if hasattr(cell, "get_dropout_mask")]
+        for name, rate in rates.items():
+            setattr(cell, name, rate)

@@ -1,6 +1,5 @@
 """What a decoder carries from step to step, as one flat list."""
 
-from typing import Any
 from typing import NamedTuple
 
 from keras import ops
@@ -19,8 +18,11 @@ class StateLayout(NamedTuple):
     fed_size: int
     attention_count: int
 
-    def split(self, states) -> tuple[list, list, list]:
-        """Part the list: of the cells, fed back, of the attentions.
+    def split(self, states: list) -> tuple[list, list, list]:
+        """Split the list: of the cells, fed back, of the attentions.
+
+        Args:
+            states: The flat list.
 
         Raises:
             ValueError: If there are too few or too many.
@@ -69,11 +71,3 @@ class StateLayout(NamedTuple):
             for x, own in zip(of_attentions, attention_states, strict=False)
         ]
         return [*given, *(kept or attention_states)]
-
-
-def share(state: Any, beams: int | None):
-    """Give all beams the state of their source: `(B, U)` to `(B, K, U)`."""
-    state = ops.convert_to_tensor(state)
-    if beams is None or len(state.shape) > 2:
-        return state
-    return ops.repeat(ops.expand_dims(state, 1), beams, axis=1)

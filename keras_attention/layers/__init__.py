@@ -1,4 +1,8 @@
 """What layers of every folder share."""
 
 from .kernels import AbstractKernelLayer as AbstractKernelLayer
+from .kernels import Constraint as Constraint
+from .kernels import Initializer as Initializer
+from .kernels import Regularizer as Regularizer
 from .masks import carried_mask as carried_mask
+from .symbolic import symbolic_result as symbolic_result

@@ -1,6 +1,10 @@
-"""How the kernels of a layer are made, and how that is configured."""
+"""The base of layers with kernels: how weights are made and configured."""
 
 import keras
+
+Initializer = str | dict | keras.initializers.Initializer
+Regularizer = str | dict | keras.regularizers.Regularizer | None
+Constraint = str | dict | keras.constraints.Constraint | None
 
 
 class AbstractKernelLayer(keras.layers.Layer):
@@ -16,9 +20,9 @@ class AbstractKernelLayer(keras.layers.Layer):
 
     def __init__(
         self,
-        kernel_initializer="glorot_uniform",
-        kernel_regularizer=None,
-        kernel_constraint=None,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -26,7 +30,13 @@ class AbstractKernelLayer(keras.layers.Layer):
         self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
         self.kernel_constraint = keras.constraints.get(kernel_constraint)
 
-    def add_kernel(self, name, shape):
+    def add_kernel(self, name: str, shape: tuple) -> keras.Variable:
+        """Add a weight that the kernel arguments apply to.
+
+        Args:
+            name: Name of the weight.
+            shape: Its shape.
+        """
         # One initializer object gives equal shapes equal values: each kernel
         # draws from a clone of its own.
         initializer = self.kernel_initializer
@@ -39,6 +49,17 @@ class AbstractKernelLayer(keras.layers.Layer):
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
             autocast=False,
+        )
+
+    def add_bias(self, name: str, size: int) -> keras.Variable:
+        """Add a bias vector, which starts at zero.
+
+        Args:
+            name: Name of the weight.
+            size: Its size.
+        """
+        return self.add_weight(
+            name=name, shape=(size,), initializer="zeros", autocast=False
         )
 
     def get_config(self):

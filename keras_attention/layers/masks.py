@@ -11,6 +11,9 @@ class _MaskReader(keras.layers.Layer):
     def call(self, x, mask=None):
         return mask
 
+    def compute_output_spec(self, x, mask=None):
+        return mask
+
 
 def carried_mask(x):
     """Read the mask off a tensor, `None` if it carries none.

@@ -7,7 +7,10 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_integer
-from keras_attention.layers.kernels import AbstractKernelLayer
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
 from keras_attention.ops import mix
 from keras_attention.ops import product
 from keras_attention.ops import wide_dtype
@@ -53,7 +56,11 @@ class PointerGenerator(AbstractKernelLayer):
 
     Args:
         vocabulary_size: The number `V` of words.
-        **kwargs: Arguments of `AbstractKernelLayer`, for `W`.
+        kernel_initializer: Initializer of `W`. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of `W`. Defaults to `None`.
+        kernel_constraint: Constraint of `W`. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
         logits: What the model would generate, `(B, T, V)`.
@@ -84,16 +91,26 @@ class PointerGenerator(AbstractKernelLayer):
         [See et al., 2017](https://arxiv.org/abs/1704.04368), eqs. 8 and 9.
     """
 
-    def __init__(self, vocabulary_size: int, **kwargs):
-        super().__init__(**kwargs)
-        check_integer("vocabulary_size", vocabulary_size)
-        self.vocabulary_size = vocabulary_size
+    def __init__(
+        self,
+        vocabulary_size: int,
+        *,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        **kwargs,
+    ):
+        super().__init__(
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
+        self.vocabulary_size = check_integer("vocabulary_size", vocabulary_size)
 
     def build(self, logits_shape, features_shape):
         self.kernel = self.add_kernel("kernel", (features_shape[-1], 1))
-        self.bias = self.add_weight(
-            name="bias", shape=(1,), initializer="zeros", autocast=False
-        )
+        self.bias = self.add_bias("bias", 1)
 
     def call(self, logits, features, weights, source):
         return self.mix(logits, features, weights, self.prepare(source))
@@ -140,10 +157,17 @@ class PointerGenerator(AbstractKernelLayer):
         generated = _add_copied(generated, copied, listed, copies.ids)
         return ops.concatenate([generated, own], axis=-1)
 
-    def compute_output_spec(self, logits, features, weights, source):
-        words, places = self.vocabulary_size, source.shape[1]
+    def compute_output_shape(
+        self, logits_shape, features_shape, weights_shape, source_shape
+    ):
+        words, places = self.vocabulary_size, source_shape[1]
         total = None if places is None else words + places
-        shape = (*logits.shape[:-1], total)
+        return (*logits_shape[:-1], total)
+
+    def compute_output_spec(self, logits, features, weights, source):
+        shape = self.compute_output_shape(
+            logits.shape, features.shape, weights.shape, source.shape
+        )
         return keras.KerasTensor(shape, dtype=wide_dtype(self.compute_dtype))
 
     def get_config(self):

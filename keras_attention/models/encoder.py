@@ -60,15 +60,12 @@ class RecurrentEncoder(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_integer("units", units)
-        check_integer("depth", depth)
         check_choice("cell", cell, LAYERS)
-        check_rate("dropout", dropout)
-        self.units = units
-        self.depth = depth
+        self.units = check_integer("units", units)
+        self.depth = check_integer("depth", depth)
         self.cell = cell
         self.bidirectional = bidirectional
-        self.dropout = dropout
+        self.dropout = check_rate("dropout", dropout)
         self.supports_masking = True
         self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.layers = [self._layer(i) for i in range(depth)]
@@ -101,6 +98,11 @@ class RecurrentEncoder(keras.layers.Layer):
             sequence, *own = layer(sequence, mask=mask, training=training)
             states.append(own)
         return (sequence, *(states[0] if self.depth == 1 else states))
+
+    def compute_output_shape(self, sequence_shape):
+        sequence = keras.KerasTensor(sequence_shape)
+        found = self.compute_output_spec(sequence)
+        return tuple(keras.tree.map_structure(lambda x: x.shape, found))
 
     def compute_output_spec(self, sequence, mask=None, training=None):
         def spec(*shape):

@@ -1,22 +1,30 @@
 """An encoder-decoder with everything in place, from ids to ids."""
 
+import functools
 import inspect
 
 import keras
 from keras import ops
 
-from keras_attention.decoder.loop import AttentionDecoder
-from keras_attention.layers.masks import carried_mask
+from keras_attention.checks import check_built
+from keras_attention.checks import check_object
+from keras_attention.decoder import AttentionDecoder
+from keras_attention.decoder import StateBridge
+from keras_attention.layers import carried_mask
+from keras_attention.models.batch_check import StopAtNaN
+from keras_attention.models.batch_check import check_ids
+from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.models.generation import generation_compiler
+from keras_attention.models.next_word import next_word
 from keras_attention.models.scheduled_sampling import feed_guesses
-from keras_attention.models.stepping import mean
-from keras_attention.models.stepping import next_word
 from keras_attention.models.words import AbstractWordModel
+from keras_attention.ops import fast_path
 from keras_attention.ops import hoisting
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 
 PARTS = ("encoder", "decoder", "bridge")
+BUILD = "Train it, load it, or `model.build(((None, None), (None, None)))`."
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -78,18 +86,15 @@ class Seq2Seq(AbstractWordModel):
             not the decoder's.
     """
 
-    # Keras on TensorFlow would trace `call` with floats when it exports.
-    _default_save_signature = None
-
     def __init__(
         self,
         *,
         target_vocabulary_size: int,
         embedding_dim: int,
-        encoder,
-        decoder,
+        encoder: keras.layers.Layer,
+        decoder: AttentionDecoder,
         source_vocabulary_size: int | None = None,
-        bridge=None,
+        bridge: keras.layers.Layer | None = None,
         tie_embeddings: bool = False,
         dropout: float = 0.0,
         copying: bool = False,
@@ -106,12 +111,7 @@ class Seq2Seq(AbstractWordModel):
             copying=copying,
             **kwargs,
         )
-        sequences = getattr(decoder, "return_sequences", False)
-        if not isinstance(decoder, AttentionDecoder) or not sequences:
-            raise ValueError(
-                "`decoder` must be an AttentionDecoder with "
-                f"return_sequences=True. Received: decoder={decoder}"
-            )
+        _check_parts(encoder, decoder, bridge)
         self.encoder = encoder
         self.decoder = decoder
         self.bridge = bridge
@@ -138,26 +138,55 @@ class Seq2Seq(AbstractWordModel):
                     f"Received: {name}=True with attention=None."
                 )
 
+    def build(self, input_shape):
+        """Make all weights.
+
+        Args:
+            input_shape: Shapes of source and target, such as `((None, None),
+                (None, None))` for ids, or `((None, None, D), (None, None))`
+                for features `(B, Tv, D)`.
+        """
+        source, target = _pair(input_shape, "build")
+        self._source_size = source[-1]
+        reads_ids = self.source_embedding is not None
+        dtype = "int32" if reads_ids else self.compute_dtype
+        # Symbolic, so that lengths do not matter and nothing is computed.
+        self.call(
+            (
+                keras.KerasTensor((None, None, *source[2:]), dtype=dtype),
+                keras.KerasTensor((None, None, *target[2:]), dtype="int32"),
+            )
+        )
+
     def call(self, inputs, training=None):
-        source, target = inputs
+        source, target = _pair(inputs, "call")
         encoded = self.encode(source, training)
         real = ops.not_equal(target, 0)
         if training and self.scheduled_sampling:
-            if not self.decoder.built:  # a step needs weights
-                self._predict(source, target, real, encoded, training)
             target = feed_guesses(
                 *next_word(self, source, *encoded),
                 target,
                 self.sampling_probability,
                 self.seed_generator,
             )
-        return self._predict(source, target, real, encoded, training)
+        attends = self.copying or self.return_attention_scores
+        outputs, words, weights = self._decode(
+            target, encoded, real, training, attends
+        )
+        mix = None
+        if self.copying:
 
-    def _predict(self, source, target, real, encoded, training):
-        """Tell each next word of a target, of which some words are `real`."""
+            def mix(*scored):
+                return self.pointer_generator(*scored, source)
+
+        outputs = self.drop(outputs, training=training)
+        scores = self.score_words(outputs, words, weights, mix)
+        return (scores, weights) if self.return_attention_scores else scores
+
+    def _decode(self, target, encoded, real, training, attends):
+        """Run the decoder over known words: its outputs, inputs, weights."""
         memory, states, mask = encoded
         words = self.drop(self.embed_target(target), training=training)
-        attends = self.copying or self.return_attention_scores
         found = self.decoder(
             words,
             memory,
@@ -167,16 +196,27 @@ class Seq2Seq(AbstractWordModel):
             training=training,
             return_attention_scores=attends,
         )
-        outputs = found[0] if isinstance(found, tuple | list) else found
-        weights = found[1] if attends else None
-        outputs = self.drop(outputs, training=training)
-        logits = self.logits(outputs)
-        if self.copying:
-            features = ops.concatenate([outputs, words], axis=-1)
-            logits = self.pointer_generator(
-                logits, features, mean(weights), source
-            )
-        return (logits, weights) if self.return_attention_scores else logits
+        found = found if isinstance(found, tuple | list) else [found]
+        return found[0], words, found[1] if attends else None
+
+    def attend(self, source, target, real=None) -> list:
+        """Compute the attention of a known target.
+
+        Args:
+            source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+            target: Ids `(B, T)` that the decoder reads, from the start on.
+            real: Boolean `(B, T)`, `True` at real steps. Defaults to `target
+                != 0`.
+
+        Returns:
+            A list of the weights `(B, T, Tv)` of each attention.
+        """
+        check_built(self, "attend", BUILD)
+        target = ops.convert_to_tensor(target)
+        real = ops.not_equal(target, 0) if real is None else real
+        encoded = self.encode(ops.convert_to_tensor(source), training=False)
+        *_, weights = self._decode(target, encoded, real, False, True)
+        return weights if isinstance(weights, list) else [weights]
 
     def encode(self, source, training=None):
         """Encode a source: the memory, the decoder's states, the mask.
@@ -200,12 +240,18 @@ class Seq2Seq(AbstractWordModel):
             **{k: v for k, v in options.items() if k in taken},
         )
         memory, *states = found if isinstance(found, tuple | list) else [found]
-        states = states if self.bridge is None else self.bridge(states)
+        if self.bridge is not None:
+            _check_states(self.encoder, states)
+            states = self.bridge(states)
         carried = carried_mask(memory)
         return memory, states or None, mask if carried is None else carried
 
-    def generate(self, source, search=None, prefix=None):
+    def generate(
+        self, source, search: AbstractSearch | None = None, prefix=None
+    ):
         """Generate a target for every source.
+
+        Neither padding (id 0) nor the search's start id is ever written.
 
         Outside of a graph it is compiled, once for each search: on JAX, and
         on TensorFlow if the model is compiled with `jit_compile=True`, for
@@ -221,7 +267,9 @@ class Seq2Seq(AbstractWordModel):
             A `Generation`. Its weights are those of the cell's attention, or
             the mean over them if there are several.
         """
+        check_built(self, "generate", BUILD)
         search = GreedySearch() if search is None else search
+        check_object("search", search, AbstractSearch, "Try BeamSearch(5).")
         source = ops.convert_to_tensor(source)
         if prefix is not None:
             prefix = ops.convert_to_tensor(prefix, "int32")
@@ -230,7 +278,7 @@ class Seq2Seq(AbstractWordModel):
             return self._generate(source, search, prefix)
 
         is_traced = fast_path("is_traced")
-        if is_traced is None or is_traced(source) or not self.built:
+        if is_traced is None or is_traced(source):
             return generate(source, prefix)
         if carried_mask(source) is not None:  # which would not get inside
             return generate(source, prefix)
@@ -238,10 +286,64 @@ class Seq2Seq(AbstractWordModel):
 
     def _generate(self, source, search, prefix):
         encoded = self.encode(source, training=False)
-        step, states = next_word(self, source, *encoded)
+        never = {0, search.start_id} - {search.end_id}
+        step, states = next_word(self, source, *encoded, never=sorted(never))
         step = hoisting(step, self.decoder.cell.variables)
         rows = ops.shape(source)[0]
         return search(step, states, rows, memory_mask=encoded[2], prefix=prefix)
+
+    @functools.wraps(keras.Model.fit)
+    def fit(self, *args, **kwargs):
+        given = inspect.signature(super().fit).bind(*args, **kwargs).arguments
+        x, y = given.get("x"), given.get("y")
+        if isinstance(x, list | tuple) and len(x) == 2:
+            check_ids(
+                "source",
+                x[0],
+                self.source_vocabulary_size if not self.copying else None,
+                "source_vocabulary_size",
+            )
+        if not self.copying and not isinstance(y, list | tuple):
+            check_ids(
+                "target",
+                y,
+                self.target_vocabulary_size,
+                "target_vocabulary_size",
+            )
+        callbacks = given.get("callbacks") or []
+        if isinstance(callbacks, keras.callbacks.CallbackList):
+            callbacks.append(StopAtNaN())
+        else:
+            listed = isinstance(callbacks, list | tuple)
+            callbacks = list(callbacks) if listed else [callbacks]
+            callbacks = [*callbacks, StopAtNaN()]
+        return super().fit(**{**given, "callbacks": callbacks})
+
+    @functools.wraps(keras.Model.export)
+    def export(self, filepath, *args, **kwargs):
+        given = inspect.signature(super().export).bind(
+            filepath, *args, **kwargs
+        )
+        if given.arguments.get("input_signature") is None:
+            given.arguments["input_signature"] = [self._input_signature()]
+        return super().export(*given.args, **given.kwargs)
+
+    def _input_signature(self):
+        """Describe inputs of any batch size and any length, for exports."""
+        ids = keras.InputSpec(shape=(None, None), dtype="int32")
+        if self.source_embedding is not None:
+            return ids, ids
+        size = self._source_size
+        return keras.InputSpec((None, None, size), self.compute_dtype), ids
+
+    def compute_output_shape(self, input_shape):
+        (source, target), size = input_shape, self.target_vocabulary_size
+        if self.copying:
+            size = None if source[1] is None else size + source[1]
+        return (*target[:2], size)
+
+    def compute_output_spec(self, inputs, training=None):
+        return self.call(inputs, training)
 
     def compute_mask(self, inputs, previous_mask=None):
         return None  # those of the inputs are not of the logits
@@ -260,3 +362,50 @@ class Seq2Seq(AbstractWordModel):
         restore = keras.saving.deserialize_keras_object
         parts = {name: restore(config[name]) for name in PARTS}
         return cls(**{**config, **parts})
+
+
+def _pair(inputs, method: str):
+    if not isinstance(inputs, list | tuple) or len(inputs) != 2:
+        kind = type(inputs).__name__
+        count = f" of {len(inputs)}" if isinstance(inputs, list | tuple) else ""
+        raise ValueError(
+            f"Seq2Seq.{method} needs a pair, of source and target. Received: "
+            f"a {kind}{count}. Train on ((source, target[:, :-1]), target[:, "
+            "1:]); to write a target, call model.generate(source)."
+        )
+    return inputs
+
+
+def _check_parts(encoder, decoder, bridge):
+    check_object(
+        "encoder", encoder, keras.layers.Layer, "Try RecurrentEncoder(256)."
+    )
+    way_out = "Wrap the cell: AttentionDecoder(cell)."
+    check_object("decoder", decoder, AttentionDecoder, way_out)
+    if not decoder.return_sequences:
+        raise ValueError(
+            "`decoder` must be an AttentionDecoder with "
+            "return_sequences=True. Received: return_sequences=False"
+        )
+    if bridge is None:
+        return
+    check_object("bridge", bridge, keras.layers.Layer, "Try StateBridge().")
+    one_way = isinstance(encoder, keras.layers.RNN) or (
+        isinstance(encoder, RecurrentEncoder) and not encoder.bidirectional
+    )
+    if isinstance(bridge, StateBridge) and bridge.bidirectional and one_way:
+        raise ValueError(
+            "A StateBridge joins the states of two directions. Received: "
+            f"bidirectional=True behind {type(encoder).__name__}, which reads "
+            "one way. Use StateBridge(bidirectional=False), or no bridge."
+        )
+
+
+def _check_states(encoder, states):
+    if not states:
+        raise ValueError(
+            "Seq2Seq with a bridge needs an encoder that returns `sequence, "
+            f"*states`. Received: {type(encoder).__name__} "
+            f"`{encoder.name}`, which returns no states. Make it with "
+            "return_state=True, or use bridge=None."
+        )

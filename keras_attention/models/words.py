@@ -1,4 +1,4 @@
-"""A model's two ends: ids become vectors, and vectors chances of words."""
+"""The two ends of a model: embeddings, and scores of the next word."""
 
 import math
 
@@ -8,6 +8,7 @@ from keras import ops
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.models.copying import PointerGenerator
+from keras_attention.models.next_word import mean
 
 UNKNOWN = 1  # the id of all words that are in no vocabulary
 
@@ -50,6 +51,8 @@ class AbstractWordModel(keras.Model):
         super().__init__(**kwargs)
         check_integer("embedding_dim", embedding_dim)
         check_integer("target_vocabulary_size", target_vocabulary_size)
+        if source_vocabulary_size is not None:
+            check_integer("source_vocabulary_size", source_vocabulary_size)
         check_rate("dropout", dropout)
         if copying and source_vocabulary_size != target_vocabulary_size:
             raise ValueError(
@@ -100,11 +103,14 @@ class AbstractWordModel(keras.Model):
             )
 
     def embed_source(self, source):
-        """Embed source ids `(...)`, those beyond the vocabulary as unknown."""
+        """Embed source ids `(...)` to `(..., E)`.
+
+        With `copying`, ids beyond the vocabulary are embedded as unknown.
+        """
         return self._scale * self.source_embedding(self._known(source))
 
     def embed_target(self, target):
-        """Embed target ids `(...)`, likewise."""
+        """Embed target ids `(...)` to `(..., E)`, likewise."""
         return self._scale * self.target_embedding(self._known(target))
 
     def _known(self, ids):
@@ -117,7 +123,7 @@ class AbstractWordModel(keras.Model):
         return math.sqrt(self.embedding_dim)
 
     def logits(self, outputs):
-        """Score every word of the target's vocabulary."""
+        """Score every word of the vocabulary: `(..., D)` to `(..., V)`."""
         if self.output_layer is not None:
             return self.output_layer(outputs)
         if outputs.shape[-1] != self.embedding_dim:
@@ -128,6 +134,25 @@ class AbstractWordModel(keras.Model):
                 "Set attention_layer_size of its cell to embedding_dim."
             )
         return self.target_embedding(outputs, reverse=True)
+
+    def score_words(self, outputs, words, weights, mix=None):
+        """Score the next words, those of the source as well if they count.
+
+        Args:
+            outputs: The decoder's outputs, `(B, T, D)`.
+            words: The decoder's inputs, `(B, T, E)`.
+            weights: Its attention `(B, T, Tv)`, or a list of them.
+            mix: A function from logits, features and weights to the scores
+                with copies, or `None` if nothing is copied.
+
+        Returns:
+            Scores `(B, T, V)`, or `(B, T, V + Tv)` with copies.
+        """
+        logits = self.logits(outputs)
+        if mix is None:
+            return logits
+        features = ops.concatenate([outputs, words], axis=-1)
+        return mix(logits, features, mean(weights))
 
     def get_config(self):
         own = {

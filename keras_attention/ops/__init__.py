@@ -1,7 +1,8 @@
 """Pure functions on `keras.ops`: no weights, no classes, no backend names."""
 
 from .additive import additive_scores as additive_scores
-from .alignments import get_alignment as get_alignment
+from .additive import featured_additive_scores as featured_additive_scores
+from .fast_paths import fast_path as fast_path
 from .loops import freeze as freeze
 from .loops import last_real as last_real
 from .loops import loop_over_time as loop_over_time
@@ -18,4 +19,6 @@ from .products import mix as mix
 from .products import product as product
 from .recorders import hoisting as hoisting
 from .replay import trainable_loop as trainable_loop
-from .sequences import one_by_one as one_by_one
+from .sequences import score_one_by_one as score_one_by_one
+from .sparse import entmax15 as entmax15
+from .sparse import sparsemax as sparsemax

@@ -51,3 +51,32 @@ def _pull(dy, query, keys, vector):
 
 
 ADDITIVE_SCORES = Operation(_additive_scores, _pull)
+
+
+def featured_additive_scores(query, keys, features, vector):
+    """Score as `additive_scores`, with keys that differ for each query.
+
+    Formula:
+
+        score[i, j] = sum_u vector[u] * tanh(
+            query[i, u] + keys[j, u] + features[i, j, u]
+        )
+
+    Args:
+        query: Projected queries `(B, K, U)`.
+        keys: Projected keys `(B, Tv, U)`.
+        features: What a query adds to each key, `(B, K, Tv, U)`.
+        vector: `(U,)`.
+
+    Returns:
+        Scores `(B, K, Tv)`.
+    """
+    keys = ops.expand_dims(keys, 1) + ops.cast(features, keys.dtype)
+    batch, beams, words, units = ops.shape(keys)
+    rows = batch * beams  # each query has keys of its own: a source of its own
+    scores = additive_scores(
+        ops.reshape(query, (rows, 1, units)),
+        ops.reshape(keys, (rows, words, units)),
+        vector,
+    )
+    return ops.reshape(scores, (batch, beams, words))

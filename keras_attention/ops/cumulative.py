@@ -17,6 +17,6 @@ def running_sum(x):
     """
     if keras.backend.standardize_dtype(x.dtype) != "float64":
         return ops.cumsum(x, axis=-1)
-    positions = ops.arange(ops.shape(x)[-1])
+    positions = ops.arange(ops.shape(x)[-1], dtype="int32")
     earlier = ops.expand_dims(positions, 1) <= positions
     return x @ ops.cast(earlier, x.dtype)

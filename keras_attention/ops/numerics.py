@@ -45,9 +45,16 @@ def masked_softmax(scores, mask=None):
     """
     wide = widen(scores)
     if mask is None:
-        return ops.cast(ops.softmax(wide, axis=-1), scores.dtype)
-    weights = ops.softmax(ops.where(mask, wide, MASKED), axis=-1)
+        return ops.cast(_softmax(wide), scores.dtype)
+    weights = _softmax(ops.where(mask, wide, MASKED))
     return ops.cast(ops.where(mask, weights, 0.0), scores.dtype)
+
+
+def _softmax(x):
+    """Softmax over the last axis; Keras warns if it has one position."""
+    if x.shape[-1] != 1:
+        return ops.softmax(x, axis=-1)
+    return ops.exp(x - x)  # 1, or NaN
 
 
 def join_masks(*masks):

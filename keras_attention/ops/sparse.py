@@ -104,6 +104,6 @@ def _last_below(threshold, ordered):
     """Take the threshold of the longest start of a row that lies above it."""
     size = ops.cast(threshold < ordered, "int32")
     size = ops.sum(size, axis=-1, keepdims=True)
-    place = ops.expand_dims(ops.arange(ops.shape(ordered)[-1]), 0) + 1
+    place = 1 + ops.arange(ops.shape(ordered)[-1], dtype="int32")
     chosen = ops.where(place == size, threshold, 0.0)
     return ops.stop_gradient(_sum(chosen))

@@ -4,10 +4,15 @@ import keras
 import numpy as np
 import pytest
 from contract import AttentionContract
+from contracts.formula import FormulaLaws
+from contracts.steps import StepLaws
 from keras import ops
 
 from keras_attention import AbstractAttention
 from keras_attention import DotAttention
+from keras_attention import Monotonic
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.ops import product
 from keras_attention.ops import widen
 
 
@@ -29,6 +34,76 @@ class TestAbstractAttention(AttentionContract):
         return -np.sum((query - key) ** 2)
 
 
+@keras.saving.register_keras_serializable(package="tests")
+class ClockAttention(AbstractAttention):
+    """Step `t` gives position `j` the weight `exp(-|t - j|)`."""
+
+    state_count = 1
+
+    def __init__(self, dropout=0.0, seed=None, **kwargs):
+        super().__init__(None, dropout, seed, **kwargs)
+
+    def first_state(self, real):
+        return (ops.zeros((*ops.shape(real)[:2], 1), real.dtype),)
+
+    def weigh(self, query, memory, mask, state, noise):
+        (time,) = state
+        words = ops.arange(ops.shape(memory.values)[1], dtype=time.dtype)
+        weights = ops.exp(-ops.abs(time - words))
+        if mask is not None:
+            weights = ops.where(mask, weights, 0.0)
+        return weights, (time + 1,)
+
+
+class TestWithoutScores(AttentionContract):
+    layer_class = ClockAttention
+
+    def reference_weights(self, query, key, mask, real, weights):
+        steps, words = np.indices(mask.shape)
+        return np.exp(-abs(steps - words)) * mask
+
+    def test_trains_on_batches_of_any_shape(self):
+        """There is nothing to train."""
+        layer = self.layer()
+        layer(*self.inputs())
+        assert layer.weights == []
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class FadingAttention(AbstractKernelLayer, AbstractAttention):
+    """Scores keys by a sum of earlier weights that halves at every step."""
+
+    remembers = True
+
+    def build(self, query_shape, value_shape, key_shape=None):
+        super().build(query_shape, value_shape, key_shape)
+        self.kernel = self.add_kernel("kernel", (query_shape[-1], 1))
+
+    def project_query(self, query):
+        return product(query, self.kernel)  # (B, K, 1)
+
+    def score(self, query, keys, history):
+        return widen(query) * history
+
+    def first_history(self, real):
+        return real
+
+    def next_history(self, history, weights):
+        return history / 2 + weights
+
+
+class TestWithHistory(FormulaLaws, StepLaws):
+    layer_class = FadingAttention
+
+    def reference_weights(self, query, key, mask, real, w):
+        fading, every = 1.0 * real, []
+        for q, seen in zip(query, mask, strict=True):
+            e = np.exp(q @ w["kernel"] * fading) * seen
+            every.append(e / max(e.sum(), 1e-300))
+            fading = fading / 2 + every[-1]
+        return np.array(every)
+
+
 class TestErrors:
     def test_a_score_must_be_written(self):
         class Unfinished(AbstractAttention):
@@ -46,3 +121,45 @@ class TestErrors:
     def test_refuses_an_unknown_alignment(self, alignment):
         with pytest.raises(ValueError, match=r"`alignment`.*'softmax'"):
             DotAttention(alignment=alignment)
+
+    @pytest.mark.parametrize("alignment", ["monotonic", Monotonic, 3])
+    def test_says_what_an_alignment_is(self, alignment):
+        with pytest.raises(ValueError, match=r"Monotonic\(\), or its config"):
+            DotAttention(alignment=alignment)
+
+    def test_a_score_has_three_axes(self):
+        class Flat(AbstractAttention):
+            def score(self, query, keys):
+                return query[..., 0]
+
+        with pytest.raises(ValueError, match=r"Flat needs `score`.*\(B, Tq, T"):
+            Flat()(np.ones((1, 2, 3)), np.ones((1, 4, 3)))
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"query": np.ones((2, 4))}, r"`query` of the shape \(B, Tq, Dq\)"),
+            ({"query": np.ones((3, 4, 4))}, "queries and values of one batch"),
+            ({"value": np.ones((2, 4))}, r"`value` of the shape \(B, Tv, Dv\)"),
+            ({"key": np.ones((2, 6, 4))}, "one key for each value"),
+            (
+                {"value_mask": np.array([3, 5])},
+                r"lengths.*< lengths\[:, None\]",
+            ),
+            ({"value_mask": np.ones((2, 4), bool)}, "`value_mask` as booleans"),
+            ({"query_mask": np.ones((2, 5), bool)}, "`query_mask` as booleans"),
+            ({"attention_mask": np.ones((2, 4, 4), bool)}, "broadcasts"),
+            ({"attention_mask": np.ones((1, 2, 3, 5), bool)}, "broadcasts"),
+        ],
+    )
+    def test_names_the_shape_that_does_not_fit(self, change, words):
+        given = {"query": np.ones((2, 3, 4)), "value": np.ones((2, 5, 4))}
+        with pytest.raises(ValueError, match=words):
+            DotAttention()(**{**given, **change})
+
+    def test_a_step_takes_queries_with_an_axis(self):
+        layer = DotAttention()
+        layer.build((None, None, 4), (None, None, 4))
+        memory = layer.prepare(np.ones((2, 5, 4)))
+        with pytest.raises(ValueError, match=r"`query`.*\(B, K, Dq\)"):
+            layer.step(np.ones((2, 4)), memory)

@@ -1,57 +1,55 @@
-"""AbstractMemoryAttention: what weighs a memory without any scores."""
+"""Memory, and the masks of a call."""
 
-import keras
 import numpy as np
 import pytest
-from contract import AttentionContract
-from keras import ops
+from gradients import to_numpy
+from gradients import to_tensor
 
 from keras_attention import Memory
-from keras_attention.attention import AbstractMemoryAttention
+from keras_attention.attention.memory import count_positions
+from keras_attention.attention.memory import real_positions
+from keras_attention.attention.memory import visible_positions
+
+MASK = np.array([[1, 1, 0], [1, 0, 0]], bool)
 
 
-@keras.saving.register_keras_serializable(package="tests")
-class ClockAttention(AbstractMemoryAttention):
-    """Step `t` gives position `j` the weight `exp(-|t - j|)`."""
-
-    state_count = 1
-
-    def first_state(self, real):
-        return (ops.zeros((*ops.shape(real)[:2], 1), real.dtype),)
-
-    def weigh(self, query, memory, mask, state, noise):
-        (time,) = state
-        words = ops.arange(ops.shape(memory.values)[1], dtype=time.dtype)
-        weights = ops.exp(-ops.abs(time - words))
-        if mask is not None:
-            weights = ops.where(mask, weights, 0.0)
-        return weights, (time + 1,)
+def memory(mask=None):
+    values = to_tensor(np.ones((2, 3, 4), "float32"))
+    return Memory(values, values, None if mask is None else to_tensor(mask))
 
 
-class TestAbstractMemoryAttention(AttentionContract):
-    layer_class = ClockAttention
-
-    def reference_weights(self, query, key, mask, real, weights):
-        steps, words = np.indices(mask.shape)
-        return np.exp(-abs(steps - words)) * mask
-
-    def test_trains_on_batches_of_any_shape(self):
-        """There is nothing to train."""
-        layer = self.layer()
-        layer(*self.inputs())
-        assert layer.weights == []
+def test_has_three_parts():
+    parts = Memory("keys", "values")
+    assert parts == ("keys", "values", None)
+    assert Memory(*["k", "v", "m"]).mask == "m"
 
 
-def test_weights_must_be_written():
-    class Unfinished(AbstractMemoryAttention):
-        pass
+def test_counts_real_positions():
+    found = to_numpy(count_positions(memory(MASK), "float32"))
+    np.testing.assert_array_equal(found, [[[2]], [[1]]])
+    found = to_numpy(count_positions(memory(), "float32"))
+    np.testing.assert_array_equal(found, [[[3]], [[3]]])
 
-    with pytest.raises(NotImplementedError, match=r"Unfinished .*`weigh"):
-        Unfinished()(np.ones((1, 1, 2)), np.ones((1, 1, 2)))
+
+@pytest.mark.parametrize("beams", [1, 2])
+def test_marks_real_positions_for_every_beam(beams):
+    found = to_numpy(real_positions(memory(MASK), beams, "float32"))
+    assert found.shape == (2, beams, 3)
+    for k in range(beams):
+        np.testing.assert_array_equal(found[:, k], MASK)
+    assert to_numpy(real_positions(memory(), beams, "float32")).all()
 
 
-class TestMemory:
-    def test_has_three_parts(self):
-        memory = Memory("keys", "values")
-        assert memory == ("keys", "values", None)
-        assert Memory(*["k", "v", "m"]).mask == "m"
+def test_without_masks_all_is_visible():
+    query = to_tensor(np.ones((2, 2, 4), "float32"))
+    assert visible_positions(query, memory()) is None
+
+
+def test_masks_are_joined():
+    query = to_tensor(np.ones((2, 2, 4), "float32"))
+    allowed = np.array([[[1, 0, 1]], [[1, 1, 1]]], bool)
+    found = to_numpy(
+        visible_positions(query, memory(MASK), allowed, causal=True)
+    )
+    causal = np.array([[1, 0, 0], [1, 1, 0]], bool)
+    np.testing.assert_array_equal(found, MASK[:, None] & allowed & causal)

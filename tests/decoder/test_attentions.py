@@ -1,4 +1,4 @@
-"""joint: none, one or several attentions, with and without beams."""
+"""Attentions: none, one or several attentions, with and without beams."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from keras_attention import AbstractAttention
 from keras_attention import BahdanauAttention
 from keras_attention import DotAttention
 from keras_attention import Memory
-from keras_attention.decoder import attentions as joint
+from keras_attention.decoder.attentions import Attentions
 from keras_attention.ops import dot_scores
 
 B, K, TV, D = 2, 3, 5, 4
@@ -40,52 +40,56 @@ def draw(*shape, seed=0):
 def built(*attentions):
     for one in attentions:
         one.build((None, None, D), (None, None, D))
-    return list(attentions)
+    return Attentions(attentions)
 
 
 def both(**kwargs):
     return built(CountingAttention(**kwargs), BahdanauAttention(6, **kwargs))
 
 
-class TestAsAttentions:
+class TestAttentions:
     def test_lists_what_is_given(self):
         one, other = DotAttention(), DotAttention()
-        assert joint.as_attentions(None) == []
-        assert joint.as_attentions(one) == [one]
-        assert joint.as_attentions((one, other)) == [one, other]
+        assert list(Attentions(None)) == []
+        assert list(Attentions(one)) == [one]
+        assert list(Attentions((one, other))) == [one, other]
+        assert Attentions([one, other])[1] is other
 
-    @pytest.mark.parametrize("wrong", ["bahdanau", 3, [None]])
+    @pytest.mark.parametrize("wrong", ["bahdanau", 3, [None], DotAttention])
     def test_refuses_what_cannot_attend(self, wrong):
-        with pytest.raises(ValueError, match="must be an attention layer"):
-            joint.as_attentions(wrong)
+        with pytest.raises(ValueError, match="Pass an attention layer"):
+            Attentions(wrong)
 
 
 class TestForms:
     def test_one_entry_is_bare(self):
-        assert joint.pack([]) is None
-        assert joint.pack(["a"]) == "a"
-        assert joint.pack(["a", "b"]) == ["a", "b"]
+        none = Attentions(None)
+        assert none.pack([]) is None
+        assert none.pack(["a"]) == "a"
+        assert none.pack(["a", "b"]) == ["a", "b"]
 
     def test_unpack_is_the_way_back(self):
         for entries in ([], ["a"], ["a", "b"]):
-            packed = joint.pack(entries)
-            assert joint.unpack([None] * len(entries), packed) == entries
+            attentions = Attentions([DotAttention() for _ in entries])
+            packed = attentions.pack(entries)
+            assert attentions.unpack(packed) == entries
 
     def test_none_is_one_none_each(self):
-        assert joint.unpack(["x"], None) == [None]
-        assert joint.unpack(["x", "y"], None) == [None, None]
+        assert Attentions(DotAttention()).unpack(None) == [None]
+        assert both().unpack(None) == [None, None]
 
 
 class TestPrepare:
     def test_no_attention_needs_no_memory(self):
-        assert joint.prepare([], None) is None
-        assert joint.as_memories([], None) == []
-        assert joint.as_memories([], "ignored") == []
+        none = Attentions(None)
+        assert none.prepare(None) is None
+        assert none.as_memories(None) == []
+        assert none.as_memories("ignored") == []
 
     def test_every_attention_has_a_memory_of_its_own(self):
         attentions = both()
         value = draw(B, TV, D)
-        memories = joint.prepare(attentions, value, MASK)
+        memories = attentions.prepare(value, MASK)
         for attention, memory in zip(attentions, memories, strict=True):
             want = attention.prepare(value, value_mask=MASK)
             for x, y in zip(memory, want, strict=True):
@@ -93,28 +97,28 @@ class TestPrepare:
 
     def test_one_attention_has_one_memory(self):
         attentions = built(DotAttention())
-        assert isinstance(joint.prepare(attentions, draw(B, TV, D)), Memory)
+        assert isinstance(attentions.prepare(draw(B, TV, D)), Memory)
 
     def test_memories_may_be_plain_lists(self):
         plain = ["keys", "values", None]
         want = Memory("keys", "values")
-        assert joint.as_memories(["x"], plain) == [want]
-        assert joint.as_memories(["x", "y"], [plain, plain]) == [want, want]
+        assert Attentions(DotAttention()).as_memories(plain) == [want]
+        assert both().as_memories([plain, plain]) == [want, want]
 
     def test_attention_needs_a_memory(self):
         attentions = both()
         with pytest.raises(ValueError, match="encoder's output"):
-            joint.prepare(attentions, None)
+            attentions.prepare(None)
         with pytest.raises(ValueError, match="encoder's output"):
-            joint.as_memories(attentions, None)
+            attentions.as_memories(None)
 
 
 class TestStates:
     @pytest.mark.parametrize("beams", [None, 1, K])
     def test_are_one_flat_list(self, beams):
-        attentions = [*both(), *built(CountingAttention())]
-        memories = joint.prepare(attentions, draw(B, TV, D))
-        states = joint.initial_states(attentions, memories, beams)
+        attentions = Attentions([*both(), *built(CountingAttention())])
+        memories = attentions.prepare(draw(B, TV, D))
+        states = attentions.initial_states(memories, beams)
         middle = (beams,) if beams else ()
         shapes = [(B, *middle), (B, *middle, 1)] * 2
         assert [tuple(x.shape) for x in states] == shapes
@@ -123,35 +127,35 @@ class TestStates:
 class TestNoise:
     @pytest.mark.parametrize("beams", [None, 1, K])
     def test_is_drawn_for_each(self, beams):
-        attentions = [*both(dropout=0.5), *built(DotAttention())]
-        memories = joint.prepare(attentions, draw(B, TV, D))
-        *drawn, nothing = joint.draw_noise(attentions, memories, 7, beams)
+        attentions = Attentions([*both(dropout=0.5), *built(DotAttention())])
+        memories = attentions.prepare(draw(B, TV, D))
+        *drawn, nothing = attentions.draw_noise(memories, 7, beams)
         middle = (beams,) if beams else ()
         assert nothing is None
         for noise in drawn:
             assert tuple(noise.shape) == (7, B, *middle, TV)
 
     def test_none_have_none(self):
-        assert joint.draw_noise([], [], 7) is None
+        assert Attentions(None).draw_noise([], 7) is None
 
 
 class TestAttend:
     def attend(self, query, states=None, noise=None, beams=None):
         attentions = both()
-        memories = joint.prepare(attentions, draw(B, TV, D, seed=1), MASK)
+        memories = attentions.prepare(draw(B, TV, D, seed=1), MASK)
         if states is None:
-            states = joint.initial_states(attentions, memories, beams)
-        given = joint.attend(attentions, query, memories, states, noise)
+            states = attentions.initial_states(memories, beams)
+        given = attentions.attend(query, memories, states, noise)
         return [[to_numpy(x) for x in part] for part in given]
 
     def test_beams_are_the_same_without_an_axis(self):
         query, attentions = draw(B, K, D), both()
-        memories = joint.prepare(attentions, draw(B, TV, D, seed=1), MASK)
-        states = joint.initial_states(attentions, memories, beams=K)
-        together = joint.attend(attentions, query, memories, states)
+        memories = attentions.prepare(draw(B, TV, D, seed=1), MASK)
+        states = attentions.initial_states(memories, beams=K)
+        together = attentions.attend(query, memories, states)
         for k in range(K):
-            states = joint.initial_states(attentions, memories)
-            alone = joint.attend(attentions, query[:, k], memories, states)
+            states = attentions.initial_states(memories)
+            alone = attentions.attend(query[:, k], memories, states)
             for part, own in zip(together, alone, strict=True):
                 for x, y in zip(part, own, strict=True):
                     x, y = to_numpy(x), to_numpy(y)
@@ -171,10 +175,10 @@ class TestAttend:
             assert (x[~MASK] == 0).all()
 
     def test_states_go_to_their_attention_and_on(self):
-        attentions = [*both(), *built(CountingAttention())]
-        memories = joint.prepare(attentions, draw(B, TV, D))
+        attentions = Attentions([*both(), *built(CountingAttention())])
+        memories = attentions.prepare(draw(B, TV, D))
         before = [np.full((B, 1)[: 1 + n % 2], 10.0 * n) for n in range(4)]
-        _, _, after = joint.attend(attentions, draw(B, D), memories, before)
+        _, _, after = attentions.attend(draw(B, D), memories, before)
         counts = [to_numpy(x).ravel().tolist() for x in after]
         assert counts == [[1.0] * B, [10.5] * B, [21.0] * B, [30.5] * B]
 
@@ -186,4 +190,4 @@ class TestAttend:
         np.testing.assert_allclose(weights[0].sum(-1), 1, atol=1e-6)
 
     def test_nothing_to_ask(self):
-        assert joint.attend([], draw(B, D), [], []) == ([], [], [])
+        assert Attentions(None).attend(draw(B, D), [], []) == ([], [], [])

@@ -217,16 +217,16 @@ def own_loop(cell, batch, block, steps=2):
     first = cell.initial_state(memory)
     x = np.ones((batch, DIM))
 
-    def run():
+    def run(masks=None):
         return [
-            to_numpy(cell.step(x, first, memory, training=True)[0])
+            to_numpy(cell.step(x, first, memory, True, masks=masks)[0])
             for _ in range(steps)
         ]
 
     if not block:
         return run()
-    with cell.dropout_masks(x, first, training=True):
-        return run()
+    with cell.dropout_masks(batch, training=True) as masks:
+        return run(masks)
 
 
 @pytest.mark.parametrize("block", [False, True])
@@ -353,10 +353,10 @@ def test_constraints_belong_to_the_weights():
         ({"attention": None, "output": "attention"}, "has no context"),
         ({"attention": None, "output": "concat"}, "has no context"),
         ({"attention": None, "attention_layer_size": 7}, "has no context"),
-        ({"attention": keras.layers.Dense}, "must be an attention layer"),
-        ({"attention": "bahdanau"}, "must be an attention layer"),
-        ({"attention": [None]}, "must be an attention layer"),
-        ({"cell": keras.layers.LSTM}, "pass LSTMCell"),
+        ({"attention": keras.layers.Dense}, "Pass an attention layer"),
+        ({"attention": "bahdanau"}, "Pass an attention layer"),
+        ({"attention": [None]}, "Pass an attention layer"),
+        ({"cell": keras.layers.LSTM}, "pass an LSTMCell"),
         ({"cell": []}, "at least one"),
     ],
 )

@@ -7,8 +7,14 @@ import samples
 from gradients import to_numpy
 from gradients import to_tensor
 
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
 from keras_attention.decoder import equations
-from keras_attention.decoder.equations import EQUATIONS
+from keras_attention.decoder.equations import AbstractEquations
+from keras_attention.decoder.equations import find_equations
+from keras_attention.decoder.equations import register_equations
+from keras_attention.ops import product
 from keras_attention.ops.operations import recording
 from keras_attention.ops.recorders import Probe
 
@@ -77,8 +83,8 @@ def test_is_the_cell(kind, rates):
     expected = cell(whole, states, training=True)  # draws the masks
     masks = cell.get_dropout_mask(whole)
     recurrent = cell.get_recurrent_dropout_mask(states[0])
-    read = equations.read(cell, whole, masks)
-    run = EQUATIONS[type(cell)]
+    read = find_equations(cell).project_inputs(cell, whole, masks)
+    run = find_equations(cell).step
     compare(run(cell, read, None, states, recurrent), expected)
 
 
@@ -89,17 +95,32 @@ def test_is_the_cell_in_parts(kind, rates):
     whole = keras.ops.concatenate([x, more], axis=-1)
     expected = cell(whole, states, training=True)
     recurrent = cell.get_recurrent_dropout_mask(states[0])
-    run = EQUATIONS[type(cell)]
+    run = find_equations(cell).step
     compare(
-        run(cell, equations.read(cell, x), more, states, recurrent), expected
+        run(
+            cell,
+            find_equations(cell).project_inputs(cell, x),
+            more,
+            states,
+            recurrent,
+        ),
+        expected,
     )
 
 
 def test_reads_all_steps_at_once(kind):
     cell = make(kind)
     x, *_ = inputs(cell)
-    found = equations.read(cell, keras.ops.stack([x, 2 * x]))
-    compare(list(found), [equations.read(cell, x), equations.read(cell, 2 * x)])
+    found = find_equations(cell).project_inputs(
+        cell, keras.ops.stack([x, 2 * x])
+    )
+    compare(
+        list(found),
+        [
+            find_equations(cell).project_inputs(cell, x),
+            find_equations(cell).project_inputs(cell, 2 * x),
+        ],
+    )
 
 
 class Strict(Probe):
@@ -122,13 +143,63 @@ def test_every_product_is_one_that_a_loop_takes_out(kind, rates):
     recurrent = cell.get_recurrent_dropout_mask(states[0])
     variables = cell.trainable_variables
     values = [keras.ops.convert_to_tensor(w.value) for w in variables]
-    run = EQUATIONS[type(cell)]
+    run = find_equations(cell).step
     with recording(Strict(variables, values)) as probe:
         if masks is None:
-            read = equations.read(cell, x)
+            read = find_equations(cell).project_inputs(cell, x)
             found = run(cell, read, more, states, recurrent)
         else:
-            read = equations.read(cell, whole, masks)
+            read = find_equations(cell).project_inputs(cell, whole, masks)
             found = run(cell, read, None, states, recurrent)
     assert probe.operations
     compare(found, expected)
+
+
+class DecayCell(keras.layers.Layer):
+    """A cell of a user: a leaky sum of its projected inputs."""
+
+    state_size = U
+
+    def build(self, shape):
+        self.kernel = self.add_weight(shape=(shape[-1], U), name="kernel")
+
+    def call(self, x, states):
+        y = 0.5 * states[0] + x @ self.kernel
+        return y, [y]
+
+    def get_initial_state(self, batch_size=None):
+        return [keras.ops.zeros((batch_size, U))]
+
+
+def test_a_cell_gets_a_fast_path_by_registration(monkeypatch):
+    """As CONTRIBUTING.md describes it, without a change in this package."""
+    monkeypatch.setattr(equations, "_EQUATIONS", {**equations._EQUATIONS})
+    steps = []
+
+    @register_equations(DecayCell)
+    class DecayEquations(AbstractEquations):
+        def input_bias(self, cell):
+            return None
+
+        def step(self, cell, x, rest, states, masks=None):
+            steps.append(rest is not None)
+            if rest is not None:
+                kernel = cell.kernel[-rest.shape[-1] :]
+                x = x + product(rest, kernel)
+            y = 0.5 * states[0] + x
+            return y, [y]
+
+    decoders = []
+    for cell_class in (DecayCell, type("Plain", (DecayCell,), {})):
+        cell = AttentionDecoderCell(cell_class(), BahdanauAttention(5))
+        decoders.append(samples.build(AttentionDecoder(cell)))
+    inputs = samples.sequence("float32"), samples.source("float32")
+    got, want = (to_numpy(decoder(*inputs)) for decoder in decoders)
+    np.testing.assert_allclose(got, want, atol=1e-6)
+    assert all(steps)
+    assert steps
+
+
+def test_equations_must_be_written():
+    with pytest.raises(NotImplementedError, match="`step"):
+        AbstractEquations().step(None, None, None, None)

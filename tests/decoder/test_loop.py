@@ -261,7 +261,7 @@ def test_config_round_trip():
 
 
 def test_needs_a_decoder_cell():
-    with pytest.raises(ValueError, match="Wrap it"):
+    with pytest.raises(ValueError, match="Wrap a Keras cell"):
         AttentionDecoder(keras.layers.LSTMCell(4))
 
 

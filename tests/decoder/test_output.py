@@ -1,89 +1,71 @@
-"""AbstractAttentionalLayer: the vector, its weights, its configuration."""
+"""AttentionalLayer: the vector, the outputs, the meaning of "auto"."""
 
-import keras
 import numpy as np
 import pytest
+from gradients import to_numpy
+from gradients import to_tensor
 from keras import ops
 
-from keras_attention.decoder.output import AbstractAttentionalLayer
+from keras_attention.decoder.output import AttentionalLayer
+from keras_attention.decoder.output import resolve_output
+
+DRAW = np.random.default_rng(0).normal
+STATE, CONTEXT, KERNEL = DRAW(size=(2, 3)), DRAW(size=(2, 4)), DRAW(size=(7, 5))
 
 
-class Joined(AbstractAttentionalLayer):
-    def build(self, state_shape, context_shape):
-        self.add_attentional_layer(state_shape[-1], context_shape[-1])
-
-    def call(self, state, context):
-        output, _ = self.answer(state, [context])
-        return output
-
-
-def inputs():
-    draw = np.random.default_rng(0).normal
-    return draw(size=(2, 3)), draw(size=(2, 4))
+def join(layer, *contexts):
+    output, attentional = layer.join(
+        to_tensor(STATE), [to_tensor(x) for x in contexts]
+    )
+    return to_numpy(output), None if attentional is None else to_numpy(
+        attentional
+    )
 
 
 def test_it_is_luongs_equation_5():
-    layer = Joined(
-        attention_layer_size=5, attention_use_bias=True, dtype="float64"
+    layer = AttentionalLayer(
+        "attention", ops.tanh, to_tensor(KERNEL), to_tensor(np.arange(5.0))
     )
-    state, context = inputs()
-    layer(state, context)
-    layer.attention_bias.assign(np.arange(5.0))
-    kernel = ops.convert_to_numpy(layer.attention_kernel)
-    assert kernel.shape == (7, 5)
-    wanted = np.tanh(
-        np.concatenate([state, context], 1) @ kernel + np.arange(5)
-    )
-    got = ops.convert_to_numpy(layer(state, context))
-    np.testing.assert_allclose(got, wanted, atol=1e-6)
+    both = np.concatenate([STATE, CONTEXT], 1)
+    wanted = np.tanh(both @ KERNEL + np.arange(5))
+    for got in join(layer, CONTEXT):
+        np.testing.assert_allclose(got, wanted, atol=1e-6)
 
 
-def test_without_a_layer_it_is_the_context():
-    state, context = inputs()
-    layer = Joined(output="attention")
-    got = ops.convert_to_numpy(layer(state, context))
-    np.testing.assert_allclose(got, context, rtol=1e-6)
-    assert layer.weights == []
+def test_without_a_kernel_it_is_the_context():
+    output, attentional = join(AttentionalLayer("attention"), CONTEXT)
+    np.testing.assert_array_equal(output, CONTEXT)
+    np.testing.assert_array_equal(attentional, CONTEXT)
+
+
+def test_contexts_of_several_attentions_follow_each_other():
+    _, attentional = join(AttentionalLayer("cell"), CONTEXT, 2 * CONTEXT)
+    wanted = np.concatenate([CONTEXT, 2 * CONTEXT], 1)
+    np.testing.assert_array_equal(attentional, wanted)
 
 
 def test_the_outputs():
-    state, context = inputs()
-
-    def size(**arguments):
-        layer = Joined(**arguments)
-        assert layer(state, context).shape[-1] == layer.output_size
-        return layer.output_size
-
-    assert size() == size(output="concat", attention_layer_size=5) == 7
-    assert size(attention_layer_size=5) == 5
-    assert size(output="attention") == 4
-    assert size(output="cell", attention_layer_size=5) == 3
+    output, _ = join(AttentionalLayer("cell"), CONTEXT)
+    np.testing.assert_array_equal(output, STATE)
+    output, _ = join(AttentionalLayer("concat"), CONTEXT)
+    np.testing.assert_array_equal(output, np.concatenate([STATE, CONTEXT], 1))
 
 
-def test_without_activation_it_is_linear():
-    state, context = inputs()
-    layer = Joined(attention_layer_size=2, attention_activation=None)
-    once = ops.convert_to_numpy(layer(state, context))
-    twice = ops.convert_to_numpy(layer(2 * state, 2 * context))
-    np.testing.assert_allclose(twice, 2 * once, rtol=1e-5)
+def test_without_context_it_is_the_state():
+    output, attentional = join(AttentionalLayer("cell"))
+    np.testing.assert_array_equal(output, STATE)
+    assert attentional is None
 
 
-def test_the_config_round_trip():
-    layer = Joined(
-        attention_layer_size=5,
-        attention_activation="relu",
-        attention_use_bias=True,
-        kernel_initializer="he_normal",
-        kernel_regularizer=keras.regularizers.L2(0.1),
-    )
-    again = Joined.from_config(layer.get_config())
-    assert again.get_config() == layer.get_config()
-    again(*inputs())
-    assert len(again.losses) == 1
-
-
-def test_refuses_what_cannot_work():
-    with pytest.raises(ValueError, match="must be a positive"):
-        Joined(attention_layer_size=0)
-    with pytest.raises(ValueError, match="cannot be loaded"):
-        Joined(attention_activation=lambda x: x)
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (("auto", False, True), "concat"),
+        (("auto", True, True), "attention"),
+        (("auto", True, False), "cell"),
+        (("cell", True, True), "cell"),
+        (("concat", True, True), "concat"),
+    ],
+)
+def test_auto_is_resolved(arguments, wanted):
+    assert resolve_output(*arguments) == wanted

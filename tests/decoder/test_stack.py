@@ -1,4 +1,4 @@
-"""Keras RNN cells as one step: against Keras' own stack, one beam at a time."""
+"""CellStack: one step against Keras' own stack, one beam at a time."""
 
 import keras
 import numpy as np
@@ -9,7 +9,7 @@ from samples import assert_close
 from samples import draw
 from samples import to_numpy
 
-from keras_attention.decoder import stack
+from keras_attention.decoder.stack import CellStack
 
 SIZES = [4, 4, 6, 5]
 
@@ -42,10 +42,11 @@ class Wide(keras.layers.LSTMCell):
         return keras.ops.concatenate([y, y], axis=-1), states
 
 
-def run_cells(cells, x, states, training=None):
+def run_cells(cells, x, states, training=None, masks=None):
     """Run one step whose inputs are whole."""
-    read = stack.read(cells, x, training)
-    return stack.run_cells(cells, read, states, training=training)
+    stack = CellStack(cells)
+    projected = stack.project_inputs(x, training)
+    return stack.run(projected, states, training=training, masks=masks)
 
 
 def make(**kwargs):
@@ -54,7 +55,7 @@ def make(**kwargs):
         keras.layers.GRUCell(6, **kwargs),
         keras.layers.SimpleRNNCell(5, **kwargs),
     ]
-    stack.build_cells(cells, 3)
+    CellStack(cells).build(3)
     for cell in cells:
         samples.randomize(cell)
     return cells
@@ -77,10 +78,12 @@ def inputs(*shape):
 def test_one_cell_a_list_and_a_stack_are_lists():
     cells = make()
     stack = keras.layers.StackedRNNCells(cells)
-    assert stack.as_cells(cells[0]) == cells[:1]
-    assert stack.as_cells(tuple(cells)) == cells
-    assert stack.as_cells(stack) == cells
-    assert stack.state_sizes(cells) == SIZES
+    assert list(CellStack(cells[0])) == cells[:1]
+    assert list(CellStack(tuple(cells))) == cells
+    assert list(CellStack(stack)) == cells
+    assert CellStack(cells).state_sizes == SIZES
+    assert CellStack(cells)[1] is cells[1]
+    assert len(CellStack(cells)) == 3
 
 
 @pytest.mark.parametrize(
@@ -93,22 +96,24 @@ def test_one_cell_a_list_and_a_stack_are_lists():
         lambda: keras.layers.Dense(4),
         lambda: "lstm",
         lambda: 256,
+        lambda: keras.layers.LSTMCell,
     ],
 )
 def test_refuses_what_is_no_cell(wrong):
-    with pytest.raises(ValueError, match="pass LSTMCell"):
-        stack.as_cells(wrong())
+    with pytest.raises(ValueError, match="pass an LSTMCell"):
+        CellStack(wrong())
 
 
 def test_refuses_no_cell_at_all():
     with pytest.raises(ValueError, match="at least one"):
-        stack.as_cells([])
+        CellStack([])
 
 
 def test_a_cell_may_have_another_output_size():
     cells = [Wide(4), keras.layers.GRUCell(6)]
-    assert stack.output_size(cells[0]) == 8
-    stack.build_cells(cells, 3)
+    assert CellStack(cells[:1]).output_size == 8
+    assert CellStack(cells[:1]).query_size == 4
+    CellStack(cells).build(3)
     assert cells[1].kernel.shape == (8, 18)
     given = [draw(2, size, dtype="float32") for size in (4, 4, 6)]
     y, after = run_cells(cells, inputs(2), given)
@@ -122,8 +127,8 @@ def test_a_cell_may_have_another_output_size():
 
 def test_a_cell_may_know_nothing_of_training():
     cells = [Plain(), keras.layers.LSTMCell(4, dropout=0.5)]
-    stack.build_cells(cells, 3)
-    first = stack.initial_states(cells, 2)
+    CellStack(cells).build(3)
+    first = CellStack(cells).initial_states(2)
     y, after = run_cells(cells, inputs(2), first, training=True)
     assert [tuple(x.shape) for x in (y, *after)] == [
         (2, 4),
@@ -131,7 +136,6 @@ def test_a_cell_may_know_nothing_of_training():
         (2, 4),
         (2, 4),
     ]
-    stack.reset_masks(cells)
 
 
 # A step.
@@ -155,21 +159,22 @@ def test_inputs_may_come_in_two_parts(bottom, rates, training):
     cells = [cells[bottom]] if bottom < 3 else [Plain()]
     cells[0].built = bottom < 3
     size = [3, 4, 6, 3][bottom]
-    stack.build_cells(cells, size)
+    stack = CellStack(cells)
+    stack.build(size)
     x = draw(BATCH, size, dtype="float32")
     given = [
         draw(BATCH, n, seed=k, dtype="float32")
-        for k, n in enumerate(stack.state_sizes(cells))
+        for k, n in enumerate(stack.state_sizes)
     ]
-    with stack.dropout_masks(cells, x, given, training):
-        want = run_cells(cells, x, given, training)
-        read = stack.read(cells, x[:, :2], training)
-        got = stack.run_cells(cells, read, given, x[:, 2:], training)
+    with stack.dropout_masks(BATCH, size, training) as masks:
+        want = run_cells(cells, x, given, training, masks)
+        projected = stack.project_inputs(x[:, :2], training)
+        got = stack.run(projected, given, x[:, 2:], training, masks)
     assert_close(got, want, 1e-6)
 
 
 def test_initial_states_are_one_flat_list():
-    found = to_numpy(stack.initial_states(make(), 2))
+    found = to_numpy(CellStack(make()).initial_states(2))
     assert [x.shape for x in found] == [(2, size) for size in SIZES]
     assert not any(x.any() for x in found)
 
@@ -194,21 +199,21 @@ def step(cells, batch=64):
     """Ones into the bottom cell, so that what is dropped shows."""
     x = keras.ops.ones((batch, 3))
     first = [keras.ops.ones((batch, size)) for size in SIZES]
-    return (
-        x,
-        first,
-        lambda: to_numpy(run_cells(cells, x, first, training=True)[0]),
-    )
+
+    def run(masks):
+        return to_numpy(run_cells(cells, x, first, True, masks)[0])
+
+    return x, first, run
 
 
 @pytest.mark.parametrize("rate", ["dropout", "recurrent_dropout"])
 def test_masks_are_drawn_once_for_a_block(rate):
     cells = rates(**{rate: 0.5})
-    x, first, run = step(cells)
+    _, _, run = step(cells)
     results = []
     for _ in range(2):
-        with stack.dropout_masks(cells, x, first, training=True):
-            results.append((run(), run()))
+        with CellStack(cells).dropout_masks(64, 3, training=True) as masks:
+            results.append((run(masks), run(masks)))
     (a, b), (c, _) = results
     np.testing.assert_array_equal(a, b)
     assert not np.allclose(a, c)
@@ -220,12 +225,26 @@ def test_masks_fit_every_cell(rate):
     """What a cell drops are its own inputs, whatever size they have."""
     cells = rates(**{rate: 0.5})
     sizes = {"dropout": [3, 4, 6], "recurrent_dropout": [4, 6, 5]}[rate]
-    x, first, _ = step(cells, batch=2)
-    with stack.dropout_masks(cells, x, first, training=True):
-        for cell, size in zip(cells, sizes, strict=True):
-            ask = getattr(cell, f"get_{rate}_mask")
-            mask = keras.tree.flatten(ask(None))[0]
-            assert tuple(mask.shape) == (2, size)
+    with CellStack(cells).dropout_masks(2, 3, training=True) as masks:
+        for pair, size in zip(masks, sizes, strict=True):
+            drawn = pair[rate == "recurrent_dropout"]
+            assert pair[rate == "dropout"] is None
+            for mask in keras.tree.flatten(drawn):
+                assert tuple(mask.shape) == (2, size)
+
+
+def test_masks_are_those_that_keras_draws():
+    """The same seeds drop the same, in `keras.layers.RNN` and here."""
+    options = {"dropout": 0.5, "recurrent_dropout": 0.5}
+    want, got = rates(**options), rates(**options)
+    with CellStack(got).dropout_masks(2, 3, training=True) as masks:
+        for cell, pair, size in zip(want, masks, [3, 4, 6], strict=True):
+            units = cell.units
+            drawn = (
+                cell.get_dropout_mask(np.ones((2, size), "float32")),
+                cell.get_recurrent_dropout_mask(np.ones((2, units), "float32")),
+            )
+            assert_close(keras.tree.flatten(pair), keras.tree.flatten(drawn), 0)
 
 
 @pytest.mark.parametrize("training", [False, None])
@@ -238,21 +257,52 @@ def test_nothing_is_drawn_without_training(training):
 
     before = seeds()
     x, first, _ = step(cells)
-    with stack.dropout_masks(cells, x, first, training):
-        y, _ = run_cells(cells, x, first, training)
+    with CellStack(cells).dropout_masks(64, 3, training) as masks:
+        assert masks is None
+        y, _ = run_cells(cells, x, first, training, masks)
     np.testing.assert_array_equal(seeds(), before)
     assert_close(y, run_cells(make(), x, first)[0], 1e-6)
-    assert [(c.dropout, c.recurrent_dropout) for c in cells] == [(0.5, 0.5)] * 3
 
 
-def test_masks_are_forgotten_even_after_an_error():
-    cells = rates(dropout=0.5)
-    x, first, _ = step(cells, batch=4)
+class OwnLSTMCell(keras.layers.LSTMCell):
+    """A cell without equations, which draws and keeps its own masks."""
+
+
+def test_a_cell_that_draws_itself_keeps_its_masks_for_a_block():
+    cells = [OwnLSTMCell(4, dropout=0.5, recurrent_dropout=0.5, seed=7)]
+    stack = CellStack(cells)
+    stack.build(3)
+    x, first = keras.ops.ones((2, 3)), [keras.ops.ones((2, 4))] * 2
+
+    def run():
+        return to_numpy(run_cells(cells, x, first, training=True)[0])
+
+    with stack.dropout_masks(2, 3, training=True):
+        np.testing.assert_array_equal(run(), run())
+        drawn = to_numpy(keras.tree.flatten(cells[0].get_dropout_mask(x)))
+    with stack.dropout_masks(2, 3, training=True):
+        again = to_numpy(keras.tree.flatten(cells[0].get_dropout_mask(x)))
+    assert not np.array_equal(drawn, again)
+
+
+def test_what_a_cell_drew_is_forgotten_even_after_an_error():
+    cells = [OwnLSTMCell(4, dropout=0.5)]
+    stack = CellStack(cells)
+    stack.build(3)
     with (
         pytest.raises(RuntimeError),
-        stack.dropout_masks(cells, x, first, training=True),
+        stack.dropout_masks(4, 3, training=True),
     ):
         raise RuntimeError
-    x, first, run = step(cells, batch=2)
-    with stack.dropout_masks(cells, x, first, training=True):
-        assert run().shape == (2, 5)
+    x, first = keras.ops.ones((2, 3)), [keras.ops.ones((2, 4))] * 2
+    with stack.dropout_masks(2, 3, training=True):
+        y, _ = run_cells(cells, x, first, training=True)
+    assert tuple(y.shape) == (2, 4)
+
+
+def test_rates_come_back_after_a_step_without_training():
+    cells = [OwnLSTMCell(4, dropout=0.5, recurrent_dropout=0.25)]
+    CellStack(cells).build(3)
+    x, first = keras.ops.ones((2, 3)), [keras.ops.ones((2, 4))] * 2
+    run_cells(cells, x, first, training=False)
+    assert (cells[0].dropout, cells[0].recurrent_dropout) == (0.5, 0.25)

@@ -8,7 +8,6 @@ from keras import ops
 from samples import draw
 
 from keras_attention.decoder.states import StateLayout
-from keras_attention.decoder.states import share
 
 LAYOUT = StateLayout(cell_sizes=[4, 4, 6], fed_size=7, attention_count=2)
 SIZES = [4, 4, 6, 7, 5, 5]
@@ -76,14 +75,3 @@ def test_refuses_states_that_do_not_fit(sizes):
     with pytest.raises(ValueError, match="StateBridge") as error:
         LAYOUT.complete(states(sizes), [], "float32")
     assert f"states of sizes {sizes}" in str(error.value)
-
-
-def test_beams_start_from_the_state_of_their_source():
-    state = draw(2, 4)
-    shared = samples.to_numpy(share(state, 3))
-    assert shared.shape == (2, 3, 4)
-    for k in range(3):
-        np.testing.assert_array_equal(shared[:, k], state)
-    np.testing.assert_array_equal(samples.to_numpy(share(state, None)), state)
-    beams = draw(2, 3, 4)
-    np.testing.assert_array_equal(samples.to_numpy(share(beams, 3)), beams)

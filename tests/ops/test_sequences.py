@@ -1,4 +1,4 @@
-"""sequences: additive scores one query at a time, and their gradient."""
+"""sequences: scores one query at a time, and their gradient."""
 
 import keras
 import numpy as np
@@ -10,13 +10,12 @@ from gradients import to_tensor
 from keras import ops
 
 from keras_attention.ops import additive_scores
-from keras_attention.ops import hoist
-from keras_attention.ops import one_by_one
-from keras_attention.ops import product
+from keras_attention.ops import score_one_by_one
 from keras_attention.ops import sequences
 from keras_attention.ops.fast_paths import fast_path
 
 B, TQ, TV, U = 2, 7, 5, 4
+WEIGHT = keras.Variable(np.zeros(U), dtype="float64")
 WAYS = {
     "tensorflow": [None, "graph", "xla"],
     "jax": [None, "xla"],
@@ -37,9 +36,14 @@ def arrays(queries=TQ, words=TV):
     return [draw(size=shape) for shape in shapes]
 
 
-def looped(*tensors):
-    with one_by_one():
-        return additive_scores(*tensors)
+def looped(query, keys, vector):
+    """The vector is a weight of the layer that scores."""
+
+    def score(query, keys):
+        return additive_scores(query, keys, WEIGHT)
+
+    with keras.StatelessScope([(WEIGHT, vector)]):
+        return score_one_by_one(score, query, keys, [WEIGHT])
 
 
 def total(scores):
@@ -109,20 +113,3 @@ def test_the_pairs_never_exist_at_once(monkeypatch):
     differentiate(total(looped), given)
     assert seen
     assert {shape for shape in seen} == {(B, 1, TV, U)}
-
-
-def test_other_operations_are_as_ever():
-    x, kernel = arrays()[0], np.eye(U)
-    with one_by_one():
-        found = product(to_tensor(x), to_tensor(kernel))
-        assert hoist(lambda x: x + 1, 2) == 3
-    np.testing.assert_array_equal(to_numpy(found), x)
-
-
-def test_all_at_once_without_training(monkeypatch):
-    monkeypatch.setattr(sequences, "FEW", 1)
-    monkeypatch.setattr(sequences, "trainable_loop", None)
-    given = [to_tensor(x) for x in arrays()]
-    with one_by_one(training=False):
-        found = to_numpy(additive_scores(*given))
-    np.testing.assert_array_equal(found, to_numpy(additive_scores(*given)))

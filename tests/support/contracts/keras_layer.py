@@ -12,19 +12,10 @@ from gradients import to_numpy
 
 
 def arguments(layer_class):
-    """Names of all arguments of a class of this package and of its bases."""
-    ours = [
-        c
-        for c in layer_class.__mro__
-        if issubclass(c, keras.layers.Layer)
-        and not c.__module__.startswith("keras.")
-    ]
-    return {
-        p.name
-        for c in ours
-        for p in inspect.signature(c).parameters.values()
-        if p.kind is not p.VAR_KEYWORD
-    } | {"name", "dtype", "trainable"}
+    """Names of all arguments that a class shows, and of Keras' own."""
+    shown = inspect.signature(layer_class).parameters.values()
+    names = {p.name for p in shown if p.kind is not p.VAR_KEYWORD}
+    return names | {"name", "dtype", "trainable"}
 
 
 class KerasLayerLaws(AttentionCase):
@@ -55,6 +46,14 @@ class KerasLayerLaws(AttentionCase):
             assert hasattr(layer, name), name
         for name, value in self.init_kwargs.items():
             assert getattr(layer, name) == value
+
+    def test_weights_are_attributes(self):
+        """Each under the name that checkpoints know it by."""
+        layer = self.trained()
+        aligner = layer.aligner if layer.alignment else None
+        for weight in layer.weights:
+            owner = aligner if hasattr(aligner, weight.name) else layer
+            assert getattr(owner, weight.name) is weight
 
     def test_save_and_load(self, tmp_path):
         layer = self.layer(name="attention", dropout=0.1, seed=1)

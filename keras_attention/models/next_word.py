@@ -1,5 +1,6 @@
 """A model's next word, in the form that a search takes."""
 
+import functools
 import math
 
 from keras import ops
@@ -7,7 +8,7 @@ from keras import ops
 from keras_attention.ops import widen
 
 
-def next_word(model, source, memory, states, mask):
+def next_word(model, source, memory, states, mask, never=()):
     """Prepare a source, to be asked for one word after the other.
 
     Args:
@@ -16,6 +17,7 @@ def next_word(model, source, memory, states, mask):
         memory: The first of what `model.encode(source)` gave,
         states: the second,
         mask: and the third.
+        never: Ids that are given no probability. Defaults to `()`.
 
     Returns:
         `step(tokens, states)`, as an `AbstractSearch` calls it, and the first
@@ -24,25 +26,33 @@ def next_word(model, source, memory, states, mask):
     """
     cell = model.decoder.cell
     prepared = cell.prepare(memory, mask)
-    copies = None
+    mix = None
     if model.copying:
         copies = model.pointer_generator.prepare(source)
+        mix = functools.partial(
+            model.pointer_generator.mix, copies=copies, impossible=-math.inf
+        )
 
     def step(tokens, states):
         words = model.embed_target(tokens)  # (B, K, E)
         output, weights, states = cell.step(words, states, prepared, False)
-        weights = mean(weights)
-        logits = model.logits(output)
-        if copies is not None:
-            features = ops.concatenate([output, words], axis=-1)
-            logits = model.pointer_generator.mix(
-                logits, features, weights, copies, impossible=-math.inf
-            )
-        return ops.log_softmax(widen(logits), axis=-1), states, weights
+        logits = model.score_words(output, words, weights, mix)
+        log_probs = ops.log_softmax(widen(logits), axis=-1)
+        if never:
+            log_probs = _without(log_probs, never)
+        return log_probs, states, mean(weights)
 
     return step, cell.initial_state(prepared, states, beams=1)
 
 
 def mean(weights):
-    """Make one of the weights of several attentions."""
+    """Average the weights of several attentions; those of one stay."""
     return sum(weights) / len(weights) if isinstance(weights, list) else weights
+
+
+def _without(log_probs, never):
+    classes = ops.arange(ops.shape(log_probs)[-1], dtype="int32")
+    hits = ops.zeros_like(classes, "bool")
+    for one in never:
+        hits = ops.logical_or(hits, ops.equal(classes, one))
+    return ops.where(hits, -math.inf, log_probs)

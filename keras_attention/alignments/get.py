@@ -1,0 +1,39 @@
+"""What a user may pass as `alignment`: a name, an object or its config."""
+
+import keras
+
+from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.alignments.simplex import MAPPINGS
+from keras_attention.alignments.simplex import SimplexAlignment
+
+
+def get_alignment(identifier: str | dict | AbstractAlignment):
+    """Make an alignment from what the user gave, always a new one.
+
+    An object is copied: like an initializer, it may be given to many layers,
+    and each layer then has weights and a state of its own.
+
+    Args:
+        identifier: A name, `"softmax"`, `"sparsemax"` or `"entmax15"`; an
+            `AbstractAlignment`; or the config of one, as Keras serializes it.
+
+    Returns:
+        An `AbstractAlignment`.
+
+    Raises:
+        ValueError: If it is none of these.
+    """
+    if isinstance(identifier, dict):
+        identifier = keras.saving.deserialize_keras_object(identifier)
+    if isinstance(identifier, AbstractAlignment):
+        return type(identifier).from_config(identifier.get_config())
+    if isinstance(identifier, str) and identifier in MAPPINGS:
+        return SimplexAlignment(identifier)
+    is_class = isinstance(identifier, type)
+    said = f"the class {identifier.__name__}" if is_class else repr(identifier)
+    raise ValueError(
+        f"`alignment` must be one of {tuple(MAPPINGS)}, an object of an "
+        "alignment, such as Monotonic(), or its config. Received: "
+        f"alignment={said}. Other alignments have no name: import the class "
+        "from keras_attention and pass an object of it."
+    )

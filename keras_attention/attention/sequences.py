@@ -1,0 +1,46 @@
+"""Attention with a state, over the queries of a sequence in their order."""
+
+from keras import ops
+
+from keras_attention.ops import loop_over_time
+
+
+def attend_in_order(attend, query, memory, mask, state, noise):
+    """Attend step by step, with the state carried along.
+
+    Args:
+        attend: A function from one step's query `(B, 1, Dq)`, the memory,
+            the step's mask `(B, 1, Tv)`, state and noise to the context, the
+            weights and the next state.
+        query: `(B, Tq, Dq)`.
+        memory: The source.
+        mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
+        state: The first state, a tuple of tensors `(B, 1, ...)`.
+        noise: Noise of all steps, with time on axis 0, or `None`.
+
+    Returns:
+        Context `(B, Tq, Dv)` and weights `(B, Tq, Tv)`.
+    """
+    query = ops.swapaxes(query, 0, 1)  # (Tq, B, Dq)
+    steps, batch = ops.shape(query)[:2]
+    words, features = ops.shape(memory.values)[1], memory.values.shape[2]
+    if mask is not None:
+        mask = ops.broadcast_to(mask, (batch, steps, words))
+        mask = ops.swapaxes(mask, 0, 1)
+
+    def step(state, inputs):
+        one, visible, drawn = inputs
+        if visible is not None:
+            visible = ops.expand_dims(visible, 1)
+        context, weights, state = attend(
+            ops.expand_dims(one, 1), memory, visible, state, drawn
+        )
+        both = ops.concatenate([context, weights], axis=-1)
+        return list(state), [ops.squeeze(both, axis=1)]
+
+    # As one output: without words, TensorFlow could write no weights.
+    blank = [ops.zeros((batch, features + words), memory.values.dtype)]
+    inputs = [query, mask, noise]
+    _, (both,) = loop_over_time(step, state, inputs, blank, steps)
+    both = ops.swapaxes(both, 0, 1)
+    return both[..., :features], both[..., features:]
