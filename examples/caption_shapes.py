@@ -1,20 +1,19 @@
-"""Can a decoder say what is in a picture, and where does it look meanwhile?
+"""Can a decoder say what is in a picture, and where does it look?
 
 Pictures of two shapes go in, captions come out, such as "a red circle left of
 a blue square":
 
     python examples/caption_shapes.py
 
-It needs no data and no network, only the extra `plots`. A small convolutional
-network turns each picture, which `shapes.py` draws, into a grid of 6 x 6
-features, and attention looks at the grid as it looks at the words of a
-sentence. Every caption that is tested was never trained: the model has to put
-it together. This is [Xu et al., 2015](https://arxiv.org/abs/1502.03044) in
-small, with their soft attention.
+It needs no data and no network, only the extra `plots`. `shapes.py` draws the
+pictures. A small convolutional network turns each of them into a grid of 6 x 6
+feature vectors, and the decoder attends to the grid as it would to the words of
+a sentence. No caption of the test set occurs in training: the model has to
+combine words that it has seen apart. This is a small version of [Xu et al.,
+2015](https://arxiv.org/abs/1502.03044), with their soft attention.
 """
 
 import argparse
-import tempfile
 import time
 from pathlib import Path
 
@@ -34,27 +33,27 @@ from keras_attention import TokenAccuracy
 from keras_attention import plot_attention_over_image
 from keras_attention.extras import require
 
-ROOT = Path(__file__).parents[1]
-PICTURE = "docs/caption_shapes.png"
+PICTURE = "caption_shapes.png"
 BATCH_SIZE = 64
 GRID = 6, 6
 
 
 @keras.saving.register_keras_serializable(package="examples")
 class GridEncoder(keras.layers.Layer):
-    """Makes a sequence of features of an image, one of each place of a grid.
+    """Turns an image into a sequence of features, one for each grid cell.
 
-    Each convolution halves both sides. The place itself, row and column from
-    -1 to 1, stands beside its features: attention cannot tell it otherwise.
-    For the decoder's first states it gives the mean over all places.
+    Each convolution halves height and width. The position of a cell, its row
+    and column from -1 to 1, is appended to its features: attention has no
+    other way to know it. The decoder's initial states are the mean over all
+    cells.
 
     Args:
-        filters: How many there are in each convolution.
+        filters: Number of filters of each convolution.
         **kwargs: Keras layer arguments, such as `name`.
 
     Shapes:
         image `(B, H, W, C)` -> sequence `(B, h w, filters[-1] + 2)`, and its
-        mean, twice, as an LSTM has two states.
+        mean `(B, filters[-1] + 2)` twice, as an LSTM has two states.
     """
 
     def __init__(self, filters: tuple[int, ...], **kwargs):
@@ -88,11 +87,11 @@ class GridEncoder(keras.layers.Layer):
 
 
 def make_model(units: int) -> Seq2Seq:
-    """Make a convolutional encoder and a decoder that attends to places."""
+    """Make a convolutional encoder and a decoder that attends to its grid."""
     cell = AttentionDecoderCell(
         keras.layers.LSTMCell(units),
         BahdanauAttention(units),
-        order="luong",  # look after the last word is read, for the next one
+        order="luong",  # attend after reading a word, to choose the next
     )
     return Seq2Seq(
         target_vocabulary_size=shapes.VOCABULARY_SIZE,
@@ -103,8 +102,10 @@ def make_model(units: int) -> Seq2Seq:
     )
 
 
-def train(scenes, units: int, epochs: int) -> Seq2Seq:
-    """Learn to write the captions of scenes."""
+def train(
+    scenes: tuple[np.ndarray, list[str]], units: int, epochs: int
+) -> Seq2Seq:
+    """Train a model on images and their captions."""
     images, captions = scenes
     ids = shapes.to_ids(captions)
     model = make_model(units)
@@ -120,7 +121,9 @@ def train(scenes, units: int, epochs: int) -> Seq2Seq:
     return model
 
 
-def write(model, images) -> tuple[list[list[str]], np.ndarray]:
+def write(
+    model: Seq2Seq, images: np.ndarray
+) -> tuple[list[list[str]], np.ndarray]:
     """Write captions: the words of each, and the weights `(N, T, h w)`."""
     search = GreedySearch(max_length=shapes.LONGEST)
     found = model.generate(images, search)
@@ -128,8 +131,8 @@ def write(model, images) -> tuple[list[list[str]], np.ndarray]:
     return [shapes.to_words(row) for row in tokens[:, 0]], weights[:, 0]
 
 
-def exact_match(model, scenes) -> float:
-    """Tell what share of the captions has no mistake; print that by place."""
+def exact_match(model: Seq2Seq, scenes: tuple[np.ndarray, list[str]]) -> float:
+    """Compute the share of captions without a mistake; print it by place."""
     images, wanted = scenes
     found = [" ".join(words) for words in write(model, images)[0]]
     right = np.array([x == y for x, y in zip(found, wanted, strict=True)])
@@ -141,8 +144,8 @@ def exact_match(model, scenes) -> float:
     return float(right.mean())
 
 
-def show(model, image, file: Path):
-    """Draw where the model looked while it wrote each word."""
+def draw(model: Seq2Seq, image: np.ndarray, file: Path):
+    """Draw the attention of each word over an image `(H, W, 3)`."""
     (words,), (weights,) = write(model, image[None])
     print(" ".join(words))
     axes = plot_attention_over_image(
@@ -152,14 +155,15 @@ def show(model, image, file: Path):
     np.ravel(axes)[0].figure.savefig(file, bbox_inches="tight")
 
 
-def main(quick: bool = False, picture: str | None = None, seed: int = 0):
+def main(
+    quick: bool = False, output: str | Path = "outputs", seed: int = 0
+) -> float:
     """Train, test, and draw where the model looks.
 
     Args:
-        quick: Whether to show in seconds that everything runs, with a picture
-            that is gone afterwards.
-        picture: File of the picture. Defaults to `docs/caption_shapes.png`.
-        seed: Which random numbers to draw.
+        quick: Whether to train for seconds only, to try the code.
+        output: Folder of the picture.
+        seed: Seed of all random numbers.
 
     Returns:
         The share of held-out captions that are exactly right.
@@ -177,16 +181,16 @@ def main(quick: bool = False, picture: str | None = None, seed: int = 0):
     model = train(scenes, units, epochs)
     share = exact_match(model, held_out)
     print(f"Exactly right of {tested} held-out scenes: {share:.2%}")
-    with tempfile.TemporaryDirectory() as temporary:
-        place = Path(temporary) if quick else ROOT
-        show(model, held_out[0][0], Path(picture or place / PICTURE))
+    picture = Path(output) / PICTURE
+    draw(model, held_out[0][0], picture)
     print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Picture: {picture}")
     return share
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--output", default="outputs", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)
     main(**vars(parser.parse_args()))

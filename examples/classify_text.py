@@ -1,20 +1,22 @@
-"""What decides in a text? A classifier that pools by attention shows where.
+"""Which words decide the class of a text? Attention pooling shows it.
 
-A review becomes one vector, the mean of what a bidirectional LSTM says at its
-words, weighted by `AttentionPooling`; that vector decides. The weights tell
-what it was made of:
+A bidirectional LSTM reads a review, and `AttentionPooling` takes the weighted
+mean of its outputs. A classifier decides by this one vector, so the weights
+show which words it is made of:
 
     python examples/classify_text.py
 
-The reviews are made up by `reviews.py`, so it is known which clause decides:
-"the story was hardly dull", not "the hall was hardly full". It is tested on
-pairs of a negator and an adjective that were never seen together.
+`reviews.py` makes up the reviews, so it is known which clause decides: "the
+story was hardly dull" does, "the hall was hardly full" does not. The test set
+has pairs of a negator and an adjective that never occur together in training.
 
-A weight tells where the network looks, and an LSTM carries what it has read:
-within its clause a verdict may be looked up at any word, at another for every
-seed, so [attention is no explanation](https://arxiv.org/abs/1902.10186) (Jain
-and Wallace, 2019). `--data FILE` reads texts of your own, one a line, each
-after its class and a tab. It needs the extra `plots`.
+The weights are over the outputs of an LSTM, which also contain earlier and
+later words. Within the clause that decides, the largest weight may lie on any
+word, and on another one with another seed: [attention is not
+explanation](https://arxiv.org/abs/1902.10186) (Jain and Wallace, 2019).
+
+`--data FILE` reads your own texts, one a line: class, tab, text. The picture
+needs the extra `plots`.
 """
 
 import argparse
@@ -32,23 +34,26 @@ from reviews import make_reviews
 from keras_attention import AttentionPooling
 from keras_attention.extras import require
 
-PICTURE = Path(__file__).parents[1] / "docs" / "classify_text.png"
+PICTURE = "classify_text.png"
 PADDING, UNKNOWN = 0, 1
 SHOWN = 10
 LEGEND = (
     "Orange: the weight of the word. Underlined: the clause that decides, "
-    "where it is known. In red: a wrong answer."
+    "where it is known. Red: a wrong answer."
 )
-LINE = 96  # letters, in the picture
-LETTER = 0.602 * 10 / 72  # inches: width of DejaVu Sans Mono of 10 points
+LINE = 96  # letters a line of the picture
+LETTER = 0.602 * 10 / 72  # inches: the width of a letter, DejaVu Sans Mono 10
 
 
-def read(file: str, seed: int) -> tuple[list[Review], list[Review]]:
-    """Read texts with their classes, and hold out every tenth, drawn.
+def read(file: str | Path, seed: int) -> tuple[list[Review], list[Review]]:
+    """Read texts with their classes, and hold out a tenth at random.
 
     Args:
         file: Lines of class, tab, text, in UTF-8.
-        seed: Which are held out.
+        seed: Seed of the choice.
+
+    Returns:
+        The texts to learn from, and those held out.
     """
     found = []
     for line in Path(file).read_text(encoding="utf-8").splitlines():
@@ -65,10 +70,11 @@ def read(file: str, seed: int) -> tuple[list[Review], list[Review]]:
 
 
 class Reader:
-    """Turns reviews into numbers: ids of words, and of classes.
+    """Turns words and classes into ids.
 
     Args:
-        reviews: Those to learn from. Words seen once are unknown.
+        reviews: The reviews to learn from. A word that they have only once is
+            unknown.
     """
 
     def __init__(self, reviews: list[Review]):
@@ -77,21 +83,21 @@ class Reader:
         self.ids = {word: n for n, word in enumerate(known, UNKNOWN + 1)}
         self.classes = sorted({review.label for review in reviews})
 
-    def words(self, reviews) -> np.ndarray:
-        """Give the ids of all words, padded: `(N, T)`."""
+    def words(self, reviews: list[Review]) -> np.ndarray:
+        """Return the ids of all words, padded: `(N, T)`."""
         ids = [
             [self.ids.get(word, UNKNOWN) for word in review.words]
             for review in reviews
         ]
         return keras.utils.pad_sequences(ids, padding="post", value=PADDING)
 
-    def labels(self, reviews) -> np.ndarray:
-        """Give the classes: `(N,)`."""
+    def labels(self, reviews: list[Review]) -> np.ndarray:
+        """Return the ids of the classes: `(N,)`."""
         return np.array([self.classes.index(r.label) for r in reviews])
 
 
 def make_model(vocabulary_size: int, classes: int, units: int) -> keras.Model:
-    """Make a model from ids `(B, T)` to logits, and the weights `(B, T)`."""
+    """Make a model from ids `(B, T)` to logits and weights `(B, T)`."""
     ids = keras.Input((None,), dtype="int32")
     words = keras.layers.Embedding(vocabulary_size, units, mask_zero=True)(ids)
     states = keras.layers.Bidirectional(
@@ -107,16 +113,22 @@ def make_model(vocabulary_size: int, classes: int, units: int) -> keras.Model:
     return keras.Model(ids, [logits, weights])
 
 
-def train(reviews, held_out, reader, units: int, epochs: int) -> keras.Model:
-    """Learn the classes of the reviews.
+def train(
+    reviews: list[Review],
+    held_out: list[Review],
+    reader: Reader,
+    units: int,
+    epochs: int,
+) -> keras.Model:
+    """Train a classifier.
 
     Args:
-        reviews: Those to learn from.
-        held_out: Those to watch while it learns.
-        reader: What turns them into numbers.
-        units: Size of the embeddings, of the LSTM each way, and of the
-            attention.
-        epochs: How often all reviews are seen.
+        reviews: The reviews to learn from.
+        held_out: The reviews for validation.
+        reader: The `Reader` that turns them into ids.
+        units: Size of the embeddings, of the LSTM in each direction, and of
+            the attention.
+        epochs: Number of epochs.
     """
     model = make_model(len(reader.ids) + 2, len(reader.classes), units)
     classifier = keras.Model(model.inputs, model.outputs[0])
@@ -136,41 +148,45 @@ def train(reviews, held_out, reader, units: int, epochs: int) -> keras.Model:
     return model
 
 
-def report(reviews, right, weights) -> dict[str, float]:
-    """Print what share is right, and how much weight the verdict has.
+def report(
+    reviews: list[Review], right: list[bool], weights: np.ndarray
+) -> dict[str, float]:
+    """Print the accuracy, and the weight on the clause that decides.
 
     Args:
-        reviews: Those that were classified.
-        right: Which were classified right, boolean `(N,)`.
-        weights: How much each word counted, `(N, T)`.
+        reviews: The reviews that were classified.
+        right: Whether each was classified right.
+        weights: The weight of each word, `(N, T)`.
 
     Returns:
         The numbers printed, by name.
     """
-    told = {"accuracy": float(np.mean(right))}
+    found = {"accuracy": float(np.mean(right))}
     if all(review.deciding for review in reviews):
         rows = list(zip(reviews, weights, strict=True))
-        told["weight on the clause that decides"] = float(
+        found["weight on the clause that decides"] = float(
             np.mean([row[list(r.deciding)].sum() for r, row in rows])
         )
-        told["its share of all words"] = float(
+        found["its share of all words"] = float(
             np.mean([len(r.deciding) / len(r.words) for r in reviews])
         )
-        told["most weight on a word of it"] = float(
+        found["most weight on a word of it"] = float(
             np.mean([row.argmax() in r.deciding for r, row in rows])
         )
-    for name, value in told.items():
+    for name, value in found.items():
         print(f"{name:34} {value:7.1%}")
-    return told
+    return found
 
 
-def draw(reviews, said, weights, file: Path):
-    """Draw texts, each word as bright as its weight.
+def draw(
+    reviews: list[Review], said: list[str], weights: np.ndarray, file: Path
+):
+    """Draw texts, with the weight of each word as its background colour.
 
     Args:
         reviews: The texts.
-        said: The classes that were found for them.
-        weights: How much each word counted, `(N, T)`.
+        said: The classes that the model gave them.
+        weights: The weight of each word, `(N, T)`.
         file: Where to write the picture.
     """
     figure = require("matplotlib.figure", "plots", "classify_text.py")
@@ -199,16 +215,16 @@ def draw(reviews, said, weights, file: Path):
 
 
 def box(column: int, y: float, letters: int, alpha: float):
-    """Make a bright box behind a word."""
+    """Make the coloured box behind a word."""
     patches = require("matplotlib.patches", "plots", "classify_text.py")
     corner, size = (column - 0.3, y - 0.45), letters + 0.6
     return patches.Rectangle(corner, size, 0.9, color="orange", alpha=alpha)
 
 
-def lay_out(words) -> list[tuple[int, int]]:
-    """Break words into lines: the line and the column of each.
+def lay_out(words: list[str]) -> list[tuple[int, int]]:
+    """Break words into lines: return the line and the column of each.
 
-    Signs stand close to the word before.
+    There is no space before a punctuation mark.
     """
     line = column = 0
     places = []
@@ -222,19 +238,25 @@ def lay_out(words) -> list[tuple[int, int]]:
     return places
 
 
-def main(quick=False, data=None, picture=None, seed=0) -> dict[str, float]:
-    """Learn, test, tell what decided, and draw it.
+def main(
+    quick: bool = False,
+    data: str | Path | None = None,
+    output: str | Path = "outputs",
+    seed: int = 0,
+) -> dict[str, float]:
+    """Train, test, and draw which words decided.
 
     Args:
-        quick: Whether to learn little, and to draw only where `picture` says.
-        data: File of texts of your own. Defaults to reviews that are made up.
-        picture: Where to draw. Defaults to `docs/classify_text.png`.
-        seed: Which random numbers to draw.
+        quick: Whether to train for seconds only, to try the code.
+        data: File of your own texts. Defaults to reviews that are made up.
+        output: Folder of the picture.
+        seed: Seed of all random numbers.
 
     Returns:
-        What was measured on texts that were held out, by name.
+        What was measured on the held-out texts, by name.
     """
     began = time.perf_counter()
+    require("matplotlib.figure", "plots", "classify_text.py")
     keras.utils.set_random_seed(seed)
     if data:
         reviews, held_out = read(data, seed)
@@ -248,19 +270,18 @@ def main(quick=False, data=None, picture=None, seed=0) -> dict[str, float]:
     logits, weights = model.predict(reader.words(held_out), verbose=0)
     said = [reader.classes[n] for n in logits.argmax(axis=1)]
     right = [a == b.label for a, b in zip(said, held_out, strict=True)]
-    told = report(held_out, right, weights)
-    if picture or not quick:
-        file = Path(picture or PICTURE)
-        draw(held_out[:SHOWN], said[:SHOWN], weights, file)
-        print(f"Drawn in {file}")
+    found = report(held_out, right, weights)
+    picture = Path(output) / PICTURE
+    draw(held_out[:SHOWN], said[:SHOWN], weights, picture)
     print(f"{time.perf_counter() - began:.0f} seconds in all")
-    return told
+    print(f"Picture: {picture}")
+    return found
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--data", metavar="FILE", help="class, tab, text")
-    parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--output", default="outputs", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)
     main(**vars(parser.parse_args()))

@@ -1,13 +1,12 @@
 """Dates as people write them in seven languages, for `translate_dates.py`.
 
-Only what can be read in one way is written. Between dots the day comes first,
-between slashes the month, as in the USA; after a year of four digits come
-month and day, whatever stands between them. All dates are from 1970 to 2069,
-so two digits name one year: 70 to 99 are 1970 to 1999, 00 to 69 are 2000 to
-2069.
+Every form can be read in one way only. With dots the day comes first, with
+slashes the month, as in the USA; after a year of four digits come month and
+day. All dates are from 1970 to 2069, so two digits name one year: 70 to 99 are
+1970 to 1999, 00 to 69 are 2000 to 2069.
 
-One date in ten is held out, in all languages and forms. A checksum of the
-date says which, so that no seed can mix what is trained with what is tested.
+One date in ten is held out, in all languages and forms. A checksum of the date
+decides which, so training and test are apart for every seed.
 """
 
 import datetime
@@ -21,11 +20,17 @@ HAN = "〇一二三四五六七八九"
 
 
 class Language(NamedTuple):
-    """What a language calls months and weekdays, and how it writes dates."""
+    """The names of months and weekdays of a language, and its forms of dates.
+
+    Attributes:
+        months: Their names, separated by spaces.
+        weekdays: Their names, from Monday, separated by spaces.
+        forms: One form a line, for `str.format`.
+    """
 
     months: str
     weekdays: str
-    forms: str  # one a line, for `str.format`
+    forms: str
 
 
 LANGUAGES = {
@@ -99,19 +104,19 @@ LANGUAGES = {
 
 
 def is_held_out(date: datetime.date) -> bool:
-    """Tell whether a date is for testing, in whatever way it is written."""
+    """Whether a date, in all its forms, is in the test set."""
     return zlib.crc32(date.isoformat().encode()) % 10 == 0
 
 
 def all_dates(held_out: bool) -> list[datetime.date]:
-    """List the dates that are held out, or those that are trained."""
+    """List the dates that are held out, or all the others."""
     days = range((LAST - FIRST).days + 1)
     dates = (FIRST + datetime.timedelta(day) for day in days)
     return [date for date in dates if is_held_out(date) == held_out]
 
 
 def write(date: datetime.date, language: Language, form: str) -> str:
-    """Write a date as one of a language's `forms` asks for."""
+    """Write a date in one of a language's forms."""
     y, m, d = date.year, date.month, date.day
     ending = {1: "st", 2: "nd", 3: "rd"}
     return form.strip().format(
@@ -138,11 +143,11 @@ def _in_han(number):
 def make_pairs(
     dates: Iterable[datetime.date], seed: int
 ) -> tuple[list[str], list[str]]:
-    """Write each date in a language and a form drawn at random.
+    """Write each date in a random language and form.
 
     Args:
         dates: The dates.
-        seed: The same seed writes the same.
+        seed: Seed of the choice.
 
     Returns:
         The sentences, and the same dates in ISO 8601.

@@ -1,86 +1,45 @@
-"""Whom does a member follow when a club splits? Ask whom they listen to.
+"""Which side does each member take when a club splits? Graph attention says.
 
 A karate club of 34 members split in two in 1972: one half stayed with the
 instructor, the other with the administrator. Zachary had written down who met
-whom outside the club. Two layers of graph attention see these friendships,
-and the sides of those two men; they tell the side of the 32 others:
+whom outside the club. Two layers of graph attention get these friendships and
+the sides of the two leaders, and predict the sides of the 32 others:
 
     python examples/karate_club.py
 
-Members have no features, only names: what they are told comes through their
-friends. GAT and its correction, GATv2, are trained from several seeds each,
-and compared with the plain mean over friends. It needs the extra `plots`.
-
-Data: Zachary, 1977, [An information flow model for conflict and fission in
-small groups](https://doi.org/10.1086/jar.33.4.3629752), figures 1 to 3.
+Members have no features but their identity, so all information comes through
+their friends. GAT and its successor, GATv2, are trained from several seeds
+each, and compared with the plain mean over friends. It needs the extra `plots`.
 """
 
 import argparse
+import time
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
 import keras
 import numpy as np
+from club import ADMINISTRATOR
+from club import INSTRUCTOR
+from club import MEMBERS
+from club import friendships
+from club import sides
 
 from keras_attention import GraphAttention
 from keras_attention.extras import require
 
-PICTURE = Path(__file__).parents[1] / "docs" / "karate_club.png"
+PICTURE = "karate_club.png"
 SEEDS, STEPS = 8, 50
-INSTRUCTOR, ADMINISTRATOR, MEMBERS = 0, 33, 34
-FRIENDS = {  # of each member, those with a larger number
-    0: (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 17, 19, 21, 31),
-    1: (2, 3, 7, 13, 17, 19, 21, 30),
-    2: (3, 7, 8, 9, 13, 27, 28, 32),
-    3: (7, 12, 13),
-    4: (6, 10),
-    5: (6, 10, 16),
-    6: (16,),
-    8: (30, 32, 33),
-    9: (33,),
-    13: (33,),
-    14: (32, 33),
-    15: (32, 33),
-    18: (32, 33),
-    19: (33,),
-    20: (32, 33),
-    22: (32, 33),
-    23: (25, 27, 29, 32, 33),
-    24: (25, 27, 31),
-    25: (31,),
-    26: (29, 33),
-    27: (33,),
-    28: (31, 33),
-    29: (32, 33),
-    30: (32, 33),
-    31: (32, 33),
-    32: (33,),
-}
-WITH_INSTRUCTOR = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 16, 17, 19, 21)
-
-
-def friendships() -> np.ndarray:
-    """Tell who met whom: boolean `(34, 34)`, symmetric."""
-    adjacency = np.zeros((MEMBERS, MEMBERS), bool)
-    for member, friends in FRIENDS.items():
-        adjacency[member, friends] = True
-    return adjacency | adjacency.T
-
-
-def sides() -> np.ndarray:
-    """Tell who went with whom: `(34,)`, 0 instructor, 1 administrator."""
-    found = np.ones(MEMBERS, int)
-    found[list(WITH_INSTRUCTOR)] = 0
-    return found
 
 
 class Reading(NamedTuple):
-    """What a trained model says.
+    """The predictions of a trained model.
 
     Attributes:
-        probability: That a member goes with the administrator, `(34,)`.
-        weights: Whom each listens to in the last layer, `(34, 34)`.
+        probability: Of each member to side with the administrator, `(34,)`.
+        weights: Attention of each member to each other one in the last layer,
+            `(34, 34)`.
     """
 
     probability: np.ndarray
@@ -88,7 +47,7 @@ class Reading(NamedTuple):
 
 
 def make_model(version: int) -> keras.Model:
-    """Make two layers of graph attention, to two logits and the weights."""
+    """Make two layers of graph attention that return logits and weights."""
     names = keras.Input((MEMBERS, MEMBERS))
     friends = keras.Input((MEMBERS, MEMBERS), dtype="bool")
     hidden = GraphAttention(8, heads=8, version=version, add_self_loops=True)(
@@ -101,11 +60,11 @@ def make_model(version: int) -> keras.Model:
 
 
 def train(version: int, seed: int) -> Reading:
-    """Learn from the two men whose side is known, and read off the others.
+    """Train on the two leaders' sides, and predict those of the others.
 
     Args:
         version: 1 for GAT, 2 for GATv2.
-        seed: Which weights to begin with.
+        seed: Seed of the initial weights.
     """
     keras.utils.set_random_seed(seed)
     both = make_model(version)
@@ -114,7 +73,7 @@ def train(version: int, seed: int) -> Reading:
         keras.optimizers.Adam(0.01),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     )
-    # The club is one batch, so an epoch would be one step, and slow to begin.
+    # The club is one batch. It is repeated, so that one epoch has all steps.
     known = np.isin(np.arange(MEMBERS), (INSTRUCTOR, ADMINISTRATOR))
     club = [np.eye(MEMBERS)[None], friendships()[None]]
     *inputs, wanted, counts = (
@@ -128,10 +87,10 @@ def train(version: int, seed: int) -> Reading:
 
 
 def spread() -> np.ndarray:
-    """Guess without learning: each is the mean of the friends, `(34,)`.
+    """Propagate the labels: each member is the mean of the friends, `(34,)`.
 
-    Repeated until nothing changes, with the two men held at 0 and 1: label
-    propagation.
+    This is repeated until nothing changes, with the two leaders fixed at 0
+    and 1. Nothing is learned.
     """
     mean = friendships() / friendships().sum(axis=1, keepdims=True)
     probability = np.full(MEMBERS, 0.5)
@@ -141,14 +100,14 @@ def spread() -> np.ndarray:
     return probability
 
 
-def wrong(probability) -> list[int]:
-    """List the members whose side is not told, out of the 32."""
+def wrong(probability: np.ndarray) -> list[int]:
+    """List the members, out of the 32, whose side is predicted wrong."""
     missed = np.flatnonzero((probability > 0.5) != sides())
     return [int(m) for m in missed if m not in (INSTRUCTOR, ADMINISTRATOR)]
 
 
-def ranked_alike(weights) -> float:
-    """Tell how often two members put two friends of both in one order."""
+def ranked_alike(weights: np.ndarray) -> float:
+    """Compute how often two members rank two shared friends alike."""
     adjacency, alike = friendships(), []
     for one, other in combinations(range(MEMBERS), 2):
         shared = np.flatnonzero(adjacency[one] & adjacency[other])
@@ -158,11 +117,12 @@ def ranked_alike(weights) -> float:
     return float(np.mean(alike))
 
 
-def layout(adjacency) -> np.ndarray:
-    """Place the nodes so that distances are steps in the graph: `(N, 2)`.
+def layout(adjacency: np.ndarray) -> np.ndarray:
+    """Place nodes in the plane, by their distance in the graph: `(N, 2)`.
 
-    Classical scaling, then stress majorization, which counts short distances
-    most: [Gansner et al., 2004](https://doi.org/10.1007/978-3-540-31843-9_25).
+    Classical scaling gives the start. Stress majorization, which weights short
+    distances most, improves it: [Gansner et al.,
+    2004](https://doi.org/10.1007/978-3-540-31843-9_25).
     """
     count = len(adjacency)
     steps = np.where(adjacency, 1.0, np.inf)
@@ -181,16 +141,16 @@ def layout(adjacency) -> np.ndarray:
     return places
 
 
-def laplacian(weights) -> np.ndarray:
-    """Take the Laplacian of a weighted graph: `(N, N)`."""
+def laplacian(weights: np.ndarray) -> np.ndarray:
+    """Compute the Laplacian of a weighted graph: `(N, N)`."""
     return np.diag(weights.sum(axis=1)) - weights
 
 
-def draw(readings, file: Path):
-    """Draw the club as each version sees it.
+def draw(readings: dict[str, Reading], file: Path):
+    """Draw the predictions of each version.
 
     Args:
-        readings: Of each version, by name.
+        readings: One `Reading` of each version, by name.
         file: Where to write the picture.
     """
     figure = require("matplotlib.figure", "plots", "karate_club.py")
@@ -206,15 +166,15 @@ def draw(readings, file: Path):
             ax.plot(*half, color="0.6", linewidth=0.5 + width, zorder=1)
         draw_members(ax, places, reading)
     page.supxlabel(
-        "Colour: whom the model follows. Half of a line: how much the member "
-        "at its end listens to the other.\nBlack ring: the model is wrong. "
-        "Squares: the instructor (0) and the administrator (33)."
+        "Colour: the side that the model predicts. Half of a line: the weight "
+        "that the member at its end gives to the other.\nBlack ring: the "
+        "model is wrong. Squares: the instructor (0), the administrator (33)."
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     page.savefig(file)
 
 
-def draw_members(ax, places, reading):
+def draw_members(ax, places: np.ndarray, reading: Reading):
     """Draw nodes with their numbers, and a ring where the side is wrong."""
     leaders = np.isin(np.arange(MEMBERS), (INSTRUCTOR, ADMINISTRATOR))
     rings = np.isin(np.arange(MEMBERS), wrong(reading.probability))
@@ -223,7 +183,7 @@ def draw_members(ax, places, reading):
             *places[chosen].T,
             s=260,
             c=reading.probability[chosen],
-            vmin=-0.3,  # no darker than a number can be read on
+            vmin=-0.3,  # so that a number can be read on every colour
             vmax=1.3,
             cmap="coolwarm",
             marker=marker,
@@ -237,18 +197,21 @@ def draw_members(ax, places, reading):
     ax.set_axis_off()
 
 
-def main(quick=False, picture=None, seed=0) -> dict[str, list[Reading]]:
+def main(
+    quick: bool = False, output: str | Path = "outputs", seed: int = 0
+) -> dict[str, list[Reading]]:
     """Train both versions from several seeds, compare them, and draw.
 
     Args:
-        quick: Whether to train from three seeds, and to draw only where
-            `picture` says.
-        picture: Where to draw. Defaults to `docs/karate_club.png`.
+        quick: Whether to train from three seeds only.
+        output: Folder of the picture.
         seed: The first seed.
 
     Returns:
-        What the models of each version say, by name.
+        The predictions of the models of each version, by name.
     """
+    began = time.perf_counter()
+    require("matplotlib.figure", "plots", "karate_club.py")
     seeds = range(seed, seed + (3 if quick else SEEDS))
     readings = {
         name: [train(version, each) for each in seeds]
@@ -262,16 +225,16 @@ def main(quick=False, picture=None, seed=0) -> dict[str, list[Reading]]:
         print("  wrong:", *(wrong(r.probability) for r in found))
     print(f"{'mean of friends':16} {32 - len(wrong(spread())):11.1f}")
     print("  wrong:", wrong(spread()))
-    if picture or not quick:
-        file = Path(picture or PICTURE)
-        draw({name: found[0] for name, found in readings.items()}, file)
-        print(f"Drawn in {file}")
+    picture = Path(output) / PICTURE
+    draw({name: found[0] for name, found in readings.items()}, picture)
+    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Picture: {picture}")
     return readings
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--output", default="outputs", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)
     main(**vars(parser.parse_args()))

@@ -1,19 +1,20 @@
 """What was attention before neural networks? A weighted mean of neighbours.
 
-Nadaraya and Watson drew a curve through noisy points in 1964: the value at a
-place is the mean of all that was measured, weighted by how near it was
-measured. That is attention: the place is the query, the measured places are
-the keys, what was measured there are the values.
+In 1964 Nadaraya and Watson fitted a curve to noisy points: the value at x is
+the mean of all measured values, weighted by how near to x they were measured.
+That is attention: x is the query, the places of the measurements are the keys,
+and their results are the values.
 
     python examples/kernel_regression.py
 
-All there is to learn is how near is near, the bandwidth. It is learned by
-gradient descent: every point is told from the others, its own value hidden by
-`attention_mask`. Once more without the mask it shows what that is for. It
-needs the extra `plots`.
+The only parameter is the bandwidth of the kernel. It is learned by gradient
+descent: every point is predicted from the others, and `attention_mask` hides
+its own value. A second run without the mask shows why the mask is needed. The
+picture needs the extra `plots`.
 """
 
 import argparse
+import time
 from pathlib import Path
 
 import keras
@@ -22,34 +23,34 @@ import numpy as np
 from keras_attention import KernelAttention
 from keras_attention.extras import require
 
-PICTURE = Path(__file__).parents[1] / "docs" / "kernel_regression.png"
+PICTURE = "kernel_regression.png"
 POINTS, END, NOISE = 80, 10.0, 0.3
 STEPS = 200
 NARROW, WIDE = 0.05, 2.0
 FIXED = [NARROW, 0.2, 0.8, WIDE]
 
 
-def curve(x):
-    """Give the truth, which the noise hides."""
+def curve(x: np.ndarray) -> np.ndarray:
+    """Compute the true values, without noise."""
     return np.sin(x) + x / 5
 
 
 def measure(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw places, and what is measured there: two arrays `(POINTS,)`."""
+    """Draw places and noisy values at them: two arrays `(POINTS,)`."""
     draw = np.random.default_rng(seed)
     x = np.sort(draw.uniform(0, END, POINTS))
     return x, curve(x) + draw.normal(0, NOISE, POINTS)
 
 
 def nadaraya_watson(query, x, y, bandwidth: float):
-    """Regress by the formula of 1964, in NumPy: answers and weights."""
+    """Predict by the formula of 1964, in NumPy: answers and weights."""
     kernel = np.exp(-((query[:, None] - x) ** 2) / (2 * bandwidth**2))
     weights = kernel / kernel.sum(axis=1, keepdims=True)
     return weights @ y, weights
 
 
 def regress(layer, query, x, y, visible=None):
-    """Regress by attention: answers `(Tq,)` and weights `(Tq, Tv)`."""
+    """Predict by attention: answers `(Tq,)` and weights `(Tq, Tv)`."""
     query, key, value = (as_batch(a) for a in (query, x, y))
     context, weights = layer(
         query,
@@ -62,25 +63,25 @@ def regress(layer, query, x, y, visible=None):
     return context[0, :, 0], weights[0]
 
 
-def as_batch(numbers):
+def as_batch(numbers: np.ndarray) -> np.ndarray:
     """Make a batch of one sequence of single numbers: `(1, T, 1)`."""
     return numbers.astype("float32")[None, :, None]
 
 
 def all_but_itself(count: int) -> np.ndarray:
-    """Let every point see all the others: boolean `(count, count)`."""
+    """Make a mask that hides each point from itself: `(count, count)`."""
     return ~np.eye(count, dtype=bool)
 
 
 def learn(x, y, visible, steps: int) -> KernelAttention:
-    """Learn the bandwidth from the points, each told by those it sees.
+    """Learn the bandwidth: predict each point from those it can see.
 
     Args:
-        x: Where it was measured.
-        y: What was measured.
-        visible: Which point sees which, boolean `(POINTS, POINTS)`.
-        steps: How many to take. All points are one batch, so an epoch would
-            be one step; they are repeated instead, which takes less time.
+        x: Where the values were measured.
+        y: The values.
+        visible: Which point can see which, boolean `(POINTS, POINTS)`.
+        steps: Number of steps. All points are one batch, so an epoch would be
+            one step; they are repeated instead, which takes less time.
     """
     layer = KernelAttention(bandwidth=1.0)
     place, value = keras.Input((None, 1)), keras.Input((None, 1))
@@ -95,31 +96,31 @@ def learn(x, y, visible, steps: int) -> KernelAttention:
     return layer
 
 
-def bandwidth_of(layer) -> float:
-    """Read off how near is near."""
+def bandwidth_of(layer: KernelAttention) -> float:
+    """Return the bandwidth of a layer."""
     return float(np.exp(keras.ops.convert_to_numpy(layer.log_bandwidth)))
 
 
-def errors(layer, x, y) -> tuple[float, float]:
-    """Measure a layer: RMSE at points left out, and to the true curve."""
+def errors(layer: KernelAttention, x, y) -> tuple[float, float]:
+    """Compute the RMSE at points left out, and that to the true curve."""
     left_out, _ = regress(layer, x, x, y, all_but_itself(len(x)))
     grid = np.linspace(0, END, 401)
     answers, _ = regress(layer, grid, x, y)
     return rms(left_out - y), rms(answers - curve(grid))
 
 
-def rms(x) -> float:
-    """Take the root of the mean square."""
+def rms(x: np.ndarray) -> float:
+    """Compute the root of the mean square."""
     return float(np.sqrt(np.mean(np.square(x))))
 
 
-def draw(layers, x, y, file: Path):
-    """Draw each layer's fit, and its weights below.
+def draw(layers: dict[str, KernelAttention], x, y, file: Path):
+    """Draw the fit of each layer, and its weights below.
 
     Args:
-        layers: Titles and layers, a column each.
-        x: Where it was measured.
-        y: What was measured.
+        layers: The layers by their titles, one for each column.
+        x: Where the values were measured.
+        y: The values.
         file: Where to write the picture.
     """
     figure = require("matplotlib.figure", "plots", "kernel_regression.py")
@@ -151,8 +152,8 @@ def draw(layers, x, y, file: Path):
     page.savefig(file)
 
 
-def compare(layers, x, y):
-    """Print how good each layer is, and that it is the formula of 1964."""
+def compare(layers: dict[str, KernelAttention], x, y):
+    """Print each layer's errors, and its difference from the formula."""
     print("bandwidth                     h  left out  to the truth")
     for name, layer in layers.items():
         left_out, apart = errors(layer, x, y)
@@ -165,38 +166,43 @@ def compare(layers, x, y):
     print(f"Largest difference from the formula in NumPy: {apart:.0e}")
 
 
-def main(quick=False, picture=None, seed=0) -> dict[str, KernelAttention]:
+def main(
+    quick: bool = False, output: str | Path = "outputs", seed: int = 0
+) -> dict[str, KernelAttention]:
     """Learn the bandwidth, compare it with fixed ones, and draw.
 
     Args:
-        quick: Whether to draw only where `picture` says.
-        picture: Where to draw. Defaults to `docs/kernel_regression.png`.
-        seed: Which points to draw.
+        quick: Whether to take half the steps.
+        output: Folder of the picture.
+        seed: Seed of all random numbers.
 
     Returns:
         The layers that were compared, by name.
     """
+    began = time.perf_counter()
+    require("matplotlib.figure", "plots", "kernel_regression.py")
     x, y = measure(seed)
     others = all_but_itself(POINTS)
     layers = {f"fixed {h}": KernelAttention(bandwidth=h) for h in FIXED}
-    layers["learned"] = learn(x, y, others, STEPS)
-    layers["learned, itself seen"] = learn(x, y, others | True, STEPS)
+    steps = STEPS // 2 if quick else STEPS
+    layers["learned"] = learn(x, y, others, steps)
+    layers["learned, itself seen"] = learn(x, y, others | True, steps)
     compare(layers, x, y)
-    if picture or not quick:
-        shown = {
-            "Too narrow": layers[f"fixed {NARROW}"],
-            "Learned": layers["learned"],
-            "Too wide": layers[f"fixed {WIDE}"],
-        }
-        file = Path(picture or PICTURE)
-        draw(shown, x, y, file)
-        print(f"Drawn in {file}")
+    shown = {
+        "Too narrow": layers[f"fixed {NARROW}"],
+        "Learned": layers["learned"],
+        "Too wide": layers[f"fixed {WIDE}"],
+    }
+    picture = Path(output) / PICTURE
+    draw(shown, x, y, picture)
+    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Picture: {picture}")
     return layers
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--output", default="outputs", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)
     main(**vars(parser.parse_args()))

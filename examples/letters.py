@@ -1,7 +1,7 @@
-"""Sentences of letters for `reverse_and_sort.py`, and what becomes of them.
+"""Sentences of letters, and three tasks on them, for `reverse_and_sort.py`.
 
-Every task has one right answer, and one place where each letter of it stands,
-since no letter comes twice in a sentence.
+No letter occurs twice in a sentence. So every task has one right answer, and
+each letter of the answer has one position in the source.
 """
 
 from typing import NamedTuple
@@ -10,19 +10,19 @@ import numpy as np
 
 TASKS = ("copy", "reverse", "sort")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-LENGTH = 8  # letters of a sentence
+LENGTH = 8  # letters in a sentence
 START = 2
 FIRST = 4  # the id of "a"
 VOCABULARY_SIZE = FIRST + len(LETTERS)
 
 
 class Task(NamedTuple):
-    """Sentences, and what becomes of them.
+    """Sentences, and the right answers to one task.
 
     Attributes:
         source: Ids `(N, LENGTH)`.
-        target: Ids `(N, 1 + LENGTH)`: after a start, what is to be written.
-        places: Where each letter of the target stands in the source,
+        target: Ids `(N, 1 + LENGTH)`: the start id, then the answer.
+        places: Position in the source of each letter of the answer,
             `(N, LENGTH)`.
     """
 
@@ -32,11 +32,11 @@ class Task(NamedTuple):
 
 
 def make_sentences(count: int, seed: int) -> np.ndarray:
-    """Draw sentences in which no letter comes twice, and no two are equal.
+    """Draw different sentences in which no letter occurs twice.
 
     Args:
-        count: How many.
-        seed: The same seed draws the same.
+        count: Number of sentences.
+        seed: Seed of the sentences.
 
     Returns:
         Ids `(count, LENGTH)`.
@@ -48,7 +48,7 @@ def make_sentences(count: int, seed: int) -> np.ndarray:
 
 
 def make_task(name: str, source: np.ndarray) -> Task:
-    """Do one of `TASKS` by hand, with sentences `(N, LENGTH)`."""
+    """Compute the answers to one of `TASKS` for sentences `(N, LENGTH)`."""
     places = np.broadcast_to(np.arange(LENGTH), source.shape)
     if name == "reverse":
         places = places[:, ::-1]

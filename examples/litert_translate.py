@@ -1,21 +1,22 @@
-r"""How does a phone translate? One file, and neither TensorFlow nor Keras.
+r"""How does a phone translate? With one file, without TensorFlow and Keras.
 
-What `translator.export("translator.tflite", format="litert")` writes is a
-LiteRT file, and at its end a ZIP archive with both tokenizers in JSON:
+`translator.export("translator.tflite", format="litert")` writes a LiteRT file
+that ends with a ZIP archive of both tokenizers in JSON:
 
     python examples/litert_translate.py saved_models/dates/translator.tflite \
         "12 May 2021"
 
-It needs `numpy` and `ai-edge-litert` alone, the extra `litert`, and shows all
-that an app has to do in its own language: text to ids, ids to ids, ids to
-text. The tokenizers here are `CharacterTokenizer`s; a `WordTokenizer` differs
-in how it splits.
+This program needs only `numpy` and `ai-edge-litert`, the extra `litert`. It
+shows every step that an app has to write in its own language: text to ids, ids
+to ids, ids to text. It reads `CharacterTokenizer`s; a `WordTokenizer` splits
+the text in another way.
 """
 
 import argparse
 import json
 import unicodedata
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -29,20 +30,20 @@ TOKENIZER = "keras_attention>CharacterTokenizer"
 
 
 class Characters:
-    """Gives every character its id, as the translator's own tokenizer does.
+    """Gives every character the id that `CharacterTokenizer` gives it.
 
     Args:
-        saved: What is in `source_tokenizer.json` or `target_tokenizer.json`.
+        saved: Content of `source_tokenizer.json` or `target_tokenizer.json`.
 
     Raises:
-        ValueError: If that is no `CharacterTokenizer`.
+        ValueError: If it is not that of a `CharacterTokenizer`.
     """
 
     def __init__(self, saved: str | bytes):
         content = json.loads(saved)
         if content["class_name"] != TOKENIZER:
             raise ValueError(
-                f"This program knows {TOKENIZER} alone. Received: "
+                f"This program reads {TOKENIZER} only. Received: "
                 f"{content['class_name']}. Write its `tokenize` here."
             )
         config = content["config"]
@@ -52,7 +53,7 @@ class Characters:
         self.ids = {c: i for i, c in enumerate(self.characters, FIRST)}
 
     def tokenize(self, sentences: list[str]) -> np.ndarray:
-        """Turn sentences into ids `(B, T)`, framed and padded."""
+        """Turn sentences into ids `(B, T)`, with start and end, padded."""
         rows = [
             [START, *(self.ids.get(c, UNKNOWN) for c in self.clean(x)), END]
             for x in sentences
@@ -63,7 +64,7 @@ class Characters:
         return ids
 
     def detokenize(self, ids: np.ndarray) -> str:
-        """Turn one row of ids into text, as far as its end."""
+        """Turn one row of ids into text, up to its end."""
         ids = ids.tolist()
         ids = ids[: ids.index(END)] if END in ids else ids
         names = {i: c for c, i in self.ids.items()}
@@ -71,7 +72,7 @@ class Characters:
         return "".join({**names, **hidden}[i] for i in ids)
 
     def clean(self, text: str) -> str:
-        """Normalize a text, and put it into the case it was trained in."""
+        """Normalize a text, and convert it to lower case if the model is."""
         text = self._normalize(text)
         return self._normalize(text.lower()) if self.lowercase else text
 
@@ -81,15 +82,14 @@ class Characters:
         return unicodedata.normalize(self.normalization.upper(), text)
 
 
-def load(file: Path):
-    """Read a file, once as an archive and once as what runs.
+def load(file: Path) -> Callable[[list[str]], list[str]]:
+    """Load the tokenizers and the model of a file.
 
     Args:
-        file: What an export in the format `"litert"` wrote.
+        file: A file that an export in the format `"litert"` wrote.
 
     Returns:
-        A function from a list of sentences to a list of the best translation
-        of each.
+        A function from sentences to the best translation of each.
     """
     with zipfile.ZipFile(file) as archive:
         source, target = (
@@ -106,14 +106,18 @@ def load(file: Path):
     return translate
 
 
-def main(quick=False, file=None, sentences=None) -> list[str]:
-    """Translate, and print what comes out.
+def main(
+    quick: bool = False,
+    file: str | Path | None = None,
+    sentences: list[str] | None = None,
+) -> list[str]:
+    """Translate sentences, and print the translations.
 
     Args:
-        quick: Whether to translate the first sentence alone.
-        file: The LiteRT file. Defaults to that of the dates, which is in
+        quick: Whether to translate the first sentence only.
+        file: The LiteRT file. Defaults to that of the dates, in
             `saved_models`.
-        sentences: What to translate. Defaults to three dates.
+        sentences: Sentences to translate. Defaults to three dates.
 
     Returns:
         The translations.

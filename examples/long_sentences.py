@@ -1,31 +1,31 @@
 """Why attention? Because one vector cannot hold a long sentence.
 
-Trains two encoder-decoders of the same parts, one with attention and one
-without, and draws how well they translate sentences of each length:
+Trains two encoder-decoders, one with attention and one without, and draws how
+well they translate sentences of each length:
 
     python examples/long_sentences.py
 
-Without attention all that the decoder knows of a sentence is the encoder's
-last state ([Cho et al., 2014](https://arxiv.org/abs/1409.1259)); with it,
-every word looks up what it needs ([Bahdanau et al., 2015](
-https://arxiv.org/abs/1409.0473), whose figure 2 this is). The sentences are
-generated: rows of English nouns, some after an adjective, in French, where the
-adjective comes second. Some are longer than all that were trained. Real ones
-take an hour:
+Without attention, all that the decoder knows about a sentence is the encoder's
+last state ([Cho et al., 2014](https://arxiv.org/abs/1409.1259)). With it, the
+decoder looks at the whole source for every word ([Bahdanau et al., 2015](
+https://arxiv.org/abs/1409.0473), whose figure 2 this repeats). The sentences
+are generated: rows of English nouns, some with an adjective before them, and
+their French translation, where the adjective comes after its noun. Some test
+sentences are longer than any in training. Real sentences take an hour:
 
     python examples/long_sentences.py --data multi30k
 
-`--data` is a folder as `translate_multi30k.py` fetches it. It needs the extras
-`text`, `evaluation` and `plots`.
+`--data` is a folder that `translate_multi30k.py --download` filled. It needs
+the extras `text`, `evaluation` and `plots`.
 """
 
 import argparse
-import random
 import tempfile
 import time
 from pathlib import Path
 
 import keras
+from french import write_corpus
 from multi30k import PARTS
 from multi30k import find
 
@@ -44,73 +44,21 @@ from keras_attention import parallel_dataset
 from keras_attention.extras import require
 from keras_attention.text import read_lines
 
-ROOT = Path(__file__).parents[1]
-PICTURE = "docs/long_sentences.png"
-NOUNS = {
-    "cat": "chat",
-    "dog": "chien",
-    "tree": "arbre",
-    "book": "livre",
-    "boat": "bateau",
-    "bird": "oiseau",
-    "bread": "pain",
-    "garden": "jardin",
-    "horse": "cheval",
-    "train": "train",
-}
-ADJECTIVES = {
-    "red": "rouge",
-    "black": "noir",
-    "white": "blanc",
-    "green": "vert",
-    "yellow": "jaune",
-    "sad": "triste",
-    "light": "léger",
-    "slow": "lent",
-    "warm": "chaud",
-    "calm": "calme",
-}
-SHORTEST, TRAINED, LONGEST = 4, 18, 27  # words of generated sentences
-WIDTH = 3  # lengths that are one point of a line
-FEW = 20  # sentences: fewer are no point
+PICTURE = "long_sentences.png"
+WIDTH = 3  # lengths in a group, which is one point of a line
+FEW = 20  # a group with fewer sentences is left out
 LINES = {"with attention": True, "without attention": False}
 BATCH_SIZE = 64
 
 
-def write_corpus(folder: Path, counts: tuple[int, ...], seed: int) -> Path:
-    """Write generated sentences into files that are named as Multi30k's.
-
-    Args:
-        folder: Where to.
-        counts: Sentences to train, to validate and to test.
-        seed: The same seed writes the same.
-    """
-    draw = random.Random(seed)
-    for part, count in zip(PARTS, counts, strict=True):
-        longest = LONGEST if part == PARTS[-1] else TRAINED
-        lengths = [draw.randint(SHORTEST, longest) for _ in range(count)]
-        pairs = [make_pair(length, draw) for length in lengths]
-        for side, language in enumerate(("en", "fr")):
-            text = "".join(f"{pair[side]}\n" for pair in pairs)
-            (folder / f"{part}.{language}").write_text(text)
-    return folder
-
-
-def make_pair(length: int, draw: random.Random) -> tuple[str, str]:
-    """Write a sentence of so many words, and its translation."""
-    source, target = [], []
-    while len(source) < length:
-        noun = draw.choice(list(NOUNS))
-        words = [noun]
-        if len(source) + 1 < length and draw.random() < 0.5:
-            words = [draw.choice(list(ADJECTIVES)), noun]
-        source += words
-        target += [{**NOUNS, **ADJECTIVES}[word] for word in reversed(words)]
-    return " ".join(source), " ".join(target)
-
-
-def build(source, target, units: int, dropout: float, attends: bool):
-    """Make the model for two tokenizers, with attention or without."""
+def build(
+    source: WordTokenizer,
+    target: WordTokenizer,
+    units: int,
+    dropout: float,
+    attends: bool,
+) -> Seq2Seq:
+    """Make the model for two tokenizers, with or without attention."""
     attention = BahdanauAttention(units) if attends else None
     cell = AttentionDecoderCell(keras.layers.LSTMCell(units), attention)
     return Seq2Seq(
@@ -124,8 +72,8 @@ def build(source, target, units: int, dropout: float, attends: bool):
     )
 
 
-def train(model, files, tokenizers, epochs: int):
-    """Fit, with a rate that falls to zero."""
+def train(model: Seq2Seq, files: dict, tokenizers: list, epochs: int):
+    """Fit, with a learning rate that falls to zero."""
     batches = parallel_dataset(
         *files["train"], *tokenizers, BATCH_SIZE, training=True, seed=1
     )
@@ -146,14 +94,14 @@ def train(model, files, tokenizers, epochs: int):
 
 
 def by_length(sources: list[str]) -> dict[float, list[int]]:
-    """Sort sentences into groups of similar length.
+    """Group sentences by their number of words.
 
     Args:
         sources: The sentences.
 
     Returns:
-        Of each group that is not too small, by the middle of its lengths, which
-        sentences are in it.
+        The indices of the sentences of each group, by the middle of its
+        lengths. Groups of fewer than `FEW` sentences are left out.
     """
     groups = {}
     for i, source in enumerate(sources):
@@ -167,23 +115,26 @@ def by_length(sources: list[str]) -> dict[float, list[int]]:
 
 
 def bleu(found: list[str], wanted: list[str]) -> float:
-    """Score a group: sacreBLEU, 13a, lowercased."""
+    """Compute the BLEU of a group: sacreBLEU, 13a, lowercased."""
     sacrebleu = require("sacrebleu", "evaluation", "long_sentences.py")
     metric = sacrebleu.metrics.BLEU(lowercase=True)
     return metric.corpus_score(found, [wanted]).score
 
 
-def compare(files, units: int, epochs: int, dropout: float) -> dict:
-    """Train both models, and score them on the test set, group by group.
+def compare(
+    files: dict[str, list[Path]], units: int, epochs: int, dropout: float
+) -> dict[str, dict[float, float]]:
+    """Train both models, and compute the BLEU of each group of test sentences.
 
     Args:
-        files: Of each part of the corpus, the source's and the target's file.
+        files: The source and the target file of each part of the corpus.
         units: Size of every layer.
-        epochs: How often all pairs are seen.
+        epochs: Number of epochs.
         dropout: Rate of dropout.
 
     Returns:
-        By the name of each line, BLEU of each group by its middle.
+        The BLEU of each model and group, by the name of the model and the
+        middle of the group's lengths.
     """
     tokenizers = [
         WordTokenizer.train([file], 8000, lowercase=True, min_frequency=2)
@@ -204,8 +155,8 @@ def compare(files, units: int, epochs: int, dropout: float) -> dict:
     return lines
 
 
-def report(lines: dict):
-    """Print BLEU of each group of lengths."""
+def report(lines: dict[str, dict[float, float]]):
+    """Print the BLEU of each group."""
     print(f"{'words':>8}" + "".join(f"{name:>20}" for name in lines))
     for middle in next(iter(lines.values())):
         first, last = middle - (WIDTH - 1) / 2, middle + (WIDTH - 1) / 2
@@ -213,8 +164,14 @@ def report(lines: dict):
         print(f"{f'{first:.0f} to {last:.0f}':>8}{row}")
 
 
-def draw(lines: dict, longest: int, file: Path):
-    """Draw quality over length, and how long trained sentences are at most."""
+def draw(lines: dict[str, dict[float, float]], longest: int, file: Path):
+    """Draw BLEU over length.
+
+    Args:
+        lines: What `compare` returned.
+        longest: Words of the longest sentence in training.
+        file: Where to write the picture.
+    """
     plt = require("matplotlib.pyplot", "plots", "long_sentences.py")
     figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
     for (name, line), mark in zip(lines.items(), "os", strict=True):
@@ -234,40 +191,39 @@ def draw(lines: dict, longest: int, file: Path):
 
 
 def main(
-    data: str | None = None,
+    quick: bool = False,
+    data: str | Path | None = None,
     source: str = "de",
     target: str = "en",
     epochs: int | None = None,
     units: int | None = None,
-    quick: bool = False,
-    picture: str | None = None,
+    output: str | Path = "outputs",
     seed: int = 0,
-) -> dict:
-    """Train both models, and print and draw quality by length.
+) -> dict[str, dict[float, float]]:
+    """Train both models, and print and draw BLEU by length.
 
     Args:
+        quick: Whether to train for seconds only, to try the code.
         data: Folder of Multi30k. Defaults to generated sentences.
-        source: Language to translate from, of Multi30k.
-        target: Language to translate to, likewise.
-        epochs: How often all pairs are seen. Defaults to a fitting number.
-        units: Size of every layer. Defaults to a fitting size.
-        quick: Whether to show in seconds that everything runs, with a picture
-            that is gone afterwards.
-        picture: File of the picture. Defaults to `docs/long_sentences.png`;
-            with data, to no picture.
-        seed: Which random numbers to draw.
+        source: Language to translate from, with `data`.
+        target: Language to translate to, with `data`.
+        epochs: Number of epochs. Defaults to 10 with `data`, else to 6.
+        units: Size of every layer. Defaults to 256 with `data`, else to 64.
+        output: Folder of the picture.
+        seed: Seed of all random numbers.
 
     Returns:
-        By the name of each line, BLEU by the middle of the lengths.
+        The BLEU of each model and group, by the name of the model and the
+        middle of the group's lengths.
     """
     began = time.perf_counter()
+    require("matplotlib.pyplot", "plots", "long_sentences.py")
     keras.utils.set_random_seed(seed)
     usual = (256, 10, 0.3) if data else (64, 6, 0.0)
     usual = (16, 1, 0.0) if quick else usual
     setting = units or usual[0], epochs or usual[1], usual[2]
     with tempfile.TemporaryDirectory() as temporary:
         folder, languages = Path(data or temporary), (source, target)
-        place = Path(temporary) if quick or data else ROOT
         if not data:
             languages = "en", "fr"
             counts = (128, 64, 300) if quick else (16000, 500, 1600)
@@ -279,19 +235,21 @@ def main(
         lines = compare(files, *setting)
         report(lines)
         longest = max(len(x.split()) for x in read_lines(files["train"][0]))
-        draw(lines, longest, Path(picture or place / PICTURE))
+    picture = Path(output) / PICTURE
+    draw(lines, longest, picture)
     print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Picture: {picture}")
     return lines
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--data", help="folder of Multi30k", metavar="DIR")
     parser.add_argument("--source", default="de")
     parser.add_argument("--target", default="en")
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--units", type=int)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--output", default="outputs", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)
     main(**vars(parser.parse_args()))

@@ -1,7 +1,7 @@
-"""Multi30k: where its files are, and a made-up corpus of the same form.
+"""Multi30k: how to get its files, and a made-up corpus of the same form.
 
-29,000 captions to train on, 1,014 to validate, 1,000 of `test_2016_flickr`,
-in English, German and French: [Elliott et al.,
+29,000 captions for training, 1,014 for validation and 1,000 in
+`test_2016_flickr`, in English, German and French: [Elliott et al.,
 2016](https://arxiv.org/abs/1605.00459).
 """
 
@@ -48,7 +48,7 @@ PARTS = ("train", "val", "test_2016_flickr")
 
 
 def download(folder: Path, languages: list[str]):
-    """Fetch the parts of Multi30k that are not there; check every file."""
+    """Download the files of Multi30k that are missing; check every file."""
     for part in PARTS:
         for language in languages:
             name = f"{part}.{language}.gz"
@@ -70,13 +70,13 @@ def find(folder: Path, part: str, language: str) -> Path:
     if packed.exists():
         return packed
     raise SystemExit(
-        f"There is neither {plain} nor {packed}. Name the folder of the data "
-        "by --data, or add --download to fetch Multi30k into it."
+        f"There is neither {plain} nor {packed}. Give the folder of the data "
+        "as --data, or add --download to fetch Multi30k into it."
     )
 
 
 def made_up_corpus(source: str, target: str) -> Path:
-    """Write a corpus whose target is the source, word by word reversed."""
+    """Write a corpus whose targets are the sources with the words reversed."""
     folder = Path(tempfile.mkdtemp())
     draw = random.Random(0)
     for part, count in zip(PARTS, (32, 8, 6), strict=True):

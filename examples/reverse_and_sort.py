@@ -1,27 +1,29 @@
 """Which attention learns to copy, to reverse, and to sort?
 
-Letters go in, and come out in the same order, backwards, or by the alphabet:
+Letters go in, and come out in the same order, reversed, or in alphabetical
+order:
 
     python examples/reverse_and_sort.py
 
-It needs no data and no network, only the extra `plots`. Every score, under
-softmax, and every alignment, of Bahdanau's score, learns each task anew, for
-the same 200 batches. The encoder is a letter and its place, and nothing else:
-what the decoder writes it must have looked for. The table has, for each task,
+It needs no data and no network, only the extra `plots`. Every score, with
+softmax, and every alignment, with Bahdanau's score, is trained on each task for
+the same 200 batches. The encoder is only an embedding of each letter and of its
+position, so the decoder has to find each letter by attention. The table shows
+for each task:
 
-- right: the share of unseen sentences that come out without a mistake. Letters
-  are judged after the right ones before them; for whole sentences that is the
-  same as greedy search, which goes wrong at its first mistake.
-- looks: the share of letters that had most of the attention when they were
+- right: the share of unseen sentences without a mistake. The decoder is fed the
+  right letters; a sentence without a mistake is the one that greedy search
+  would find.
+- looks: the share of letters that had the largest weight when they were
   written.
 
-What only moves to the right can copy and cannot reverse, and what does not
-read the letters cannot look for the next of the alphabet. Yet some of those
-can sort: they look at all letters at once, and remember them.
+Attention that only moves to the right can copy but cannot reverse. Attention
+that does not read the letters cannot look for the next one of the alphabet.
+Some of these sort all the same: they look at all letters at once, and the
+decoder remembers them.
 """
 
 import argparse
-import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -55,15 +57,14 @@ from keras_attention import Monotonic
 from keras_attention import SequenceCrossentropy
 from keras_attention.extras import require
 
-ROOT = Path(__file__).parents[1]
-PICTURE = "docs/reverse_and_sort.png"
+PICTURE = "reverse_and_sort.png"
 BATCH_SIZE, TESTED = 64, 500
 UNITS, RATE = 32, 0.01
-LEARNED = 0.9  # of the sentences right
+LEARNED = 0.9  # share of right sentences from which a task is learned
 
 
-def scores(units: int) -> dict:
-    """Make every score, with softmax."""
+def scores(units: int) -> dict[str, layers.Layer]:
+    """Make an attention layer of every score, with softmax."""
     return {
         "Bahdanau": BahdanauAttention(units),
         "LuongGeneral": LuongGeneral(),
@@ -77,8 +78,8 @@ def scores(units: int) -> dict:
     }
 
 
-def alignments(units: int) -> dict:
-    """Make every alignment but softmax, of Bahdanau's score."""
+def alignments(units: int) -> dict[str, layers.Layer]:
+    """Make a layer of every other alignment, with Bahdanau's score."""
     kinds = {
         "sparsemax": "sparsemax",
         "entmax15": "entmax15",
@@ -93,13 +94,13 @@ def alignments(units: int) -> dict:
     }
 
 
-def spread():
-    """Make what draws first weights: of variance 1, anew each time."""
+def spread() -> keras.initializers.Initializer:
+    """Make an initializer of variance 1; one for each layer."""
     return keras.initializers.RandomNormal(stddev=1.0)
 
 
 class WithPlaces(layers.Layer):
-    """Adds to each letter what is learned of its place.
+    """Adds a learned vector to each position.
 
     Shapes:
         letters `(B, T, D)` -> `(B, T, D)`.
@@ -115,7 +116,7 @@ class WithPlaces(layers.Layer):
 
 
 def make_models(attention) -> tuple[keras.Model, keras.Model]:
-    """Make the model to train, and the same one that shows its weights."""
+    """Make the model to train, and one of the same layers with weights too."""
     source = keras.Input((LENGTH,), dtype="int32")
     target = keras.Input((LENGTH,), dtype="int32")
 
@@ -134,13 +135,13 @@ def make_models(attention) -> tuple[keras.Model, keras.Model]:
 
 
 class Result(NamedTuple):
-    """What came of one mechanism at one task.
+    """How well one mechanism does one task.
 
     Attributes:
         right: Share of the sentences without a mistake.
-        looks: Share of the letters that had most of the attention.
-        weights: Those of every sentence, `(N, LENGTH, LENGTH)`.
-        seconds: How long training took.
+        looks: Share of the letters that had the largest weight.
+        weights: Attention of every sentence, `(N, LENGTH, LENGTH)`.
+        seconds: Duration of the training.
     """
 
     right: float
@@ -149,13 +150,24 @@ class Result(NamedTuple):
     seconds: float
 
 
-def study(attention, trained, tested) -> dict[str, Result]:
-    """Learn each task anew with one mechanism, in one compiled model."""
+def study(
+    attention, trained: np.ndarray, tested: np.ndarray
+) -> dict[str, Result]:
+    """Train one mechanism on each task, from the same initial weights.
+
+    Args:
+        attention: The attention layer.
+        trained: Sentences to learn from, `(N, LENGTH)`.
+        tested: Sentences to test with, likewise.
+
+    Returns:
+        The result of each task, by name. One compiled model learns them all.
+    """
     model, looking = make_models(attention)
     model.compile(
         keras.optimizers.Adam(RATE, global_clipnorm=1.0),
         loss=SequenceCrossentropy(),
-        jit_compile=False,  # to compile would take longer than to learn
+        jit_compile=False,  # compilation would take longer than training
     )
     model.optimizer.build(model.trainable_variables)
     variables = [*model.variables, *model.optimizer.variables]
@@ -173,8 +185,8 @@ def study(attention, trained, tested) -> dict[str, Result]:
     return results
 
 
-def test(looking, task: Task, seconds: float) -> Result:
-    """Tell how often a model is right, and looks where it should."""
+def test(looking: keras.Model, task: Task, seconds: float) -> Result:
+    """Measure how often a model is right, and how often it looks right."""
     found = looking([task.source, task.target[:, :-1]])
     logits, weights = map(ops.convert_to_numpy, found)
     right = logits.argmax(axis=-1) == task.target[:, 1:]
@@ -182,13 +194,13 @@ def test(looking, task: Task, seconds: float) -> Result:
     return Result(right.all(axis=1).mean(), looks.mean(), weights, seconds)
 
 
-def report(results: dict, steps: int):
-    """Print one table, and who learned what."""
+def report(results: dict[str, dict[str, Result]], steps: int):
+    """Print the table, and which mechanisms learned which task."""
     print(f"{'':17}" + "".join(f"{task:>15}" for task in TASKS))
     print(f"{'':17}" + 3 * f"{'right':>8}{'looks':>7}" + f"{'ms/step':>9}")
     for name, row in results.items():
         shares = [f"{x.right:8.0%}{x.looks:7.0%}" for x in row.values()]
-        fastest = min(x.seconds for x in row.values())  # one has compiled
+        fastest = min(x.seconds for x in row.values())  # without compilation
         print(f"{name:17}{''.join(shares)}{1000 * fastest / steps:9.1f}")
     for task in TASKS:
         learned = {n: row[task] for n, row in results.items()}
@@ -200,11 +212,11 @@ def report(results: dict, steps: int):
 
 
 def draw(blocks: list[dict], titles: list[str], file: Path):
-    """Draw the weights of one sentence: mechanisms down, tasks across.
+    """Draw the weights of one sentence: a row a mechanism, a column a task.
 
     Args:
-        blocks: Results to stand side by side.
-        titles: One for each block.
+        blocks: Results to draw side by side.
+        titles: Title of each block.
         file: Where to write the picture.
     """
     plt = require("matplotlib.pyplot", "plots", "reverse_and_sort.py")
@@ -216,7 +228,7 @@ def draw(blocks: list[dict], titles: list[str], file: Path):
         axes = side.subplots(rows, len(TASKS), squeeze=False)
         for ax in axes[len(block) :].flat:
             ax.set(frame_on=False, xticks=[], yticks=[])
-            ax.set_xlabel(" ", fontsize=8, labelpad=1)  # as high as the others
+            ax.set_xlabel(" ", fontsize=8, labelpad=1)  # for equal heights
         for ax, task in zip(axes[0], TASKS, strict=True):
             ax.set_title(task, fontsize=9)
         for line, (name, row) in zip(axes, block.items(), strict=False):
@@ -237,19 +249,22 @@ def _draw_one(ax, result):
         spine.set_linewidth(2)
 
 
-def main(quick: bool = False, picture: str | None = None, seed: int = 0):
-    """Let every mechanism learn every task; print the table and draw it.
+def main(
+    quick: bool = False, output: str | Path = "outputs", seed: int = 0
+) -> dict[str, dict[str, Result]]:
+    """Train every mechanism on every task; print a table and draw it.
 
     Args:
-        quick: Whether to show in seconds that everything runs, with a few
-            mechanisms and a picture that is gone afterwards.
-        picture: File of the picture. Defaults to `docs/reverse_and_sort.png`.
-        seed: Which random numbers to draw.
+        quick: Whether to train two mechanisms for seconds only, to try the
+            code.
+        output: Folder of the picture.
+        seed: Seed of all random numbers.
 
     Returns:
-        Of each mechanism, by its name, a `Result` for each task.
+        The result of each task, by the names of mechanism and task.
     """
     began = time.perf_counter()
+    require("matplotlib.pyplot", "plots", "reverse_and_sort.py")
     steps = 30 if quick else 200
     rows = make_sentences(TESTED + steps * BATCH_SIZE, seed)
     tested, trained = rows[:TESTED], rows[TESTED:]
@@ -264,17 +279,17 @@ def main(quick: bool = False, picture: str | None = None, seed: int = 0):
     results = {name: row for block in blocks for name, row in block.items()}
     print(f" {TESTED} sentences tested after {steps} batches of {BATCH_SIZE}")
     report(results, steps)
-    with tempfile.TemporaryDirectory() as temporary:
-        place = Path(temporary) if quick else ROOT
-        titles = ["Scores, under softmax", "Alignments of Bahdanau's score"]
-        draw(blocks, titles, Path(picture or place / PICTURE))
+    picture = Path(output) / PICTURE
+    titles = ["Scores, with softmax", "Alignments, with Bahdanau's score"]
+    draw(blocks, titles, picture)
     print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Picture: {picture}")
     return results
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--output", default="outputs", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)
     main(**vars(parser.parse_args()))

@@ -1,13 +1,13 @@
-"""Scenes of two coloured shapes, and what is to be said about them.
+"""Scenes of two coloured shapes, and their captions.
 
-A large shape and a small one stand on a grey ground. The caption names the
-large one first, and says where it is, seen from the small one: "a red circle
-left of a blue square". The larger of the two offsets decides between left and
-right, or above and below; scenes in which they are nearly equal are not drawn,
-so every scene has one caption.
+A large shape and a small one lie on a grey ground. The caption names the large
+one first, and says where it is relative to the small one: "a red circle left of
+a blue square". The larger of the two offsets decides between left or right and
+above or below. Scenes with nearly equal offsets are left out, so every scene
+has one caption.
 
-Of the 576 captions 46 are held out, with all their scenes. A checksum of the
-text says which, so that no seed can mix what is trained with what is tested.
+46 of the 576 captions are held out, with all their scenes. A checksum of the
+text decides which, so training and test are apart for every seed.
 """
 
 import zlib
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-SIZE = 48  # pixels, of each side
+SIZE = 48  # pixels, width and height
 COLORS = {
     "red": (0.85, 0.15, 0.15),
     "green": (0.15, 0.65, 0.2),
@@ -26,7 +26,7 @@ CORNERS = {"circle": 0, "triangle": 3, "square": 4}
 GROUND, NOISE = 0.5, 0.03
 LARGE, SMALL = (8.5, 10.5), (5.0, 6.5)  # radii, in pixels
 APART = 2.0  # pixels between two shapes, at least
-DECIDED = 6.0  # pixels by which one offset is larger than the other
+DECIDED = 6.0  # pixels by which one offset exceeds the other, at least
 START, END = 2, 3
 WORDS = ["a", "of", "left", "right", "above", "below", *COLORS, *CORNERS]
 IDS = {word: id for id, word in enumerate(WORDS, start=END + 1)}
@@ -40,8 +40,8 @@ class Thing(NamedTuple):
     Attributes:
         color: One of `COLORS`.
         shape: One of `CORNERS`.
-        x: Where its centre is, in pixels from the left.
-        y: Where its centre is, in pixels from the top.
+        x: Position of its centre, in pixels from the left.
+        y: Position of its centre, in pixels from the top.
         radius: From the centre to the rim or to the corners, in pixels.
     """
 
@@ -52,7 +52,7 @@ class Thing(NamedTuple):
     radius: float
 
 
-def draw(things, random) -> np.ndarray:
+def draw(things: list[Thing], random: np.random.Generator) -> np.ndarray:
     """Draw things on a noisy ground: floats `(SIZE, SIZE, 3)` from 0 to 1."""
     image = np.full((SIZE, SIZE, 3), GROUND)
     rows, columns = np.mgrid[:SIZE, :SIZE] + 0.5
@@ -66,17 +66,17 @@ def draw(things, random) -> np.ndarray:
 
 
 def _distance(x, y, corners, radius):
-    """Tell how far points are outside of a shape; negative is inside."""
+    """Compute the distance of points from a shape; negative inside."""
     if not corners:
         return np.hypot(x, y) - radius
-    # The sides face half-way between the corners; a triangle stands on one.
+    # Normals of the sides; that of a triangle's first side points down.
     angles = np.pi * (0.5 + 2 * np.arange(corners) / corners)
     sides = [np.cos(a) * x + np.sin(a) * y for a in angles]
     return np.max(sides, axis=0) - radius * np.cos(np.pi / corners)
 
 
 def caption(large: Thing, small: Thing) -> str:
-    """Say what is seen, in the only way there is."""
+    """Return the caption of a scene."""
     x, y = large.x - small.x, large.y - small.y
     if abs(x) > abs(y):
         place = "left of" if x < 0 else "right of"
@@ -88,19 +88,19 @@ def caption(large: Thing, small: Thing) -> str:
 
 
 def is_held_out(text: str) -> bool:
-    """Tell whether a caption is for testing, in all its scenes."""
+    """Whether a caption, with all its scenes, is in the test set."""
     return zlib.crc32(text.encode()) % 10 == 0
 
 
 def make_scenes(
     count: int, held_out: bool, seed: int
 ) -> tuple[np.ndarray, list[str]]:
-    """Draw scenes at random.
+    """Draw random scenes.
 
     Args:
-        count: How many.
-        held_out: Whether of captions that are held out, or of the others.
-        seed: The same seed draws the same.
+        count: Number of scenes.
+        held_out: Whether to draw scenes of held-out captions, or of others.
+        seed: Seed of the scenes.
 
     Returns:
         Images `(count, SIZE, SIZE, 3)`, and their captions.
@@ -124,20 +124,20 @@ def _thing(random, radii):
 
 
 def _is_clear(large, small):
-    """Tell whether they stand apart, and one offset decides."""
+    """Whether two things are apart, and one offset decides."""
     x, y = abs(large.x - small.x), abs(large.y - small.y)
     apart = np.hypot(x, y) > large.radius + small.radius + APART
     return apart and abs(x - y) > DECIDED
 
 
 def to_ids(captions: list[str]) -> np.ndarray:
-    """Number the words: `(N, LONGEST + 1)`, start and end included."""
+    """Turn captions into ids `(N, LONGEST + 1)`, with start and end."""
     rows = [[START, *map(IDS.get, text.split()), END] for text in captions]
     return np.array([row + [0] * (LONGEST + 1 - len(row)) for row in rows])
 
 
-def to_words(ids) -> list[str]:
-    """Name the words of a row of ids, up to its end."""
+def to_words(ids: np.ndarray) -> list[str]:
+    """Turn a row of ids into words, up to its end."""
     names = dict(zip(IDS.values(), IDS, strict=True))
     row = [int(id) for id in ids]
     row = row[: row.index(END)] if END in row else row

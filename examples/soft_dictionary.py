@@ -1,20 +1,21 @@
-"""Can a dictionary be learned by asking it? If its lookup is soft, it can.
+"""Can a dictionary be learned from its answers? If its lookup is soft.
 
-A Python dictionary answers one key exactly, and any other with `KeyError`.
-Attention is the same lookup made soft: the query is compared with every key,
-and the answer is the mean of all values, weighted by how well their keys fit.
-So a key may be noisy, and answers have gradients:
+A Python dictionary needs the exact key; for any other it raises `KeyError`.
+Attention is a soft lookup: the query is compared with every key, and the answer
+is the mean of all values, weighted by how well their keys match. So a query may
+be noisy, and answers have gradients:
 
     python examples/soft_dictionary.py
 
-Eight names are stored as vectors, with their colours as values. First they
-are looked up by noisy vectors, with a sharpness from 0 (the mean of all
-colours) to infinity (the nearest key). Then colours, keys and the sharpness
-are forgotten and learned back, from questions and answers alone. It needs the
-extra `plots`.
+The keys are eight random vectors, and the values are colours. First the
+dictionary is asked with noisy keys, with a sharpness from 0 (the mean of all
+colours) to infinity (the nearest key). Then its values, or its keys, are
+learned together with the sharpness, from questions and answers alone. The
+picture needs the extra `plots`.
 """
 
 import argparse
+import time
 from pathlib import Path
 
 import keras
@@ -24,7 +25,7 @@ from keras import ops
 from keras_attention import DotAttention
 from keras_attention.extras import require
 
-PICTURE = Path(__file__).parents[1] / "docs" / "soft_dictionary.png"
+PICTURE = "soft_dictionary.png"
 COLOURS = {
     "red": (0.89, 0.10, 0.11),
     "orange": (1.00, 0.50, 0.05),
@@ -35,29 +36,29 @@ COLOURS = {
     "violet": (0.56, 0.27, 0.68),
     "pink": (0.98, 0.60, 0.74),
 }
-FEATURES, NOISE = 16, 0.4  # of a key; each feature's standard deviation
+FEATURES, NOISE = 16, 0.4  # of a key; standard deviation of each feature
 BEST = 1 / NOISE**2  # see `SoftDictionary`
 EPOCHS = 20
 SHARPNESS = [0.0, 1.0, 3.0, 10.0, 30.0, 100.0]
 
 
 class SoftDictionary(keras.layers.Layer):
-    """Looks queries up in keys and values, some of which it may learn.
+    """Looks up queries in keys and values that can be learned.
 
     Formula:
 
         answer(q) = sum_j softmax_j(g q . k_j) v_j
 
-    If all keys `k_j` have one length, and a query is one of them with Gaussian
-    noise of standard deviation `s`, the weights with `g = 1 / s^2` are the
-    probabilities that it was key `j`, by Bayes' rule. No answer has a smaller
-    mean squared error, so this is the sharpness that training should find.
+    Let all keys `k_j` have the same norm, and let a query be one of them plus
+    Gaussian noise of standard deviation `s`. With `g = 1 / s^2` the weights are
+    the posterior probabilities that it was key `j`. No answer has a smaller
+    mean squared error, so training should find this sharpness.
 
     Args:
         keys: `(N, D)`.
         values: `(N, Dv)`.
-        learn: Which of `"keys"` and `"values"` training may change. The
-            sharpness `g`, from 1, it always may.
+        learn: Which of `"keys"` and `"values"` are trained. The sharpness `g`,
+            which starts at 1, always is.
         **kwargs: Keras layer arguments.
     """
 
@@ -68,7 +69,7 @@ class SoftDictionary(keras.layers.Layer):
         self.attention = DotAttention(scale="learned")
 
     def call(self, queries):
-        # All queries ask one memory, so they are a sequence, not a batch.
+        # All queries share one memory, so they are a sequence, not a batch.
         answers = self.attention(
             ops.expand_dims(queries, 0),
             ops.expand_dims(self.values, 0),
@@ -77,19 +78,22 @@ class SoftDictionary(keras.layers.Layer):
         return ops.squeeze(answers, 0)  # (B, Dv)
 
     def sharpness(self) -> float:
-        """Read off `g`."""
-        return float(ops.convert_to_numpy(self.attention.factor))
+        """Return `g`."""
+        (g,) = self.attention.weights
+        return float(ops.convert_to_numpy(g))
 
 
 def unit_vectors(count: int, seed: int) -> np.ndarray:
-    """Draw keys: `count` directions at random."""
+    """Draw random keys of norm 1: `(count, FEATURES)`."""
     keys = np.random.default_rng(seed).normal(size=(count, FEATURES))
     keys /= np.linalg.norm(keys, axis=1, keepdims=True)
     return keys.astype("float32")
 
 
-def noisy(keys, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw queries `(count, D)`, and which key each of them was."""
+def noisy(
+    keys: np.ndarray, count: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw noisy keys `(count, D)`, and the index of each one's key."""
     draw = np.random.default_rng(seed)
     which = draw.integers(len(keys), size=count)
     noise = draw.normal(0, NOISE, (count, FEATURES))
@@ -97,7 +101,7 @@ def noisy(keys, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def look_up(queries, keys, values, sharpness: float):
-    """Ask with a fixed sharpness: answers `(B, Dv)` and weights `(B, N)`."""
+    """Look up with a fixed sharpness: answers `(B, Dv)`, weights `(B, N)`."""
     answers, weights = DotAttention()(
         sharpness * queries[None],
         values[None],
@@ -108,24 +112,26 @@ def look_up(queries, keys, values, sharpness: float):
 
 
 def look_up_hard(queries, keys, values):
-    """Ask for the value of the key that fits best."""
+    """Return the value of the nearest key."""
     return values[np.argmax(queries @ keys.T, axis=1)]
 
 
-def rms(x) -> float:
-    """Take the root of the mean square."""
+def rms(x: np.ndarray) -> float:
+    """Compute the root of the mean square."""
     return float(np.sqrt(np.mean(np.square(x))))
 
 
-def learn(dictionary, keys, values, epochs: int, seed: int) -> list:
-    """Learn from questions, noisy keys, and their answers.
+def learn(
+    dictionary: SoftDictionary, keys, values, epochs: int, seed: int
+) -> list[np.ndarray]:
+    """Train a dictionary on noisy keys and their values.
 
     Args:
-        dictionary: What learns.
-        keys: Those that are asked for, `(N, D)`.
-        values: Their answers, `(N, Dv)`.
-        epochs: How often all questions are asked.
-        seed: Which noise to draw.
+        dictionary: The dictionary.
+        keys: The true keys, `(N, D)`.
+        values: The true values, `(N, Dv)`.
+        epochs: Number of epochs.
+        seed: Seed of the questions.
 
     Returns:
         The values of the dictionary, before and after every epoch.
@@ -154,14 +160,14 @@ def learn(dictionary, keys, values, epochs: int, seed: int) -> list:
 
 
 def error(questions, keys, values, sharpness: float) -> float:
-    """Measure the answers to noisy keys with a fixed sharpness: RMSE."""
+    """Compute the RMSE of the answers to noisy keys."""
     queries, which = questions
     answers, _ = look_up(queries, keys, values, sharpness)
     return rms(answers - values[which])
 
 
 def compare(questions, keys, values):
-    """Print what sharpness does to answers, and what their slope is."""
+    """Print the error by sharpness, and check the gradient of an answer."""
     queries, which = questions
     print("sharpness  error of answers  weight of the right key")
     for sharpness in sorted([*SHARPNESS, BEST]):
@@ -176,19 +182,19 @@ def compare(questions, keys, values):
     after, _ = look_up(queries, keys, raised, BEST)
     apart = np.abs(after - before - weights[:, :1]).max()
     print(
-        f"With the colour of {next(iter(COLOURS))} raised by 1, each answer "
-        f"rises by its weight of that key, up to {apart:.0e}"
+        f"If the value of {next(iter(COLOURS))} grows by 1, each answer grows "
+        f"by its weight of that key, up to {apart:.0e}"
     )
 
 
 def draw(keys, values, learned, questions, file: Path):
-    """Draw answers by sharpness, how wrong they are, and colours learned.
+    """Draw answers and errors by sharpness, and the colours learned.
 
     Args:
-        keys: What is stored.
-        values: Its colours.
+        keys: The keys, `(N, D)`.
+        values: Their colours, `(N, 3)`.
         learned: The colours, before and after every epoch.
-        questions: Noisy keys, and which they are.
+        questions: Noisy keys, and the index of each one's key.
         file: Where to write the picture.
     """
     figure = require("matplotlib.figure", "plots", "soft_dictionary.py")
@@ -217,8 +223,8 @@ def draw(keys, values, learned, questions, file: Path):
     page.savefig(file)
 
 
-def swatches(ax, columns):
-    """Draw colours: a row for each name, with columns as they are called."""
+def swatches(ax, columns: dict[str, np.ndarray]):
+    """Draw colours: a row for each name, a column for each entry."""
     ax.imshow(np.stack(list(columns.values()), axis=1).clip(0, 1))
     ax.set_xticks(range(len(columns)), list(columns))
     ax.set_yticks(range(len(COLOURS)), list(COLOURS))
@@ -229,17 +235,21 @@ def swatches(ax, columns):
     ax.spines[:].set_visible(False)
 
 
-def main(quick=False, picture=None, seed=0) -> dict[str, SoftDictionary]:
-    """Look names up by noisy keys; then learn colours, and keys.
+def main(
+    quick: bool = False, output: str | Path = "outputs", seed: int = 0
+) -> dict[str, SoftDictionary]:
+    """Look up noisy keys; then learn the colours, and the keys.
 
     Args:
-        quick: Whether to draw only where `picture` says.
-        picture: Where to draw. Defaults to `docs/soft_dictionary.png`.
-        seed: Which keys and noise to draw.
+        quick: Whether to take half the epochs.
+        output: Folder of the picture.
+        seed: Seed of all random numbers.
 
     Returns:
         The dictionaries that learned `"values"` and `"keys"`.
     """
+    began = time.perf_counter()
+    require("matplotlib.figure", "plots", "soft_dictionary.py")
     keras.utils.set_random_seed(seed)
     values = np.array(list(COLOURS.values()), "float32")
     keys = unit_vectors(len(values), seed)
@@ -248,26 +258,27 @@ def main(quick=False, picture=None, seed=0) -> dict[str, SoftDictionary]:
 
     grey = np.full_like(values, 0.5)
     colours = SoftDictionary(keys, grey, learn=("values",))
-    history = learn(colours, keys, values, EPOCHS, seed + 2)
+    epochs = EPOCHS // 2 if quick else EPOCHS
+    history = learn(colours, keys, values, epochs, seed + 2)
     apart = rms(history[-1] - values)
-    print(f"Colours learned: {rms(grey - values):.3f} wrong before, ", end="")
+    print(f"Colours learned: RMSE {rms(grey - values):.3f} before, ", end="")
     print(f"{apart:.3f} after; sharpness {colours.sharpness():.2f}")
 
     names = SoftDictionary(0.1 * unit_vectors(8, seed + 3), values, ("keys",))
-    learn(names, keys, values, EPOCHS, seed + 2)
+    learn(names, keys, values, epochs, seed + 2)
     found = look_up_hard(keys, ops.convert_to_numpy(names.keys), values)
     right = int(np.all(found == values, axis=1).sum())
-    print(f"Keys learned: {right} of {len(keys)} names give their colour")
-    if picture or not quick:
-        file = Path(picture or PICTURE)
-        draw(keys, values, history, questions, file)
-        print(f"Drawn in {file}")
+    print(f"Keys learned: {right} of {len(keys)} keys give their colour")
+    picture = Path(output) / PICTURE
+    draw(keys, values, history, questions, picture)
+    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Picture: {picture}")
     return {"values": colours, "keys": names}
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--output", default="outputs", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)
     main(**vars(parser.parse_args()))

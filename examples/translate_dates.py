@@ -5,18 +5,19 @@ Dates as people write them in seven languages go in, ISO 8601 comes out:
     python examples/translate_dates.py
 
 It needs no data and no network, only the extras `text`, `plots` and `litert`.
-A model of characters learns from dates that `dates.py` writes. Then it is told
-how many dates that it never saw come out exactly right, and drawn what it
-looked at. It is exported for TensorFlow Serving and read back in a process
-that has never heard of `keras_attention`; and once more as a LiteRT file, for
-phones, which `litert_translate.py` runs.
+`dates.py` writes the dates, and a model of characters learns to read them. The
+script prints the share of held-out dates that come out exactly right, and draws
+where the model looked. It exports the model for TensorFlow Serving, and runs
+this export in a new process, without `keras_attention`. It also writes a LiteRT
+file, for phones, which `litert_translate.py` runs.
+
+All files go to `outputs/dates`, or to the folder of `--output`.
 """
 
 import argparse
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -38,9 +39,7 @@ from keras_attention import Translator
 from keras_attention import plot_attention
 from keras_attention.extras import require
 
-ROOT = Path(__file__).parents[1]
-EXPORT = "saved_models/dates"
-PLOT = "docs/attention.png"
+SAVED_MODEL, LITERT, PICTURE = "1", "translator.tflite", "attention.png"
 BATCH_SIZE = 128
 SHOWN = [  # a leap day, and held out
     "Thursday, February 29, 2024",
@@ -54,7 +53,7 @@ SHOWN = [  # a leap day, and held out
     "2024年2月29日(木)",
     "二〇二四年二月二十九日",
 ]
-DRAWN = 4  # of these
+DRAWN = 4  # which of these is drawn
 READER = """
 import json, sys
 import tensorflow as tf
@@ -81,14 +80,19 @@ def make_model(source_size: int, target_size: int, units: int) -> Seq2Seq:
     )
 
 
-def train(pairs, held_out, units: int, epochs: int) -> Translator:
-    """Learn to translate the sentences of the pairs.
+def train(
+    pairs: tuple[list[str], list[str]],
+    held_out: tuple[list[str], list[str]],
+    units: int,
+    epochs: int,
+) -> Translator:
+    """Train a translator.
 
     Args:
-        pairs: Sentences, and what each one means.
-        held_out: The same, to watch while it learns.
+        pairs: Sentences, and their translations.
+        held_out: The same for validation.
         units: Size of the model.
-        epochs: How often all pairs are seen.
+        epochs: Number of epochs.
     """
     source = CharacterTokenizer.train(pairs[0], 200, lowercase=True)
     target = CharacterTokenizer("0123456789-")
@@ -105,15 +109,17 @@ def train(pairs, held_out, units: int, epochs: int) -> Translator:
         loss=SequenceCrossentropy(),
         metrics=[TokenAccuracy()],
     )
-    watched = ids(held_out)
+    validation = ids(held_out)
     model.fit(
-        *ids(pairs), BATCH_SIZE, epochs, verbose=2, validation_data=watched
+        *ids(pairs), BATCH_SIZE, epochs, verbose=2, validation_data=validation
     )
     return Translator(model, source, target, GreedySearch(max_length=11))
 
 
-def exact_match(translator: Translator, pairs) -> float:
-    """Tell what share of the sentences is translated without any mistake."""
+def exact_match(
+    translator: Translator, pairs: tuple[list[str], list[str]]
+) -> float:
+    """Compute the share of sentences that are translated without a mistake."""
     sentences, wanted = pairs
     found = translator(sentences, batch_size=256)
     right = sum(x == y for x, y in zip(found, wanted, strict=True))
@@ -121,7 +127,7 @@ def exact_match(translator: Translator, pairs) -> float:
 
 
 def show(translator: Translator, file: Path):
-    """Print examples, and draw what the model looked at to read one."""
+    """Print examples, and draw the attention of one of them."""
     found = translator(SHOWN, return_attention_scores=True)
     for sentence, date in zip(SHOWN, found.texts, strict=True):
         print(f"{date}  {sentence}")
@@ -135,19 +141,17 @@ def show(translator: Translator, file: Path):
     ax.figure.savefig(file)
 
 
-def hand_over(translator: Translator, folder: Path):
-    """Export, and see that a new process translates like this one."""
-    served, file = folder / "1", folder / "translator.tflite"
-    translator.export(served)
-    if read_back(served, SHOWN) != translator(SHOWN):
-        raise RuntimeError(f"{served} does not give what the model gives.")
-    print(f"A new process reads the same dates with {served}")
+def export(translator: Translator, folder: Path, file: Path):
+    """Export as a SavedModel and a LiteRT file; check that the first runs."""
+    translator.export(folder)
+    if read_back(folder, SHOWN) != translator(SHOWN):
+        raise RuntimeError(f"{folder} does not give what the model gives.")
+    print("A new process reads the same dates with the SavedModel.")
     translator.export(file, format="litert")
-    print(f"{file} has {file.stat().st_size / 1e6:.1f} MB")
 
 
 def read_back(folder: Path, sentences: list[str]) -> list[str]:
-    """Translate in a new process that knows TensorFlow alone."""
+    """Translate in a new process that imports only TensorFlow."""
     answer = subprocess.run(
         [sys.executable, "-c", READER, str(folder)],
         input=json.dumps(sentences),
@@ -158,16 +162,16 @@ def read_back(folder: Path, sentences: list[str]) -> list[str]:
     return json.loads(answer.stdout)
 
 
-def main(quick=False, export=None, plot=None, seed=0) -> float:
+def main(
+    quick: bool = False, output: str | Path = "outputs/dates", seed: int = 0
+) -> float:
     """Train, test, draw, export and read back.
 
     Args:
-        quick: Whether to show in seconds that everything runs, and learn
-            nothing, with files that are gone afterwards.
-        export: Folder for the SavedModel, version 1, and the LiteRT file.
-            Defaults to `saved_models/dates` of this project.
-        plot: File of the picture. Defaults to `docs/attention.png`.
-        seed: Which random numbers to draw.
+        quick: Whether to train for seconds only, to try the code.
+        output: Folder of the picture, the SavedModel (as version 1) and the
+            LiteRT file.
+        seed: Seed of all random numbers.
 
     Returns:
         The share of held-out dates that come out exactly right.
@@ -183,18 +187,20 @@ def main(quick=False, export=None, plot=None, seed=0) -> float:
     translator = train(pairs, held_out, units, epochs)
     share = exact_match(translator, held_out)
     print(f"Exactly right of the held-out dates: {share:.2%}")
-    with tempfile.TemporaryDirectory() as temporary:
-        place = Path(temporary) if quick else ROOT
-        show(translator, Path(plot or place / PLOT))
-        hand_over(translator, Path(export or place / EXPORT))
+    places = [Path(output) / name for name in (PICTURE, SAVED_MODEL, LITERT)]
+    picture, folder, file = places
+    show(translator, picture)
+    export(translator, folder, file)
     print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Picture: {picture}")
+    print(f"SavedModel: {folder}")
+    print(f"LiteRT: {file}, {file.stat().st_size / 1e6:.1f} MB")
     return share
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--export", metavar="DIR")
-    parser.add_argument("--plot", metavar="FILE")
+    parser.add_argument("--output", default="outputs/dates", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)
     main(**vars(parser.parse_args()))

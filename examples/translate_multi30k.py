@@ -5,10 +5,11 @@ Trains a bidirectional LSTM encoder and an attentional decoder on Multi30k
 
     python examples/translate_multi30k.py --data multi30k --download
 
-`--data` is a folder with `train`, `val` and `test_2016_flickr` of both
-languages, one sentence a line, plain or gzip: `train.de.gz`, `train.en.gz`...
-`--download` fetches them there first. It needs the extras `text` and
-`evaluation`; `--plot` needs `plots`, and `--export` needs `litert` and `onnx`.
+`--data` is a folder with the parts `train`, `val` and `test_2016_flickr` in
+both languages, one sentence a line, plain or gzip: `train.de.gz`,
+`train.en.gz`... `--download` fetches them into this folder first. It needs the
+extras `text` and `evaluation`; `--plot` needs `plots`, and `--export` needs
+`litert` and `onnx`.
 """
 
 import argparse
@@ -53,7 +54,7 @@ EXPORTS = {
 
 
 def build(source, target, units: int, dropout: float) -> Seq2Seq:
-    """Make the model for two tokenizers."""
+    """Make the model for a source and a target tokenizer."""
     cell = AttentionDecoderCell(
         keras.layers.LSTMCell(units),
         BahdanauAttention(units),
@@ -71,7 +72,9 @@ def build(source, target, units: int, dropout: float) -> Seq2Seq:
     )
 
 
-def train(model, files, tokenizers, epochs: int, batch_size: int):
+def train(
+    model: Seq2Seq, files: dict, tokenizers: list, epochs: int, batch_size: int
+):
     """Fit, with validation and early stopping."""
     batches = parallel_dataset(
         *files["train"],
@@ -91,7 +94,7 @@ def train(model, files, tokenizers, epochs: int, batch_size: int):
         batches,
         validation_data=validation,
         epochs=epochs,
-        shuffle=False,  # `parallel_dataset` has done it
+        shuffle=False,  # `parallel_dataset` shuffles
         verbose=2,
         callbacks=[
             keras.callbacks.ReduceLROnPlateau(
@@ -107,8 +110,8 @@ def train(model, files, tokenizers, epochs: int, batch_size: int):
     )
 
 
-def bleu(translator, files) -> str:
-    """Score the test set: sacreBLEU, 13a, lowercased."""
+def bleu(translator: Translator, files: list[Path]) -> str:
+    """Compute the BLEU of the test set: sacreBLEU, 13a, lowercased."""
     sacrebleu = require("sacrebleu", "evaluation", "translate_multi30k.py")
     source, target = (read_lines(file) for file in files)
     metric = sacrebleu.metrics.BLEU(lowercase=True)
@@ -116,46 +119,49 @@ def bleu(translator, files) -> str:
     return f"{score}\n{metric.get_signature()}"
 
 
-def show(translator, sentences, plot: str | None):
-    """Print examples, and draw what the model looked at for the first."""
-    told = translator(sentences, return_attention_scores=True)
-    for sentence, translation in zip(sentences, told.texts, strict=True):
+def show(translator: Translator, sentences: list[str], plot):
+    """Print translations, and draw the attention of the first."""
+    found = translator(sentences, return_attention_scores=True)
+    for sentence, translation in zip(sentences, found.texts, strict=True):
         print(f"{sentence}\n -> {translation}")
     if plot:
         axes = plot_attention(
-            told.attention[0], told.source_tokens[0], told.target_tokens[0]
+            found.attention[0], found.source_tokens[0], found.target_tokens[0]
         )
+        Path(plot).parent.mkdir(parents=True, exist_ok=True)
         axes.figure.savefig(plot, bbox_inches="tight")
+        print(f"Picture: {plot}")
 
 
 def main(
-    data: str | None = None,
+    quick: bool = False,
+    data: str | Path | None = None,
     source: str = "de",
     target: str = "en",
     tokenizer: str = "word",
     epochs: int = 10,
     units: int = 256,
     beam: int = 5,
-    save: str | None = None,
-    export: str | None = None,
-    plot: str | None = None,
-    quick: bool = False,
+    save: str | Path | None = None,
+    export: str | Path | None = None,
+    plot: str | Path | None = None,
 ) -> str:
-    """Run the whole job.
+    """Train, test, and save and export on request.
 
     Args:
+        quick: Whether to run on a few made-up sentences, to try the code.
         data: Folder of the corpus.
         source: Language to translate from.
         target: Language to translate to.
-        tokenizer: What cuts the text: `"word"`, `"sentencepiece"` or
+        tokenizer: Kind of the tokens: `"word"`, `"sentencepiece"` or
             `"wordpiece"`.
         epochs: The most epochs.
         units: Size of every layer.
-        beam: How many hypotheses the search keeps.
+        beam: Number of hypotheses that the search keeps.
         save: Folder for the translator, for later use in Python, if any.
         export: Folder for a SavedModel, a LiteRT and an ONNX file, if any.
-        plot: Where to draw the attention to the first test sentence.
-        quick: Whether to run on a few made-up sentences, to try the code.
+        plot: File for a picture of the attention of the first test sentence,
+            if any.
 
     Returns:
         BLEU and its signature.
@@ -168,7 +174,7 @@ def main(
         for part in PARTS
     }
     for both in files.values():
-        read_parallel(*both)  # a broken file stops it now, not after training
+        read_parallel(*both)  # find a broken file before training
     kind, options = TOKENIZERS[tokenizer]
     size = 30 if quick else 8000
     tokenizers = [
@@ -180,23 +186,26 @@ def main(
     train(model, files, tokenizers, epochs, batch_size=4 if quick else 64)
     print(f"Trained after {(time.time() - start) / 60:.1f} minutes")
     search = BeamSearch(beam, length_penalty=0.6, max_length=60)
-    words = tokenizer == "word"  # the only ones that may be unknown
+    words = tokenizer == "word"  # other tokenizers know every word
     translator = Translator(model, *tokenizers, search, replace_unknown=words)
     if save:
         translator.save(save)
+        print(f"Translator: {save}")
     score = bleu(translator, files["test_2016_flickr"])
     print(score)
     show(translator, read_lines(files["test_2016_flickr"][0])[:5], plot)
     if export:
         for form, name in EXPORTS.items():
             translator.export(Path(export) / name, form)
+            print(f"{form}: {Path(export) / name}")
     print(f"All done after {(time.time() - start) / 60:.1f} minutes")
     return score
 
 
-def arguments():
-    """Read the command line."""
+def arguments() -> dict:
+    """Read the command line, and download the corpus on request."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--data", help="folder of the corpus")
     parser.add_argument("--source", default="de")
     parser.add_argument("--target", default="en")
@@ -206,9 +215,8 @@ def arguments():
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--download", action="store_true")
     parser.add_argument("--save", help="folder for the translator")
-    parser.add_argument("--export", help="folder for what others can run")
+    parser.add_argument("--export", help="folder for the exported models")
     parser.add_argument("--plot", help="file for a picture of the attention")
-    parser.add_argument("--quick", action="store_true")
     given = vars(parser.parse_args())
     if not (given["data"] or given["quick"]):
         parser.error("--data is needed: the folder of the corpus")

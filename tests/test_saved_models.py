@@ -1,11 +1,7 @@
 """What is committed in `saved_models` runs where nothing of ours is."""
 
-import os
-import pickle
 import random
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import litert_translate
@@ -13,12 +9,12 @@ import numpy as np
 import pytest
 from dates import all_dates
 from dates import make_pairs
+from served import ask
 
 pytestmark = pytest.mark.tensorflow
 
 ROOT = Path(__file__).parents[1]
 COMMITTED = ROOT / "saved_models" / "dates" / "1"
-PROGRAM = ROOT / "tests" / "serving_session.py"
 DATES = random.Random(1).sample(all_dates(held_out=True), 200)
 SENTENCES, WANTED = make_pairs(DATES, seed=1)
 SAME_DATE = [
@@ -40,33 +36,26 @@ BATCHES = {
     "held out": SENTENCES,
 }
 SIGNATURES = ["serving_default", "align"]
-ABSENT = ["keras", "keras_attention"]
+
+
+def as_bytes(batch):
+    return [x if isinstance(x, bytes) else x.encode() for x in batch]
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """All that the moved folder answers, in a process that has no Keras."""
+    """Answers of a copy, in a process without TensorFlow's Python and Keras."""
     folder = tmp_path_factory.mktemp("elsewhere") / "moved"
     shutil.copytree(COMMITTED, folder)
-    modules = tmp_path_factory.mktemp("modules")
-    for name in ABSENT:
-        (modules / f"{name}.py").write_text("raise ImportError(__name__)")
-    paths = [str(modules), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    batches = [
-        [text if isinstance(text, bytes) else text.encode() for text in batch]
-        for batch in BATCHES.values()
-    ]
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), str(folder)],
-        input=pickle.dumps(batches),
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    found = pickle.loads(done.stdout)
-    for name, answers in found.pop("answers").items():
-        found[name] = dict(zip(BATCHES, answers, strict=True))
+    requests = {
+        (signature, name): as_bytes(batch)
+        for signature in SIGNATURES
+        for name, batch in BATCHES.items()
+    }
+    found = ask(folder, [(key[0], texts) for key, texts in requests.items()])
+    answers = zip(requests, found.pop("answers"), strict=True)
+    for (signature, name), answer in answers:
+        found.setdefault(signature, {})[name] = answer
     return found
 
 
@@ -141,9 +130,10 @@ def test_attention_is_over_the_letters(served):
 
 
 def test_it_needs_no_operation_that_serving_lacks(served):
-    assert served["foreign"] == {"NormalizeUTF8"}
-    assert not [x for x in served["operations"] if "cudnn" in x.lower()]
-    assert "PyFunc" not in served["operations"]
+    assert served["used"] - served["own"] == {"NormalizeUTF8"}
+    assert "NormalizeUTF8" in served["linked"]
+    assert not [x for x in served["used"] if "cudnn" in x.lower()]
+    assert "PyFunc" not in served["used"]
 
 
 def test_it_is_small_enough_to_commit():

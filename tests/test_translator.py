@@ -1,7 +1,4 @@
-"""Translator: text in, text out, saved and loaded as one thing."""
-
-import json
-import shutil
+"""Translator: text in, text out, and errors for what cannot be."""
 
 import keras
 import numpy as np
@@ -17,19 +14,18 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import AbstractSearch
     from keras_attention import BeamSearch
     from keras_attention import Generation
-    from keras_attention import GreedySearch
     from keras_attention import Translation
     from keras_attention import Translator
 
 
-def with_search(search, **options):
-    """Make another translator of the same parts."""
-    tiny = tiny_translator()
-    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
-    return Translator(*parts, search, **options)
-
-
 NUMBERS = ["7", "1234", "905", "42", "6006"]
+
+
+def make(**changed):
+    """Make a translator of the tiny parts, some of them exchanged."""
+    tiny = tiny_translator()
+    names = ("model", "source_tokenizer", "target_tokenizer", "search")
+    return Translator(**{name: getattr(tiny, name) for name in names} | changed)
 
 
 def test_it_translates():
@@ -61,22 +57,8 @@ def test_a_long_list_keeps_its_order_and_has_a_bar(capsys):
     assert right >= 65
 
 
-def test_batches_are_of_similar_length(monkeypatch):
-    seen = []
-    translator = tiny_translator()
-    translate = translator._graph.translate
-
-    def watch(text):
-        seen.append([len(one) for one in text])
-        return translate(text)
-
-    monkeypatch.setattr(translator._graph, "translate", watch)
-    translator(["1", "12345", "2", "12345", "3"], batch_size=2, verbose=0)
-    assert seen == [[1, 1], [1, 5], [5]]
-
-
 def test_several_texts_come_best_first():
-    translator = with_search(BeamSearch(beam_size=4, n_best=3, max_length=8))
+    translator = make(search=BeamSearch(beam_size=4, n_best=3, max_length=8))
     texts = translator(NUMBERS)
     assert [row[0] for row in texts] == [write(n) for n in NUMBERS]
     assert all(len(set(row)) == 3 for row in texts)
@@ -109,8 +91,7 @@ def test_prefixes_come_first():
 
 def test_what_is_too_long_is_cut_with_a_warning():
     tiny = tiny_translator()
-    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
-    short = Translator(*parts, tiny.search, max_source_length=5)
+    short = make(max_source_length=5)
     with pytest.warns(UserWarning, match=r"cuts 1 of 3 .* sentences\[1\]"):
         texts = short(["123", "12345", "7"])
     assert texts == tiny(["123", "123", "7"])
@@ -136,9 +117,9 @@ def test_unknown_words_are_those_of_the_source():
             return Generation(tokens, zeros, zeros, weights)
 
     first = tiny_translator().target_tokenizer.get_config()["vocabulary"][0]
-    found = with_search(Lost(), replace_unknown=True)(["123", "9x8"])
+    found = make(search=Lost(), replace_unknown=True)(["123", "9x8"])
     assert found == [f"{first}21", f"{first}x9"]
-    plain = with_search(Lost())(["123"])
+    plain = make(search=Lost())(["123"])
     assert plain == [f"{first}\ufffd\ufffd"]
 
 
@@ -153,7 +134,7 @@ def test_other_backends_and_xla_go_through_the_same_text():
     tiny = tiny_translator()
     wanted = tiny(NUMBERS, return_scores=True, return_attention_scores=True)
     tiny.model.compile("sgd", jit_compile=True)
-    again = with_search(tiny.search)
+    again = make()
     found = again(NUMBERS, return_scores=True, return_attention_scores=True)
     tiny.model.compile("sgd", jit_compile=False)
     assert not hasattr(again._graph.translate, "get_concrete_function")
@@ -202,111 +183,50 @@ def test_it_tells_what_is_asked_for():
         np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
 
 
-def test_save_and_load(tmp_path):
-    translator = tiny_translator()
-    translator.save(tmp_path / "digits")
-    translator.save(tmp_path / "digits")  # replaces what it wrote
-    shutil.move(tmp_path / "digits", tmp_path / "moved")
-    again = Translator.load(str(tmp_path / "moved"))
-    wanted = translator(NUMBERS, return_scores=True)
-    assert again(NUMBERS, return_scores=True) == wanted
-    assert again.search.get_config() == translator.search.get_config()
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"sentences": "42"}, "into a list"),
+        ({"sentences": [["42"]]}, "one flat list"),
+        ({"prefixes": ["v", ""]}, "2 prefixes for 1 sentences"),
+        ({"prefixes": "v"}, "`prefixes` must be a list"),
+        ({"verbose": 7}, "`verbose` must be one of"),
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"batch_size": 2.0}, r"`batch_size` must be .* batch_size=2\.0"),
+        ({"batch_size": "2"}, "batch_size='2'"),
+        ({"batch_size": None}, "batch_size=None"),
+    ],
+)
+def test_calls_that_cannot_be_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        tiny_translator()(**{"sentences": ["42"]} | arguments)
 
 
-def test_options_are_saved(tmp_path):
-    search = GreedySearch(max_length=5)
-    translator = with_search(search, max_source_length=7, replace_unknown=True)
-    translator.save(tmp_path)
-    again = Translator.load(tmp_path)
-    assert again.max_source_length == 7
-    assert again.replace_unknown
-    assert again.search.max_length == 5
+@pytest.mark.parametrize("length", [0, 1, -3, 7.0, "7", None, True])
+def test_what_is_no_source_length_is_refused(length):
+    """There must be room for the start and the end."""
+    with pytest.raises(
+        ValueError, match=r"`max_source_length` must .* least 2"
+    ):
+        make(max_source_length=length)
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("arguments", "message"),
     [
-        "translator.json",
-        "model.keras",
-        "source_tokenizer/tokenizer.json",
-        "target_tokenizer/tokenizer.json",
+        ({"format": "pickle"}, "`format` must be one of .*'tf_saved_model'"),
+        ({"format": None}, "format=None"),
+        ({"quantize": "int8"}, "`quantize` needs a format that has it"),
+        ({"max_length": 2.0}, "max_length=2.0"),
+        ({"max_length": 0}, "max_length=0"),
     ],
 )
-def test_load_names_the_damaged_file(tmp_path, name):
-    tiny_translator().save(tmp_path / "digits")
-    file = tmp_path / "digits" / name
-    file.write_bytes(file.read_bytes()[:40])
-    with pytest.raises(ValueError, match=name):
-        Translator.load(tmp_path / "digits")
-    file.unlink()
-    with pytest.raises(ValueError, match=name):
-        Translator.load(tmp_path / "digits")
+def test_exports_that_cannot_be_are_refused(tmp_path, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        tiny_translator().export(tmp_path / "x", **arguments)
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_flipped_bit_is_named(tmp_path):
-    tiny_translator().save(tmp_path)
-    file = tmp_path / "model.keras"
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
-    with pytest.raises(ValueError, match=r"model\.keras.* CRC"):
-        Translator.load(tmp_path)
-
-
-@pytest.mark.parametrize("content", ["", "3", "[]", "{}", '{"search": 3}'])
-def test_another_translator_json_is_named(tmp_path, content):
-    tiny_translator().save(tmp_path)
-    (tmp_path / "translator.json").write_text(content)
-    with pytest.raises(ValueError, match=r"translator\.json, which cannot"):
-        Translator.load(tmp_path)
-
-
-def test_load_refuses_another_search(tmp_path):
-    tiny_translator().save(tmp_path / "digits")
-    file = tmp_path / "digits" / "translator.json"
-    file.write_text(json.dumps({"search": {"class_name": "Nothing"}}))
-    with pytest.raises(ValueError, match=r"translator\.json"):
-        Translator.load(tmp_path / "digits")
-
-
-def test_save_will_not_replace_what_others_wrote(tmp_path):
-    (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(ValueError, match="Will not replace"):
-        tiny_translator().save(tmp_path)
-    assert (tmp_path / "thesis.txt").read_text() == "precious"
-
-
-def test_refuses_what_it_cannot_use(tmp_path):
-    translator = tiny_translator()
-    model = translator.model
-    small, large = translator.target_tokenizer, translator.source_tokenizer
-    with pytest.raises(ValueError, match="into a list"):
-        translator("42")
-    with pytest.raises(ValueError, match="one flat list"):
-        translator([["42"]])
-    with pytest.raises(ValueError, match="2 prefixes for 1 sentences"):
-        translator(["42"], prefixes=["v", ""])
-    with pytest.raises(ValueError, match="`prefixes` must be a list"):
-        translator(["42"], prefixes="v")
-    with pytest.raises(ValueError, match="verbose"):
-        translator(["42"], verbose=7)
-    with pytest.raises(ValueError, match="batch_size"):
-        translator(["42"], batch_size=0)
-    with pytest.raises(ValueError, match="generates"):
-        Translator(keras.layers.Dense(1), large, small)
-    bigger = type(large)([*large.get_config()["vocabulary"], *"abcdefghijk"])
-    with pytest.raises(ValueError, match="source_tokenizer"):
-        Translator(model, bigger, small)
-    with pytest.raises(ValueError, match="max_source_length"):
-        Translator(model, large, small, max_source_length=0)
-    with pytest.raises(ValueError, match="format"):
-        translator.export(tmp_path / "x", format="pickle")
-    with pytest.raises(ValueError, match="format"):
-        translator.export(tmp_path / "x", quantize="int8")
-
-
-def test_a_model_without_weights_is_refused():
-    tiny = tiny_translator()
-    empty = type(tiny.model).from_config(tiny.model.get_config())
-    with pytest.raises(ValueError, match="call it once"):
-        Translator(empty, tiny.source_tokenizer, tiny.target_tokenizer)
+def test_parts_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="`search` must be an object"):
+        make(search="beam")

@@ -1,11 +1,11 @@
-"""Asks a server to translate, by gRPC or by REST.
+"""Asks a model server for translations, by gRPC or by REST.
 
     python examples/serve/client.py "12 May 2021" "le 29 février 2024"
     python examples/serve/client.py "12 May 2021" --rest
     python examples/serve/client.py "12 May 2021" --align
 
-It knows nothing of `keras_attention` or Keras. By REST it needs Python alone,
-by gRPC the protocol of TensorFlow Serving: the extra `serving`.
+It needs neither `keras_attention` nor Keras. REST needs only Python, gRPC needs
+the protocol of TensorFlow Serving: the extra `serving`.
 """
 
 import argparse
@@ -24,11 +24,11 @@ SIGNATURES = {False: "serving_default", True: "align"}  # by `align`
 
 
 class ClientError(Exception):
-    """No answer; the message says why, and what to do."""
+    """Raised if there is no answer; the message says why, and what to do."""
 
 
 def no_server(where: str) -> ClientError:
-    """Say how to get a server."""
+    """Make the error that says how to start a server."""
     return ClientError(
         f"No server answers at {where}. Start one as examples/serve/README.md "
         "shows, or name another with --host and --port."
@@ -39,17 +39,17 @@ def ask_rest(texts: list[bytes], align: bool, where: str, model: str, timeout):
     """Send texts as JSON.
 
     Args:
-        texts: What to translate. What is not UTF-8 goes as base64.
+        texts: Texts to translate. Those that are not UTF-8 go as base64.
         align: Whether to ask for tokens and attention as well.
         where: Host and port.
         model: Name of the model.
-        timeout: How many seconds to wait.
+        timeout: Seconds to wait for the answer.
 
     Returns:
         A dict of outputs for every text.
 
     Raises:
-        ClientError: If the server cannot be reached, or refuses.
+        ClientError: If the server cannot be reached, or answers with an error.
     """
     content = {
         "signature_name": SIGNATURES[align],
@@ -75,7 +75,7 @@ def ask_rest(texts: list[bytes], align: bool, where: str, model: str, timeout):
 
 
 def reason(body: bytes) -> str:
-    """Read why a server refuses, from its JSON or from whatever it sends."""
+    """Read the error message in an answer, or return the answer as it is."""
     try:
         return json.loads(body)["error"]
     except (ValueError, LookupError, TypeError):
@@ -83,7 +83,7 @@ def reason(body: bytes) -> str:
 
 
 def as_json(text: bytes) -> str | dict[str, str]:
-    """Write a text so that the server reads the same bytes."""
+    """Return a text as JSON, in base64 if it is not UTF-8."""
     try:
         return text.decode()
     except UnicodeDecodeError:
@@ -91,7 +91,7 @@ def as_json(text: bytes) -> str | dict[str, str]:
 
 
 def ask_grpc(texts: list[bytes], align: bool, where: str, model: str, timeout):
-    """Send texts as a protocol buffer; otherwise as `ask_rest`."""
+    """Send texts as a protocol buffer; the rest as in `ask_rest`."""
     tf, grpc = load("tensorflow"), load("grpc")
     messages = load("tensorflow_serving.apis.predict_pb2")
     stubs = load("tensorflow_serving.apis.prediction_service_pb2_grpc")
@@ -121,7 +121,7 @@ def ask_grpc(texts: list[bytes], align: bool, where: str, model: str, timeout):
 
 
 def load(module: str):
-    """Import what only gRPC needs."""
+    """Import a module that only gRPC needs."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -132,14 +132,14 @@ def load(module: str):
 
 
 def as_text(value):
-    """Turn bytes into strings, however deep in lists they are."""
+    """Turn bytes into strings, also in nested lists."""
     if isinstance(value, list):
         return [as_text(entry) for entry in value]
     return value.decode() if isinstance(value, bytes) else value
 
 
 def show(text: str, row: dict):
-    """Print translations, best first, and what each of their tokens saw."""
+    """Print translations, best first, and where each of their tokens looked."""
     print(text)
     for n, (translation, score) in enumerate(
         zip(row["translations"], row["scores"], strict=True)
@@ -164,21 +164,21 @@ def main(
     model: str = "dates",
     timeout: float = 10.0,
 ) -> list[dict]:
-    """Translate texts, all in one request, and print what comes.
+    """Translate texts in one request, and print the translations.
 
     Args:
-        texts: What to translate.
-        rest: Whether to ask by REST; by gRPC otherwise.
-        align: Whether to ask what each token looked at.
-        host: Where the server is.
+        texts: Texts to translate.
+        rest: Whether to use REST instead of gRPC.
+        align: Whether to ask for tokens and attention as well.
+        host: Host of the server.
         port: Its port. Defaults to 8500 for gRPC, 8501 for REST.
         model: Name of the model.
-        timeout: How many seconds to wait.
+        timeout: Seconds to wait for the answer.
 
     Returns:
-        For every text the outputs by their names: `translations` and
-        `scores`, best first; `source_tokens`, `target_tokens` and
-        `attention` with `align`.
+        The outputs of every text by their names: `translations` and
+        `scores`, best first; with `align` also `source_tokens`,
+        `target_tokens` and `attention`.
     """
     ask = ask_rest if rest else ask_grpc
     where = f"{host}:{port or PORTS['REST' if rest else 'gRPC']}"
@@ -193,7 +193,7 @@ def arguments(given: list[str] | None = None) -> dict:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("texts", nargs="+", metavar="TEXT")
-    parser.add_argument("--rest", action="store_true", help="not by gRPC")
+    parser.add_argument("--rest", action="store_true", help="instead of gRPC")
     parser.add_argument("--align", action="store_true")
     parser.add_argument("--host", default="localhost")
     parser.add_argument("--port", type=int, help="8500 for gRPC, 8501 for REST")

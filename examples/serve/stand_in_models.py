@@ -1,4 +1,4 @@
-"""The models of `stand_in_server.py`: found, loaded, warmed up. NOT Serving."""
+"""Finds, loads and warms up models for `stand_in_server.py`. NOT Serving."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
 class Refusal(Exception):
-    """What a server refuses, and by which code.
+    """Raised if a request is refused.
 
     Args:
         code: A gRPC status code.
-        message: Why.
+        message: The reason.
     """
 
     def __init__(self, code: grpc.StatusCode, message: str):
@@ -110,7 +110,7 @@ class Servable:
 
 
 class Models:
-    """All that is served.
+    """Holds all models of a server.
 
     Args:
         config_file: A ModelServerConfig, as text.
@@ -132,7 +132,7 @@ class Models:
             }
 
     def find(self, spec) -> Servable:
-        """Find what a ModelSpec names: its version, or the highest."""
+        """Find the version that a ModelSpec names, or the highest one."""
         versions = self.versions.get(spec.name, {})
         has = spec.HasField("version")
         number = spec.version.value if has else max(versions, default=None)
@@ -147,7 +147,7 @@ class Models:
 
 
 def chosen(base: Path, policy) -> list[int]:
-    """Number the versions that a policy takes of a model's folder."""
+    """List the versions in a model's folder that a policy selects."""
     there = sorted(
         int(folder.name)
         for folder in base.glob("*")

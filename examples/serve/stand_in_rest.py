@@ -2,8 +2,8 @@
 
 A request has `instances`, a row for each text, or `inputs`, a column for each
 input; the answer has `predictions` or `outputs` of the same form. Bytes that
-are no text are `{"b64": "..."}` on the way in, and on the way out for outputs
-whose name ends in `_bytes`.
+are not UTF-8 are written as `{"b64": "..."}`, and so are outputs whose name
+ends in `_bytes`.
 """
 
 import base64
@@ -30,12 +30,12 @@ HTTP = {
 
 
 def read_request(body: bytes, request, models) -> bool:
-    """Fill a request with what stands in JSON.
+    """Fill a request with the content of JSON.
 
     Args:
         body: The JSON.
         request: A PredictRequest that names the model.
-        models: To find the model's signatures.
+        models: The `Models` of the server.
 
     Returns:
         Whether the answer has to be in rows.
@@ -93,12 +93,12 @@ def named_columns(columns, names: list[str]) -> dict[str, list]:
 
 
 def is_named(value) -> bool:
-    """Tell a dict of inputs from a value, which may be base64."""
+    """Whether a value is a dict of inputs, not a value or base64."""
     return isinstance(value, dict) and set(value) != {"b64"}
 
 
 def as_bytes(value):
-    """Turn strings and base64 into bytes, however deep in lists they are."""
+    """Turn strings and base64 into bytes, also in nested lists."""
     if isinstance(value, list):
         return [as_bytes(entry) for entry in value]
     if isinstance(value, dict):
@@ -107,7 +107,7 @@ def as_bytes(value):
 
 
 def write_answer(response, in_rows: bool) -> dict:
-    """Write a PredictResponse as what JSON can hold."""
+    """Turn a PredictResponse into content for JSON."""
     columns = {
         name: as_json(tf.make_ndarray(proto), name.endswith("_bytes"))
         for name, proto in response.outputs.items()
@@ -124,7 +124,7 @@ def write_answer(response, in_rows: bool) -> dict:
 
 
 def as_json(value, as_base64: bool):
-    """Write an array as lists, a float in the fewest digits that tell it."""
+    """Turn an array into lists, with floats in their shortest form."""
     if isinstance(value, np.ndarray) and value.ndim:
         return [as_json(entry, as_base64) for entry in value]
     value = value.item() if isinstance(value, np.ndarray) else value
@@ -138,11 +138,11 @@ def as_json(value, as_base64: bool):
 
 
 class RestServer(ThreadingHTTPServer):
-    """Answers by REST from `serve_forever` on.
+    """Answers REST requests.
 
     Args:
         address: Host and port.
-        models: What to serve.
+        models: The `Models` to serve.
     """
 
     def __init__(self, address: tuple[str, int], models):
@@ -151,7 +151,7 @@ class RestServer(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """Handles one connection."""
 
     protocol_version = "HTTP/1.1"
 
@@ -187,11 +187,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(written)
 
     def log_message(self, *_):
-        """Stay quiet."""
+        """Log nothing."""
 
 
 def read_path(path: str, verb: str):
-    """Read which model, and perhaps which version, a path names."""
+    """Read the model, and the version if any, that a path names."""
     found = re.fullmatch(PATH + verb, path)
     if not found:
         raise Refusal(INVALID, f"Malformed request: {path}")

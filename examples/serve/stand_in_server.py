@@ -2,11 +2,11 @@
 
     python examples/serve/stand_in_server.py
 
-It speaks the same protocols, reads the same `model.config` and folders of
-versions, replays the requests that warm a model up, runs models through the
-same session loader, and refuses with the same codes. It has no batching, no
-reloading, no labels of versions, no limits and no security: for production
-take the server itself, as README.md shows.
+It uses the same protocols, reads the same `model.config` and folders of
+versions, replays the warm-up requests of a model, runs models with the same
+session loader, and returns the same error codes. It has no batching, no
+reloading, no labels of versions, no limits and no security: for production use
+TensorFlow Serving itself, as README.md shows.
 """
 
 import argparse
@@ -30,10 +30,10 @@ NO_LIMIT = [
 
 
 class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """Predict and GetModelMetadata by gRPC.
+    """Answers Predict and GetModelMetadata requests by gRPC.
 
     Args:
-        models: What to serve.
+        models: The `Models` to serve.
     """
 
     def __init__(self, models: Models):
@@ -72,14 +72,14 @@ def main(
     port: int = 8500,
     rest_api_port: int = 8501,
 ):
-    """Serve until it is told to stop.
+    """Serve until a signal stops it.
 
     Args:
-        model_config_file: Which models to serve.
-        models: The folder that stands for `/models` in that file.
-        host: Where to listen; by default this machine alone can connect.
-        port: Of gRPC; 0 takes a free one, and says which.
-        rest_api_port: Of REST, likewise.
+        model_config_file: The list of models to serve.
+        models: The folder that stands for `/models` in this file.
+        host: Address to listen at. By default only this machine can connect.
+        port: Port of gRPC; 0 takes a free one and prints it.
+        rest_api_port: Port of REST, likewise.
     """
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,12 +1,14 @@
-"""Gives a SavedModel the requests that warm it up when a server loads it.
+"""Writes the requests that warm up a SavedModel when a server loads it.
 
-The first request to a model is slow: TensorFlow prepares much of what it runs
-only then. TensorFlow Serving sends what stands in the model's folder,
-`assets.extra/tf_serving_warmup_requests`, before it lets a client in:
+The first request to a model is slow, because TensorFlow prepares much of its
+work only then. TensorFlow Serving runs the requests in the model's file
+`assets.extra/tf_serving_warmup_requests` before it accepts any other. This
+writes them:
 
-    python examples/serve/warm_up.py saved_models/dates/1
+    python examples/serve/warm_up.py outputs/dates/1
 
-Run it after each export, before the folder is where a server looks for it.
+Run it after each export, before the folder is moved to where a server looks for
+new versions.
 """
 
 import argparse
@@ -19,12 +21,12 @@ from tensorflow_serving.apis import predict_pb2
 from tensorflow_serving.apis import prediction_log_pb2
 
 PLACE = Path("assets.extra", "tf_serving_warmup_requests")
-MOST = 1000  # more are not served
+MOST = 1000  # TensorFlow Serving takes no more
 TEXTS = ["", "12 May 2021", "Thursday, February 29, 2024"]
 
 
 def signatures(folder: Path) -> list[str]:
-    """Name the signatures whose one input is `text`."""
+    """List the signatures whose only input is `text`."""
     content = (folder / "saved_model.pb").read_bytes()
     (graph,) = saved_model_pb2.SavedModel.FromString(content).meta_graphs
     found = graph.signature_def.items()
@@ -32,7 +34,7 @@ def signatures(folder: Path) -> list[str]:
 
 
 def log(model: str, signature: str, batch: list[str]) -> bytes:
-    """Write a request as a server logs it."""
+    """Serialize a request in the form in which a server logs it."""
     request = predict_pb2.PredictRequest()
     request.model_spec.name = model
     request.model_spec.signature_name = signature
@@ -42,23 +44,27 @@ def log(model: str, signature: str, batch: list[str]) -> bytes:
     return entry.SerializeToString()
 
 
-def main(folder: str, texts: list[str] | None = None, model=None) -> Path:
-    """Write every text alone, and all of them at once, for each signature.
+def main(
+    folder: str | Path,
+    texts: list[str] | None = None,
+    model: str | None = None,
+) -> Path:
+    """Write requests of every text alone, and of all of them in one batch.
 
     Args:
-        folder: The SavedModel, such as `saved_models/dates/1`. It gets all
-            requests or none: what is there before stays until the end.
+        folder: The SavedModel, such as `outputs/dates/1`. Its file of requests
+            is replaced as a whole, or stays as it was.
         texts: Texts such as clients send. Defaults to some dates.
-        model: Its name. Defaults to the name of the folder above.
+        model: Name of the model. Defaults to the name of the parent folder.
 
     Returns:
-        The file with the requests.
+        The file with the requests, for each signature.
     """
     folder = Path(folder)
     if not (folder / "saved_model.pb").exists():
         raise SystemExit(
             "A folder with a SavedModel is needed, such as "
-            f"saved_models/dates/1. Received: {folder}, which has no "
+            f"outputs/dates/1. Received: {folder}, which has no "
             "`saved_model.pb`."
         )
     texts = texts or TEXTS

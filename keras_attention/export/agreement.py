@@ -1,22 +1,26 @@
-"""Whether a file finds what the model finds, up to rounding."""
+"""Checks that a file gives what the model gives, up to rounding."""
 
 import math
+from collections.abc import Callable
+from collections.abc import Iterable
 
 import numpy as np
 import tensorflow as tf
 
 from keras_attention.export.ids import IDS
+from keras_attention.models import Seq2Seq
+from keras_attention.search import AbstractSearch
 from keras_attention.text.base import END
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
 
-LENGTHS = ((6,), (9, 4, 2), (2, 3, 5, 7))  # of the rows of each batch
+LENGTHS = ((6,), (9, 4, 2), (2, 3, 5, 7))  # of the rows in each batch
 TOLERANCE = 1e-4
 
 
 def probe_sources(vocabulary_size: int) -> list[np.ndarray]:
-    """Draw sources for a file to be tried on, the same ones every time.
+    """Draw sources to try a file on, the same ones every time.
 
     Args:
         vocabulary_size: How many ids the source has.
@@ -36,26 +40,31 @@ def probe_sources(vocabulary_size: int) -> list[np.ndarray]:
 
 
 def check_answers(
-    made: str, model, search, sources, answers, exact: bool = True
+    made: str,
+    model: Seq2Seq,
+    search: AbstractSearch,
+    sources: list[np.ndarray],
+    answers: list[dict[str, np.ndarray]],
+    exact: bool = True,
 ):
     """Raise an error unless a file's answers are those of the model.
 
-    Rounding may decide between words that are all but equally likely, and
-    what follows is then another text. So a text may be another one, if the
-    model gives it the score that the file gives it; half of the rows at least
-    must be the same.
+    Where two words are almost equally likely, rounding decides between them,
+    and another text follows. So a row may differ if the model gives the other
+    text the same score as the file. At least half of the rows must be equal.
 
     Args:
         made: What was written, such as `"LiteRT file"`.
         model: A `Seq2Seq`.
         search: A search strategy.
         sources: Batches of ids `(B, T)`.
-        answers: `tokens` and `scores` of each of them, in a dict.
-        exact: Whether the numbers have to be the same, not only shapes and
-            types: a quantized model is another one.
+        answers: The file's `tokens (B, N, T)` and `scores (B, N)` for each
+            batch.
+        exact: Whether to compare values. Of a quantized model only shapes and
+            types are compared. Defaults to `True`.
 
     Raises:
-        RuntimeError: If they are not.
+        RuntimeError: If they differ.
     """
     generate = _trace(lambda ids: model.generate(ids, search)[:2], IDS)
     same = []
@@ -71,9 +80,9 @@ def check_answers(
             equal = (answer["tokens"] == wanted["tokens"]).all(axis=(1, 2))
             truth = wanted["scores"]
             if not equal.all():
-                told = _told_scores(model, search, ids, answer["tokens"])
+                scored = _score_texts(model, search, ids, answer["tokens"])
                 kept = equal[:, None] | np.isneginf(truth)
-                truth = np.where(kept, truth, told)
+                truth = np.where(kept, truth, scored)
             if not _close(answer["scores"], truth):
                 _fail(made, "scores", answer["scores"], truth)
             same.extend(equal)
@@ -81,20 +90,26 @@ def check_answers(
         _fail(made, "tokens", answers[-1]["tokens"], wanted["tokens"])
 
 
-def check_texts(made: str, wanted, answers, exact: bool = True):
+def check_texts(
+    made: str,
+    wanted: Iterable[dict[str, tf.Tensor]],
+    answers: list[dict[str, np.ndarray]],
+    exact: bool = True,
+):
     """Raise an error unless a file's texts are those of the model.
 
-    As in `check_answers`, half of the rows at least must be the same.
+    As in `check_answers`, at least half of the rows must be equal.
 
     Args:
         made: What was written, such as `"LiteRT file"`.
-        wanted: `translations` and `scores` of each batch, in a dict, as the
-            model gives them.
-        answers: The same as the file gives them.
-        exact: Whether more than shapes and types has to be the same.
+        wanted: The model's `translations (B, N)` and `scores (B, N)` for each
+            batch.
+        answers: Those of the file.
+        exact: Whether to compare values, not only shapes and types. Defaults
+            to `True`.
 
     Raises:
-        RuntimeError: If they are not.
+        RuntimeError: If they differ.
     """
     same = []
     for truth, answer in zip(wanted, answers, strict=True):
@@ -111,8 +126,8 @@ def check_texts(made: str, wanted, answers, exact: bool = True):
         _fail(made, "translations", texts, truth["translations"])
 
 
-def _told_scores(model, search, ids, tokens):
-    """Let the model score texts `(B, N, T)` that it did not find."""
+def _score_texts(model, search, ids, tokens):
+    """Score given texts `(B, N, T)` by the model: `(B, N)`."""
 
     def score(ids, path):
         return model.generate(ids, follow(search, path)).scores[:, 0]
@@ -122,15 +137,17 @@ def _told_scores(model, search, ids, tokens):
     return np.stack([score(ids, path).numpy() for path in paths], axis=1)
 
 
-def follow(search, path):
-    """Make a search that finds what it is told.
+def follow(search: AbstractSearch, path: tf.Tensor) -> Callable:
+    """Make a search that finds a given text.
+
+    All other words get the log probability `-inf`.
 
     Args:
         search: The search strategy that gives the score.
-        path: Ids `(B, T)` of the only text of a row that has a chance.
+        path: Ids `(B, T)` of the text of each row.
 
     Returns:
-        A function to be called like a search.
+        A function that is called like a search.
     """
 
     def follow_path(step, state, batch_size, **options):
@@ -140,8 +157,8 @@ def follow(search, path):
             at = tf.minimum(position, tf.shape(path)[1] - 1)
             words = tf.gather(path, at, batch_dims=1)  # (B, K)
             classes = tf.range(log_probs.shape[-1])
-            told = tf.where(classes == words[..., None], log_probs, -math.inf)
-            return told, (position + 1, state), weights
+            forced = tf.where(classes == words[..., None], log_probs, -math.inf)
+            return forced, (position + 1, state), weights
 
         positions = tf.zeros((batch_size, 1), tf.int32)
         state = (positions, state)

@@ -1,8 +1,14 @@
 """From text to text in one TensorFlow graph."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import keras
 import tensorflow as tf
 
+from keras_attention.models import Seq2Seq
+from keras_attention.search import AbstractSearch
+from keras_attention.text import AbstractTokenizer
 from keras_attention.text import aligned_words
 from keras_attention.text import copied_words
 from keras_attention.text import spell_source
@@ -11,20 +17,28 @@ TEXT = tf.TensorSpec((None,), tf.string, name="text")
 PREFIX = tf.TensorSpec((None,), tf.string, name="prefix")
 
 
+class _Stages(NamedTuple):
+    """The functions that read and write text, before and after the model."""
+
+    read: Callable
+    begin: Callable
+    write: Callable
+
+
 class TranslationGraph:
     """Tokenizes, generates and detokenizes, for any batch and any length.
 
-    What it traces is what a translator calls and what an export writes. It is
-    one graph; but where the model is compiled for each shape, on JAX or by
-    XLA, only what reads and what writes text is traced.
+    A translator calls its functions, and an export writes them. On TensorFlow
+    each of them is one graph. Where the model is compiled for each shape, on
+    JAX or by XLA, only the stages that read and write text are traced.
 
     Args:
         model: A `Seq2Seq`.
-        source_tokenizer: Makes ids of the text.
-        target_tokenizer: Makes text of the ids.
+        source_tokenizer: Turns text into ids.
+        target_tokenizer: Turns ids into text.
         search: A search strategy.
         max_source_length: The most ids of a source, start and end included;
-            what is beyond is cut. `None` cuts nothing.
+            longer ones are cut. `None`, the default, cuts nothing.
         replace_unknown: Whether an unknown word is written as the word of
             the source that has most attention. Defaults to `False`.
 
@@ -41,10 +55,10 @@ class TranslationGraph:
 
     def __init__(
         self,
-        model,
-        source_tokenizer,
-        target_tokenizer,
-        search,
+        model: Seq2Seq,
+        source_tokenizer: AbstractTokenizer,
+        target_tokenizer: AbstractTokenizer,
+        search: AbstractSearch,
         max_source_length: int | None = None,
         replace_unknown: bool = False,
     ):
@@ -54,35 +68,48 @@ class TranslationGraph:
         self.search = search
         self.max_source_length = max_source_length
         self.replace_unknown = replace_unknown
-        self.count = _traced(self._count, TEXT)
         xla = model.compiled and model.jit_compile
-        if keras.backend.backend() == "tensorflow" and not xla:
-            self.translate = _traced(self._translate, TEXT)
-            self.align = _traced(self._run, TEXT)
-            self.complete = _traced(self._run, TEXT, PREFIX)
-        else:
-            self._read = _traced(self._read, TEXT)
-            self._begin = _traced(self._begin, PREFIX)
-            self._tell = tf.function(self._tell, reduce_retracing=True)
-            self.translate = self._translate
-            self.align = self.complete = self._run
+        whole = keras.backend.backend() == "tensorflow" and not xla
+        stages = _Stages(self._read, self._begin, self._write)
+        if not whole:
+            stages = _Stages(
+                _traced(self._read, TEXT),
+                _traced(self._begin, PREFIX),
+                tf.function(self._write, reduce_retracing=True),
+            )
+
+        def run(text, prefix=None):
+            return self._run(stages, text, prefix)
+
+        def translate(text):
+            answer = run(text)
+            return {name: answer[name] for name in ("translations", "scores")}
+
+        self.count = _traced(self._count, TEXT)
+        self.translate = _traced(translate, TEXT) if whole else translate
+        self.align = _traced(run, TEXT) if whole else run
+        self.complete = _traced(run, TEXT, PREFIX) if whole else run
 
     def _count(self, text):
         ids = self.source_tokenizer.tokenize(text)
         return tf.math.count_nonzero(ids, axis=1, dtype=tf.int32)
 
-    def _translate(self, text):
-        answer = self._run(text)
-        return {name: answer[name] for name in ("translations", "scores")}
-
-    def _run(self, text, prefix=None):
-        ids, words = self._read(text)
-        prefix = None if prefix is None else self._begin(prefix)
+    def _run(self, stages, text, prefix):
+        ids, words = stages.read(text)
+        prefix = None if prefix is None else stages.begin(prefix)
         tokens, scores, _, weights = self._generate(ids, prefix)
-        return self._tell(ids, words, tokens, scores, weights)
+        return stages.write(ids, words, tokens, scores, weights)
 
     def _read(self, text):
-        """Make ids `(B, Tv)`, and the word behind each if any is written."""
+        """Turn text into ids, and split it into words if they are needed.
+
+        Args:
+            text: Strings `(B,)`.
+
+        Returns:
+            Ids `(B, Tv)`, and the word behind each `(B, Tv)`, or `None` if no
+            word of the source can come into a translation.
+        """
         ids = self.source_tokenizer.tokenize(text, self.max_source_length)
         # An empty batch has no longest row; an RNN reads step 0 all the same.
         missing = tf.maximum(0, 1 - tf.shape(ids)[1])
@@ -95,10 +122,12 @@ class TranslationGraph:
         return tf.ensure_shape(ids, (None, None)), words
 
     def _begin(self, prefix):
+        """Turn prefixes `(B,)` into ids `(B, P)`."""
         clean = self.target_tokenizer.clean(prefix)
         return self.target_tokenizer.encode(clean).to_tensor()
 
     def _generate(self, ids, prefix):
+        """Call the model, with TensorFlow's tensors on both sides."""
         if keras.backend.backend() == "tensorflow":
             return self.model.generate(ids, self.search, prefix)
         prefix = None if prefix is None else prefix.numpy()
@@ -108,7 +137,19 @@ class TranslationGraph:
             for x in found
         ]
 
-    def _tell(self, ids, words, tokens, scores, weights):
+    def _write(self, ids, words, tokens, scores, weights):
+        """Turn ids into text.
+
+        Args:
+            ids: The source, `(B, Tv)`.
+            words: Its words `(B, Tv)`, or `None`.
+            tokens: Ids of the translations, `(B, N, T)`.
+            scores: Their scores, `(B, N)`.
+            weights: Their attention, `(B, N, T, Tv)`, or `None`.
+
+        Returns:
+            The outputs of `align`, by their names.
+        """
         sources = self.source_tokenizer.tokens(ids)
         targets = self.target_tokenizer.tokens(tokens)
         unknown = None
@@ -117,9 +158,9 @@ class TranslationGraph:
         if self.model.copying:
             size = self.model.target_vocabulary_size
             copied = copied_words(tokens, words, size)
-            unknown = _first_said(copied, unknown)
-            targets = _first_said(copied, targets)
-            sources = _first_said(copied_words(ids, words, size), sources)
+            unknown = _first_word(copied, unknown)
+            targets = _first_word(copied, targets)
+            sources = _first_word(copied_words(ids, words, size), sources)
         unknown = None if unknown is None else _rows(unknown)
         texts = self.target_tokenizer.detokenize(_rows(tokens), unknown)
         answer = {
@@ -138,7 +179,7 @@ class TranslationGraph:
             raise ValueError(
                 "`replace_unknown` needs a model that attends to its source. "
                 "Received: replace_unknown=True with a model whose decoder "
-                "has no attention."
+                "has no attention. Leave `replace_unknown` out."
             )
         real = tf.cast(words != "", weights.dtype)[:, None, None]
         _, best = tf.math.top_k(weights * real)
@@ -149,11 +190,11 @@ def _traced(function, *signature):
     return tf.function(function, signature, autograph=False)
 
 
-def _first_said(words, others):
-    """Take each word, or the other one where it is empty."""
+def _first_word(words, others):
+    """Take each word, or where it is empty the other one."""
     return words if others is None else tf.where(words == "", others, words)
 
 
 def _rows(x):
-    """Put the texts of all rows one below the other."""
+    """Turn `(B, N, T)` into `(B * N, T)`."""
     return tf.reshape(x, (-1, x.shape[-1]))

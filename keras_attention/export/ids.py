@@ -1,4 +1,4 @@
-"""From ids to ids in one TensorFlow graph, for what runs without text."""
+"""From ids to ids in one TensorFlow graph, for formats without text."""
 
 import re
 
@@ -7,17 +7,19 @@ import tensorflow as tf
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.recurrent import exportable_recurrence
+from keras_attention.models import Seq2Seq
+from keras_attention.search import AbstractSearch
 
 SIGNATURE = "translate_ids"
 IDS = tf.TensorSpec((None, None), tf.int32, name="source_ids")
 
 
-def check_ids(model, needed_by: str):
-    """Raise a `ValueError` if nothing can be traced from ids to ids.
+def check_ids(model: Seq2Seq, needed_by: str):
+    """Raise a `ValueError` unless a model can be traced from ids to ids.
 
     Args:
         model: A `Seq2Seq`.
-        needed_by: Who traces, as the user typed it.
+        needed_by: The function that exports, as the user typed it.
     """
     check_exportable(needed_by)
     if model.source_vocabulary_size is None:
@@ -42,7 +44,9 @@ def check_ids(model, needed_by: str):
         )
 
 
-def trace_ids(model, search):
+def trace_ids(
+    model: Seq2Seq, search: AbstractSearch
+) -> tf.types.experimental.PolymorphicFunction:
     """Trace `source_ids (B, T)` to `tokens (B, N, T')` and `scores (B, N)`.
 
     Args:
@@ -50,8 +54,8 @@ def trace_ids(model, search):
         search: A search strategy.
 
     Returns:
-        A `tf.function` that has its one trace. The recurrent layers in it
-        run in a loop that every format can hold.
+        A `tf.function` that is traced once, for all sizes. The recurrent
+        layers in it run in a loop that every format can hold.
 
     Raises:
         ValueError: If a recurrent layer cannot be exported, or if the search
@@ -79,6 +83,6 @@ def trace_ids(model, search):
 
 
 def _at_least_one(ids):
-    """Pad what has no row or no step: a loop cannot do without."""
+    """Pad ids to at least one row and one step, which a loop needs."""
     rows, steps = tf.unstack(tf.maximum(0, 1 - tf.shape(ids)))
     return tf.ensure_shape(tf.pad(ids, [[0, rows], [0, steps]]), (None, None))

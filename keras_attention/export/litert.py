@@ -1,6 +1,6 @@
 """A translator as one LiteRT file, for phones: from ids to ids."""
 
-import pickle
+import json
 import subprocess
 import sys
 import tempfile
@@ -13,37 +13,41 @@ import tensorflow as tf
 from keras_attention.checks import check_choice
 from keras_attention.export.agreement import check_answers
 from keras_attention.export.agreement import probe_sources
+from keras_attention.export.formats import ExportFormat
+from keras_attention.export.formats import register_format
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.quiet import quiet
 from keras_attention.extras import require
 from keras_attention.files import replaced_file
+from keras_attention.models import Seq2Seq
+from keras_attention.search import AbstractSearch
+from keras_attention.text import AbstractTokenizer
 
 QUANTIZATIONS = (None, "float16", "int8")
-PROGRAM = Path(__file__).with_name("run_litert.py")
 
 
 def export_litert(
     path: str | Path,
-    model,
-    source_tokenizer,
-    target_tokenizer,
-    search,
+    model: Seq2Seq,
+    source_tokenizer: AbstractTokenizer,
+    target_tokenizer: AbstractTokenizer,
+    search: AbstractSearch,
     quantize: str | None = None,
 ):
     """Write ids to ids as a LiteRT (TFLite) file, read it back and run it.
 
     Its signature is `translate_ids(source_ids int32 (B, T)) -> tokens int32
-    (B, N, T'), scores float32 (B, N)`, for sources of any length, but for at
-    least one row, as the runtime asks for it. It needs built-in operations
+    (B, N, T'), scores float32 (B, N)`, for sources of any length, and for at
+    least one row, which the runtime asks for. It needs built-in operations
     only. Ids are framed and padded as `source_tokenizer` gives them.
 
-    Both tokenizers are in the same file, which is also a ZIP archive, as
+    The file is also a ZIP archive, which holds both tokenizers as
     `source_tokenizer.json` and `target_tokenizer.json`.
 
-    What the file finds is compared with what the model finds; a quantized one
-    may find something else, so there shapes and types alone are.
+    The results of the file are compared with those of the model. A quantized
+    file may have other results, so only their shapes and types are compared.
 
     Args:
         path: The file to write, `*.tflite`. One that is there is replaced.
@@ -58,7 +62,7 @@ def export_litert(
     Raises:
         ValueError: If `path` or `quantize` has a wrong value, or if the model
             or the search cannot be exported.
-        RuntimeError: If what was written does not give what the model gives.
+        RuntimeError: If the file does not give what the model gives.
         ImportError: If the extra `litert` is not installed.
     """
     check_choice("quantize", quantize, QUANTIZATIONS)
@@ -71,28 +75,31 @@ def export_litert(
         append_tokenizers(draft, source_tokenizer, target_tokenizer)
         sources = probe_sources(model.source_vocabulary_size)
         batches = [{"source_ids": ids} for ids in sources]
-        answers = run_litert(PROGRAM, draft, SIGNATURE, batches)
+        answers = run_litert(draft, SIGNATURE, batches)
         check_answers(
             "LiteRT file", model, search, sources, answers, quantize is None
         )
 
 
 def convert_to_litert(
-    model, signature, function, quantize, archive=None
+    model: Seq2Seq,
+    signature: str,
+    function: tf.types.experimental.PolymorphicFunction,
+    quantize: str | None,
+    archive: keras.export.ExportArchive | None = None,
 ) -> bytes:
-    """Convert one function of a model to a LiteRT file's content.
+    """Convert one function of a model to the content of a LiteRT file.
 
     Args:
         model: The `Seq2Seq`, for the error.
         signature: What to call the function.
         function: A traced `tf.function`.
         quantize: As in `export_litert`.
-        archive: A `keras.export.ExportArchive` that tracks what the function
-            needs beside weights; with it, operations of `tensorflow_text`
-            are allowed.
+        archive: Tracks what the function needs beside weights. With it,
+            operations of `tensorflow_text` are allowed. Defaults to `None`.
 
     Raises:
-        ValueError: If LiteRT cannot express it.
+        ValueError: If LiteRT has no operations for it.
     """
     custom = archive is not None
     archive = archive if custom else keras.export.ExportArchive()
@@ -121,7 +128,11 @@ def convert_to_litert(
             ) from error
 
 
-def append_tokenizers(file: Path, source_tokenizer, target_tokenizer):
+def append_tokenizers(
+    file: Path,
+    source_tokenizer: AbstractTokenizer,
+    target_tokenizer: AbstractTokenizer,
+):
     """Make a file a ZIP archive as well, with the tokenizers in it.
 
     Args:
@@ -138,25 +149,40 @@ def append_tokenizers(file: Path, source_tokenizer, target_tokenizer):
             archive.writestr(name, tokenizer.to_json())
 
 
-def run_litert(program: Path, file: Path, signature: str, batches) -> list:
-    """Run batches in a process of its own.
+def run_litert(
+    file: Path,
+    signature: str,
+    batches: list[dict],
+    operations: str | None = None,
+) -> list[dict]:
+    """Run batches in a process of its own, by the program `run_litert.py`.
 
     Args:
-        program: What to run it with, such as `run_litert.py`.
         file: The LiteRT file.
         signature: The name of its signature.
-        batches: A dict of inputs for each run.
+        batches: For each run the inputs by their names, as NumPy arrays of
+            numbers or, of type `object`, of bytes.
+        operations: Where the operations are that LiteRT lacks, as the program
+            takes it. Defaults to `None`.
 
     Returns:
-        A dict of outputs for each run.
+        For each run the outputs by their names, likewise.
 
     Raises:
         RuntimeError: If the file cannot be loaded or run.
+        ImportError: If the extra `litert` is not installed.
     """
+    program = require(
+        "keras_attention.export.run_litert", "litert", "run_litert"
+    )
     # -P: the folder of the program holds files of the names of packages.
-    command = [sys.executable, "-P", program, file, signature]
+    command = [sys.executable, "-P", program.__file__, file, signature]
+    question = json.dumps([program.to_json(batch) for batch in batches])
     done = subprocess.run(
-        command, input=pickle.dumps(batches), capture_output=True, check=False
+        command if operations is None else [*command, operations],
+        input=question.encode(),
+        capture_output=True,
+        check=False,
     )
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()
@@ -165,4 +191,7 @@ def run_litert(program: Path, file: Path, signature: str, batches) -> list:
             f"with {done.returncode}: {said[-800:]}. Nothing was written. "
             "Please report this."
         )
-    return pickle.loads(done.stdout)
+    return [program.from_json(answer) for answer in json.loads(done.stdout)]
+
+
+register_format(ExportFormat("litert", export_litert, takes_quantize=True))

@@ -8,6 +8,8 @@ import tensorflow as tf
 from keras_attention.checks import check_choice
 from keras_attention.export.agreement import check_texts
 from keras_attention.export.agreement import probe_sources
+from keras_attention.export.formats import ExportFormat
+from keras_attention.export.formats import register_format
 from keras_attention.export.graph import TEXT
 from keras_attention.export.ids import check_ids
 from keras_attention.export.ids import trace_ids
@@ -17,30 +19,33 @@ from keras_attention.export.litert import run_litert
 from keras_attention.export.portable import text_archive
 from keras_attention.extras import require
 from keras_attention.files import replaced_file
+from keras_attention.models import Seq2Seq
+from keras_attention.search import AbstractSearch
+from keras_attention.text import AbstractTokenizer
 
 SIGNATURE = "translate"
-PROGRAM = Path(__file__).with_name("run_litert_text.py")
+OPERATIONS = "tensorflow_text:tflite_registrar.SELECT_TFTEXT_OPS"
 
 
 def export_litert_text(
     path: str | Path,
-    model,
-    source_tokenizer,
-    target_tokenizer,
-    search,
+    model: Seq2Seq,
+    source_tokenizer: AbstractTokenizer,
+    target_tokenizer: AbstractTokenizer,
+    search: AbstractSearch,
     quantize: str | None = None,
 ):
     """Write text to text as a LiteRT file, read it back and run it.
 
     Its signature is `translate(text string (B,)) -> translations string
     (B, N), scores float32 (B, N)`, for at least one text. The pieces of words
-    need operations of `tensorflow_text`: who runs the file takes
+    need operations of `tensorflow_text`: to run the file, use
     `ai_edge_litert.interpreter.InterpreterWithCustomOps` with
-    `tensorflow_text.tflite_registrar.SELECT_TFTEXT_OPS`. An app that has no
-    such operations takes what `export_litert` writes, and tokenizes itself.
+    `tensorflow_text.tflite_registrar.SELECT_TFTEXT_OPS`. For an app without
+    such operations use `export_litert`, and tokenize in the app.
 
-    What the file finds is compared with what the model finds; a quantized one
-    may find something else, so there shapes and types alone are.
+    The results of the file are compared with those of the model. A quantized
+    file may have other results, so only their shapes and types are compared.
 
     Args:
         path: The file to write, `*.tflite`. One that is there is replaced.
@@ -53,7 +58,7 @@ def export_litert_text(
     Raises:
         ValueError: If `path` or `quantize` has a wrong value, or if the
             model, the search or a tokenizer cannot be exported.
-        RuntimeError: If what was written does not give what the model gives.
+        RuntimeError: If the file does not give what the model gives.
         ImportError: If the extra `litert` or `text` is not installed.
     """
     check_choice("quantize", quantize, QUANTIZATIONS)
@@ -75,13 +80,18 @@ def export_litert_text(
         ]
         sources.append(np.array([b""], object))
         batches = [{"text": text} for text in sources]
-        answers = run_litert(PROGRAM, draft, SIGNATURE, batches)
+        answers = run_litert(draft, SIGNATURE, batches, OPERATIONS)
         wanted = _trace_text(
-            lambda ids: model.generate(ids, search)._asdict(), *tokenizers
+            lambda ids: _found(model, search, ids), *tokenizers
         )
         check_texts(
             "LiteRT file", map(wanted, sources), answers, quantize is None
         )
+
+
+def _found(model, search, ids):
+    found = model.generate(ids, search)
+    return {"tokens": found.tokens, "scores": found.scores}
 
 
 def _check_tokenizers(source_tokenizer, target_tokenizer):
@@ -99,7 +109,7 @@ def _check_tokenizers(source_tokenizer, target_tokenizer):
 
 
 def _trace_text(translate_ids, source_tokenizer, target_tokenizer):
-    """Put a tokenizer before a function of ids, and one behind it."""
+    """Tokenize before a function of ids, and detokenize after it."""
 
     def translate(text):
         found = translate_ids(source_tokenizer.litert_tokenize(text))
@@ -115,3 +125,8 @@ def _trace_text(translate_ids, source_tokenizer, target_tokenizer):
     function = tf.function(translate, [TEXT], autograph=False)
     function.get_concrete_function()
     return function
+
+
+register_format(
+    ExportFormat("litert_text", export_litert_text, takes_quantize=True)
+)

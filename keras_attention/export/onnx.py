@@ -4,6 +4,8 @@ from pathlib import Path
 
 from keras_attention.export.agreement import check_answers
 from keras_attention.export.agreement import probe_sources
+from keras_attention.export.formats import ExportFormat
+from keras_attention.export.formats import register_format
 from keras_attention.export.ids import IDS
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids
@@ -11,13 +13,20 @@ from keras_attention.export.ids import trace_ids
 from keras_attention.export.quiet import quiet
 from keras_attention.extras import require
 from keras_attention.files import replaced_file
+from keras_attention.models import Seq2Seq
+from keras_attention.search import AbstractSearch
+from keras_attention.text import AbstractTokenizer
 
 OPSET = 18
 OUTPUTS = ("tokens", "scores")
 
 
 def export_onnx(
-    path: str | Path, model, source_tokenizer, target_tokenizer, search
+    path: str | Path,
+    model: Seq2Seq,
+    source_tokenizer: AbstractTokenizer,
+    target_tokenizer: AbstractTokenizer,
+    search: AbstractSearch,
 ):
     """Write ids to ids as an ONNX file, read it back and run it.
 
@@ -36,7 +45,7 @@ def export_onnx(
     Raises:
         ValueError: If `path` has a wrong value, or if the model or the search
             cannot be exported.
-        RuntimeError: If what was written does not give what the model gives.
+        RuntimeError: If the file does not give what the model gives.
         ImportError: If the extra `onnx` is not installed.
     """
     tf2onnx = require("tf2onnx", "onnx", "export_onnx")
@@ -62,7 +71,7 @@ def export_onnx(
 
 
 def _run(onnx, runtime, file, sources):
-    """Run every batch; the file may be one that nothing can run."""
+    """Run every batch; the file may be damaged."""
     try:
         with quiet():
             onnx.checker.check_model(file)
@@ -76,3 +85,6 @@ def _run(onnx, runtime, file, sources):
             f"{str(error)[:800]}. Nothing was written. Please report this."
         ) from error
     return [dict(zip(OUTPUTS, answer, strict=True)) for answer in found]
+
+
+register_format(ExportFormat("onnx", export_onnx))

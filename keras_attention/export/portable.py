@@ -1,12 +1,20 @@
 """What every export needs of the process and of the model."""
 
 import contextlib
+from collections.abc import Iterator
 
 import keras
 
+from keras_attention.export.sublayers import sublayers
+from keras_attention.text import AbstractTokenizer
+
 
 def check_exportable(needed_by: str):
-    """Raise a `ValueError` unless Keras runs on TensorFlow."""
+    """Raise a `ValueError` unless Keras runs on TensorFlow.
+
+    Args:
+        needed_by: The function that exports, as the user typed it.
+    """
     backend = keras.backend.backend()
     if backend != "tensorflow":
         raise ValueError(
@@ -18,13 +26,13 @@ def check_exportable(needed_by: str):
 
 
 @contextlib.contextmanager
-def portable(model):
-    """Keep cuDNN and XLA out of what is traced inside the block."""
-    layers = [
-        layer
-        for layer in model._flatten_layers()
-        if hasattr(layer, "use_cudnn")
-    ]
+def portable(model: keras.Model) -> Iterator[None]:
+    """Keep cuDNN and XLA out of what is traced inside the block.
+
+    Args:
+        model: The model that is traced.
+    """
+    layers = [x for x in sublayers(model) if hasattr(x, "use_cudnn")]
     before = [layer.use_cudnn for layer in layers]
     xla = model.jit_compile
     try:
@@ -38,8 +46,15 @@ def portable(model):
             layer.use_cudnn = setting
 
 
-def text_archive(source_tokenizer, target_tokenizer):
-    """Begin a `keras.export.ExportArchive` that tracks both tokenizers."""
+def text_archive(
+    source_tokenizer: AbstractTokenizer, target_tokenizer: AbstractTokenizer
+) -> keras.export.ExportArchive:
+    """Begin an archive that tracks the tables of both tokenizers.
+
+    Args:
+        source_tokenizer: The one.
+        target_tokenizer: The other, which may be the same.
+    """
     archive = keras.export.ExportArchive()
     archive.track(source_tokenizer)
     if target_tokenizer is not source_tokenizer:

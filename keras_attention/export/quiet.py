@@ -1,20 +1,21 @@
-"""Silence for converters, which tell how they work while they do."""
+"""Silences converters, which log while they work."""
 
 import contextlib
 import logging
 import os
 import sys
+from collections.abc import Iterator
 
 LOGGERS = ("tensorflow", "absl", "tf2onnx")
 
 
 @contextlib.contextmanager
-def quiet():
+def quiet() -> Iterator[None]:
     """Drop what is written to the standard error stream inside the block.
 
-    Converters write there past Python, so the file descriptor is turned away
-    too, and what other threads write meanwhile is lost. An exception passes,
-    and carries what it has to say.
+    Converters write there without Python, so the file descriptor is
+    redirected too, and what other threads write meanwhile is lost. Exceptions
+    pass with their messages.
     """
     loggers = [logging.getLogger(name) for name in LOGGERS]
     levels = [logger.level for logger in loggers]

@@ -3,12 +3,13 @@
 import contextlib
 import functools
 import inspect
+from collections.abc import Iterator
 
 from keras import layers
 from keras import ops
 from keras import tree
 
-from keras_attention.decoder.stack import as_cells
+from keras_attention.export.sublayers import sublayers
 from keras_attention.ops.loops import freeze
 from keras_attention.ops.loops import loop_over_time
 
@@ -16,42 +17,41 @@ KNOWN = (layers.RNN, layers.LSTM, layers.GRU, layers.SimpleRNN)
 
 
 @contextlib.contextmanager
-def exportable_recurrence(model):
+def exportable_recurrence(model: layers.Layer) -> Iterator[None]:
     """Let every recurrent layer run its own cell in our loop.
 
-    Keras' loop collects its outputs in TensorArrays, which no LiteRT file
-    with a batch of any size can hold. Ours gives the same numbers. Dropout is
-    off inside the block: a layer would draw masks, though nothing applies
-    them.
+    Keras' loop collects its outputs in TensorArrays, which a LiteRT file for
+    batches of any size cannot hold. Ours gives the same numbers. Dropout is
+    off inside the block: a layer would draw masks, although it applies none.
 
     Args:
-        model: The model, whose recurrent layers are Keras' own: `LSTM`,
-            `GRU`, `SimpleRNN`, and `RNN` over any cell, in whatever wraps
-            them.
+        model: The model. Its recurrent layers are Keras' own: `LSTM`, `GRU`,
+            `SimpleRNN`, and `RNN` with any cell, alone or wrapped.
 
     Raises:
         ValueError: If it has another recurrent layer, or a stateful one.
     """
-    recurrent = [
-        layer
-        for layer in model._flatten_layers()
-        if isinstance(layer, layers.RNN)
-    ]
+    recurrent = [x for x in sublayers(model) if isinstance(x, layers.RNN)]
     for layer in recurrent:
         _check(layer)
     with contextlib.ExitStack() as stack:
         for layer in recurrent:
             loop = functools.partial(_inner_loop, layer)
             stack.enter_context(_attributes(layer, inner_loop=loop))
-            for cell in as_cells(layer.cell):
+            for cell in _cells(layer.cell):
                 if hasattr(cell, "get_dropout_mask"):
                     rates = {"dropout": 0.0, "recurrent_dropout": 0.0}
                     stack.enter_context(_attributes(cell, **rates))
         yield
 
 
+def _cells(cell):
+    """List the cells of a stack, or one cell."""
+    return cell.cells if isinstance(cell, layers.StackedRNNCells) else [cell]
+
+
 def _check(layer):
-    """Refuse a layer whose loop is not the one that we replace."""
+    """Raise a `ValueError` for a layer whose loop we cannot replace."""
     kind = type(layer)
     own_call = kind.call not in {known.call for known in KNOWN}
     own_loop = kind.inner_loop not in {known.inner_loop for known in KNOWN}
@@ -71,7 +71,7 @@ def _check(layer):
 
 @contextlib.contextmanager
 def _attributes(target, **values):
-    """Set attributes of one instance, and put back what was there."""
+    """Set attributes of an object inside the block, and restore them."""
     before = {k: vars(target)[k] for k in values if k in vars(target)}
     try:
         for name, value in values.items():
@@ -86,7 +86,7 @@ def _attributes(target, **values):
 
 
 def _inner_loop(layer, sequences, initial_state, mask, training=False):
-    """Do what `RNN.inner_loop` does: the last output, all, the states."""
+    """Return what `RNN.inner_loop` does: last output, all outputs, states."""
     if not tree.is_nested(initial_state):
         initial_state = [initial_state]
     if layer.go_backwards:
@@ -119,7 +119,7 @@ def _inner_loop(layer, sequences, initial_state, mask, training=False):
 
 
 def _mask_by_time(mask, backwards):
-    """Turn a mask `(B, T)` or `(B, T, 1)` into `(T, B)`, as it is read."""
+    """Turn a mask `(B, T)` or `(B, T, 1)` into `(T, B)`, in reading order."""
     if mask is None:
         return None
     mask = ops.cast(tree.flatten(mask)[0], "bool")
@@ -130,7 +130,7 @@ def _mask_by_time(mask, backwards):
 
 
 def _cell_step(cell, structure, training):
-    """Let a cell take its states as a flat list, and give them as one."""
+    """Make a step that takes and returns states as a flat list."""
     takes = "training" in inspect.signature(cell.call).parameters
     options = {"training": training} if takes else {}
 
@@ -143,7 +143,7 @@ def _cell_step(cell, structure, training):
 
 
 def _blank(run, sequences, initial_state):
-    """Zeros for one step's output; the step run for them is not kept."""
+    """Make zeros of the shape of an output, by a step that is discarded."""
     output, _ = run(sequences[0], tree.flatten(initial_state))
     shape = (ops.shape(sequences)[1], *output.shape[1:])
     return ops.zeros(shape, output.dtype)

@@ -1,29 +1,94 @@
 """Runs a LiteRT file in a process of its own, which a fault may end.
 
-A program, which `litert.py` starts by its path: it knows this package as
-little as a phone does.
+A program, which `litert.py` starts by its path: like a phone, it loads
+neither this package nor TensorFlow, unless it is told to load operations.
 
-    python run_litert.py FILE SIGNATURE < pickled batches > pickled answers
+    python run_litert.py FILE SIGNATURE [OPERATIONS] < batches > answers
+
+Batches and answers are in JSON, as `to_json` writes them, in a list.
 """
 
-import pickle
+import json
+import pkgutil
 import sys
 
-from ai_edge_litert.interpreter import Interpreter
+import numpy as np
+from ai_edge_litert.interpreter import InterpreterWithCustomOps
+
+Arrays = dict[str, np.ndarray]
 
 
-def run(file: str, signature: str, batches: list[dict]) -> list[dict]:
+def run(
+    file: str,
+    signature: str,
+    batches: list[Arrays],
+    operations: str | None = None,
+) -> list[Arrays]:
     """Run batches, one after the other, in one interpreter.
 
     Args:
         file: The LiteRT file.
         signature: The name of one of its signatures.
-        batches: For each run the inputs, as NumPy arrays by their names.
+        batches: For each run the inputs by their names.
+        operations: Where the operations are that LiteRT lacks, such as
+            `"tensorflow_text:tflite_registrar.SELECT_TFTEXT_OPS"`. Defaults
+            to `None`.
+
+    Returns:
+        For each run the outputs by their names.
     """
-    runner = Interpreter(model_path=file).get_signature_runner(signature)
+    known = pkgutil.resolve_name(operations) if operations else []
+    interpreter = InterpreterWithCustomOps(
+        model_path=file, custom_op_registerers=known
+    )
+    runner = interpreter.get_signature_runner(signature)
     return [runner(**batch) for batch in batches]
 
 
+def to_json(arrays: Arrays) -> dict[str, dict]:
+    """Turn arrays of numbers or of bytes into what JSON can hold.
+
+    Args:
+        arrays: The arrays by their names.
+
+    Returns:
+        Type, shape and values of each. A character stands for each byte.
+    """
+    return {
+        name: {
+            "dtype": array.dtype.name,
+            "shape": array.shape,
+            "values": [
+                value.decode("latin-1") if isinstance(value, bytes) else value
+                for value in array.ravel().tolist()
+            ],
+        }
+        for name, array in arrays.items()
+    }
+
+
+def from_json(content: dict[str, dict]) -> Arrays:
+    """Turn back what `to_json` gave.
+
+    Args:
+        content: Type, shape and values of each array.
+
+    Returns:
+        The arrays by their names; texts as bytes, of type `object`.
+    """
+    return {
+        name: np.array(
+            [
+                value.encode("latin-1") if isinstance(value, str) else value
+                for value in part["values"]
+            ],
+            part["dtype"],
+        ).reshape(part["shape"])
+        for name, part in content.items()
+    }
+
+
 if __name__ == "__main__":
-    found = run(*sys.argv[1:], pickle.load(sys.stdin.buffer))
-    sys.stdout.buffer.write(pickle.dumps(found))
+    given = [from_json(batch) for batch in json.load(sys.stdin)]
+    answers = run(*sys.argv[1:3], given, *sys.argv[3:])
+    json.dump([to_json(answer) for answer in answers], sys.stdout)

@@ -5,31 +5,37 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
+from keras_attention.export.formats import ExportFormat
+from keras_attention.export.formats import register_format
 from keras_attention.export.graph import TEXT
 from keras_attention.export.graph import TranslationGraph
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.portable import text_archive
 from keras_attention.files import replaced_folder
+from keras_attention.models import Seq2Seq
+from keras_attention.search import AbstractSearch
+from keras_attention.text import AbstractTokenizer
 
-PROBE = ["", "a", "3 b, c."]  # what the written file has to repeat
+PROBE = ["", "a", "3 b, c."]  # texts that the folder is tried on
 MAIN_FILE = "saved_model.pb"
 
 
 def export_saved_model(
     path: str | Path,
-    model,
-    source_tokenizer,
-    target_tokenizer,
-    search,
-    **options,
+    model: Seq2Seq,
+    source_tokenizer: AbstractTokenizer,
+    target_tokenizer: AbstractTokenizer,
+    search: AbstractSearch,
+    max_source_length: int | None = None,
+    replace_unknown: bool = False,
 ):
     """Write text to text as a SavedModel, and read it back.
 
-    Its signatures are `serving_default` and `align`; the names and shapes of
-    their outputs stand in `TranslationGraph`. Tables and weights are inside
-    the folder, which may be moved. No cuDNN operation gets in, so that a file
-    written beside a GPU runs without one.
+    Its signatures are `serving_default` and `align`; `TranslationGraph` names
+    their outputs, as `translate` and `align`. Tables and weights are inside
+    the folder, which may be moved. It has no cuDNN operations: what is
+    written on a machine with a GPU runs on one without.
 
     Args:
         path: The folder to write, such as `saved_models/dates/1`. What an
@@ -38,16 +44,23 @@ def export_saved_model(
         source_tokenizer: Its source's tokenizer.
         target_tokenizer: Its target's tokenizer.
         search: A search strategy.
-        **options: Of the `TranslationGraph`.
+        max_source_length: As of a `TranslationGraph`. Defaults to `None`.
+        replace_unknown: Likewise. Defaults to `False`.
 
     Raises:
-        ValueError: If `path` holds something else.
-        RuntimeError: If what was written does not give what the model gives.
+        ValueError: If something else stands at `path`.
+        RuntimeError: If the folder does not give what the model gives.
     """
     check_exportable("export_saved_model")
-    parts = model, source_tokenizer, target_tokenizer, search
     with replaced_folder(path, MAIN_FILE) as folder, portable(model):
-        graph = TranslationGraph(*parts, **options)
+        graph = TranslationGraph(
+            model,
+            source_tokenizer,
+            target_tokenizer,
+            search,
+            max_source_length,
+            replace_unknown,
+        )
         archive = text_archive(source_tokenizer, target_tokenizer)
         archive.add_endpoint("serving_default", graph.translate, [TEXT])
         archive.add_endpoint("align", graph.align, [TEXT])
@@ -76,3 +89,12 @@ def _equal(x, y):
     if x.dtype.kind == "f":
         return x.shape == y.shape and np.allclose(x, y, atol=1e-4)
     return np.array_equal(x, y)
+
+
+register_format(
+    ExportFormat(
+        "tf_saved_model",
+        export_saved_model,
+        options=("max_source_length", "replace_unknown"),
+    )
+)

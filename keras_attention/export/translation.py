@@ -1,11 +1,12 @@
-"""What a translation graph says, as Python text and NumPy arrays."""
+"""What a translation graph gives, as Python text and NumPy arrays."""
 
-from typing import Any
 from typing import NamedTuple
+
+import numpy as np
 
 
 class Translation(NamedTuple):
-    """What a translator tells of each sentence, in their order.
+    """Translations of sentences, in their order.
 
     Attributes:
         texts: A string a sentence; a list of them, best first, if the search
@@ -14,23 +15,24 @@ class Translation(NamedTuple):
         source_tokens: A list of tokens a sentence, start and end included:
             one for each column of its attention. `None` if not asked for.
         target_tokens: A list of tokens a text, without the start, with the
-            end: one for each row of its attention. `None` likewise.
+            end: one for each row of its attention. `None` if not asked for.
         attention: An array `(T, Tv)` a sentence, `(N, T, Tv)` if there are
-            several texts. `None` if not asked for.
+            several texts. `None` if not asked for. A sentence's entry is
+            `None` if the model does not attend.
     """
 
-    texts: list
-    scores: list | None = None
-    source_tokens: list | None = None
-    target_tokens: list | None = None
-    attention: list | None = None
+    texts: list[str] | list[list[str]]
+    scores: list[float] | list[list[float]] | None = None
+    source_tokens: list[list[str]] | None = None
+    target_tokens: list[list[str]] | list[list[list[str]]] | None = None
+    attention: list[np.ndarray | None] | None = None
 
 
-def read_answer(answer: dict[str, Any]) -> Translation:
-    """Turn one sentence's arrays into what the user reads.
+def read_answer(answer: dict[str, np.ndarray]) -> Translation:
+    """Turn the arrays of one sentence into text and numbers.
 
     Args:
-        answer: One row of what a `TranslationGraph` gives, as NumPy arrays.
+        answer: One row of the outputs of a `TranslationGraph`.
 
     Returns:
         A `Translation` whose fields hold this sentence's entries.
@@ -62,7 +64,7 @@ def read_answer(answer: dict[str, Any]) -> Translation:
 def join_entries(
     entries: list[Translation], scores: bool, attention: bool
 ) -> Translation:
-    """Put sentences together, and leave out what nobody asked for.
+    """Join the translations of sentences, and drop what was not asked for.
 
     Args:
         entries: What `read_answer` returned for each sentence.
@@ -72,16 +74,19 @@ def join_entries(
     Returns:
         A `Translation` whose fields are lists over the sentences.
     """
-    columns = zip(*entries, strict=True) if entries else [()] * 5
-    answer = Translation(*(list(column) for column in columns))
-    if not scores:
-        answer = answer._replace(scores=None)
-    if not attention:
-        nothing = {name: None for name in Translation._fields[2:]}
-        answer = answer._replace(**nothing)
-    return answer
+
+    def column(name):
+        return [getattr(entry, name) for entry in entries]
+
+    answer = {"texts": column("texts")}
+    if scores:
+        answer["scores"] = column("scores")
+    if attention:
+        for name in ("source_tokens", "target_tokens", "attention"):
+            answer[name] = column(name)
+    return Translation(**answer)
 
 
 def _tokens(row) -> list[str]:
-    """Name the tokens of a row; padding is named by nothing."""
+    """Name the tokens of a row; the name of padding is empty."""
     return [token.decode("utf-8") for token in row if token]

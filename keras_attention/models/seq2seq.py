@@ -7,16 +7,17 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_built
-from keras_attention.checks import check_object
 from keras_attention.decoder import AttentionDecoder
-from keras_attention.decoder import StateBridge
 from keras_attention.layers import carried_mask
-from keras_attention.models.batch_check import StopAtNaN
-from keras_attention.models.batch_check import check_ids
-from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.models.generation import generation_compiler
 from keras_attention.models.next_word import next_word
 from keras_attention.models.scheduled_sampling import feed_guesses
+from keras_attention.models.seq2seq_checks import as_pair
+from keras_attention.models.seq2seq_checks import check_arrays
+from keras_attention.models.seq2seq_checks import check_parts
+from keras_attention.models.seq2seq_checks import check_search
+from keras_attention.models.seq2seq_checks import check_states
+from keras_attention.models.seq2seq_checks import with_nan_check
 from keras_attention.models.words import AbstractWordModel
 from keras_attention.ops import fast_path
 from keras_attention.ops import hoisting
@@ -111,7 +112,7 @@ class Seq2Seq(AbstractWordModel):
             copying=copying,
             **kwargs,
         )
-        _check_parts(encoder, decoder, bridge)
+        check_parts(encoder, decoder, bridge)
         self.encoder = encoder
         self.decoder = decoder
         self.bridge = bridge
@@ -146,7 +147,7 @@ class Seq2Seq(AbstractWordModel):
                 (None, None))` for ids, or `((None, None, D), (None, None))`
                 for features `(B, Tv, D)`.
         """
-        source, target = _pair(input_shape, "build")
+        source, target = as_pair(input_shape, "build")
         self._source_size = source[-1]
         reads_ids = self.source_embedding is not None
         dtype = "int32" if reads_ids else self.compute_dtype
@@ -159,7 +160,7 @@ class Seq2Seq(AbstractWordModel):
         )
 
     def call(self, inputs, training=None):
-        source, target = _pair(inputs, "call")
+        source, target = as_pair(inputs, "call")
         encoded = self.encode(source, training)
         real = ops.not_equal(target, 0)
         if training and self.scheduled_sampling:
@@ -241,7 +242,7 @@ class Seq2Seq(AbstractWordModel):
         )
         memory, *states = found if isinstance(found, tuple | list) else [found]
         if self.bridge is not None:
-            _check_states(self.encoder, states)
+            check_states(self.encoder, states)
             states = self.bridge(states)
         carried = carried_mask(memory)
         return memory, states or None, mask if carried is None else carried
@@ -269,7 +270,7 @@ class Seq2Seq(AbstractWordModel):
         """
         check_built(self, "generate", BUILD)
         search = GreedySearch() if search is None else search
-        check_object("search", search, AbstractSearch, "Try BeamSearch(5).")
+        check_search(search)
         source = ops.convert_to_tensor(source)
         if prefix is not None:
             prefix = ops.convert_to_tensor(prefix, "int32")
@@ -286,7 +287,8 @@ class Seq2Seq(AbstractWordModel):
 
     def _generate(self, source, search, prefix):
         encoded = self.encode(source, training=False)
-        never = {0, search.start_id} - {search.end_id}
+        never = {0, getattr(search, "start_id", 0)}
+        never -= {getattr(search, "end_id", None)}
         step, states = next_word(self, source, *encoded, never=sorted(never))
         step = hoisting(step, self.decoder.cell.variables)
         rows = ops.shape(source)[0]
@@ -295,28 +297,8 @@ class Seq2Seq(AbstractWordModel):
     @functools.wraps(keras.Model.fit)
     def fit(self, *args, **kwargs):
         given = inspect.signature(super().fit).bind(*args, **kwargs).arguments
-        x, y = given.get("x"), given.get("y")
-        if isinstance(x, list | tuple) and len(x) == 2:
-            check_ids(
-                "source",
-                x[0],
-                self.source_vocabulary_size if not self.copying else None,
-                "source_vocabulary_size",
-            )
-        if not self.copying and not isinstance(y, list | tuple):
-            check_ids(
-                "target",
-                y,
-                self.target_vocabulary_size,
-                "target_vocabulary_size",
-            )
-        callbacks = given.get("callbacks") or []
-        if isinstance(callbacks, keras.callbacks.CallbackList):
-            callbacks.append(StopAtNaN())
-        else:
-            listed = isinstance(callbacks, list | tuple)
-            callbacks = list(callbacks) if listed else [callbacks]
-            callbacks = [*callbacks, StopAtNaN()]
+        check_arrays(self, given.get("x"), given.get("y"))
+        callbacks = with_nan_check(given.get("callbacks"))
         return super().fit(**{**given, "callbacks": callbacks})
 
     @functools.wraps(keras.Model.export)
@@ -362,50 +344,3 @@ class Seq2Seq(AbstractWordModel):
         restore = keras.saving.deserialize_keras_object
         parts = {name: restore(config[name]) for name in PARTS}
         return cls(**{**config, **parts})
-
-
-def _pair(inputs, method: str):
-    if not isinstance(inputs, list | tuple) or len(inputs) != 2:
-        kind = type(inputs).__name__
-        count = f" of {len(inputs)}" if isinstance(inputs, list | tuple) else ""
-        raise ValueError(
-            f"Seq2Seq.{method} needs a pair, of source and target. Received: "
-            f"a {kind}{count}. Train on ((source, target[:, :-1]), target[:, "
-            "1:]); to write a target, call model.generate(source)."
-        )
-    return inputs
-
-
-def _check_parts(encoder, decoder, bridge):
-    check_object(
-        "encoder", encoder, keras.layers.Layer, "Try RecurrentEncoder(256)."
-    )
-    way_out = "Wrap the cell: AttentionDecoder(cell)."
-    check_object("decoder", decoder, AttentionDecoder, way_out)
-    if not decoder.return_sequences:
-        raise ValueError(
-            "`decoder` must be an AttentionDecoder with "
-            "return_sequences=True. Received: return_sequences=False"
-        )
-    if bridge is None:
-        return
-    check_object("bridge", bridge, keras.layers.Layer, "Try StateBridge().")
-    one_way = isinstance(encoder, keras.layers.RNN) or (
-        isinstance(encoder, RecurrentEncoder) and not encoder.bidirectional
-    )
-    if isinstance(bridge, StateBridge) and bridge.bidirectional and one_way:
-        raise ValueError(
-            "A StateBridge joins the states of two directions. Received: "
-            f"bidirectional=True behind {type(encoder).__name__}, which reads "
-            "one way. Use StateBridge(bidirectional=False), or no bridge."
-        )
-
-
-def _check_states(encoder, states):
-    if not states:
-        raise ValueError(
-            "Seq2Seq with a bridge needs an encoder that returns `sequence, "
-            f"*states`. Received: {type(encoder).__name__} "
-            f"`{encoder.name}`, which returns no states. Make it with "
-            "return_state=True, or use bridge=None."
-        )

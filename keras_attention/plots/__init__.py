@@ -1,4 +1,4 @@
-"""Pictures of attention, by matplotlib, the extra `plots`."""
+"""Pictures of attention, drawn by matplotlib (the extra `plots`)."""
 
 from .attention import plot_attention as plot_attention
 from .batch import plot_attention_batch as plot_attention_batch

@@ -1,13 +1,21 @@
 """Pictures of a batch: the attention of several sentences, in a grid."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from keras_attention.plots.matrices import draw_matrices
 from keras_attention.plots.pictures import read_pictures
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def plot_attention_batch(
     weights,
-    source_tokens,
-    target_tokens,
+    source_tokens: Sequence,
+    target_tokens: Sequence,
     columns: int | None = None,
     *,
     titles: str | list[str] | None = None,
@@ -15,33 +23,33 @@ def plot_attention_batch(
     vmin: float | None = 0.0,
     vmax: float | None = 1.0,
     colorbar: bool = False,
-):
+) -> "Axes | np.ndarray":
     """Draw the attention of several sentences in a grid.
 
-    Each picture is that of `plot_attention`. Colors and the size of a word
-    are the same in all of them, and padding is left out: tokens that are
-    empty, and whatever comes after the last token of a sentence.
+    Each picture is one of `plot_attention`. All of them share one color scale
+    and one size of a word. Padding is left out: empty tokens at the end, and
+    what comes after the last token of a sentence.
 
     Args:
         weights: `(N, T, Tv)`, or a list of `N` matrices of any sizes. With
             `(T, Tv)` this is `plot_attention`.
         source_tokens: A list of tokens, `str` or UTF-8 `bytes`, for each
-            sentence; one list if the source is the same.
+            sentence, or one list for all.
         target_tokens: Likewise.
-        columns: How many pictures stand side by side. Defaults to the number
-            that fills a page in landscape best.
+        columns: The number of pictures side by side. Defaults to the number
+            that fills a landscape page best.
         titles: A title for each picture, or one for all. Defaults to none.
         cmap: Matplotlib colormap. Defaults to `"gray"`.
         vmin: The weight drawn darkest, or `None` for the smallest there is.
         vmax: The weight drawn brightest, or `None` for the largest there is.
-        colorbar: Whether to add the scale of colors.
+        colorbar: Whether to add a color bar.
 
     Returns:
         A NumPy array of `N` axes, or the axes if `weights` is one matrix.
 
     Raises:
-        ValueError: If `weights` is neither, if numbers of tokens or titles do
-            not fit it, or if `columns` is not positive.
+        ValueError: If `weights` has another shape, if the numbers of tokens
+            or titles do not fit it, or if `columns` is not positive.
         ImportError: If matplotlib is not installed.
 
     Example:
@@ -56,13 +64,8 @@ def plot_attention_batch(
         [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), figure 3.
     """
     pictures, several = read_pictures(weights, source_tokens, target_tokens)
+    look = {"cmap": cmap, "vmin": vmin, "vmax": vmax, "colorbar": colorbar}
     axes = draw_matrices(
-        pictures,
-        titles,
-        columns=columns,
-        cmap=cmap,
-        vmin=vmin,
-        vmax=vmax,
-        colorbar=colorbar,
+        "plot_attention_batch", pictures, titles, columns=columns, **look
     )
     return axes if several else axes[0]

@@ -1,4 +1,4 @@
-"""Figures: pictures of any sizes in a grid, in inches that hold."""
+"""Figures: a grid of pictures, laid out by matplotlib."""
 
 import functools
 import warnings
@@ -9,113 +9,86 @@ import numpy as np
 from keras_attention.checks import check_integer
 from keras_attention.extras import require
 
-LONGEST_SIDE = 24.0  # inches: a larger figure gets fewer dots an inch
+LONGEST_SIDE = 24.0  # inches: a larger figure gets fewer dots per inch
 PAGE = 1.5  # width by height of the page that a grid should fill
 AIR = 0.08  # inches around each picture and its labels
-BAR = 0.16  # inches: how thick the scale of colors is
+BAR = 0.16  # inches: thickness of the color bar
 
 
-def make_axes(sizes, margins, columns: int | None = None) -> np.ndarray:
+def make_axes(caller: str, rooms, columns: int | None = None) -> np.ndarray:
     """Make a figure with axes for pictures, row by row from the top left.
 
-    Each column is as wide as its widest picture, each row as high as its
-    highest; a smaller picture stays small, in the top left of its place. So
-    a word takes the same space in every picture. Call `fit` when all is
-    drawn.
-
     Args:
-        sizes: Width and height of each picture in inches.
-        margins: Likewise of its labels; a guess is enough.
-        columns: How many pictures stand side by side. Defaults to the number
-            that fills a page in landscape best.
+        caller: The function that the user called, for errors.
+        rooms: Width and height of each picture with labels and title, in
+            inches, `(N, 2)`; an estimate is enough.
+        columns: The number of pictures side by side. Defaults to the number
+            that fills a landscape page best.
 
     Returns:
-        Axes `(N,)`.
+        Axes `(N,)`. Call `fit` when everything is drawn.
 
     Raises:
         ValueError: If `columns` is not positive.
         ImportError: If matplotlib is not installed.
     """
-    pyplot = require("matplotlib.pyplot", "plots", "plot_attention")
-    sizes, margins = np.asarray(sizes, float), np.asarray(margins, float)
-    if columns is None:
-        columns = _best_columns(sizes + margins)
+    pyplot = require("matplotlib.pyplot", "plots", caller)
+    columns = _best_columns(rooms) if columns is None else columns
     check_integer("columns", columns)
-    widths, heights = _tracks(sizes, columns)
+    widths, heights = _tracks(rooms, columns)
     figure, axes = pyplot.subplots(
         len(heights),
         len(widths),
-        figsize=[sum(track) for track in _tracks(sizes + margins, columns)],
-        width_ratios=widths,
-        height_ratios=heights,
+        # More than is needed: `fit` takes away what is left over.
+        figsize=(1.5 * sum(widths), 1.5 * sum(heights)),
         squeeze=False,
+        subplot_kw={"anchor": "NW"},
         layout="constrained",
     )
     space = {"w_pad": AIR, "h_pad": AIR, "wspace": 0, "hspace": 0}
     figure.get_layout_engine().set(**space)
     axes = axes.reshape(-1)
-    for ax in axes[len(sizes) :]:
+    for ax in axes[len(rooms) :]:
         ax.remove()
-    for n, (ax, size) in enumerate(zip(axes, sizes, strict=False)):
-        row, column = divmod(n, len(widths))
-        share = size / (widths[column], heights[row])
-        ax.set_axes_locator(functools.partial(_top_left, share))
-        ax.set_anchor("NW")
-    return axes[: len(sizes)]
+    return axes[: len(rooms)]
 
 
-def fit(axes: Sequence):
-    """Give a figure the size at which its pictures have theirs.
+def fit(axes: Sequence, sizes, image=None):
+    """Resize a figure so that its pictures have their sizes.
 
-    Labels, titles and the scale of colors have been measured by then, so
-    that nothing is cut off and no space is left over.
+    Each column becomes as wide as its widest picture or title, each row as
+    high as its highest picture. A smaller picture keeps its size, in the top
+    left of its place.
 
     Args:
-        axes: What `make_axes` returned.
+        axes: What `make_axes` returned, with everything drawn.
+        sizes: Width and height of each picture in inches, `(N, 2)`.
+        image: What `Axes.imshow` returned for one of them, to add its color
+            bar to the right of all pictures. Defaults to `None`.
     """
     figure, grid = axes[0].figure, axes[0].get_gridspec()
-    tracks = grid.get_width_ratios(), grid.get_height_ratios()
-    inches = np.array([sum(track) for track in tracks])
-    first = np.array([track[0] for track in tracks])
-    _arrange(figure)
-    overhang = max(map(_overhang, axes))
-    figure.get_layout_engine().set(w_pad=AIR + overhang)
-    size = figure.get_size_inches()
-    size[0] += 2 * overhang * grid.ncols
-    for _ in range(2):  # a scale of colors grows with the figure
-        figure.set_size_inches(size)
-        _arrange(figure)
-        found = axes[0].get_position(original=True).size * size / first
-        size = size + inches * (1 - found)
-    figure.set_dpi(figure.get_dpi() * min(1.0, LONGEST_SIDE / size.max()))
-    figure.set_size_inches(size)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # `text_style` warned
+        _share_places(axes, grid, np.asarray(sizes, float))
+        _resize(axes, grid)
+        if image is not None:
+            thin = sum(grid.get_height_ratios()) / BAR
+            figure.colorbar(image, ax=list(axes), aspect=thin, panchor=False)
+            _resize(axes, grid)
+            _resize(axes, grid)  # the gap before the bar grew with the figure
+    longest = max(figure.get_size_inches())
+    figure.set_dpi(figure.get_dpi() * min(1.0, LONGEST_SIDE / longest))
 
 
-def add_colorbar(axes: Sequence, image):
-    """Add the scale of colors, to the right of all pictures.
+def color_limits(
+    arrays: Sequence[np.ndarray], vmin: float | None, vmax: float | None
+) -> dict[str, float]:
+    """Compute one color scale for all pictures, so that they compare.
 
     Args:
-        axes: The pictures.
-        image: What `Axes.imshow` returned for one of them.
-    """
-    figure, length = axes[0].figure, 0.8
-    figure.colorbar(
-        image,
-        ax=list(axes),
-        shrink=length,
-        aspect=length * figure.get_size_inches()[1] / BAR,
-        anchor=(0.0, 0.5),
-        panchor=False,  # pictures stay where they are
-    )
-
-
-def color_limits(arrays, vmin: float | None, vmax: float | None) -> dict:
-    """Give pictures one scale, so that they can be compared.
-
-    Args:
-        arrays: The weights of every picture.
-        vmin: The darkest weight, or `None` for the smallest of all.
-        vmax: The brightest weight, or `None` for the largest of all.
+        arrays: The weights of each picture.
+        vmin: The weight drawn darkest, or `None` for the smallest of all.
+        vmax: The weight drawn brightest, or `None` for the largest of all.
 
     Returns:
         Arguments of `Axes.imshow`.
@@ -126,30 +99,45 @@ def color_limits(arrays, vmin: float | None, vmax: float | None) -> dict:
     }
 
 
-def _arrange(figure):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")  # `text_style` has told it
-        figure.get_layout_engine().execute(figure)
+def _share_places(axes, grid, sizes):
+    """Give each picture a share of its place in the grid."""
+    places = sizes.copy()
+    for ax, place in zip(axes, places, strict=True):
+        width = ax.title.get_window_extent().width / ax.figure.dpi
+        if width > place[0]:  # the layout makes no room for titles
+            place[0] = width
+            ax.title.set(x=0, ha="left")
+    widths, heights = _tracks(places, grid.ncols)
+    grid.set_width_ratios(widths)
+    grid.set_height_ratios(heights)
+    for n, (ax, size) in enumerate(zip(axes, sizes, strict=True)):
+        row, column = divmod(n, grid.ncols)
+        share = size / (widths[column], heights[row])
+        ax.set_axes_locator(functools.partial(_top_left, share))
 
 
-def _overhang(ax):
-    """Measure in inches how far a title is wider than what is below it.
+def _resize(axes, grid):
+    """Add to the figure what its layout leaves too little for pictures."""
+    figure = axes[0].figure
+    for ax in axes:
+        ax.set_aspect("auto")  # to fill its place while that is too large
+    figure.get_layout_engine().execute(figure)
+    wanted = grid.get_width_ratios(), grid.get_height_ratios()  # inches
+    size = figure.get_size_inches()
+    found = axes[0].get_position(original=True).size * size
+    scale = found / [track[0] for track in wanted]
+    figure.set_size_inches(size + [sum(x) for x in wanted] * (1 - scale))
+    for ax in axes:
+        ax.set_aspect("equal")
 
-    Matplotlib's layout makes no room for that.
-    """
-    below = ax.get_tightbbox(for_layout_only=True)  # puts the title in place
-    title = ax.title.get_window_extent()
-    sides = title.x0 - below.x0, below.x1 - title.x1
-    return max(0.0, -min(sides)) / ax.figure.dpi
 
-
-def _best_columns(sizes):
-    def page(columns):  # its width, for each place that is not left empty
-        widths, heights = _tracks(sizes, columns)
+def _best_columns(rooms):
+    def page(columns):  # its width, per place that is not empty
+        widths, heights = _tracks(rooms, columns)
         places = len(widths) * len(heights)
-        return max(sum(widths), PAGE * sum(heights)) * places / len(sizes)
+        return max(sum(widths), PAGE * sum(heights)) * places / len(rooms)
 
-    return min(range(1, len(sizes) + 1), key=page)
+    return min(range(1, len(rooms) + 1), key=page)
 
 
 def _tracks(sizes, columns):
@@ -163,10 +151,6 @@ def _tracks(sizes, columns):
 
 
 def _top_left(share, ax, _renderer):
-    """Place axes where they take a share of what the layout gave them."""
-    transforms = require("matplotlib.transforms", "plots", "plot_attention")
+    """Locate axes in the top left share of the place in the layout."""
     place = ax.get_position(original=True)
-    width, height = place.size * share
-    return transforms.Bbox.from_bounds(
-        place.x0, place.y1 - height, width, height
-    )
+    return place.shrunk(*share).anchored("NW", place)

@@ -1,4 +1,6 @@
-"""Pictures of heads: one sentence, as several attentions see it."""
+"""Pictures of heads: several attentions over one sentence."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -9,8 +11,8 @@ from keras_attention.plots.pictures import read_pictures
 
 def plot_attention_heads(
     weights,
-    source_tokens,
-    target_tokens,
+    source_tokens: Sequence,
+    target_tokens: Sequence,
     columns: int | None = None,
     *,
     mean: bool = False,
@@ -19,32 +21,32 @@ def plot_attention_heads(
     vmin: float | None = 0.0,
     vmax: float | None = 1.0,
     colorbar: bool = False,
-):
-    """Draw what each head, or each of several attentions, looked at.
+) -> np.ndarray:
+    """Draw the weights of each head, or of each of several attentions.
 
-    Each picture is that of `plot_attention`. They share their colors, and
-    their words, which stand at the top and at the left of the grid alone.
+    Each picture is one of `plot_attention`. They share one color scale and
+    their words, which only stand at the top and at the left of the grid.
 
     Args:
         weights: `(H, T, Tv)` of one sentence, or a list of `H` matrices.
         source_tokens: `Tv` tokens, `str` or UTF-8 `bytes`.
         target_tokens: `T` tokens, likewise.
-        columns: How many pictures stand side by side. Defaults to the number
-            that fills a page in landscape best.
-        mean: Whether to add a last picture: the mean over the heads.
+        columns: The number of pictures side by side. Defaults to the number
+            that fills a landscape page best.
+        mean: Whether to add a last picture, the mean over the heads.
         titles: A title for each head. Defaults to `"head 1"`, `"head 2"`...
         cmap: Matplotlib colormap. Defaults to `"gray"`.
         vmin: The weight drawn darkest, or `None` for the smallest there is.
         vmax: The weight drawn brightest, or `None` for the largest there is.
-        colorbar: Whether to add the scale of colors.
+        colorbar: Whether to add a color bar.
 
     Returns:
         A NumPy array of `H` axes, and one more if `mean`.
 
     Raises:
-        ValueError: If `weights` is neither, if it is of several sentences, if
-            numbers of tokens or titles do not fit it, or if `columns` is not
-            positive.
+        ValueError: If `weights` has another shape, if the tokens are those of
+            several sentences, if the numbers of tokens or titles do not fit
+            `weights`, or if `columns` is not positive.
         ImportError: If matplotlib is not installed.
 
     Example:
@@ -59,7 +61,7 @@ def plot_attention_heads(
     if any(picture[1:] != pictures[0][1:] for picture in pictures):
         raise ValueError(
             "plot_attention_heads needs the tokens of one sentence. Received: "
-            "different tokens for different heads. For several sentences use "
+            "different tokens for different heads. For several sentences, use "
             "plot_attention_batch."
         )
     if titles is None:
@@ -69,13 +71,12 @@ def plot_attention_heads(
         average = np.mean([picture.matrix for picture in pictures], 0)
         pictures = [*pictures, pictures[0]._replace(matrix=average)]
         titles = [*titles, "mean"]
+    look = {"cmap": cmap, "vmin": vmin, "vmax": vmax, "colorbar": colorbar}
     return draw_matrices(
+        "plot_attention_heads",
         pictures,
         titles,
         columns=columns,
         shared_labels=True,
-        cmap=cmap,
-        vmin=vmin,
-        vmax=vmax,
-        colorbar=colorbar,
+        **look,
     )

@@ -1,6 +1,7 @@
-"""Pictures of attention over an image: where it was read, word by word."""
+"""Pictures of attention over an image, one for each word."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from keras import ops
@@ -13,16 +14,17 @@ from keras_attention.plots.pictures import read_arrays
 from keras_attention.plots.pictures import read_tokens
 from keras_attention.plots.pictures import real
 
-SIDE = 1.6  # inches: the longer side of each small picture
+CALLER = "plot_attention_over_image"
+SIDE = 1.6  # inches: the longer side of each picture
 TITLE = 0.4  # inches
 PIXELS = 256  # of the longer side of enlarged weights
-BLUR = 0.6  # cells of the grid: how far the weight of one is spread
+BLUR = 0.6  # cells of the grid: standard deviation of the enlargement
 
 
 def plot_attention_over_image(
     image,
     weights,
-    words,
+    words: Sequence[str | bytes],
     grid: tuple[int, int] | None = None,
     columns: int | None = None,
     *,
@@ -32,40 +34,39 @@ def plot_attention_over_image(
     vmin: float | None = 0.0,
     vmax: float | None = None,
 ) -> np.ndarray:
-    """Draw where in an image each word of its caption looked.
+    """Draw where each word of a caption attends to in the image.
 
-    There is one small picture a word: the image, and over it the weights of
-    its grid of features, enlarged by a Gaussian of 0.6 cells. With the default
-    colors the image is dark where there is no attention, and white where it
-    is.
+    Each word has a small picture: the image, covered by the weights of its
+    grid of features, which a Gaussian of 0.6 cells enlarges. With the default
+    colors the image is dark where there is no attention, and white where
+    there is most.
 
     Args:
         image: `(H, W)`, `(H, W, 1)`, `(H, W, 3)` or `(H, W, 4)`: floats
             between 0 and 1, or integers between 0 and 255.
-        weights: `(T, rows * columns)`, a row of the grid after the other, as
-            a reshape of the features `(rows, columns, D)` gives them; or
-            `(T, rows, columns)`.
-        words: `T` tokens, `str` or UTF-8 `bytes`. Those that are empty at
-            the end are padding, and left out.
+        weights: `(T, rows, columns)`, or `(T, rows * columns)`: the grid row
+            by row, as features `(rows, columns, D)` are flattened.
+        words: `T` tokens, `str` or UTF-8 `bytes`. Empty ones at the end are
+            padding, and left out.
         grid: Rows and columns of the features. Defaults to those of `weights`
             if it has them, else to a square.
-        columns: How many pictures stand side by side. Defaults to the number
-            that fills a page in landscape best.
-        show_image: Whether the image alone comes first.
+        columns: The number of pictures side by side. Defaults to the number
+            that fills a landscape page best.
+        show_image: Whether the image alone comes first. Defaults to `True`.
         cmap: Matplotlib colormap of the weights. Defaults to `"gray"`.
-        alpha: How much the weights cover the image, between 0 and 1.
+        alpha: Opacity of the weights, from 0 to 1. Defaults to `0.7`.
         vmin: The enlarged weight drawn darkest, or `None` for the smallest.
         vmax: The enlarged weight drawn brightest, or `None` for the largest
-            of all words: the scale is the same for all of them.
+            of all words. All words share one scale.
 
     Returns:
-        A NumPy array of axes: the image's if `show_image`, then one a word.
+        A NumPy array of axes: the image's if `show_image`, then each word's.
         Nothing is shown or saved: `axes[0].figure.savefig(...)` does that.
 
     Raises:
-        ValueError: If `image` or `weights` has another shape, values of
-            `image` are out of range, `grid` or the number of words does not
-            fit `weights`, or `columns` is not positive.
+        ValueError: If `image` or `weights` has another shape, if values of
+            `image` are out of range, if `grid` or the number of words does
+            not fit `weights`, or if `columns` is not positive.
         ImportError: If matplotlib is not installed.
 
     Example:
@@ -83,10 +84,16 @@ def plot_attention_over_image(
     words = read_tokens("words", words, [flat], 0)[0]
     words = words[: real(words)]
     maps = _enlarged(maps[: len(words)])
-    axes = _small_pictures(image, len(words) + show_image, columns)
+    height, width = image.shape[:2]
+    size = SIDE * np.array([width, height]) / max(width, height)
+    sizes = np.tile(size, (len(words) + show_image, 1))
+    axes = make_axes(CALLER, sizes + np.array([0, TITLE]), columns)
+    for ax in axes:
+        ax.imshow(image, cmap="gray", vmin=0, vmax=1)
+        ax.set_axis_off()
     look = {"cmap": cmap, "alpha": alpha, **color_limits([maps], vmin, vmax)}
     _draw_words(axes[show_image:], maps, words, look)
-    fit(axes)
+    fit(axes, sizes)
     return axes
 
 
@@ -106,13 +113,13 @@ def _image(image):
         raise ValueError(
             "`image` must hold floats between 0 and 1, or integers between 0 "
             f"and 255. Received: {image.dtype} from {image.min()} to "
-            f"{image.max()}. Of floats up to 255, give `image / 255`."
+            f"{image.max()}. If they are floats up to 255, give `image / 255`."
         )
     return pixels
 
 
 def _maps(weights, grid):
-    """Give the weights of each word their grid."""
+    """Reshape weights to `(T, rows, columns)`."""
     parts = read_arrays(weights)
     shapes = {x.shape for x in parts}
     if len(shapes) != 1 or parts[0].ndim not in (1, 2) or not parts[0].size:
@@ -127,7 +134,7 @@ def _maps(weights, grid):
     fits = len(grid) == 2 and min(grid) > 0 and math.prod(grid) == own[0]
     if not (fits if len(own) == 1 else tuple(grid) == own):
         raise ValueError(
-            "plot_attention_over_image needs the grid of `weights`, "
+            f"{CALLER} needs the grid of `weights`, "
             "`grid=(rows, columns)`, unless it is a square. Received: "
             f"grid={tuple(grid)} for weights of shape {maps.shape}."
         )
@@ -135,7 +142,7 @@ def _maps(weights, grid):
 
 
 def _enlarged(maps):
-    """Spread the weight of each cell by a Gaussian around its center."""
+    """Spread the weight of each cell by a Gaussian, `(T, pixels, pixels)`."""
     _, rows, columns = maps.shape
     pixels = PIXELS / max(rows, columns)
     down, across = _shares(rows, pixels), _shares(columns, pixels)
@@ -143,7 +150,7 @@ def _enlarged(maps):
 
 
 def _shares(cells, pixels):
-    """Find how much each pixel of a side takes from each of its cells."""
+    """Compute the share of each cell in each pixel, along one side."""
     count = math.ceil(cells * pixels)
     places = (np.arange(count) + 0.5) * cells / count
     distances = places[:, None] - (np.arange(cells) + 0.5)
@@ -151,18 +158,8 @@ def _shares(cells, pixels):
     return shares / shares.sum(1, keepdims=True)
 
 
-def _small_pictures(image, count, columns):
-    height, width = image.shape[:2]
-    size = SIDE * np.array([width, height]) / max(width, height)
-    axes = make_axes([size] * count, [[0.0, TITLE]] * count, columns)
-    for ax in axes:
-        ax.imshow(image, cmap="gray", vmin=0, vmax=1)
-        ax.set_axis_off()
-    return axes
-
-
 def _draw_words(axes, maps, words, look):
-    style = text_style(words)
+    style = text_style(CALLER, words)
     for ax, weights, word in zip(axes, maps, words, strict=True):
         box = ax.images[0].get_extent()
         ax.imshow(weights, extent=box, **look)

@@ -1,8 +1,7 @@
-"""Matrices of attention, drawn: a row a target word, source words on top."""
+"""Matrices of attention: a row per target word, source words on top."""
 
 import numpy as np
 
-from keras_attention.plots.figures import add_colorbar
 from keras_attention.plots.figures import color_limits
 from keras_attention.plots.figures import fit
 from keras_attention.plots.figures import make_axes
@@ -15,30 +14,33 @@ UPRIGHT = 3  # columns: a longer source label is turned by 90 degrees
 
 
 def draw_matrices(
-    pictures,
-    titles,
+    caller: str,
+    pictures: list,
+    titles: str | list[str] | None,
     *,
-    columns=None,
+    columns: int | None = None,
     ax=None,
-    shared_labels=False,
-    cmap,
-    vmin,
-    vmax,
-    colorbar,
+    shared_labels: bool = False,
+    cmap: str,
+    vmin: float | None,
+    vmax: float | None,
+    colorbar: bool,
 ) -> np.ndarray:
-    """Draw pictures of attention in a grid, at one scale.
+    """Draw pictures of attention in a grid, with one color scale.
 
     Args:
+        caller: The function that the user called, for errors and warnings.
         pictures: What `read_pictures` returned.
         titles: A title for each picture, or one for all, or `None`.
-        columns: How many stand side by side, or `None`.
-        ax: Axes to draw on, one for each picture, or `None`.
-        shared_labels: Whether source words stand over the first row alone,
-            and target words beside the first column.
+        columns: The number of pictures side by side. Defaults to the number
+            that fills a landscape page best.
+        ax: Axes to draw on, one for each picture. Defaults to a new figure.
+        shared_labels: Whether only the first row shows source words, and
+            only the first column target words.
         cmap: Matplotlib colormap.
         vmin: The weight drawn darkest, or `None`.
         vmax: The weight drawn brightest, or `None`.
-        colorbar: Whether to add the scale of colors.
+        colorbar: Whether to add a color bar.
 
     Returns:
         Axes `(N,)`.
@@ -50,38 +52,32 @@ def draw_matrices(
     if titles is None or isinstance(titles, str):
         titles = [titles] * len(pictures)
     check_one_each("titles", titles, pictures)
-    axes = _new_axes(pictures, columns) if ax is None else _given(ax, pictures)
+    sizes = CELL * np.array([p.matrix.shape[::-1] for p in pictures])
+    if ax is None:
+        rooms = sizes + _margins(pictures)
+        axes = make_axes(caller, rooms, columns)
+    else:
+        axes = np.asarray(ax, dtype=object).reshape(-1)
+        check_one_each("ax", axes, pictures)
     limits = color_limits([p.matrix for p in pictures], vmin, vmax)
     words = [word for p in pictures for word in p.source + p.target]
-    style = text_style([*words, *(title or "" for title in titles)])
+    style = text_style(caller, [*words, *(title or "" for title in titles)])
     for axis, picture, title in zip(axes, pictures, titles, strict=True):
         image = axis.imshow(picture.matrix, cmap=cmap, **limits)
         _label(axis, picture, title, style)
-    if shared_labels:
-        for axis in axes:
-            place = axis.get_subplotspec()
-            axis.tick_params("x", labeltop=place.is_first_row())
-            axis.tick_params("y", labelleft=place.is_first_col())
-    if colorbar:
-        add_colorbar(axes, image)
+        if shared_labels:
+            axis.label_outer()
     if ax is None:
-        fit(axes)
+        fit(axes, sizes, image if colorbar else None)
+    elif colorbar:
+        axes[0].figure.colorbar(image, ax=list(axes))
     return axes
 
 
-def _new_axes(pictures, columns):
-    sizes = [CELL * np.array(p.matrix.shape[::-1]) for p in pictures]
-    margins = [
-        [0.5 + 0.1 * _longest(labels) for labels in (p.target, p.source)]
-        for p in pictures
-    ]
-    return make_axes(sizes, margins, columns)
-
-
-def _given(ax, pictures):
-    axes = np.asarray(ax, dtype=object).reshape(-1)
-    check_one_each("ax", axes, pictures)
-    return axes
+def _margins(pictures):
+    """Estimate the inches that labels and titles take."""
+    words = [(_longest(p.target), _longest(p.source)) for p in pictures]
+    return 0.5 + 0.1 * np.array(words)
 
 
 def _label(ax, picture, title, style):

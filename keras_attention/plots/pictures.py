@@ -1,5 +1,6 @@
-"""What is to be drawn: weights and tokens, checked, and without padding."""
+"""Weights and tokens to draw: checked, and without padding."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,9 @@ class _Picture(NamedTuple):
     target: list[str]
 
 
-def read_pictures(weights, source_tokens, target_tokens):
+def read_pictures(
+    weights, source_tokens: Sequence, target_tokens: Sequence
+) -> tuple[list, bool]:
     """Check weights and their tokens, and leave out padding.
 
     Args:
@@ -21,8 +24,8 @@ def read_pictures(weights, source_tokens, target_tokens):
         target_tokens: `T` tokens, likewise.
 
     Returns:
-        A list of pictures, each with its `matrix`, `source` and `target`;
-        and whether `weights` was several matrices, if only a list of one.
+        A list of pictures, each with its `matrix`, `source` and `target`,
+        and whether `weights` was a list or batch of matrices.
 
     Raises:
         ValueError: If they do not fit each other.
@@ -34,7 +37,7 @@ def read_pictures(weights, source_tokens, target_tokens):
 
 
 def read_arrays(weights) -> list[np.ndarray]:
-    """Take weights apart along their first axis, as arrays of floats.
+    """Split weights along their first axis, into arrays of floats.
 
     Args:
         weights: A tensor or an array, or a list of them.
@@ -44,25 +47,26 @@ def read_arrays(weights) -> list[np.ndarray]:
     return [np.asarray(ops.convert_to_numpy(x), float) for x in weights]
 
 
-def read_tokens(name: str, tokens, matrices, axis: int) -> list[list[str]]:
+def read_tokens(
+    name: str, tokens: Sequence, matrices: Sequence[np.ndarray], axis: int
+) -> list[list[str]]:
     """Read the tokens of each matrix, as text.
 
-    Tokens for all matrices are as many as there are rows or columns. Where
-    each matrix has its own, the matrices may be padded to one size, and their
-    lists may end before the padding does.
+    One list for all matrices needs a token for each row or column. Lists of
+    their own may be shorter, where matrices are padded to one size.
 
     Args:
-        name: What the user calls these tokens.
+        name: The argument, as the user typed it.
         tokens: Tokens for all matrices, or a list of them for each; `str`
             or UTF-8 `bytes`.
         matrices: A list of arrays.
-        axis: 0 if tokens stand for rows, 1 if they stand for columns.
+        axis: 0 for the tokens of rows, 1 for those of columns.
 
     Returns:
         A list of strings for each matrix.
 
     Raises:
-        ValueError: If there are too many or too few.
+        ValueError: If there are too many tokens, or too few.
     """
     tokens = np.asarray(tokens).tolist() if hasattr(tokens, "shape") else tokens
     nested = any(isinstance(x, (list, tuple, np.ndarray)) for x in tokens)
@@ -79,8 +83,8 @@ def read_tokens(name: str, tokens, matrices, axis: int) -> list[list[str]]:
     return [[_text(token) for token in sentence] for sentence in sentences]
 
 
-def check_one_each(name: str, values, pictures):
-    """Raise a `ValueError` unless there is one value a picture."""
+def check_one_each(name: str, values: Sequence, pictures: Sequence):
+    """Raise a `ValueError` unless there is one value for each picture."""
     if len(values) != len(pictures):
         raise ValueError(
             f"`{name}` needs one entry for each matrix of `weights`. "
@@ -89,7 +93,7 @@ def check_one_each(name: str, values, pictures):
 
 
 def real(tokens: list[str]) -> int:
-    """Count tokens without the empty ones at the end; there is always one."""
+    """Count tokens without the empty ones at the end, but at least one."""
     return max((n for n, token in enumerate(tokens, 1) if token), default=1)
 
 
@@ -102,7 +106,7 @@ def _matrices(weights):
         raise ValueError(
             "`weights` must be one matrix (T, Tv), or several of them, and "
             f"not empty. Received: {len(parts)} of shapes {sorted(shapes)}. "
-            "Of a batch of searched texts, take one: `weights[0]`."
+            "From the weights of a batch of searches, take one: `weights[0]`."
         )
     return (parts if several else [np.stack(parts)]), several
 
@@ -120,6 +124,6 @@ def _trimmed(matrix, source, target):
         raise ValueError(
             "`source_tokens` needs a token for each column that holds "
             f"attention. Received: {len(source)} tokens, and a weight of "
-            f"{unnamed.max():.3g} behind them."
+            f"{unnamed.max():.3g} after them."
         )
     return _Picture(matrix[:rows, :columns], source[:columns], target[:rows])

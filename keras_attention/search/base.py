@@ -1,16 +1,21 @@
 """What all searches share: their limits, their ids, and how they are called."""
 
 import math
-import numbers
+from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
 from keras import ops
 
+from keras_attention.checks import check_integer
+from keras_attention.search.constraints import as_prefix
+from keras_attention.search.step import check_state
+from keras_attention.search.step import check_step
+
 
 class Generation(NamedTuple):
-    """What a search found: `N` texts a row, the best one first.
+    """What a search found: `N` texts for each row, the best one first.
 
     Attributes:
         tokens: `(B, N, T)` int32, `T` the longest text allowed; without the
@@ -19,7 +24,7 @@ class Generation(NamedTuple):
         lengths: `(B, N)` int32, the tokens of each text, its end included.
             Where there is no further text, the score is `-inf` and the
             length 0.
-        weights: `(B, N, T, Tv)`, the attention paid at every token and 0
+        weights: `(B, N, T, Tv)`, the attention weights of every token and 0
             after the last, or `None` where the step returned none.
     """
 
@@ -32,20 +37,22 @@ class Generation(NamedTuple):
 class AbstractSearch:
     """Turns a step of a model into texts, with the whole loop in the graph.
 
-    A search knows no model, only its step. It writes into buffers of their
-    final size and stops as soon as nothing is left to improve, so that the
-    same code runs eagerly, compiled, and exported. The step is called once
-    before the loop, to learn what it returns, and then in it.
+    A search depends only on a step function. It writes into buffers of their
+    final size and stops as soon as nothing can improve, so that the same code
+    runs eagerly, compiled, and exported. The step is called once before the
+    loop, to learn what it returns, and then in it.
 
-    A text may be forbidden from two sides: by the options below, and by the
-    model, with a log probability of `-inf`. Where nothing at all may come
+    A token may be forbidden from two sides: by the options below, and by the
+    model, with a log probability of `-inf`. Where no token at all may come
     next, the text so far does not exist; a row without any text has the score
     `-inf`, the length 0 and no tokens.
 
-    A subclass writes `__call__`; one with arguments of its own also writes
-    `__init__` and `get_config`. The building blocks are in `loop.py`, in
-    `constraints.py` and, for a search that follows one path a row, in
-    `path.py`.
+    A subclass writes `call`; one with arguments of its own also writes
+    `__init__` and `get_config`, and is registered with
+    `keras.saving.register_keras_serializable`. The building blocks are the
+    functions of `keras_attention.search`: `follow_path` where a row has one
+    text at a time; `begin_beams`, `extend_beams` and `select_beams` where it
+    has several.
 
     Args:
         max_length: Longest text, in tokens, the end token included. A text
@@ -88,8 +95,10 @@ class AbstractSearch:
 
     Raises:
         ValueError: If an argument is not a whole number, a length is less
-            than 1, `min_length` exceeds `max_length`, an id is negative, or
-            `prefix` has not two axes.
+            than 1, `min_length` exceeds `max_length`, or an id is negative.
+            When called: if `step` is not callable or returns other shapes, an
+            id is not below `V`, a leaf of `state` has not one beam on axis 1,
+            or `prefix` has not two axes.
     """
 
     def __init__(
@@ -101,16 +110,14 @@ class AbstractSearch:
         no_repeat_ngram_size: int = 0,
         forbidden_ids: Sequence[int] = (),
     ):
-        self.max_length = whole_number("max_length", max_length, 1)
-        self.min_length = whole_number("min_length", min_length, 1)
-        self.start_id = whole_number("start_id", start_id, 0)
-        self.end_id = whole_number("end_id", end_id, 0)
-        self.no_repeat_ngram_size = whole_number(
+        self.max_length = check_integer("max_length", max_length)
+        self.min_length = check_integer("min_length", min_length)
+        self.start_id = check_integer("start_id", start_id, 0)
+        self.end_id = check_integer("end_id", end_id, 0)
+        self.no_repeat_ngram_size = check_integer(
             "no_repeat_ngram_size", no_repeat_ngram_size, 0
         )
-        self.forbidden_ids = [
-            whole_number("forbidden_ids", i, 0) for i in forbidden_ids
-        ]
+        self.forbidden_ids = _check_ids("forbidden_ids", forbidden_ids)
         if self.min_length > self.max_length:
             raise ValueError(
                 "`min_length` cannot exceed `max_length`. Received: "
@@ -119,15 +126,52 @@ class AbstractSearch:
             )
 
     def __call__(
-        self, step, state, batch_size, memory_mask=None, prefix=None
+        self,
+        step: Callable,
+        state,
+        batch_size,
+        memory_mask=None,
+        prefix=None,
     ) -> Generation:
+        return keep_possible(
+            self.call(
+                check_step(self, step),
+                check_state(state, batch_size),
+                batch_size,
+                memory_mask,
+                as_prefix(prefix),
+            )
+        )
+
+    def call(
+        self,
+        step: Callable,
+        state,
+        batch_size,
+        memory_mask=None,
+        prefix=None,
+    ) -> Generation:
+        """Search, with arguments that are checked.
+
+        Args:
+            step: As in the call, but it returns tensors and checks what the
+                user's step returns.
+            state: A structure of tensors `(B, 1, ...)`.
+            batch_size: As in the call.
+            memory_mask: As in the call.
+            prefix: Int32 tensor `(B, P)`, or `None`.
+
+        Returns:
+            A `Generation`, sorted by scores. Whatever has the score `-inf`
+            is emptied afterwards.
+        """
         raise NotImplementedError(
-            f"{type(self).__name__} must define `__call__(step, state, "
+            f"{type(self).__name__} must define `call(step, state, "
             "batch_size, memory_mask=None, prefix=None)`, which returns a "
             "Generation."
         )
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             "max_length": self.max_length,
             "min_length": self.min_length,
@@ -138,12 +182,20 @@ class AbstractSearch:
         }
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> "AbstractSearch":
+        """Make a search from what `get_config` returned."""
         return cls(**config)
 
 
 def keep_possible(found: Generation) -> Generation:
-    """Leave nothing of texts whose score is `-inf`: they do not exist."""
+    """Empty the texts whose score is `-inf`, or NaN: they do not exist.
+
+    Args:
+        found: A `Generation`.
+
+    Returns:
+        A `Generation` of the same shapes.
+    """
     exists = ops.greater(found.scores, -math.inf)  # NaN is not
     weights = found.weights
     if weights is not None:
@@ -157,24 +209,12 @@ def keep_possible(found: Generation) -> Generation:
     )
 
 
-def whole_number(name: str, value: Any, least: int) -> int:
-    """Check an argument that counts.
-
-    Args:
-        name: The argument, as the user typed it.
-        value: What was given for it.
-        least: The smallest value that makes sense.
-
-    Returns:
-        The value as a Python integer.
-
-    Raises:
-        ValueError: If it is not a whole number of at least `least`.
-    """
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or value < least:
+def _check_ids(name, value):
+    try:
+        ids = list(value)
+    except TypeError:
         raise ValueError(
-            f"`{name}` must be an integer of at least {least}. Received: "
-            f"{name}={value!r}"
-        )
-    return int(value)
+            f"`{name}` must be a list of ids. Received: {name}={value!r}. A "
+            "single one is a list too: [1]."
+        ) from None
+    return [check_integer(name, x, 0) for x in ids]

@@ -1,19 +1,21 @@
 """Beam search: the best hypotheses of every length, side by side."""
 
 import math
-import numbers
+from collections.abc import Sequence
 
 import keras
+from keras import ops
 
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_number
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
-from keras_attention.search.base import keep_possible
-from keras_attention.search.base import whole_number
-from keras_attention.search.constraints import as_prefix
-from keras_attention.search.hypotheses import begin
-from keras_attention.search.hypotheses import grow
-from keras_attention.search.hypotheses import may_improve
+from keras_attention.search.candidates import extend_beams
+from keras_attention.search.hypotheses import Beams
+from keras_attention.search.hypotheses import begin_beams
+from keras_attention.search.hypotheses import select_beams
 from keras_attention.search.loop import loop_while
+from keras_attention.search.penalties import length_penalties
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -28,19 +30,19 @@ class BeamSearch(AbstractSearch):
     with `n` tokens, the end included, `w_ti` the weight of source position
     `i` at token `t`, and the penalties `a` of length and `b` of coverage. At
     each step every hypothesis is extended by every token, and the `beam_size`
-    best of all, by this score, are kept. One that has ended keeps its place
-    among them, as it is, until better ones push it out. Those without an end
-    at `max_length` compete as they are.
+    best of all, by this score, are kept. A hypothesis that has ended stays
+    among them, unchanged, until `beam_size` others are better. Those without
+    an end at `max_length` compete as they are.
 
     With one beam it is `GreedySearch`; with as many as there are texts, it
-    finds the best of all. The search stops when nothing that is still growing
-    can reach the best `n_best`: what it finds is what it would find later.
-    A length penalty puts that off, as long texts may still gain.
+    finds the best of all. The search stops when no unfinished hypothesis can
+    reach the best `n_best`, which never changes the result. With a length
+    penalty it stops later, since long texts may still gain.
 
     Without penalties, the likeliest texts tend to be short. `a` from 0.6 to
-    1 is usual; a `b` of 0.2 keeps words from being left out.
+    1 is usual; with a `b` of 0.2 fewer words of the source are left out.
 
-    In a tie the better beam, then the smaller id wins (on torch, any).
+    In a tie the better beam wins, then the smaller id (on torch, any).
 
     Args:
         beam_size: How many hypotheses are kept, `K`. It may exceed the number
@@ -49,7 +51,14 @@ class BeamSearch(AbstractSearch):
         length_penalty: The exponent `a`. Defaults to `0.0`.
         coverage_penalty: The factor `b`. A position never attended counts as
             1e-37 in the logarithm. Defaults to `0.0`.
-        **kwargs: Arguments of all searches, as in `AbstractSearch`.
+        max_length: Longest text, in tokens, the end token included. Defaults
+            to `100`.
+        min_length: Shortest text, counted likewise. Defaults to `1`.
+        start_id: The token to begin with. Defaults to `2`.
+        end_id: The token that ends a text. Defaults to `3`.
+        no_repeat_ngram_size: No sequence of so many tokens comes twice in a
+            text. Defaults to `0`, off.
+        forbidden_ids: Tokens that are never taken. Defaults to `()`.
 
     Shapes:
         `tokens (B, n_best, max_length)`, `scores (B, n_best)`, `lengths (B,
@@ -58,8 +67,8 @@ class BeamSearch(AbstractSearch):
 
     Raises:
         ValueError: As in `AbstractSearch`; if `n_best` exceeds `beam_size`, a
-            penalty is not a finite number, or that of coverage is negative;
-            if coverage counts and the step returns no weights.
+            penalty is not a finite number, or `coverage_penalty` is negative.
+            When called: if coverage counts and the step returns no weights.
 
     Example:
 
@@ -82,46 +91,69 @@ class BeamSearch(AbstractSearch):
         n_best: int = 1,
         length_penalty: float = 0.0,
         coverage_penalty: float = 0.0,
-        **kwargs,
+        *,
+        max_length: int = 100,
+        min_length: int = 1,
+        start_id: int = 2,
+        end_id: int = 3,
+        no_repeat_ngram_size: int = 0,
+        forbidden_ids: Sequence[int] = (),
     ):
-        super().__init__(**kwargs)
-        self.beam_size = whole_number("beam_size", beam_size, 1)
-        self.n_best = whole_number("n_best", n_best, 1)
-        self.length_penalty = _finite("length_penalty", length_penalty)
-        self.coverage_penalty = _finite("coverage_penalty", coverage_penalty)
+        super().__init__(
+            max_length,
+            min_length,
+            start_id,
+            end_id,
+            no_repeat_ngram_size,
+            forbidden_ids,
+        )
+        self.beam_size = check_integer("beam_size", beam_size)
+        self.n_best = check_integer("n_best", n_best)
+        self.length_penalty = check_number("length_penalty", length_penalty)
+        self.coverage_penalty = check_number(
+            "coverage_penalty", coverage_penalty, least=0
+        )
         if self.n_best > self.beam_size:
             raise ValueError(
                 "`n_best` cannot exceed `beam_size`. Received: "
                 f"n_best={n_best}, beam_size={beam_size}"
             )
-        if self.coverage_penalty < 0:
-            raise ValueError(
-                "`coverage_penalty` cannot be negative: it is taken off the "
-                f"score. Received: coverage_penalty={coverage_penalty}"
-            )
 
-    def __call__(
+    def call(
         self, step, state, batch_size, memory_mask=None, prefix=None
     ) -> Generation:
-        prefix = as_prefix(prefix)
-
-        def extend(beams, found):
-            return grow(self, beams, found, memory_mask, prefix)
+        def grow(beams, found):
+            return self._grow(beams, found, memory_mask, prefix)
 
         beams = loop_while(
             lambda beams: may_improve(self, beams),
-            lambda beams: extend(beams, step(beams.words, beams.state)),
-            extend(*begin(self, step, state, batch_size)),
+            lambda beams: grow(beams, step(beams.words, beams.state)),
+            grow(*begin_beams(self, step, state, batch_size)),
             self.max_length - 1,
         )
         best = (beams.tokens, beams.scores, beams.lengths, beams.weights)
-        return keep_possible(
-            Generation(
-                *[None if x is None else x[:, : self.n_best] for x in best]
-            )
+        return Generation(
+            *[None if x is None else x[:, : self.n_best] for x in best]
         )
 
-    def get_config(self):
+    def _grow(self, beams, found, memory_mask, prefix):
+        """Extend every beam by every token, and keep the best."""
+        candidates = extend_beams(
+            self,
+            beams,
+            found,
+            memory_mask,
+            prefix,
+            self.length_penalty,
+            self.coverage_penalty,
+        )
+        count = self.beam_size * candidates.ids.shape[-1]
+        scores = ops.reshape(candidates.scores, (-1, count))
+        _, best = ops.top_k(scores, self.beam_size)
+        best = ops.cast(best, "int32")
+        return select_beams(self, beams, found, candidates, best)
+
+    def get_config(self) -> dict:
         return {
             "beam_size": self.beam_size,
             "n_best": self.n_best,
@@ -131,10 +163,22 @@ class BeamSearch(AbstractSearch):
         }
 
 
-def _finite(name, value):
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not number or not math.isfinite(value):
-        raise ValueError(
-            f"`{name}` must be a finite number. Received: {name}={value!r}"
-        )
-    return float(value)
+def may_improve(search: BeamSearch, beams: Beams):
+    """Compute whether any beam can still reach the best `n_best` of its row.
+
+    No sum grows, no coverage is better than complete, and no length divides
+    by more than the limit: this bounds the score of what is unfinished.
+
+    Args:
+        search: The `BeamSearch` whose options hold.
+        beams: The `Beams` so far.
+
+    Returns:
+        A scalar boolean tensor.
+    """
+    _, limits = length_penalties(search.length_penalty, search.max_length)
+    limits = ops.convert_to_tensor(limits, beams.sums.dtype)
+    bounds = beams.sums / ops.take(limits, beams.position, axis=0)
+    ended = ops.where(beams.alive, -math.inf, beams.scores)
+    worst = ops.top_k(ended, search.n_best)[0][:, -1:]  # of the best
+    return ops.any(ops.logical_and(beams.alive, bounds >= worst))

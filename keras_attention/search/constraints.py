@@ -8,8 +8,25 @@ from keras_attention.ops.tokens import pick
 from keras_attention.search.loop import choose
 
 
+def ban(log_probs, ids):
+    """Give ids the log probability `-inf`.
+
+    Args:
+        log_probs: `(B, K, V)`.
+        ids: `(N,)` int32, or a list. An id that is not from 0 to `V - 1`
+            changes nothing.
+
+    Returns:
+        `(B, K, V)`.
+    """
+    ids = ops.convert_to_tensor(ids, "int32")
+    classes = ops.arange(ops.shape(log_probs)[-1], dtype="int32")
+    hits = ops.any(ops.equal(classes[:, None], ids), axis=-1)  # (V,)
+    return ops.where(hits, -math.inf, log_probs)
+
+
 def forbid(search, log_probs, tokens, position):
-    """Give no chance to what a search may not take.
+    """Give what a search may not take the log probability `-inf`.
 
     That is the end token before `min_length`, the forbidden ids, and what
     would repeat an n-gram.
@@ -17,11 +34,12 @@ def forbid(search, log_probs, tokens, position):
     Args:
         search: The `AbstractSearch` whose options hold.
         log_probs: `(B, K, V)`.
-        tokens: The hypotheses so far, `(B, K, T)`, or `None` at the start.
+        tokens: The hypotheses so far, `(B, K, T)` int32, or `None` at the
+            start.
         position: Scalar int32, how many tokens there are so far.
 
     Returns:
-        `log_probs`, `-inf` where a token may not come.
+        `(B, K, V)`.
     """
     if search.forbidden_ids or search.min_length > 1:
         end = ops.where(position + 1 < search.min_length, search.end_id, -1)
@@ -31,9 +49,7 @@ def forbid(search, log_probs, tokens, position):
                 ops.cast(ops.reshape(end, (1,)), "int32"),
             ]
         )
-        classes = ops.arange(ops.shape(log_probs)[-1], dtype="int32")
-        hits = ops.any(ops.equal(classes[:, None], banned), axis=-1)  # (V,)
-        log_probs = ops.where(hits, -math.inf, log_probs)
+        log_probs = ban(log_probs, banned)
     # A size that leaves room for one n-gram only cannot see it twice.
     if tokens is None or not 0 < search.no_repeat_ngram_size < tokens.shape[2]:
         return log_probs
@@ -67,25 +83,26 @@ def _forbid_repeats(log_probs, tokens, position, size):
     return ops.reshape(padded, (shape[0], shape[1], classes + 1))[..., :-1]
 
 
-def force(prefix, position, log_probs, ids, gains):
-    """Put the prefix in the place of what a search would take.
+def force(prefix, position, log_probs, ids, gains) -> tuple:
+    """Replace the candidates by the token that the prefix forces, if any.
 
     Args:
         prefix: `(B, P)` int32, 0 where nothing is forced, or `None`.
         position: Scalar int32, how many tokens there are so far.
         log_probs: The model's own, `(B, K, V)`.
-        ids: What may be taken, `(B, K, C)` int32.
+        ids: The candidates of each hypothesis, `(B, K, C)` int32.
         gains: The log probability of each, `(B, K, C)`.
 
     Returns:
-        `ids` and `gains`. Where a token is forced it is the one candidate,
-        the first, and the others have `-inf`, as has an id of no token.
+        `ids (B, K, C)` and `gains (B, K, C)`. A forced token is the first
+        candidate, and all others have `-inf`. A forced id that the model does
+        not know has `-inf` too.
     """
     if prefix is None:
         return ids, gains
     places = ops.arange(ops.shape(prefix)[1], dtype="int32")
     forced = ops.where(ops.equal(places, position), prefix, 0)
-    # The sum of one token and zeros, and right beyond the prefix as well.
+    # The sum of one token and zeros: beyond the prefix it is 0.
     forced = ops.cast(ops.sum(forced, axis=1), "int32")[:, None]  # (B, 1)
     known = ops.logical_and(forced > 0, forced < ops.shape(log_probs)[-1])
     token = ops.where(known, forced, ops.zeros_like(ids[..., 0]))  # (B, K)
@@ -97,7 +114,13 @@ def force(prefix, position, log_probs, ids, gains):
 
 
 def as_prefix(prefix):
-    """Make a prefix a tensor of ids `(B, P)`, if there is one.
+    """Convert a prefix to a tensor of ids.
+
+    Args:
+        prefix: Ids `(B, P)`, or `None`.
+
+    Returns:
+        `(B, P)` int32, or `None`.
 
     Raises:
         ValueError: If it has not two axes.
@@ -108,7 +131,7 @@ def as_prefix(prefix):
     if len(prefix.shape) != 2:
         raise ValueError(
             "`prefix` must be ids of the shape (B, P), one row a text. "
-            f"Received: prefix.shape={tuple(prefix.shape)}. Fill up shorter "
-            "rows with 0 on the right."
+            f"Received: prefix.shape={tuple(prefix.shape)}. Pad shorter rows "
+            "with 0 on the right."
         )
     return ops.cast(prefix, "int32")

@@ -1,4 +1,4 @@
-"""Drawing a token from what a model thinks of all of them."""
+"""Drawing tokens at random from a model's distribution."""
 
 from keras import ops
 
@@ -8,12 +8,18 @@ from keras_attention.ops.top import at_most
 LARGEST = 2**31 - 1
 
 
-def draw_tokens(log_probs, luck, temperature=1.0, top_k=None, top_p=None):
-    """Draw tokens from a distribution, or from what is left of it.
+def draw_tokens(
+    log_probs,
+    luck,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+):
+    """Draw tokens from a distribution, whole or cut.
 
     Args:
         log_probs: `(B, K, V)`, in float32 or wider.
-        luck: `(B, K, 1)`, uniform from 0 to below 1.
+        luck: `(B, K, 1)`, random numbers, uniform from 0 to below 1.
         temperature: As in `Sampling`.
         top_k: As in `Sampling`.
         top_p: As in `Sampling`.
@@ -27,9 +33,9 @@ def draw_tokens(log_probs, luck, temperature=1.0, top_k=None, top_p=None):
         if top_k is not None:
             count = at_most(top_k, log_probs)
         log_probs, ids = ops.top_k(log_probs, count)
-    # The likeliest at 0, lest a small temperature make all infinite.
+    # The likeliest at 0, so that a small temperature overflows nothing.
     scores = log_probs - ops.top_k(log_probs, 1)[0]
-    parts = ops.exp(scores / temperature)  # of their sum
+    parts = ops.exp(scores / temperature)  # not normalized
     sums = ops.cast(ops.cumsum(parts, axis=-1), parts.dtype)
     real = ops.greater(parts, 0)
     if top_p is not None and top_p < 1:
@@ -37,12 +43,12 @@ def draw_tokens(log_probs, luck, temperature=1.0, top_k=None, top_p=None):
         real = ops.logical_and(real, before < top_p * sums[..., -1:])
     count = ops.shape(log_probs)[-1]
     places = ops.arange(count, dtype="int32")
-    # With `initial`, as a batch may be empty.
+    # `initial`, since a batch may be empty.
     options = {"axis": -1, "keepdims": True, "initial": 0}
     last = ops.max(ops.where(real, places, 0), **options)
     total = ops.max(ops.where(real, sums, 0.0), **options)
-    # A rounded product may reach the total, and a rounded sum may rise
-    # where nothing is added: only what is real is taken, or the last.
+    # A rounded product may reach the total, and a rounded sum may rise where
+    # 0 is added: only a real token is taken, the last if no sum is above.
     above = ops.greater(sums, ops.cast(luck, parts.dtype) * total)
     above = ops.logical_and(real, above)
     drawn = ops.where(above, places, last)

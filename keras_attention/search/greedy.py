@@ -18,8 +18,8 @@ class GreedySearch(AbstractSearch):
         score = sum_t log p(y_t | y_1 ... y_{t-1})
 
     The cheapest search, equal to beam search with one beam. It may miss the
-    likeliest text: a first word that is a little less likely can lead to a
-    text that is much more so.
+    likeliest text: a first token that is a little less likely can lead to a
+    text that is much more likely.
 
     Args:
         max_length: Longest text, in tokens, the end token included. A text
@@ -52,7 +52,7 @@ class GreedySearch(AbstractSearch):
     [[[1, 3, 0, 0, 0]]]
     """
 
-    def __call__(
+    def call(
         self, step, state, batch_size, memory_mask=None, prefix=None
     ) -> Generation:
         return follow_path(self, _likeliest, step, state, batch_size, prefix)

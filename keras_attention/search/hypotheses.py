@@ -1,65 +1,80 @@
-"""Growing many hypotheses a row, a token at a time: beam search."""
+"""Hypotheses of a beam search: how they begin, and which of them go on."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 from typing import NamedTuple
 
+import numpy as np
 from keras import ops
 from keras import tree
 
 from keras_attention.ops.numerics import widen
-from keras_attention.ops.top import at_most
-from keras_attention.ops.top import top_k
-from keras_attention.search.constraints import forbid
-from keras_attention.search.constraints import force
-from keras_attention.search.loop import as_tensors
-from keras_attention.search.loop import choose
+from keras_attention.search.candidates import Candidates
 from keras_attention.search.loop import write
-from keras_attention.search.penalties import coverage_scores
-from keras_attention.search.penalties import length_penalties
 
 
-class _Beams(NamedTuple):
-    position: Any  # scalar, tokens so far
-    words: Any  # (B, K), what the next step reads
-    alive: Any  # (B, K), False after the end, and where there is none
-    sums: Any  # (B, K), log probabilities added up
-    scores: Any  # (B, K), the same with penalties, sorted
-    lengths: Any  # (B, K)
+class Beams(NamedTuple):
+    """The hypotheses of every row, `K` beams side by side.
+
+    Attributes:
+        position: Scalar int32, how many tokens there are so far.
+        words: `(B, K)` int32, the tokens that the next step reads.
+        alive: `(B, K)` boolean, `False` after the end token and where there
+            is no hypothesis.
+        sums: `(B, K)`, the log probabilities of all tokens, added up.
+        scores: `(B, K)`, the same with penalties.
+        lengths: `(B, K)` int32, tokens of each, the end included.
+        state: What the step returned, leaves `(B, K, ...)`.
+        tokens: `(B, K, T)` int32, or `None` before the first.
+        weights: `(B, K, T, Tv)`, or `None`.
+        coverage: `(B, K, Tv)`, the weights of all steps, added up, or `None`.
+    """
+
+    position: Any
+    words: Any
+    alive: Any
+    sums: Any
+    scores: Any
+    lengths: Any
     state: Any
-    tokens: Any = None  # (B, K, T)
-    weights: Any = None  # (B, K, T, Tv)
-    coverage: Any = None  # (B, K, Tv), weights added up
+    tokens: Any = None
+    weights: Any = None
+    coverage: Any = None
 
 
-def begin(search, step, state, batch_size):
-    """Take the first step, with one beam, and make of it that of them all.
+def begin_beams(
+    search, step: Callable, state, batch_size, groups: int = 1
+) -> tuple[Beams, tuple]:
+    """Take the first step with one beam, and copy what it returns to all.
 
     Args:
-        search: The `BeamSearch` whose options hold.
+        search: An `AbstractSearch` with a `beam_size`, which is `K`.
         step: As in `AbstractSearch`.
-        state: As in `AbstractSearch`.
+        state: As in `AbstractSearch`, with one beam.
         batch_size: As in `AbstractSearch`.
+        groups: Into how many groups of the same size the beams are split.
+            They are equal at first, so only the first of each is alive.
 
     Returns:
-        The beams, of which only the first is alive, and what the step gave,
-        the same for every beam.
+        `Beams` without tokens, and what the step returned, for `K` beams:
+        `log_probs (B, K, V)`, state, `weights (B, K, Tv)` or `None`.
     """
+    size = search.beam_size
 
     def spread(x):
         if x is None:
             return None
-        return ops.repeat(ops.convert_to_tensor(x), search.beam_size, axis=1)
+        return ops.repeat(ops.convert_to_tensor(x), size, axis=1)
 
     words = ops.full((batch_size, 1), search.start_id, "int32")
-    found = step(words, as_tensors(state))
-    found = tree.map_structure(spread, tuple(found))
-    alive = ops.equal(ops.arange(search.beam_size, dtype="int32"), 0)
-    alive = ops.logical_and(ops.equal(words, search.start_id), alive)
+    found = tree.map_structure(spread, tuple(step(words, state)))
+    first = ops.convert_to_tensor(np.arange(size) % (size // groups) == 0)
+    alive = ops.logical_and(ops.equal(words, search.start_id), first)
     sums = ops.where(alive, 0.0, -math.inf)
     sums = ops.cast(sums, widen(found[0]).dtype)
     zeros = ops.zeros_like(alive, "int32")
-    beams = _Beams(
+    beams = Beams(
         position=ops.zeros((), "int32"),
         words=zeros,
         alive=alive,
@@ -71,118 +86,57 @@ def begin(search, step, state, batch_size):
     return beams, found
 
 
-def grow(search, beams, found, memory_mask, prefix):
-    """Extend every beam by every token, and keep the best.
+def select_beams(
+    search, beams: Beams, found: tuple, candidates: Candidates, best
+) -> Beams:
+    """Make the best candidates the next beams.
 
     Args:
-        search: The `BeamSearch` whose options hold.
-        beams: The hypotheses so far.
-        found: What the step gave for them.
-        memory_mask: As in `AbstractSearch`.
-        prefix: `(B, P)` int32, or `None`.
+        search: The `AbstractSearch` whose `end_id` and `max_length` hold.
+        beams: The `Beams` so far.
+        found: What the step returned for them.
+        candidates: The `Candidates (B, K, C)` of these beams.
+        best: `(B, K)` int32, the numbers of those to keep, in order, from 0
+            to `K C - 1`: candidate `c` of beam `k` has the number `k C + c`.
 
     Returns:
-        The beams with one token more.
+        `Beams` with one token more.
     """
-    log_probs, state, weights = found
-    weights = None if weights is None else ops.convert_to_tensor(weights)
-    coverage = _cover(search, beams, weights)
-    ids, sums = _extend(search, beams, log_probs, prefix)
-    scores = _score(search, beams, sums, coverage, memory_mask)
-    # Not over beams and tokens at once: the few best of each are enough.
-    flat = (-1, search.beam_size * ids.shape[-1])
-    scores, best = ops.top_k(ops.reshape(scores, flat), search.beam_size)
-    best = ops.cast(best, "int32")  # (B, K)
-    parents = best // ids.shape[-1]
+    _, state, weights = found
+    count = candidates.ids.shape[-1]
+    parents = best // count  # (B, K)
+
+    def pick(x):  # (B, K, C) to (B, K)
+        x = ops.reshape(x, (-1, search.beam_size * count))
+        return take_beams(x, best)
 
     def follow(x):
         return None if x is None else take_beams(x, parents)
 
-    words = take_beams(ops.reshape(ids, flat), best)
+    def put(buffer, x):
+        return write(follow(buffer), beams.position, x, search.max_length)
+
+    words, scores = pick(candidates.ids), pick(candidates.scores)
     was_alive = follow(beams.alive)
     going_on = ops.logical_and(
         ops.not_equal(words, search.end_id), ops.greater(scores, -math.inf)
     )
-
-    def put(buffer, x):
-        return write(follow(buffer), beams.position, x, search.max_length)
-
     if weights is not None:
         alive = beams.alive[..., None]
         weights = ops.where(alive, weights, ops.zeros_like(weights))
         weights = put(beams.weights, follow(weights))
-    return _Beams(
+    return Beams(
         position=beams.position + 1,
         words=ops.where(was_alive, words, search.end_id),
         alive=ops.logical_and(was_alive, going_on),
-        sums=take_beams(ops.reshape(sums, flat), best),
+        sums=pick(candidates.sums),
         scores=scores,
         lengths=follow(beams.lengths) + ops.cast(was_alive, "int32"),
         state=tree.map_structure(follow, state),
         tokens=put(beams.tokens, ops.where(was_alive, words, 0)),
         weights=weights,
-        coverage=follow(coverage),
+        coverage=follow(candidates.coverage),
     )
-
-
-def _extend(search, beams, log_probs, prefix):
-    """List the candidates of each beam, with their log probabilities.
-
-    Returns:
-        Ids and sums `(B, K, C)`, best first. A beam that has ended has one
-        candidate, itself.
-    """
-    log_probs = widen(ops.convert_to_tensor(log_probs))  # (B, K, V)
-    allowed = forbid(search, log_probs, beams.tokens, beams.position)
-    count = at_most(search.beam_size, log_probs)
-    gains, ids = top_k(allowed, count)  # (B, K, C)
-    ids, gains = force(prefix, beams.position, log_probs, ids, gains)
-    first = ops.equal(ops.arange(count, dtype="int32"), 0)
-    itself = ops.cast(ops.where(first, 0.0, -math.inf), gains.dtype)
-    gains = choose(beams.alive[..., None], gains, itself)
-    return ids, beams.sums[..., None] + gains
-
-
-def _score(search, beams, sums, coverage, memory_mask):
-    """Score the candidates; those of beams that have ended, as before."""
-    penalties, _ = length_penalties(search.length_penalty, search.max_length)
-    penalties = ops.convert_to_tensor(penalties, sums.dtype)
-    scores = sums / ops.take(penalties, beams.position, axis=0)
-    if coverage is not None:
-        term = coverage_scores(coverage, memory_mask, search.coverage_penalty)
-        scores = scores + ops.cast(term, scores.dtype)[..., None]
-    exists = ops.greater(sums, -math.inf)
-    ended = ops.where(exists, beams.scores[..., None], -math.inf)
-    scores = choose(beams.alive[..., None], scores, ended)
-    return ops.where(exists, scores, -math.inf)
-
-
-def _cover(search, beams, weights):
-    """Add up the weights of all steps, if their sum is asked for."""
-    if not search.coverage_penalty:
-        return None
-    if weights is None:
-        raise ValueError(
-            "`coverage_penalty` needs a step that returns weights. Received: "
-            f"coverage_penalty={search.coverage_penalty}, weights=None. A "
-            "model without attention covers nothing: set it to 0."
-        )
-    weights = widen(weights)
-    return weights if beams.coverage is None else beams.coverage + weights
-
-
-def may_improve(search, beams):
-    """Tell whether any beam can still reach the best `n_best` of its row.
-
-    No sum grows, no coverage is better than complete, and no length divides
-    by more than the limit: what is above that is final.
-    """
-    _, limits = length_penalties(search.length_penalty, search.max_length)
-    limits = ops.convert_to_tensor(limits, beams.sums.dtype)
-    bounds = beams.sums / ops.take(limits, beams.position, axis=0)
-    ended = ops.where(beams.alive, -math.inf, beams.scores)
-    worst = ops.top_k(ended, search.n_best)[0][:, -1:]  # of the best
-    return ops.any(ops.logical_and(beams.alive, bounds >= worst))
 
 
 def take_beams(x, index):

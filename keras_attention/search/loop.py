@@ -1,24 +1,25 @@
 """A loop over any structure, and how its buffers are written."""
 
 import math
+from collections.abc import Callable
 
 from keras import ops
 from keras import tree
 
 
-def loop_while(unfinished, body, carry, steps):
+def loop_while(unfinished: Callable, body: Callable, carry, steps: int):
     """Apply `body` until a structure is finished, as one loop in the graph.
 
-    A graph's loop carries tensors alone and knows `None` no better than it
-    knows a `NamedTuple`: what it carries here is the tensors, in order, and
-    the structure is put around them again for `unfinished` and `body`.
+    A graph's loop carries a list of tensors. So only the tensors of the
+    structure are carried; the structure itself, with each `None` in it, is
+    rebuilt around them for `unfinished` and `body`.
 
     Args:
         unfinished: A function from the structure to a scalar boolean tensor.
         body: A function from the structure to the next one, with the same
             shapes and dtypes, and `None` in the same places.
         carry: The structure to begin with.
-        steps: How often `body` may run, an integer.
+        steps: How often `body` may run.
 
     Returns:
         The structure as it is in the end.
@@ -53,31 +54,21 @@ def loop_while(unfinished, body, carry, steps):
     return pack(tensors)
 
 
-def as_tensors(structure):
-    """Convert what a structure holds to tensors; `None` stays `None`.
-
-    Args:
-        structure: Any structure of arrays or tensors.
-    """
-    return tree.map_structure(
-        lambda x: None if x is None else ops.convert_to_tensor(x), structure
-    )
-
-
-def write(buffer, position, value, length):
+def write(buffer, position, value, length: int):
     """Write one step into a buffer with time on axis 2.
 
-    A choice by position, since it is what survives every export. It touches
-    the whole buffer, which is small beside a step over the vocabulary.
+    Every position chooses between the buffer and the value, since that is
+    what every export format can do. It touches the whole buffer, which is
+    small beside a step over the vocabulary.
 
     Args:
-        buffer: `(B, K, T, ...)`, or `None` for one that is still all zeros.
+        buffer: `(B, K, T, ...)`, or `None` for one of zeros.
         position: Where to write on axis 2, a scalar int32 tensor.
         value: `(B, K, ...)`.
-        length: `T`, an integer.
+        length: The size `T` of the buffer.
 
     Returns:
-        The buffer with the step in it.
+        The buffer with the step in it, `(B, K, T, ...)`.
     """
     value = ops.expand_dims(value, 2)  # (B, K, 1, ...)
     buffer = ops.zeros_like(value) if buffer is None else buffer
@@ -90,13 +81,17 @@ def write(buffer, position, value, length):
 def choose(mask, x, y):
     """Choose between log probabilities, which may be `-inf`.
 
-    As `ops.where` does; but a converter to ONNX makes of that a sum of two
-    products, and NaN of 0 times infinity, unless it sees a constant `-inf`.
+    As `ops.where` does. But the converter to ONNX turns that into a sum of
+    two products, and 0 times infinity is NaN, unless it sees a constant
+    `-inf`.
 
     Args:
         mask: Boolean tensor that broadcasts to the others.
         x: Float tensor, taken where the mask is `True`.
         y: Float tensor of the same dtype, taken elsewhere.
+
+    Returns:
+        A tensor of the shape that all three broadcast to.
     """
     x, y = ops.where(mask, x, -math.inf), ops.where(mask, -math.inf, y)
     # Not `maximum`, which takes float64 through float32 on torch.

@@ -1,6 +1,7 @@
 """Following one path a row, a token at a time: greedy search and sampling."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 from typing import NamedTuple
 
@@ -9,11 +10,8 @@ from keras import ops
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.tokens import pick
 from keras_attention.search.base import Generation
-from keras_attention.search.base import keep_possible
-from keras_attention.search.constraints import as_prefix
 from keras_attention.search.constraints import forbid
 from keras_attention.search.constraints import force
-from keras_attention.search.loop import as_tensors
 from keras_attention.search.loop import choose
 from keras_attention.search.loop import loop_while
 from keras_attention.search.loop import write
@@ -30,28 +28,34 @@ class _Path(NamedTuple):
     weights: Any = None  # (B, 1, T, Tv)
 
 
-def follow_path(search, take, step, state, batch_size, prefix=None):
+def follow_path(
+    search,
+    take: Callable,
+    step: Callable,
+    state,
+    batch_size,
+    prefix=None,
+) -> Generation:
     """Take one token after the other until every row has ended.
 
-    A row that has ended goes on being stepped, on end tokens, beside the ones
-    that have not; nothing of that is kept.
+    Where a row has ended before the others, the step still gets it, with end
+    tokens; the results are dropped.
 
     Args:
         search: The `AbstractSearch` whose limits and ids hold.
-        take: A function `take(log_probs, position)` that returns the
-            next tokens `(B, 1)`, int32. It gets `log_probs (B, 1, V)` in
-            float32 or wider, forbidden tokens at `-inf`, and the position, a
-            scalar.
+        take: A function `take(log_probs, position)` that returns the next
+            tokens `(B, 1)`, int32. It gets `log_probs (B, 1, V)` in float32
+            or wider, forbidden tokens at `-inf`, and the position, a scalar.
         step: As in `AbstractSearch`.
         state: As in `AbstractSearch`.
         batch_size: As in `AbstractSearch`.
-        prefix: As in `AbstractSearch`.
+        prefix: `(B, P)` int32, or `None`.
 
     Returns:
-        A `Generation` with one text a row, scored by the sum of its tokens'
-        log probabilities, as the model gave them.
+        A `Generation` with one text a row: `tokens (B, 1, T)`, `scores (B,
+        1)`, `lengths (B, 1)`, `weights (B, 1, T, Tv)` or `None`. The score is
+        the sum of the tokens' log probabilities, as the model gave them.
     """
-    prefix = as_prefix(prefix)
 
     def grow(path):
         return _grow(path, search, take, step, prefix)
@@ -60,9 +64,7 @@ def follow_path(search, take, step, state, batch_size, prefix=None):
     path = loop_while(
         lambda path: ops.any(path.alive), grow, path, search.max_length - 1
     )
-    return keep_possible(
-        Generation(path.tokens, path.scores, path.lengths, path.weights)
-    )
+    return Generation(path.tokens, path.scores, path.lengths, path.weights)
 
 
 def _begin(search, state, batch_size):
@@ -73,14 +75,14 @@ def _begin(search, state, batch_size):
         alive=ops.ones(shape, "bool"),
         scores=ops.zeros(shape, "float32"),
         lengths=ops.zeros(shape, "int32"),
-        state=as_tensors(state),
+        state=state,
     )
 
 
 def _grow(path, search, take, step, prefix):
     position, alive, length = path.position, path.alive, search.max_length
     log_probs, state, weights = step(path.words, path.state)
-    log_probs = widen(ops.convert_to_tensor(log_probs))  # (B, 1, V)
+    log_probs = widen(log_probs)  # (B, 1, V)
     allowed = forbid(search, log_probs, path.tokens, position)
     words = take(allowed, position)  # (B, 1)
     gains = pick(allowed, words)
@@ -92,7 +94,6 @@ def _grow(path, search, take, step, prefix):
     scores = ops.add(path.scores, choose(alive, gains, none))
     tokens = write(path.tokens, position, ops.where(alive, words, 0), length)
     if weights is not None:
-        weights = ops.convert_to_tensor(weights)  # (B, 1, Tv)
         weights = ops.where(alive[..., None], weights, ops.zeros_like(weights))
         weights = write(path.weights, position, weights, length)
     going_on = ops.logical_and(

@@ -1,4 +1,4 @@
-"""What a hypothesis' length and coverage do to its score."""
+"""Penalties of length and coverage in the score of a hypothesis."""
 
 import numpy as np
 from keras import ops
@@ -8,40 +8,43 @@ from keras_attention.ops.numerics import widen
 UNSEEN = 1e-37  # a position never attended counts as this: its log is -85.2
 
 
-def length_penalties(power, max_length):
-    """Compute what the log probability of each length is divided by.
+def length_penalties(
+    power: float, max_length: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the number that the log probability of each length is divided by.
 
     Formula:
 
         penalties[t] = ((5 + n) / 6)^power    of n = t + 1 tokens
-        limits[t] = max of penalties[t:]      what longer ones may get
+        limits[t] = max of penalties[t:]      the largest from there on
 
     Args:
-        power: The number in the exponent.
+        power: The exponent.
         max_length: The largest `n`.
 
     Returns:
-        Two NumPy arrays `(max_length + 1,)`, whose last entries are those of
-        the largest `n` once more.
+        Two arrays `(max_length + 1,)`. Their last entries repeat those of the
+        largest `n`.
     """
     lengths = np.minimum(np.arange(1.0, max_length + 2), max_length)
     penalties = ((5 + lengths) / 6) ** power
     return penalties, np.maximum.accumulate(penalties[::-1])[::-1]
 
 
-def coverage_scores(coverage, mask, weight):
-    """Score how much of the source was attended, 0 being all of it.
+def coverage_scores(coverage, mask, weight: float):
+    """Score how much of the source was attended; 0 is all of it.
 
     Formula:
 
         score = weight * sum_i log(min(c_i, 1))    over real positions i
 
-    A position that was never attended would make it minus infinity, and all
-    hypotheses alike. Below `1e-37`, the smallest that float32 safely holds,
-    `c` counts as `1e-37`: who leaves out less is better still.
+    The logarithm of a position that was never attended is minus infinity,
+    with which all hypotheses would be alike. So `c` counts as at least
+    `1e-37`, the smallest number that float32 safely holds: a hypothesis that
+    leaves out less has the higher score.
 
     Args:
-        coverage: `(B, K, Tv)`, the weights of all steps so far, added up.
+        coverage: `(B, K, Tv)`, the sum of the weights of all steps so far.
         mask: Boolean `(B, Tv)`, `True` at real positions, or `None`.
         weight: The factor.
 

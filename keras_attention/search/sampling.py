@@ -1,34 +1,34 @@
-"""Sampling: a text drawn at random, as likely as the model thinks it."""
+"""Sampling: texts drawn at random from the model's distribution."""
 
-import math
-import numbers
+from collections.abc import Sequence
 
 import keras
 from keras import ops
 
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_number
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
-from keras_attention.search.base import whole_number
 from keras_attention.search.drawing import draw_tokens
 from keras_attention.search.path import follow_path
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class Sampling(AbstractSearch):
-    """Draws every token from the model's distribution, or what is left of it.
+    """Draws every token from the model's distribution, whole or cut.
 
     Formula:
 
         y_t ~ p(y | y_1 ... y_{t-1})^(1 / temperature), cut and normalized
         score = sum_t log p(y_t | y_1 ... y_{t-1})
 
-    It is cut in this order: what the search forbids, then all but the `top_k`
-    likeliest tokens, then all but the fewest of those that reach `top_p`
-    together; the one that crosses it stays. The score is the model's own,
+    The distribution is cut in this order: what the search forbids, then all
+    but the `top_k` likeliest tokens, then all but the fewest tokens whose
+    probabilities sum to at least `top_p`. The score is the model's own,
     whatever the temperature and the cuts.
 
-    All random numbers are drawn before the loop, one a token. They come from
-    a generator that goes on from call to call, so that two calls give two
+    All random numbers are drawn before the loop, one for each token. The
+    generator keeps its state from call to call, so that two calls give two
     texts. Two searches with the same seed give the same texts call by call,
     if backend, batch size and compiler (XLA or none) are the same too.
 
@@ -36,16 +36,23 @@ class Sampling(AbstractSearch):
     is carried by a `keras.StatelessScope`.
 
     Args:
-        temperature: Above 1 evens out, below 1 sharpens. Near 0 it is
-            `GreedySearch`. Defaults to `1.0`.
+        temperature: Above 1 flattens the distribution, below 1 sharpens it.
+            Near 0 it is `GreedySearch`. Defaults to `1.0`.
         top_k: How many of the likeliest tokens may be drawn, `None` for all.
             In a tie for the last place the smaller ids come first (on torch,
             any). Defaults to `None`.
-        top_p: The probability that those which may be drawn must reach,
-            `None` for all of it. Defaults to `None`.
-        seed: Integer that makes the draws reproducible, `None` for others
-            every time. Defaults to `None`.
-        **kwargs: Arguments of all searches, as in `AbstractSearch`.
+        top_p: The probability that the tokens which may be drawn have
+            together, at least; `None` for all of it. Defaults to `None`.
+        seed: Integer that makes the draws reproducible; with `None` every
+            search draws others. Defaults to `None`.
+        max_length: Longest text, in tokens, the end token included. Defaults
+            to `100`.
+        min_length: Shortest text, counted likewise. Defaults to `1`.
+        start_id: The token to begin with. Defaults to `2`.
+        end_id: The token that ends a text. Defaults to `3`.
+        no_repeat_ngram_size: No sequence of so many tokens comes twice in a
+            text. Defaults to `0`, off.
+        forbidden_ids: Tokens that are never taken. Defaults to `()`.
 
     Shapes:
         `tokens (B, 1, max_length)`, `scores (B, 1)`, `lengths (B, 1)` and
@@ -79,22 +86,39 @@ class Sampling(AbstractSearch):
         top_k: int | None = None,
         top_p: float | None = None,
         seed: int | None = None,
-        **kwargs,
+        *,
+        max_length: int = 100,
+        min_length: int = 1,
+        start_id: int = 2,
+        end_id: int = 3,
+        no_repeat_ngram_size: int = 0,
+        forbidden_ids: Sequence[int] = (),
     ):
-        super().__init__(**kwargs)
-        self.temperature = _above_zero("temperature", temperature)
-        self.top_k = None if top_k is None else whole_number("top_k", top_k, 1)
-        self.top_p = None if top_p is None else _above_zero("top_p", top_p, 1)
-        self.seed = None if seed is None else whole_number("seed", seed, 0)
+        super().__init__(
+            max_length,
+            min_length,
+            start_id,
+            end_id,
+            no_repeat_ngram_size,
+            forbidden_ids,
+        )
+        self.temperature = check_number("temperature", temperature, above=0)
+        self.top_k, self.top_p, self.seed = top_k, top_p, seed
+        if top_k is not None:
+            self.top_k = check_integer("top_k", top_k)
+        if top_p is not None:
+            self.top_p = check_number("top_p", top_p, above=0, most=1)
+        if seed is not None:
+            self.seed = check_integer("seed", seed, 0)
         self.seed_generator = keras.random.SeedGenerator(self.seed)
 
-    def __call__(
+    def call(
         self, step, state, batch_size, memory_mask=None, prefix=None
     ) -> Generation:
         shape = (batch_size, self.max_length)
         luck = keras.random.uniform(shape, seed=self.seed_generator)
 
-        def choose(log_probs, position):
+        def draw(log_probs, position):
             here = ops.take(luck, position, axis=1)  # (B,)
             return draw_tokens(
                 log_probs,
@@ -104,9 +128,9 @@ class Sampling(AbstractSearch):
                 self.top_p,
             )
 
-        return follow_path(self, choose, step, state, batch_size, prefix)
+        return follow_path(self, draw, step, state, batch_size, prefix)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             "temperature": self.temperature,
             "top_k": self.top_k,
@@ -114,14 +138,3 @@ class Sampling(AbstractSearch):
             "seed": self.seed,
             **super().get_config(),
         }
-
-
-def _above_zero(name, value, most=math.inf):
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not number or not 0 < value <= most or value == math.inf:
-        limit = "" if most == math.inf else f" of at most {most}"
-        raise ValueError(
-            f"`{name}` must be a positive number{limit}. Received: "
-            f"{name}={value!r}"
-        )
-    return float(value)

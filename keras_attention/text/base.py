@@ -1,7 +1,10 @@
-"""What every tokenizer shares: special ids, cleaning, framing."""
+"""What all tokenizers share: special ids, cleaning, start and end."""
+
+from collections.abc import Iterable
 
 import tensorflow as tf
 
+from keras_attention.checks import check_integer
 from keras_attention.text.cleaning import check_normalization
 from keras_attention.text.cleaning import clean
 from keras_attention.text.saved import AbstractSaved
@@ -13,23 +16,23 @@ SPECIAL_NAMES = ("", "<unk>", "<s>", "</s>")  # how `tokens` shows them
 class AbstractTokenizer(AbstractSaved):
     """Turns strings into ids and back, inside the TensorFlow graph.
 
-    Ids 0 to 3 are pad, unknown, start and end; a tokenizer's own begin at 4.
-    A subclass writes `encode`, `split` and `decode`, which see none of the
-    first four but unknown, and `get_config`.
+    The ids 0 to 3 are pad, unknown, start and end. The tokens of a vocabulary
+    begin at 4. A subclass writes `encode`, `split` and `decode`, which see
+    only unknown of these four, and `get_config`.
 
     Text is cleaned before it is encoded: bytes that are not UTF-8 become
-    U+FFFD, so nothing a client sends can stop the graph; then comes Unicode
-    normalization, then lower case. Lower case is not case folding, which
-    would turn the German "ß" into "ss".
+    U+FFFD, so that no request can stop the graph; then text is normalized,
+    then put into lower case. Lower case is not case folding, which would turn
+    the German "ß" into "ss".
 
-    The module owns its tables, and none of them reads a file: give it to
-    `keras.export.ExportArchive.track` and the SavedModel can be moved.
+    The module owns its tables, and none of them reads a file: after
+    `keras.export.ExportArchive.track(tokenizer)` the SavedModel can be moved.
 
     Args:
-        names: What the ids from 4 on are called, in their order.
-        normalization: `"nfkc"`, `"nfc"` or `"identity"`, which alone works
-            without `tensorflow_text`, in the graph and in this process.
-        lowercase: Whether text is put into lower case.
+        names: The names of the ids from 4 on, in their order.
+        normalization: `"nfkc"`, `"nfc"` or `"identity"`, the only one that
+            works without `tensorflow_text`. Defaults to `"nfkc"`.
+        lowercase: Whether to put text into lower case. Defaults to `False`.
 
     Raises:
         ValueError: If `normalization` is not one of these.
@@ -38,7 +41,12 @@ class AbstractTokenizer(AbstractSaved):
 
     unknown_text = SPECIAL_NAMES[UNKNOWN]
 
-    def __init__(self, names, normalization="nfkc", lowercase=False):
+    def __init__(
+        self,
+        names: Iterable[str],
+        normalization: str = "nfkc",
+        lowercase: bool = False,
+    ):
         super().__init__()
         check_normalization(normalization, type(self).__name__)
         self.normalization = normalization
@@ -57,7 +65,7 @@ class AbstractTokenizer(AbstractSaved):
         raise NotImplementedError
 
     def split(self, text):
-        """Split cleaned strings into the pieces that `encode` gives ids to.
+        """Split cleaned strings into the pieces that `encode` looks up.
 
         Args:
             text: Strings `(B,)`, as `clean` returns them.
@@ -72,7 +80,8 @@ class AbstractTokenizer(AbstractSaved):
 
         Args:
             ids: `(B, T)` int32: unknown or from 4 on, then zeros to the right.
-            unknown: Strings `(B, T)`, or one: what to write for unknown ids.
+            unknown: The text of each unknown id, strings `(B, T)`, or one
+                string for all of them.
 
         Returns:
             Strings `(B,)`.
@@ -81,12 +90,12 @@ class AbstractTokenizer(AbstractSaved):
 
     @property
     def vocabulary_size(self) -> int:
-        """The number of ids, the four special ones included."""
+        """The number of ids, with the four special ones."""
         return self._names.shape[0]
 
     @property
     def vocabulary(self) -> list[str]:
-        """What the ids 4, 5, ... are called, in this order."""
+        """The names of the ids 4, 5, ..., in this order."""
         names = self._names[len(SPECIAL_NAMES) :].numpy().tolist()
         return [name.decode() for name in names]
 
@@ -95,14 +104,16 @@ class AbstractTokenizer(AbstractSaved):
 
         Args:
             text: Strings `(B,)`: a tensor, a list or an array.
-            max_length: How many ids a row may have, start and end included;
-                what is beyond is cut, the end id stays.
+            max_length: The maximum length of a row, with start and end. A
+                longer row is cut, and still closed by the end id. Defaults to
+                `None`, no limit.
 
         Returns:
             Ids `(B, T)` int32: start, the text, end, zeros to the right.
 
         Raises:
-            ValueError: If `text` is not `(B,)`, or `max_length` is under 2.
+            ValueError: If `text` is not `(B,)`, or `max_length` is not an
+                integer of at least 2.
         """
         return self._framed(
             self.encode(self.clean(_as_strings(text))), max_length
@@ -116,7 +127,10 @@ class AbstractTokenizer(AbstractSaved):
 
         Returns:
             Strings as a ragged tensor `(B, None)`: the piece of the cleaned
-            text behind every id between the start and the end.
+            text behind each id between start and end.
+
+        Raises:
+            ValueError: If `text` is not `(B,)`.
         """
         return self.split(self.clean(_as_strings(text)))
 
@@ -124,14 +138,15 @@ class AbstractTokenizer(AbstractSaved):
         """Turn ids into strings.
 
         Args:
-            ids: `(B, T)` int32 or int64. Pads and starts are dropped, and
-                the first end with all behind it.
-            unknown: Strings `(B, T)`: what to write for an unknown id in the
-                same place. `unknown_text`, if empty or not given.
+            ids: `(B, T)` int32 or int64. Pads and starts are dropped, and so
+                is everything from the first end on.
+            unknown: Strings `(B, T)`: the text of an unknown id in the same
+                place. `unknown_text` where it is empty. Defaults to `None`,
+                `unknown_text` everywhere.
 
         Returns:
-            Strings `(B,)`. An id that is not in the vocabulary reads like
-            the unknown id.
+            Strings `(B,)`. An id that is not in the vocabulary counts as
+            unknown.
 
         Raises:
             ValueError: If `ids` is not `(B, T)`.
@@ -155,19 +170,19 @@ class AbstractTokenizer(AbstractSaved):
         return self.decode(ids.to_tensor(PAD), unknown)
 
     def tokens(self, ids):
-        """Name every id, as a plot of the attention shows it.
+        """Look up the name of every id, as plots of the attention show it.
 
         Args:
             ids: `(...)` int32 or int64.
 
         Returns:
-            Strings of the same shape. Pad is empty, the other special ids
-            and what is not in the vocabulary are `<unk>`, `<s>` and `</s>`.
+            Strings of the same shape. Pad is empty, start and end are `<s>`
+            and `</s>`, unknown and ids outside the vocabulary are `<unk>`.
         """
         return tf.gather(self._names, self._known(tf.convert_to_tensor(ids)))
 
     def clean(self, text):
-        """Make strings `(B,)` valid UTF-8, normalized and in their case.
+        """Make strings valid UTF-8, normalize them, and lower their case.
 
         Args:
             text: Strings `(B,)`, any bytes.
@@ -184,17 +199,14 @@ class AbstractTokenizer(AbstractSaved):
         }
 
     def _framed(self, ids, max_length):
-        """Put start and end around ragged ids, by operations LiteRT has."""
-        if max_length is not None and max_length < 2:
-            raise ValueError(
-                "`tokenize` needs room for the start and the end id. "
-                f"Received: max_length={max_length}. Give at least 2."
-            )
+        """Put start and end around ragged ids, by operations of LiteRT."""
+        if max_length is not None:
+            check_integer("max_length", max_length, 2)
         lengths = ids.row_lengths()  # (B,)
         if max_length is not None:
             lengths = tf.minimum(lengths, max_length - 2)
         longest = tf.reduce_max(tf.pad(lengths, [[0, 1]]))
-        rows = ids.to_tensor(PAD)[:, :longest]  # LiteRT's are too wide
+        rows = ids.to_tensor(PAD)[:, :longest]  # LiteRT pads by too much
         rows = tf.pad(rows, [[0, 0], [1, 1]])
         place = tf.range(tf.shape(rows, tf.int64)[1])
         rows = tf.where(place == 0, START, rows)
@@ -208,13 +220,14 @@ class AbstractTokenizer(AbstractSaved):
 
 
 def own_ids(ids):
-    """Tell the ids that spell text from the frame and what is behind it.
+    """Find the ids that stand for text.
 
     Args:
         ids: `(B, T)` int32 or int64.
 
     Returns:
-        Booleans `(B, T)`.
+        Booleans `(B, T)`: `False` at pads, at starts, and from the first end
+        on.
     """
     ended = tf.cumsum(tf.cast(ids == END, tf.int32), axis=1) > 0
     return ~ended & (ids != PAD) & (ids != START)
@@ -224,7 +237,7 @@ def _as_strings(text):
     text = tf.convert_to_tensor(text, tf.string)
     if text.shape.rank not in (1, None):
         raise ValueError(
-            "`tokenize` needs a batch of strings, `(B,)`. "
+            "A tokenizer needs a batch of strings, `(B,)`. "
             f"Received: text.shape={text.shape}. Put one string into a list."
         )
     return text

@@ -1,5 +1,7 @@
 """One id for every character."""
 
+from collections.abc import Iterable
+
 import keras
 import tensorflow as tf
 
@@ -9,20 +11,21 @@ from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class CharacterTokenizer(AbstractVocabularyTokenizer):
-    """Gives every Unicode character its own id.
+    """Gives every Unicode character an id of its own.
 
     Text whose characters are all in the vocabulary comes back exactly, after
-    normalization. Rows are long, about five times those of words, so this is
-    for small tasks: dates, numbers, spelling. An unknown character reads as
-    U+FFFD, one for one.
+    normalization. Rows are about five times as long as rows of words, so this
+    tokenizer is for small tasks: dates, numbers, spelling. An unknown
+    character becomes one U+FFFD.
 
     Args:
         vocabulary: Characters, with the ids 4, 5, ... in this order.
-        normalization: `"nfkc"`, `"nfc"` or `"identity"`.
-        lowercase: Whether text is put into lower case.
+        normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
+            `"nfkc"`.
+        lowercase: Whether to put text into lower case. Defaults to `False`.
 
     Raises:
-        ValueError: If something in `vocabulary` is not one character.
+        ValueError: If an entry of `vocabulary` is not one character.
 
     Example:
 
@@ -36,17 +39,25 @@ class CharacterTokenizer(AbstractVocabularyTokenizer):
 
     unknown_text = "\N{REPLACEMENT CHARACTER}"
 
-    def __init__(self, vocabulary, normalization="nfkc", lowercase=False):
-        vocabulary = list(vocabulary)
-        long = [c for c in vocabulary if isinstance(c, str) and len(c) > 1]
+    def __init__(
+        self,
+        vocabulary: Iterable[str],
+        normalization: str = "nfkc",
+        lowercase: bool = False,
+    ):
+        if isinstance(vocabulary, str):
+            vocabulary = [*vocabulary]
+        super().__init__(vocabulary, normalization, lowercase)
+        characters = self.vocabulary
+        long = [entry for entry in characters if len(entry) > 1]
         if long:
             raise ValueError(
                 "CharacterTokenizer needs a `vocabulary` of single "
-                f"characters. Received: vocabulary with {long[0]!r}. "
-                "Split it, or use WordTokenizer."
+                f"characters. Received: vocabulary with {long[0]!r}. To take "
+                "the characters of a text, call `CharacterTokenizer.train("
+                "sentences, vocabulary_size)`."
             )
-        super().__init__(vocabulary, normalization, lowercase)
-        self._texts = tf.constant(["", "", "", "", *vocabulary], tf.string)
+        self._texts = tf.constant(["", "", "", "", *characters], tf.string)
 
     def split(self, text):
         return tf.strings.unicode_split(text, "UTF-8")

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_attention.checks import check_choice
 from keras_attention.extras import require
 
 NORMALIZATIONS = ("nfkc", "nfc", "identity")
@@ -9,7 +10,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def check_normalization(normalization: str, class_name: str):
-    """Refuse a normalization that there is not, or not here.
+    """Raise an error for a normalization that does not exist, or not here.
 
     Args:
         normalization: What the user gave.
@@ -19,30 +20,25 @@ def check_normalization(normalization: str, class_name: str):
         ValueError: If `normalization` is unknown.
         ImportError: If it needs `tensorflow_text`, which is not installed.
     """
-    if normalization not in NORMALIZATIONS:
-        raise ValueError(
-            f"{class_name} needs a `normalization` it knows. "
-            f"Received: normalization={normalization!r}. "
-            f"Choose one of {', '.join(map(repr, NORMALIZATIONS))}."
-        )
+    check_choice("normalization", normalization, NORMALIZATIONS)
     if normalization != "identity":
         require("tensorflow_text", "text", class_name)
 
 
 def clean(text, normalization: str, lowercase: bool):
-    """Make text valid UTF-8, normalized and in its case.
+    """Make text valid UTF-8, normalize it, and lower it if asked to.
 
     Args:
         text: Strings of any shape, any bytes.
         normalization: `"nfkc"`, `"nfc"` or `"identity"`.
-        lowercase: Whether text is put into lower case. A NUL, at which
+        lowercase: Whether to put text into lower case. A NUL, at which
             TensorFlow's lower case would cut the text off, becomes U+FFFD.
 
     Returns:
         Strings of the same shape.
     """
     text = _normalize(mend(text), normalization)
-    if lowercase:  # which can leave marks in another order
+    if lowercase:  # which can change the order of combining marks
         text = tf.strings.regex_replace(text, r"\x00", REPLACEMENT)
         lower = tf.strings.lower(text, encoding="utf-8")
         text = _normalize(lower, normalization)
@@ -50,7 +46,7 @@ def clean(text, normalization: str, lowercase: bool):
 
 
 def mend(text):
-    """Put U+FFFD in place of bytes that are not UTF-8.
+    """Replace bytes that are not UTF-8 by U+FFFD.
 
     Args:
         text: Strings of any shape.
@@ -61,6 +57,7 @@ def mend(text):
     return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
 
 
+@tf.autograph.experimental.do_not_convert  # it would warn of the import
 def _normalize(text, normalization):
     if normalization == "identity":
         return text

@@ -1,4 +1,4 @@
-"""Words of no vocabulary, spelled by where the source has them."""
+"""Ids for unknown words: their places in the source, for models that copy."""
 
 import tensorflow as tf
 
@@ -9,13 +9,17 @@ from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
 
 
-def check_shared(needed_by: str, source_tokenizer, target_tokenizer):
+def check_shared(
+    needed_by: str,
+    source_tokenizer: AbstractTokenizer,
+    target_tokenizer: AbstractTokenizer,
+):
     """Raise a `ValueError` unless both have the same vocabulary.
 
     Args:
-        needed_by: Who copies, as the user typed it.
-        source_tokenizer: The one.
-        target_tokenizer: The other.
+        needed_by: What copies, as the user typed it.
+        source_tokenizer: The tokenizer of the source.
+        target_tokenizer: The tokenizer of the target.
     """
     same = source_tokenizer is target_tokenizer
     if not (same or source_tokenizer.vocabulary == target_tokenizer.vocabulary):
@@ -29,19 +33,19 @@ def check_shared(needed_by: str, source_tokenizer, target_tokenizer):
 
 
 def aligned_words(tokenizer: AbstractTokenizer, text, ids):
-    """List the piece of text behind every id.
+    """Look up the piece of text behind each id.
 
     Args:
-        tokenizer: What made the ids.
+        tokenizer: The tokenizer that made the ids.
         text: Strings `(B,)`.
-        ids: What `tokenizer.tokenize(text)` gave, `(B, T)`, cut or padded as
-            may be.
+        ids: `(B, T)`: the result of `tokenizer.tokenize(text)`, which may
+            have been cut or padded.
 
     Returns:
         Strings `(B, T)`, empty for start, end and padding.
     """
     words = tokenizer.surfaces(text).to_tensor()
-    # One word a column of `ids`: start before the first, end and pad last.
+    # One word for each column of `ids`: start is the first, end and pad last.
     words = tf.pad(words, [[0, 0], [1, 1]])[:, : tf.shape(ids)[1]]
     missing = tf.shape(ids)[1] - tf.shape(words)[1]
     words = tf.pad(words, [[0, 0], [0, missing]])
@@ -55,11 +59,11 @@ def spell_source(ids, words, vocabulary_size: int):
     Args:
         ids: `(B, Tv)` int32.
         words: Strings `(B, Tv)`, the word behind each id.
-        vocabulary_size: The number `V` of ids that there are already.
+        vocabulary_size: The number `V` of ids in the vocabulary.
 
     Returns:
-        `(B, Tv)` int32: `V + j` for an unknown word that stands first at
-        column `j` of its row, and `ids` for the others.
+        `(B, Tv)` int32: `V + j` for an unknown word that first appears in
+        column `j` of its row, and `ids` for known words.
     """
     first = _first_columns(words)
     return tf.where(ids == UNKNOWN, vocabulary_size + first, ids)
@@ -71,12 +75,13 @@ def spell_target(ids, words, source_ids, source_words, vocabulary_size: int):
     Args:
         ids: `(B, T)` int32.
         words: Strings `(B, T)`, the word behind each id.
-        source_ids: `(B, Tv)` int32, spelled or not.
-        source_words: Strings `(B, Tv)`.
+        source_ids: `(B, Tv)` int32, before or after `spell_source`.
+        source_words: Strings `(B, Tv)`, the word behind each of them.
         vocabulary_size: The number of ids in the vocabulary.
 
     Returns:
-        `(B, T)` int32; an unknown word that the source has not stays unknown.
+        `(B, T)` int32. An unknown word that is not in the source stays
+        unknown.
     """
     columns = tf.shape(source_ids)[1]
     both = tf.concat([source_words, words], axis=1)
@@ -86,7 +91,7 @@ def spell_target(ids, words, source_ids, source_words, vocabulary_size: int):
 
 
 def copied_words(ids, source_words, vocabulary_size: int):
-    """Tell the words that ids beyond the vocabulary stand for.
+    """Look up the source words behind ids beyond the vocabulary.
 
     Args:
         ids: `(B, ...)` int32.
@@ -94,7 +99,7 @@ def copied_words(ids, source_words, vocabulary_size: int):
         vocabulary_size: The number of ids in the vocabulary.
 
     Returns:
-        Strings like `ids`, empty for ids of the vocabulary.
+        Strings of the shape of `ids`, empty for ids of the vocabulary.
     """
     columns = tf.shape(source_words)[1]
     place = tf.clip_by_value(ids - vocabulary_size, 0, columns - 1)
@@ -103,7 +108,7 @@ def copied_words(ids, source_words, vocabulary_size: int):
 
 
 def _first_columns(words):
-    """Find the column where each word stands for the first time in its row."""
+    """Find the column `(B, T)` where each word first appears in its row."""
     shape = tf.shape(words)
     rows = tf.strings.as_string(tf.range(shape[0]))[:, None]
     flat = tf.reshape(rows + " " + words, (-1,))

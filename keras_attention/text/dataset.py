@@ -1,4 +1,4 @@
-"""From two parallel files to teacher-forced batches of few shapes."""
+"""Batches of parallel text for teacher forcing, of few shapes."""
 
 import itertools
 import warnings
@@ -6,8 +6,10 @@ import warnings
 import numpy as np
 import tensorflow as tf
 
+from keras_attention.checks import check_integer
 from keras_attention.text.base import PAD
 from keras_attention.text.base import AbstractTokenizer
+from keras_attention.text.buckets import choose_buckets
 from keras_attention.text.copies import aligned_words
 from keras_attention.text.copies import check_shared
 from keras_attention.text.copies import spell_source
@@ -16,8 +18,7 @@ from keras_attention.text.files import Files
 from keras_attention.text.files import read_parallel
 
 SENTENCES_AT_ONCE = 1024
-CANDIDATES = 256  # for the boundaries of buckets
-FRAME = 2  # the start and the end id
+FRAME = 2  # start and end
 
 
 def parallel_dataset(
@@ -34,46 +35,51 @@ def parallel_dataset(
 ) -> tf.data.Dataset:
     r"""Read parallel text and batch it for `fit` and `evaluate`.
 
-    Every batch is `((source, target[:, :-1]), target[:, 1:])`, int32, padded
-    with 0. The text is tokenized once and kept in memory as ids.
+    Every batch is `((source, target[:, :-1]), target[:, 1:])`, int32, with
+    `source (B, Tv)` and `target (B, Tq + 1)`, padded with 0. The text is
+    tokenized once and kept in memory as ids.
 
-    Batches hold pairs of similar length, padded to the boundary of the
-    longest one's bucket, so full batches have at most `buckets` shapes. With
-    `training`, every epoch mixes and orders them anew, and leaves out fewer
-    than `batch_size` pairs, those that would not fill a batch. The same seed
-    gives the same row of epochs. Otherwise every pair is there exactly once,
-    short ones first, and the last batch may not be full.
+    A batch holds pairs of similar length, padded to the width of the bucket
+    of its longest pair, so full batches have at most `buckets` shapes. With
+    `training`, pairs and batches are shuffled anew in every epoch, and those
+    pairs that do not fill a batch, fewer than `batch_size`, are left out. The
+    same seed gives the same sequence of epochs. Without `training`, every
+    pair appears exactly once, short pairs first, and the last batch may not
+    be full.
 
-    Pairs that are too long, or with a side that is blank, are dropped. A
-    warning counts them, and so does `dropped` of the dataset that is returned
-    (not of what `map` or `take` make of it): `{"too_long": 0, "empty": 0}`.
-    Keras warns that it cannot shuffle datasets itself, unless it is told so:
+    Pairs that are too long or have a blank side are dropped. A warning counts
+    them, and so does the attribute `dropped` of the dataset, such as
+    `{"too_long": 0, "empty": 0}`. (The results of its `map` and `take` have no
+    such attribute.) Keras warns that it cannot shuffle datasets; call
     `model.fit(dataset, shuffle=False)`.
 
     Args:
         source_files: A file with one sentence a line, UTF-8, plain or gzip,
-            or a list of them.
-        target_files: As many files; their lines belong to the source's.
-        source_tokenizer: Makes ids of the source lines.
-        target_tokenizer: Makes ids of the target lines.
-        batch_size: Pairs in a batch.
-        training: Whether to shuffle, and to give full batches only.
-        seed: What shuffling starts from, from 0 on; `None` draws one.
-        max_length: The most ids of a side, start and end included; `None`
-            for no limit.
-        buckets: The most buckets.
-        copying: Whether words of no vocabulary get the ids that a model with
-            `copying=True` tells them by: `V + j` for one that stands first at
-            position `j` of the source. Both tokenizers must then have the
-            same vocabulary of `V` ids.
+            or a list of files.
+        target_files: As many files, in the same order: line `n` of each
+            translates line `n` of its source file.
+        source_tokenizer: The tokenizer of the source.
+        target_tokenizer: The tokenizer of the target.
+        batch_size: The number `B` of pairs in a batch.
+        training: Whether to shuffle, and to leave out the last batch unless
+            it is full. Defaults to `False`.
+        seed: The seed of shuffling, not negative. Defaults to `None`: another
+            one in every call.
+        max_length: The maximum length of a side, with start and end. Defaults
+            to `None`, no limit.
+        buckets: The maximum number of buckets. Defaults to `8`.
+        copying: Whether unknown words get the ids of a model with
+            `copying=True`: `V + j` for a word that first appears at position
+            `j` of the source. Both tokenizers must then have the same
+            vocabulary of `V` ids. Defaults to `False`.
 
     Returns:
-        A `tf.data.Dataset` that knows its number of batches.
+        A `tf.data.Dataset` with a known number of batches.
 
     Raises:
-        ValueError: If a number is out of range, a file is broken, the files
-            differ in lines, there are too few pairs for a batch, or if there
-            is copying between two vocabularies.
+        ValueError: If a number is out of range, a file is broken, two files
+            differ in their number of lines, there are too few pairs for a
+            batch, or the tokenizers differ in `copying`.
 
     Example:
 
@@ -89,10 +95,12 @@ def parallel_dataset(
     >>> source.numpy().tolist(), labels.numpy().tolist()
     ([[2, 7, 3, 0], [2, 5, 6, 3]], [[7, 3, 0], [5, 6, 3]])
     """
-    _check("batch_size", batch_size, 1)
-    _check("seed", seed, 0)
-    _check("max_length", max_length, FRAME + 1)
-    _check("buckets", buckets, 1)
+    check_integer("batch_size", batch_size)
+    check_integer("buckets", buckets)
+    if seed is not None:
+        check_integer("seed", seed, 0)
+    if max_length is not None:
+        check_integer("max_length", max_length, FRAME + 1)
     tokenizers = source_tokenizer, target_tokenizer
     if copying:
         check_shared("parallel_dataset", *tokenizers)
@@ -111,7 +119,7 @@ def parallel_dataset(
 
 
 class _Batches:
-    """Puts one epoch of batches together whenever it is called."""
+    """Yields the batches of one epoch at each call."""
 
     def __init__(self, sides, batch_size, training, seed, buckets):
         self.sides = sides
@@ -127,7 +135,7 @@ class _Batches:
                 f"{lengths.shape[1]} pairs that are not too long or empty. "
                 "Lower `batch_size`, raise `max_length` or give more text."
             )
-        ends, self.widths = _boundaries(lengths, buckets)
+        ends, self.widths = choose_buckets(lengths, buckets)
         self.bucket = np.searchsorted(ends, lengths.max(axis=0))
 
     def __len__(self):
@@ -150,7 +158,7 @@ class _Batches:
         if self.training:
             order = random.permutation(count)
         order = order[np.argsort(self.bucket[order], kind="stable")]
-        if self.training:  # leave out as many short ones as long ones
+        if self.training:  # leave out short pairs as often as long ones
             first = random.integers(count % self.batch_size + 1)
             order = order[first : first + len(self) * self.batch_size]
         starts = np.arange(0, len(order), self.batch_size)
@@ -159,18 +167,11 @@ class _Batches:
         return [order[i : i + self.batch_size] for i in starts]
 
 
-def _check(name, value, least):
-    if value is None and name in ("seed", "max_length"):
-        return
-    if not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(
-            f"parallel_dataset needs a whole number from {least} on. "
-            f"Received: {name}={value!r}. Change `{name}`."
-        )
-
-
 def _ids(lines, tokenizers, max_length, copying):
-    """Tokenize, one array a line; what is too long stays so, by one id."""
+    """List the ids of each line, `(T,)`.
+
+    Rows keep one id beyond `max_length`, so that long ones can be found.
+    """
     cut = None if max_length is None else max_length + 1
     rows = [], []
     for start in range(0, len(lines[0]), SENTENCES_AT_ONCE):
@@ -192,7 +193,7 @@ def _ids(lines, tokenizers, max_length, copying):
 
 
 def _spelled(ids, texts, tokenizers):
-    """Give words of no vocabulary the ids that they have in their source."""
+    """Give unknown words the ids of their places in the source."""
     words = [*map(aligned_words, tokenizers, texts, ids)]
     size = tokenizers[0].vocabulary_size
     return (
@@ -217,38 +218,6 @@ def _drop(sides, max_length):
         )
     kept = np.flatnonzero(~(empty | long))
     return [[side[i] for i in kept] for side in sides], dropped
-
-
-def _boundaries(lengths, buckets):
-    """Choose the buckets that pad least, one more in every round.
-
-    Args:
-        lengths: `(2, N)`, the numbers of ids of both sides.
-        buckets: How many there may be.
-
-    Returns:
-        For each bucket, rising, the length of a pair's longer side that it
-        ends at, and the widths `(2,)` that hold every pair up to there.
-    """
-    longest = lengths.max(axis=0)  # (N,)
-    shares = np.linspace(0, 1, CANDIDATES)
-    ends = np.unique(np.quantile(longest, shares, method="higher"))  # (E,)
-    widths = np.array([lengths[:, longest <= e].max(axis=1) for e in ends])
-    area = widths.sum(axis=1)
-    pairs = np.searchsorted(np.sort(longest), ends, side="right")
-    cost = pairs * area  # of one bucket up to each end
-    chosen = [[end] for end in range(len(ends))]
-    for _ in range(buckets - 1):
-        last = (pairs - pairs[:, None]) * area  # (E, E): from row to column
-        last = np.where(last < 0, np.inf, last)
-        total = cost[:, None] + last
-        before = total.argmin(axis=0)
-        cost = total.min(axis=0)
-        chosen = [
-            chosen[i] if i == end else [*chosen[i], end]
-            for end, i in enumerate(before)
-        ]
-    return ends[chosen[-1]], widths[chosen[-1]]
 
 
 def _padded(rows, width):

@@ -1,7 +1,9 @@
-"""Reads text from files, and says at which line one is broken."""
+"""Reads text from files, and names the line where one is broken."""
 
 import gzip
+import itertools
 import os
+import re
 import zlib
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -9,6 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 GZIP_MAGIC = b"\x1f\x8b"
+FEW = 10  # among fewer strings than these, paths may be misspelled
+# Without a space: "./a", "~/a", "/a/b" or "C:/a", or a slash and a suffix.
+ROOT = r"(?:\.{1,2}|~[^\s/\\]*|[/\\][^\s/\\]+|[A-Za-z]:)"
+PATH = re.compile(rf"{ROOT}[/\\]\S+|\S*[/\\]\S*\.[A-Za-z]\w+", re.ASCII)
 
 Files = str | Path | Sequence[str | Path]
 
@@ -16,19 +22,20 @@ Files = str | Path | Sequence[str | Path]
 def read_lines(path: str | Path) -> list[str]:
     r"""Read the lines of a text file, plain or gzip.
 
-    Only `\n` and `\r\n` end a line: the other separators of Unicode are text,
-    and a line more on one side would shift every pair behind it.
+    Only `\n` and `\r\n` end a line. Other separators of Unicode are text: if
+    they split lines on one side, all pairs after them would be shifted.
 
     Args:
-        path: A file in UTF-8. It is gzip if it is called `.gz` or begins as
-            such files do.
+        path: A file in UTF-8. It is read as gzip if it is named `.gz` or
+            begins with the mark of such files.
 
     Returns:
         The lines, without their ends.
 
     Raises:
-        ValueError: If the file cannot be read or decompressed, holds no line,
-            or a line is not UTF-8. The message has the file and the line.
+        ValueError: If the file cannot be read or decompressed, has no line,
+            or has a line that is not UTF-8. The message names the file and
+            the line.
     """
     lines = []
     try:
@@ -65,11 +72,11 @@ def read_parallel(
 
     Args:
         source_files: A file or a list of them.
-        target_files: The same number of files; the first belongs to the
-            first of `source_files`, and so on.
+        target_files: As many files, in the same order: line `n` of each
+            translates line `n` of its source file.
 
     Returns:
-        The lines of all source files, and as many of all target files.
+        The lines of all source files, and those of all target files.
 
     Raises:
         ValueError: If the numbers of files or lines differ, or a file is
@@ -101,7 +108,7 @@ def read_parallel(
 def read_sentences(
     sentences_or_files: Iterable[str | Path], class_name: str
 ) -> Iterator[str]:
-    """Read what a tokenizer is trained from, one sentence at a time.
+    """Read the text for training a tokenizer, one sentence at a time.
 
     Args:
         sentences_or_files: Sentences, or the `Path`s of files with one
@@ -112,16 +119,21 @@ def read_sentences(
         The sentences.
 
     Raises:
-        ValueError: If something is neither a sentence nor a `Path`, or a file
-            is broken (see `read_lines`).
+        ValueError: If an item is neither a sentence nor a `Path`, if all
+            strings look like names of files, or if a file is broken (see
+            `read_lines`).
     """
-    if isinstance(sentences_or_files, str | Path):
+    one = isinstance(sentences_or_files, str | Path)
+    if one or not isinstance(sentences_or_files, Iterable):
         raise ValueError(
             f"`{class_name}.train` needs several sentences or files. "
             f"Received: sentences_or_files={sentences_or_files!r}. Put it "
             "into a list; the name of a file must be a `pathlib.Path` in it."
         )
-    for item in sentences_or_files:
+    items = iter(sentences_or_files)
+    first = list(itertools.islice(items, FEW))
+    _check_no_paths(first, class_name)
+    for item in itertools.chain(first, items):
         if isinstance(item, Path):
             yield from read_lines(item)
         elif isinstance(item, str):
@@ -131,6 +143,19 @@ def read_sentences(
                 f"`{class_name}.train` needs sentences as `str` or files as "
                 f"`pathlib.Path`. Received: {item!r}. Decode or convert it."
             )
+
+
+def _check_no_paths(first, class_name):
+    """Raise a `ValueError` if all strings among the first items are paths."""
+    strings = [item for item in first if isinstance(item, str)]
+    named = strings and all(map(os.path.isfile, strings))
+    spelled = len(first) < FEW and all(map(PATH.fullmatch, strings))
+    if named or (strings and spelled):
+        raise ValueError(
+            f"`{class_name}.train` takes strings as sentences, not as names "
+            f"of files. Received: {strings[0]!r}. To read this file, wrap it: "
+            f"`pathlib.Path({strings[0]!r})`."
+        )
 
 
 def _raw_lines(path: Path) -> Iterator[bytes]:

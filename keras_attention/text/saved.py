@@ -1,29 +1,38 @@
-"""How tokenizers are written down: as JSON, in a file or in a string."""
+"""How tokenizers are saved: as JSON, in a file or in a string."""
 
 import json
-import os
 from pathlib import Path
+from typing import Self
 
 import keras
 import tensorflow as tf
+
+from keras_attention.files import replaced_file
 
 FILE_NAME = "tokenizer.json"
 
 
 class AbstractSaved(tf.Module):
-    """Is saved as its class and its config, in JSON; nothing is pickled.
+    """Saves a tokenizer as the name of its class and its config, in JSON.
 
-    A subclass is registered with Keras, and its `get_config` holds what JSON
-    can hold.
+    Nothing is pickled. A subclass is registered with Keras, and its
+    `get_config` returns only what JSON can hold.
     """
 
     def get_config(self) -> dict:
-        """Name the arguments that build an equal tokenizer."""
+        """Return the arguments that build an equal tokenizer."""
         raise NotImplementedError
 
     @classmethod
-    def from_config(cls, config: dict):
-        """Build the tokenizer that `get_config` describes."""
+    def from_config(cls, config: dict) -> Self:
+        """Build a tokenizer from what `get_config` returned.
+
+        Args:
+            config: The arguments of the constructor, as JSON holds them.
+
+        Returns:
+            The tokenizer.
+        """
         return cls(**config)
 
     def to_json(self) -> str:
@@ -37,7 +46,7 @@ class AbstractSaved(tf.Module):
         return json.dumps(content, ensure_ascii=False, indent=1)
 
     @classmethod
-    def from_json(cls, text: str):
+    def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote.
 
         Args:
@@ -47,8 +56,8 @@ class AbstractSaved(tf.Module):
             A tokenizer of the class that was written.
 
         Raises:
-            ValueError: If it is damaged, not a tokenizer's, or that of
-                another class than the one that reads.
+            ValueError: If the text is damaged, is not a tokenizer, or holds
+                one of a class that is not a subclass of this one.
         """
         try:
             return cls._from_json(text)
@@ -60,30 +69,27 @@ class AbstractSaved(tf.Module):
             ) from error
 
     def save(self, folder: str | Path):
-        """Write the tokenizer as one JSON file, whole or not at all.
+        """Write the tokenizer to a JSON file, whole or not at all.
 
         Args:
-            folder: Where `tokenizer.json` goes; made if it is not there.
+            folder: The folder of `tokenizer.json`. It is made if missing.
         """
-        file = Path(folder) / FILE_NAME
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_name(f"{FILE_NAME}.{os.getpid()}.part")
-        draft.write_text(self.to_json(), encoding="utf-8")
-        draft.replace(file)
+        with replaced_file(Path(folder) / FILE_NAME, ".json") as draft:
+            draft.write_text(self.to_json(), encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: str | Path):
+    def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote.
 
         Args:
-            folder: Where `tokenizer.json` is.
+            folder: The folder of `tokenizer.json`.
 
         Returns:
             A tokenizer of the class that was saved.
 
         Raises:
-            ValueError: If the file is missing, damaged, not a tokenizer's,
-                or that of another class than the one that loads.
+            ValueError: If the file is missing or damaged, is not a tokenizer,
+                or holds one of a class that is not a subclass of this one.
         """
         file = Path(folder) / FILE_NAME
         try:

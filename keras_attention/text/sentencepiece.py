@@ -1,27 +1,25 @@
 """Pieces of text, by `sentencepiece`."""
 
 import base64
-import hashlib
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import keras
 import tensorflow as tf
 
 from keras_attention.checks import check_choice
+from keras_attention.checks import check_integer
 from keras_attention.extras import require
-from keras_attention.text.base import END
-from keras_attention.text.base import PAD
 from keras_attention.text.base import SPECIAL_NAMES
-from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.cleaning import check_normalization
 from keras_attention.text.cleaning import clean
 from keras_attention.text.cleaning import mend
 from keras_attention.text.files import read_sentences
-from keras_attention.text.training import SPACE
+from keras_attention.text.pieces import own_pieces
 from keras_attention.text.training import check_room
 from keras_attention.text.training import clean_sentences
 from keras_attention.text.training import frequent_characters
@@ -35,27 +33,30 @@ BYTES = 256
 class SentencePieceTokenizer(AbstractTokenizer):
     r"""Splits text into pieces that `sentencepiece` has learned.
 
-    Pieces may be words, parts of them or characters, and a space belongs to
-    the piece behind it. So text of any language comes back exactly, as it is
-    after normalization, spaces included. The only exception is U+2581, by
-    which the pieces write a space.
+    A piece is a word, a part of a word, or a character. A space belongs to
+    the piece after it. So text of any language comes back exactly, spaces
+    included, after normalization. The only exception is U+2581, by which the
+    model writes a space.
 
-    A character without a piece is spelled in bytes, if the model has them, so
-    nothing is unknown. Otherwise it is: a run of such characters is one id.
+    A character without a piece is spelled in bytes if the model has pieces
+    for all bytes. Otherwise it is unknown: a run of such characters is one
+    id.
 
-    The model is a part of the graph and of the saved tokenizer. `model` is
-    its content, which `Path("my.model").write_bytes` makes a file for other
-    tools. A model that was trained elsewhere is taken too: its special
-    pieces become the ids 0 to 3, and the others follow in their order. What
-    normalization is inside of it comes after the one named here.
+    The model is a part of the graph and of the saved tokenizer. The attribute
+    `model` is its content, which `Path("my.model").write_bytes` writes to a
+    file for other tools. A model that was trained elsewhere works too: its
+    special pieces get the ids 0 to 3, and the others follow in their order.
+    It applies its own normalization after the one named here.
 
     Args:
         model: The content of a model's file as `bytes`, or its `Path`.
-        normalization: `"nfkc"`, `"nfc"` or `"identity"`.
-        lowercase: Whether text is put into lower case.
+        normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
+            `"nfkc"`.
+        lowercase: Whether to put text into lower case. Defaults to `False`.
 
     Raises:
-        ValueError: If `model` is neither, or cannot be read or used.
+        ValueError: If `model` is neither `bytes` nor a `Path`, or cannot be
+            read or used.
 
     Example:
 
@@ -67,25 +68,43 @@ class SentencePieceTokenizer(AbstractTokenizer):
     'Hund  € \n'
     """
 
-    def __init__(self, model, normalization="nfkc", lowercase=False):
+    def __init__(
+        self,
+        model: bytes | Path,
+        normalization: str = "nfkc",
+        lowercase: bool = False,
+    ):
         self.model = _content(model)
         source = model if isinstance(model, Path) else "bytes"
         description = _description(self.model, source)
-        ids, names, texts = _own_pieces(description)
+        ids, names, texts = own_pieces(description)
         super().__init__(names, normalization, lowercase)
         self._ids = tf.constant(ids, tf.int32)
         self._texts = tf.constant([b"", b"", b"", b"", *texts], tf.string)
         self._added_space = _added_space(description)
+        require("tensorflow_text", "text", type(self).__name__)
+
+    @tf.function(
+        input_signature=[tf.TensorSpec((None,), tf.string)], autograph=False
+    )
+    def _cut(self, text):
+        """Cut strings `(B,)` into pieces: their ids, starts and ends.
+
+        The model belongs to the kernel that made it. TensorFlow drops the
+        kernels of single operations at any time (`keras.utils.set_random_seed`
+        is enough), but makes those of a function again when it is called. So
+        the model is made in a function, which a graph holds only once.
+        """
         ops = require("tensorflow_text", "text", type(self).__name__)
-        self._pieces = ops.SentencepieceTokenizer(self.model, tf.int32)
-        self._pieces._model_resource = _KeptModel(self.model)
+        pieces = ops.SentencepieceTokenizer(self.model, tf.int32)
+        return pieces.tokenize_with_offsets(text)
 
     def encode(self, text):
-        ids = self._pieces.tokenize(text)
+        ids, _, _ = self._cut(text)
         return ids.with_flat_values(tf.gather(self._ids, ids.flat_values))
 
     def split(self, text):
-        _, starts, ends = self._pieces.tokenize_with_offsets(text)
+        _, starts, ends = self._cut(text)
         lengths = ends.flat_values - starts.flat_values
         text = tf.gather(text, starts.value_rowids())
         pieces = tf.strings.substr(text, starts.flat_values, lengths)
@@ -95,7 +114,7 @@ class SentencePieceTokenizer(AbstractTokenizer):
     def decode(self, ids, unknown):
         texts = tf.gather(self._texts, ids)
         texts = tf.where(ids == UNKNOWN, unknown, texts)
-        text = mend(tf.strings.reduce_join(texts, axis=1))  # of single bytes
+        text = mend(tf.strings.reduce_join(texts, axis=1))  # joins bytes
         return tf.strings.regex_replace(text, self._added_space, "")
 
     def get_config(self):
@@ -117,32 +136,36 @@ class SentencePieceTokenizer(AbstractTokenizer):
         lowercase: bool = False,
         byte_fallback: bool | None = None,
         character_coverage: float = 0.9995,
-    ):
-        """Build a tokenizer from the pieces that a text is best made of.
+    ) -> Self:
+        """Build a tokenizer from the pieces that `sentencepiece` learns.
 
         The same text gives the same ids.
 
         Args:
             sentences_or_files: Sentences, or the `Path`s of files with one
                 sentence a line, plain or gzip.
-            vocabulary_size: The most ids there may be, the four special ones
-                included. There are fewer if the text has fewer pieces.
-            model_type: `"unigram"` or `"bpe"`, byte pair encoding.
-            normalization: `"nfkc"`, `"nfc"` or `"identity"`.
-            lowercase: Whether text is put into lower case.
-            byte_fallback: Whether each of the 256 bytes gets an id. By
-                default that is so if there is room for them.
-            character_coverage: How much of the text the characters that get
-                ids must make up.
+            vocabulary_size: The maximum number of ids, with the four special
+                ones. A text with fewer pieces gives fewer ids.
+            model_type: `"unigram"` or `"bpe"`, byte pair encoding. Defaults
+                to `"unigram"`.
+            normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
+                `"nfkc"`.
+            lowercase: Whether to put text into lower case. Defaults to
+                `False`.
+            byte_fallback: Whether each of the 256 bytes gets an id. Defaults
+                to `None`: if there is room for them.
+            character_coverage: The share of the text whose characters get
+                ids, in `(0, 1]`. Defaults to `0.9995`.
 
         Returns:
             The tokenizer.
 
         Raises:
-            ValueError: If there is no text, no room, or something that is
+            ValueError: If there is no text, no room, or an item that is
                 neither a sentence nor a `Path`.
         """
         name = cls.__name__
+        check_integer("vocabulary_size", vocabulary_size)
         check_choice("model_type", model_type, ("unigram", "bpe"))
         check_normalization(normalization, name)
         if byte_fallback is None:
@@ -164,32 +187,6 @@ class SentencePieceTokenizer(AbstractTokenizer):
         return cls(model, normalization, lowercase)
 
 
-class _KeptModel(tf.saved_model.experimental.TrackableResource):
-    """A model in the graph, which lives as long as the process.
-
-    The one that `tensorflow_text` makes belongs to a kernel, and is gone when
-    TensorFlow drops its kernels: `keras.utils.set_random_seed` is enough. A
-    resource with a name of its own stays; the name tells the content, so that
-    equal models share it.
-    """
-
-    def __init__(self, model):
-        super().__init__()
-        self._model = model
-        self.resource_handle  # noqa: B018, it is made when first asked for
-
-    def _create_resource(self):
-        module = require(
-            "tensorflow_text.python.ops.sentencepiece_tokenizer",
-            "text",
-            "SentencePieceTokenizer",
-        )
-        return module.gen_sentencepiece_tokenizer.sentencepiece_op(
-            model=self._model,
-            shared_name=hashlib.sha256(self._model).hexdigest(),
-        )
-
-
 def _content(model):
     if isinstance(model, bytes):
         return model
@@ -209,7 +206,7 @@ def _content(model):
 
 
 def _description(model, source):
-    """Parse a model, after `sentencepiece` itself has found it usable."""
+    """Parse a model after `sentencepiece` has loaded it without an error."""
     needed_by = "SentencePieceTokenizer"
     package = require("sentencepiece", "text", needed_by)
     try:
@@ -223,33 +220,8 @@ def _description(model, source):
     return parse_model(model, needed_by)
 
 
-def _own_pieces(model):
-    """Find our id of every id of a model, and our own ones' names and texts."""
-    spec = model.trainer_spec
-    framing = {spec.pad_piece: PAD, spec.bos_piece: START, spec.eos_piece: END}
-    ids, names, texts = [], [], []
-    for piece in model.pieces:
-        if piece.type == piece.UNKNOWN:
-            ids.append(UNKNOWN)
-        elif piece.type == piece.CONTROL and piece.piece in framing:
-            ids.append(framing[piece.piece])
-        else:
-            ids.append(len(SPECIAL_NAMES) + len(names))
-            names.append(piece.piece)
-            texts.append(_text(piece))
-    return ids, names, texts
-
-
-def _text(piece):
-    if piece.type == piece.CONTROL:
-        return b""
-    if piece.type == piece.BYTE:  # such as <0x0A>
-        return bytes.fromhex(piece.piece[3:5])
-    return piece.piece.replace(SPACE, " ").encode()
-
-
 def _added_space(model):
-    """The pattern of the one space that is added to a text's words."""
+    """Return the pattern of the space that the model adds to a text."""
     spec = model.normalizer_spec
     if not (spec.add_dummy_prefix or spec.remove_extra_whitespaces):
         return "$^"  # nowhere

@@ -1,4 +1,4 @@
-"""The forms that sentences come in."""
+"""Sentences of a user, in any container, as a list of bytes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 
 def as_bytes(name: str, strings: Any) -> list[bytes]:
-    """List strings as bytes, whatever holds them.
+    """List strings as bytes, whatever container holds them.
 
     Args:
         name: The argument, as the user typed it.
@@ -17,12 +17,12 @@ def as_bytes(name: str, strings: Any) -> list[bytes]:
             them.
 
     Returns:
-        One entry a string. What is no Unicode in a Python string, such as
-        half of a surrogate pair, becomes a question mark.
+        One entry for each string. Characters that UTF-8 cannot encode, such
+        as half of a surrogate pair, become question marks.
 
     Raises:
-        ValueError: If it is one string, holds something else than strings,
-            or is a dataset that never ends.
+        ValueError: If `strings` is a single string, holds anything but
+            strings, or is a dataset that never ends.
     """
     if isinstance(strings, str | bytes) or not isinstance(strings, Iterable):
         raise ValueError(

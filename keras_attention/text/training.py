@@ -1,4 +1,4 @@
-"""What subword tokenizers are trained from, and the learner behind them."""
+"""Text for training subword tokenizers, and `sentencepiece`, which learns."""
 
 import io
 from collections import Counter
@@ -9,6 +9,8 @@ from itertools import islice
 
 import tensorflow as tf
 
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_number
 from keras_attention.extras import require
 from keras_attention.text.base import END
 from keras_attention.text.base import PAD
@@ -24,10 +26,11 @@ NOT_LEARNED = f" {SPACE}\0\N{LOWER FIVE EIGHTHS BLOCK}"
 def clean_batches(
     clean: Callable, sentences: Iterable[str]
 ) -> Iterator[tf.Tensor]:
-    """Clean sentences, many at once.
+    """Clean sentences in large batches.
 
     Args:
-        clean: Does it, as a tokenizer's `clean`.
+        clean: A function from strings `(N,)` to strings `(N,)`, such as
+            `tokenizer.clean`.
         sentences: The sentences.
 
     Yields:
@@ -40,10 +43,11 @@ def clean_batches(
 
 
 def clean_sentences(clean: Callable, sentences: Iterable[str]) -> list[str]:
-    """Clean sentences, many at once.
+    """Clean sentences in large batches, and list them.
 
     Args:
-        clean: Does it, as a tokenizer's `clean`.
+        clean: A function from strings `(N,)` to strings `(N,)`, such as
+            `tokenizer.clean`.
         sentences: The sentences.
 
     Returns:
@@ -56,21 +60,23 @@ def clean_sentences(clean: Callable, sentences: Iterable[str]) -> list[str]:
 def check_room(
     class_name: str, vocabulary_size: int, least: int, what: str
 ) -> int:
-    """Count the ids that are left for a tokenizer's own.
+    """Count the ids of a vocabulary besides the special ones.
 
     Args:
         class_name: The tokenizer that is trained.
-        vocabulary_size: The most ids, the four special ones included.
-        least: How many others there must be.
-        what: What they are needed for.
+        vocabulary_size: The maximum number of ids, with the four special
+            ones.
+        least: The number of other ids that are needed.
+        what: What needs them.
 
     Returns:
-        How many others there may be.
+        The maximum number of other ids.
 
     Raises:
-        ValueError: If they are too few.
+        ValueError: If `vocabulary_size` is not an integer, or too small.
     """
-    room = vocabulary_size - len(SPECIAL_NAMES)
+    check_integer("vocabulary_size", vocabulary_size)
+    room = int(vocabulary_size) - len(SPECIAL_NAMES)
     if room < least:
         raise ValueError(
             f"`{class_name}.train` needs room for the 4 special ids and "
@@ -87,23 +93,21 @@ def frequent_characters(
 
     Args:
         sentences: Cleaned sentences.
-        coverage: How much of the text they must make up, 1 for all of it.
-        room: How many there may be.
+        coverage: The share of the text that these characters make up, in
+            `(0, 1]`.
+        room: Their maximum number.
         class_name: The tokenizer that is trained.
 
     Returns:
-        The most frequent characters first, and of equally frequent ones that
-        which sorts first. No space is among them, nor what the learner
-        cannot learn.
+        The characters, the most frequent first. Of equally frequent ones, the
+        one that sorts first comes first. Spaces are not among them, nor are
+        characters that `sentencepiece` cannot learn.
 
     Raises:
-        ValueError: If `coverage` is no share, or the text has no character.
+        ValueError: If `coverage` is not in `(0, 1]`, or the text has no
+            character.
     """
-    if not 0 < coverage <= 1:
-        raise ValueError(
-            f"`{class_name}.train` needs a share of the text. Received: "
-            f"character_coverage={coverage}. Give a number up to 1."
-        )
+    check_number("character_coverage", coverage, above=0, most=1)
     counts = Counter()
     for sentence in sentences:
         counts.update(sentence)
@@ -133,12 +137,13 @@ def learn_model(
     byte_fallback: bool,
     class_name: str,
 ) -> bytes:
-    """Learn pieces of words by `sentencepiece`, which does not clean.
+    """Learn pieces of words by `sentencepiece`, without its normalization.
 
     Args:
         sentences: Cleaned sentences.
-        characters: The characters of which the pieces are made.
-        vocabulary_size: The most ids, the four special ones included.
+        characters: The characters that pieces are made of.
+        vocabulary_size: The maximum number of ids, with the four special
+            ones.
         model_type: `"unigram"` or `"bpe"`.
         byte_fallback: Whether every byte gets an id.
         class_name: The tokenizer that is trained.
@@ -164,17 +169,17 @@ def learn_model(
         character_coverage=1.0,
         normalization_rule_name="identity",
         remove_extra_whitespaces=False,
-        max_sentence_length=2**30,  # longer ones would be left out
+        max_sentence_length=2**30,  # longer sentences would be dropped
         minloglevel=2,
     )
     return model.getvalue()
 
 
 def parse_model(model: bytes, class_name: str):
-    """Read what a model consists of.
+    """Parse a model of `sentencepiece`.
 
     Args:
-        model: The content of a model's file, which must be whole.
+        model: The content of its file, which must be whole.
         class_name: The tokenizer that needs it.
 
     Returns:

@@ -1,11 +1,13 @@
-"""What tokenizers with one list of tokens share: the table, the counting."""
+"""What tokenizers with a list of tokens share: look-up and counting."""
 
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
 import tensorflow as tf
 
+from keras_attention.checks import check_integer
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
@@ -15,19 +17,20 @@ from keras_attention.text.training import clean_batches
 
 
 class AbstractVocabularyTokenizer(AbstractTokenizer):
-    """Splits text into tokens and looks each up in one list.
+    """Splits text into tokens and looks up each of them in a list.
 
-    A subclass writes `split` and `decode`. Training counts what the same
-    `split` returns, so what is counted is what will be looked up.
+    A subclass writes `split` and `decode`. Training counts the tokens that
+    `split` returns, so exactly these are looked up later.
 
     Args:
         vocabulary: The tokens with the ids 4, 5, ... in this order.
-        normalization: `"nfkc"`, `"nfc"` or `"identity"`.
-        lowercase: Whether text is put into lower case.
+        normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
+            `"nfkc"`.
+        lowercase: Whether to put text into lower case. Defaults to `False`.
 
     Raises:
-        ValueError: If a token is empty, no string, there twice, or the name
-            of a special id.
+        ValueError: If a token is empty, is not a string, appears twice, or is
+            the name of a special id.
     """
 
     def __init__(
@@ -47,7 +50,15 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
         )
 
     def look_up(self, tokens):
-        """Find the ids of tokens `(N,)`, as int32; unknown if there is none."""
+        """Look up the ids of tokens.
+
+        Args:
+            tokens: Strings `(N,)`, as `split` returns them.
+
+        Returns:
+            Ids `(N,)` int32. A token that is not in the vocabulary gets the
+            unknown id.
+        """
         return self._table.lookup(tokens)
 
     def encode(self, text):
@@ -64,29 +75,33 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
         min_frequency: int = 1,
         normalization: str = "nfkc",
         lowercase: bool = False,
-    ):
+    ) -> Self:
         """Build a tokenizer from the most frequent tokens of a text.
 
-        Of tokens that are equally frequent the one that sorts first wins, so
+        Of tokens that are equally frequent, the one that sorts first wins, so
         the same text gives the same ids.
 
         Args:
             sentences_or_files: Sentences, or the `Path`s of files with one
                 sentence a line, plain or gzip.
-            vocabulary_size: The most ids there may be, the four special ones
-                included. There are fewer if the text has fewer tokens.
-            min_frequency: How often a token must be there to get an id.
-            normalization: `"nfkc"`, `"nfc"` or `"identity"`.
-            lowercase: Whether text is put into lower case.
+            vocabulary_size: The maximum number of ids, with the four special
+                ones. A text with fewer tokens gives fewer ids.
+            min_frequency: How often a token must occur to get an id. Defaults
+                to `1`.
+            normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
+                `"nfkc"`.
+            lowercase: Whether to put text into lower case. Defaults to
+                `False`.
 
         Returns:
             The tokenizer.
 
         Raises:
-            ValueError: If there is no token, no room for one, or something
-                that is neither a sentence nor a `Path`.
+            ValueError: If there is no token, no room for one, or an item that
+                is neither a sentence nor a `Path`.
         """
         room = check_room(cls.__name__, vocabulary_size, 1, "a token")
+        check_integer("min_frequency", min_frequency)
         untrained = cls([], normalization, lowercase)
         sentences = read_sentences(sentences_or_files, cls.__name__)
         counts = _counts(untrained, sentences)
@@ -95,7 +110,7 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
         if not vocabulary:
             raise ValueError(
                 f"`{cls.__name__}.train` needs text. Received: no token that "
-                f"is there min_frequency={min_frequency} times. Give more "
+                f"occurs min_frequency={min_frequency} times. Give more "
                 "sentences, or lower `min_frequency`."
             )
         return cls(vocabulary[:room], normalization, lowercase)
@@ -110,8 +125,8 @@ def _counts(tokenizer, sentences):
     return {t: n for t, n in counts.items() if t not in SPECIAL_NAMES}
 
 
-def check_vocabulary(vocabulary, class_name: str) -> list[str]:
-    """List the tokens, or say which one cannot be there.
+def check_vocabulary(vocabulary: Iterable[str], class_name: str) -> list[str]:
+    """List the tokens of a vocabulary, or name one that cannot be in it.
 
     Args:
         vocabulary: What the user gave.
@@ -121,12 +136,13 @@ def check_vocabulary(vocabulary, class_name: str) -> list[str]:
         The tokens, in their order.
 
     Raises:
-        ValueError: If a token is empty, no string, there twice, or the name
-            of a special id.
+        ValueError: If a token is empty, is not a string, appears twice, or is
+            the name of a special id.
     """
-    tokens = [] if isinstance(vocabulary, str) else list(vocabulary)
+    one = isinstance(vocabulary, str) or not isinstance(vocabulary, Iterable)
+    tokens = [] if one else list(vocabulary)
     counts = Counter(token for token in tokens if isinstance(token, str))
-    bad = [vocabulary] if isinstance(vocabulary, str) else []
+    bad = [vocabulary] if one else []
     bad += [token for token in tokens if not isinstance(token, str)]
     bad += [token for token in SPECIAL_NAMES if token in counts]
     bad += [token for token, count in counts.items() if count > 1]
@@ -138,3 +154,24 @@ def check_vocabulary(vocabulary, class_name: str) -> list[str]:
             "once."
         )
     return tokens
+
+
+def check_no_space(tokens: list[str], spaces: str, class_name: str):
+    r"""Raise a `ValueError` if a token has white space, where text is split.
+
+    Args:
+        tokens: The vocabulary.
+        spaces: The characters at which text is split, as in a bracket of a
+            regular expression of RE2, such as `r"\s"`.
+        class_name: The tokenizer that needs it.
+    """
+    tokens = tf.constant(tokens, tf.string)
+    cut = tf.strings.regex_full_match(tokens, f"(?s).*[{spaces}].*")
+    found = tf.boolean_mask(tokens, cut).numpy().tolist()
+    if found:
+        raise ValueError(
+            f"{class_name} splits text at white space, so it needs a "
+            "`vocabulary` whose entries have none. Received: vocabulary with "
+            f"{found[0].decode()!r}. To learn from sentences, call "
+            f"`{class_name}.train(sentences, vocabulary_size)`."
+        )

@@ -1,15 +1,18 @@
 """One id for every word and every sign."""
 
 import re
+from collections.abc import Iterable
 
 import keras
 import tensorflow as tf
 
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
+from keras_attention.text.vocabulary import check_no_space
 
 # Regular expressions of RE2: no look-around, so what stands around a cut is
 # matched and put back. A line feed marks a cut.
+SPACES = r"\s\pZ\x0b\x{85}"
 DASH = "\N{EN DASH}"
 CURLY = "\N{RIGHT SINGLE QUOTATION MARK}"
 LETTER = r"\pL\pM\pN\p{Cf}_"
@@ -23,7 +26,7 @@ TOKEN = rf"{ELISION}?<unk>|{ABBREVIATION}|{WORD}|[^ ]"
 SPACED_SIGN = " [:;!?%]"  # as French writes them
 
 CUTS = (
-    (r"[\s\pZ\x0b\x{85}]+", " "),
+    (rf"[{SPACES}]+", " "),
     (r"^ | $", ""),
     (rf"{CURLY}([{LETTER}])", r"'\1"),
     (rf"({SPACED_SIGN})| ?({TOKEN})", "\\1\\2\n"),
@@ -44,32 +47,38 @@ QUOTES = {*'"„“”«»'}
 class WordTokenizer(AbstractVocabularyTokenizer):
     """Splits text into words and signs, and writes them as people do.
 
-    For languages that put spaces between words; its rules know English,
-    German and French. What is split:
+    It suits languages that put spaces between words. Its rules know English,
+    German and French. Text is split so:
 
-    - A word keeps what stands inside it: "don't", "well-known", "T-Shirt",
+    - Signs inside a word belong to it: "don't", "well-known", "T-Shirt",
       "3.5", "10:30", "R&B", "U.S.", "Obst-".
     - French elisions and English endings are words of their own: "l'" +
-      "homme", "man" + "'s", so neither multiplies the vocabulary.
-    - Every other sign stands alone: "..." is three.
-    - A space before `: ; ! ? %`, as French has it, belongs to the sign, and
-      " :" has an id of its own if training met it often enough.
+      "homme", "man" + "'s", so that they do not multiply the vocabulary.
+    - Every other sign is a token: "..." is three.
+    - A space before `: ; ! ? %`, as in French, belongs to the sign: " :" has
+      an id of its own if it is frequent enough in the text for training.
 
-    A token without an id is looked up once more without what stands at its
-    edges: an unknown "Obst-" is read as "Obst", "'em" as "em", " !" as "!".
+    A token that is not in the vocabulary is looked up again without the signs
+    at its edges: "Obst-" as "Obst", "'em" as "em", " !" as "!".
 
     `detokenize` puts a space between two tokens, except before closing signs
     and endings, after opening signs and elisions, and on both sides of `/`.
-    Double quotes, whatever their shape, open and close by turns, and "-Schild"
-    joins a closing one. What was written otherwise comes back by these rules:
+    Double quotes of any shape open and close in turn, and "-Schild" joins a
+    closing one. Text that was written otherwise comes back by these rules:
     "a , b" as "a, b", "« a »" as "«a»", and a curly apostrophe inside a word
-    as a straight one. What it writes of known words splits into the same ids
-    again. An unknown word reads "<unk>", and "<unk>" in a text is one.
+    as a straight one. Text from known ids splits into the same ids again. The
+    unknown id is written as "<unk>", and "<unk>" in a text is read as it.
 
     Args:
         vocabulary: Words and signs, with the ids 4, 5, ... in this order.
-        normalization: `"nfkc"`, `"nfc"` or `"identity"`.
-        lowercase: Whether text is put into lower case.
+        normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
+            `"nfkc"`.
+        lowercase: Whether to put text into lower case. Defaults to `False`.
+
+    Raises:
+        ValueError: If an entry of `vocabulary` has white space, but for that
+            before a sign; if one is empty, is not a string, appears twice, or
+            is the name of a special id.
 
     Example:
 
@@ -84,9 +93,17 @@ class WordTokenizer(AbstractVocabularyTokenizer):
     [b'Ein Hund, ein <unk>.']
     """
 
-    def __init__(self, vocabulary, normalization="nfkc", lowercase=False):
+    def __init__(
+        self,
+        vocabulary: Iterable[str],
+        normalization: str = "nfkc",
+        lowercase: bool = False,
+    ):
         super().__init__(vocabulary, normalization, lowercase)
-        words = ["", self.unknown_text, "", "", *self.vocabulary]
+        entries = self.vocabulary
+        spaceless = [word for word in entries if word not in SPACED_SIGNS]
+        check_no_space(spaceless, SPACES, type(self).__name__)
+        words = ["", self.unknown_text, "", "", *entries]
         self._texts = tf.constant(words, tf.string)
         self._closes = tf.constant([_closes(word) for word in words])
         self._opens = tf.constant([_opens(word) for word in words])
@@ -112,7 +129,7 @@ class WordTokenizer(AbstractVocabularyTokenizer):
         closes = tf.gather(self._closes, ids) | closing
         closes |= tf.gather(self._follows, ids) & _before(closing, False)
         space = tf.where(closes | _before(opens, True), "", " ")
-        unknown = tf.strings.strip(unknown)  # the piece of text may be " !"
+        unknown = tf.strings.strip(unknown)  # it may be a sign such as " !"
         words = tf.where(ids == UNKNOWN, unknown, tf.gather(self._texts, ids))
         return tf.strings.strip(tf.strings.reduce_join(space + words, axis=1))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
 import keras
 import tensorflow as tf
@@ -13,53 +14,59 @@ from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.base import own_ids
 from keras_attention.text.cleaning import mend
 from keras_attention.text.files import read_sentences
-from keras_attention.text.training import SPACE
+from keras_attention.text.pieces import INNER_JOINER
+from keras_attention.text.pieces import JOINER
+from keras_attention.text.pieces import UNKNOWN_NAME
+from keras_attention.text.pieces import inner_names
+from keras_attention.text.pieces import rename_learned
+from keras_attention.text.pieces import written
+from keras_attention.text.spaces import split_at_spaces
 from keras_attention.text.training import check_room
 from keras_attention.text.training import clean_sentences
 from keras_attention.text.training import frequent_characters
 from keras_attention.text.training import learn_model
 from keras_attention.text.training import parse_model
+from keras_attention.text.vocabulary import check_no_space
 from keras_attention.text.vocabulary import check_vocabulary
 
-JOINER = "##"
-INNER_JOINER = "\x01"  # no cleaned text has it, so none looks like a piece
 LONGEST_WORD = 100_000  # bytes; a longer word is unknown
+ASCII_SPACES = r"\s\x0b"
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class WordPieceTokenizer(AbstractTokenizer):
     """Splits words into pieces, in TensorFlow and inside of a LiteRT file.
 
-    Words are what stands between white space. Each is split into the longest
-    pieces there are, from the left: "Hunde." into "Hund", "##e" and "##.",
-    where "##" marks what continues a word. A word that cannot be put together
-    from pieces is unknown as a whole. So text comes back exactly, but for
-    its white space, which becomes single spaces, and unknown words. For
-    languages that put spaces between words.
+    Text is split into words at white space. Each word is split from the left
+    into the longest pieces of the vocabulary: "Hunde." into "Hund", "##e" and
+    "##.", where "##" marks a piece that continues a word. A word that cannot
+    be made of pieces is unknown as a whole. So text comes back exactly, except
+    that all white space becomes single spaces and unknown words are lost.
+    It suits languages that put spaces between words.
 
-    Unlike BERT's, signs are no words of their own: "Hunde." would come back
-    as "Hunde .", and a LiteRT file has nothing to mend it with.
+    Unlike in BERT, signs are not words of their own: "Hunde." would come back
+    as "Hunde .", and a LiteRT file has no operation to join them again.
 
-    LiteRT has no Unicode normalization, so `normalization="identity"` is the
-    only one, and `normalize` does what can be done: control characters and
-    invisible ones become spaces, the joiners inside of emoji too. With
-    `lowercase` it does as BERT does, and takes accents off as well: "Äste" is
-    read as "aste" and "Straße" as "strasse". Other tokenizers keep both.
+    LiteRT has no Unicode normalization, so `normalization` is `"identity"`.
+    `normalize` turns control characters and invisible ones into spaces, also
+    the joiners inside emoji. With `lowercase` it also removes accents, as
+    only BERT does: "Äste" becomes "aste" and "Straße" "strasse".
 
-    `litert_tokenize`, `litert_detokenize` and `tokens` are what a LiteRT file
-    can hold; it runs by `ai_edge_litert.interpreter.InterpreterWithCustomOps`
-    with `tensorflow_text.tflite_registrar.SELECT_TFTEXT_OPS`. They give what
-    `tokenize` and `detokenize` give. Only these mend invalid UTF-8 first, and
-    can write something else for unknown words.
+    `litert_tokenize`, `litert_detokenize` and `tokens` can be converted to
+    LiteRT, to run with `tensorflow_text.tflite_registrar.SELECT_TFTEXT_OPS`.
+    Their results equal those of `tokenize` and `detokenize`, which also
+    replace invalid UTF-8 and can write another text for unknown words.
 
     Args:
         vocabulary: The pieces with the ids 4, 5, ... in this order.
-        normalization: `"identity"`.
-        lowercase: Whether text is put into lower case, without accents.
+        normalization: `"identity"`, the only one. Defaults to `"identity"`.
+        lowercase: Whether to put text into lower case, without accents.
+            Defaults to `False`.
 
     Raises:
-        ValueError: If `normalization` is another, or a piece is empty, too
-            long, no string, there twice, or the name of a special id.
+        ValueError: If `normalization` is another, or a piece is empty, has
+            white space, is too long, is not a string, appears twice, or is
+            the name of a special id.
 
     Example:
 
@@ -72,30 +79,34 @@ class WordPieceTokenizer(AbstractTokenizer):
     [b'Hunde. <unk> Hund']
     """
 
-    def __init__(self, vocabulary, normalization="identity", lowercase=False):
+    def __init__(
+        self,
+        vocabulary: Iterable[str],
+        normalization: str = "identity",
+        lowercase: bool = False,
+    ):
         if normalization != "identity":
             raise ValueError(
-                "WordPieceTokenizer runs inside of LiteRT, which cannot "
-                f"normalize. Received: normalization={normalization!r}. "
+                "WordPieceTokenizer runs in LiteRT, which cannot normalize "
+                f"Unicode. Received: normalization={normalization!r}. "
                 "Leave it out, or use SentencePieceTokenizer."
             )
-        vocabulary = check_vocabulary(vocabulary, type(self).__name__)
+        name = type(self).__name__
+        vocabulary = check_vocabulary(vocabulary, name)
+        check_no_space(vocabulary, ASCII_SPACES, name)
         super().__init__(vocabulary, normalization, lowercase)
-        ops = require("tensorflow_text", "text", type(self).__name__)
+        ops = require("tensorflow_text", "text", name)
         self._normalizer = ops.FastBertNormalizer(self.lowercase)
-        self._words = ops.WhitespaceTokenizer()
-        # Longer spaces than ASCII's belong to words: it would cut through
-        # their bytes. One bit for each character.
-        self._words._config = self._words._config[: ord(" ") // 8 + 1]
+        self._splitter = ops.ByteSplitter()
         self._pieces = _piece_tokenizer(ops, vocabulary)
-        texts = ["", "", "", "", *map(_written, vocabulary)]
+        texts = ["", "", "", "", *map(written, vocabulary)]
         self._texts = tf.constant(texts, tf.string)
 
     def normalize(self, text):
-        """Clean valid UTF-8 by the one operation for it that LiteRT has.
+        """Clean text by the only operation for it that LiteRT has.
 
         Args:
-            text: Strings `(B,)`.
+            text: Strings `(B,)`, valid UTF-8.
 
         Returns:
             Strings `(B,)`.
@@ -106,12 +117,10 @@ class WordPieceTokenizer(AbstractTokenizer):
         return self.normalize(mend(text))
 
     def encode(self, text):
-        words = self._words.tokenize(text)
-        ids = self._pieces.tokenize(words.flat_values)
-        return _rows(ids, words)
+        return self._encode_words(tf.strings.split(text))
 
     def split(self, text):
-        words = self._words.tokenize(text)
+        words = tf.strings.split(text)
         _, starts, ends = self._pieces.tokenize_with_offsets(words.flat_values)
         word = tf.gather(words.flat_values, starts.value_rowids())
         lengths = ends.flat_values - starts.flat_values
@@ -128,19 +137,21 @@ class WordPieceTokenizer(AbstractTokenizer):
 
         Args:
             text: Strings `(B,)`, valid UTF-8.
-            max_length: How many ids a row may have, start and end included.
+            max_length: The maximum length of a row, with start and end.
+                Defaults to `None`, no limit.
 
         Returns:
             Ids `(B, T)` int32: start, the text, end, zeros to the right.
         """
-        return self._framed(self.encode(self.normalize(text)), max_length)
+        words = split_at_spaces(self.normalize(text), self._splitter)
+        return self._framed(self._encode_words(words), max_length)
 
     def litert_detokenize(self, ids):
         """Turn ids into strings, by operations that LiteRT has.
 
         Args:
-            ids: `(B, T)` int32. Pads and starts are dropped, and the first
-                end with all behind it.
+            ids: `(B, T)` int32. Pads and starts are dropped, and so is
+                everything from the first end on.
 
         Returns:
             Strings `(B,)`, with `<unk>` for unknown words.
@@ -150,6 +161,10 @@ class WordPieceTokenizer(AbstractTokenizer):
         ids = tf.boolean_mask(self._known(ids), own)
         ids = tf.RaggedTensor.from_row_lengths(ids, lengths, validate=False)
         return self._pieces.detokenize(ids)
+
+    def _encode_words(self, words):
+        ids = self._pieces.tokenize(words.flat_values)
+        return _rows(ids, words)
 
     def get_config(self):
         return {"vocabulary": self.vocabulary, **super().get_config()}
@@ -162,30 +177,33 @@ class WordPieceTokenizer(AbstractTokenizer):
         normalization: str = "identity",
         lowercase: bool = False,
         character_coverage: float = 1.0,
-    ):
-        """Build a tokenizer from the pieces that words are often made of.
+    ) -> Self:
+        """Build a tokenizer from the most frequent pieces of words.
 
         Pieces are learned by `sentencepiece`, as byte pair encoding. Every
-        frequent character gets two ids, for the beginning of a word and for
-        its rest. The same text gives the same ids.
+        frequent character gets two ids: one at the beginning of a word, one
+        inside. The same text gives the same ids.
 
         Args:
             sentences_or_files: Sentences, or the `Path`s of files with one
                 sentence a line, plain or gzip.
-            vocabulary_size: The most ids there may be, the four special ones
-                included. There are fewer if the text has fewer pieces.
-            normalization: `"identity"`.
-            lowercase: Whether text is put into lower case, without accents.
-            character_coverage: How much of the text the characters that get
-                ids must make up. A word with another one is unknown, so lower
-                it only for text with thousands of rare signs.
+            vocabulary_size: The maximum number of ids, with the four special
+                ones. A text with fewer pieces gives fewer ids.
+            normalization: `"identity"`, the only one. Defaults to
+                `"identity"`.
+            lowercase: Whether to put text into lower case, without accents.
+                Defaults to `False`.
+            character_coverage: The share of the text whose characters get
+                ids, in `(0, 1]`. A word with any other character is unknown,
+                so lower it only for text with thousands of rare characters.
+                Defaults to `1.0`.
 
         Returns:
             The tokenizer.
 
         Raises:
-            ValueError: If there is no text, no room for a character, or
-                something that is neither a sentence nor a `Path`.
+            ValueError: If there is no text, no room for a character, or an
+                item that is neither a sentence nor a `Path`.
         """
         room = check_room(cls.__name__, vocabulary_size, 2, "a character")
         untrained = cls([], normalization, lowercase)
@@ -194,59 +212,35 @@ class WordPieceTokenizer(AbstractTokenizer):
         letters = frequent_characters(
             sentences, character_coverage, room // 2, cls.__name__
         )
-        # As many merges as there may be, and those that only put a letter at
-        # the beginning of a word.
+        # Room for all merges, and for those that only put a letter at the
+        # beginning of a word.
         size = len(SPECIAL_NAMES) + 1 + room
         model = learn_model(
             sentences, letters, size, "bpe", False, cls.__name__
         )
         pieces = [*letters, *(JOINER + letter for letter in letters)]
         learned = parse_model(model, cls.__name__).pieces[len(SPECIAL_NAMES) :]
-        pieces += filter(None, (_as_wordpiece(p.piece) for p in learned))
+        pieces += filter(None, (rename_learned(p.piece) for p in learned))
         return cls(list(dict.fromkeys(pieces))[:room], lowercase=lowercase)
 
 
 def _piece_tokenizer(ops, vocabulary):
-    hidden = [f"{name} " for name in SPECIAL_NAMES]  # no word has a space
-    hidden[UNKNOWN] = SPECIAL_NAMES[UNKNOWN]
     try:
         return ops.FastWordpieceTokenizer(
-            [*hidden, *map(_inner, vocabulary)],
+            inner_names(vocabulary),
             suffix_indicator=INNER_JOINER,
             max_bytes_per_word=LONGEST_WORD,
             token_out_type=tf.int32,
-            unknown_token=hidden[UNKNOWN],
+            unknown_token=UNKNOWN_NAME,
             no_pretokenization=True,
             support_detokenization=True,
         )
     except RuntimeError as error:
         raise ValueError(
-            "WordPieceTokenizer needs a `vocabulary` of pieces that words "
-            f"can have. Received: a vocabulary with a piece that none has: "
-            f"{error}. Leave out what is longer than 256 bytes, and control "
-            "characters."
+            "WordPieceTokenizer needs a `vocabulary` of pieces of at most 256 "
+            f"bytes, without control characters. Received: {error}. Leave "
+            "such pieces out."
         ) from error
-
-
-def _as_wordpiece(piece):
-    """Rename what `sentencepiece` learned."""
-    if piece.startswith(SPACE):
-        return piece.removeprefix(SPACE)
-    return JOINER + piece
-
-
-def _continues(piece):
-    return piece.startswith(JOINER) and piece != JOINER
-
-
-def _inner(piece):
-    if _continues(piece):
-        return INNER_JOINER + piece.removeprefix(JOINER)
-    return piece
-
-
-def _written(piece):
-    return piece.removeprefix(JOINER) if _continues(piece) else f" {piece}"
 
 
 def _rows(pieces, words):

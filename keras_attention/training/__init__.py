@@ -1,4 +1,4 @@
-"""What `compile` and `fit` take: losses, metrics, callbacks, schedules."""
+"""Losses, metrics, callbacks and schedules, for `compile` and `fit`."""
 
 from .alignment_error import alignment_error_rate as alignment_error_rate
 from .attention_images import AttentionImages as AttentionImages

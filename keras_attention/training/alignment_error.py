@@ -1,33 +1,33 @@
-"""How far attention is from the word alignment that people drew."""
+"""The distance of attention from word alignments that people made."""
 
 import numpy as np
 from keras import ops
 
 
 def alignment_error_rate(weights, gold, possible=None, mask=None) -> float:
-    """Compare the links that attention makes with those that people made.
+    """Compute the alignment error rate of attention.
 
     Formula:
 
         AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
 
-    `S` are the sure links and `P` the possible ones, the sure ones among
-    them. A link of `S` that is missing in `A` is an error, and so is one of
-    `A` that is not even in `P`. 0 is the best and 1 the worst. The counts are
-    summed over all sentences first; where there are no links at all, neither
-    found nor sure, nothing is wrong: 0.
+    `A` are the links that attention makes, `S` the sure links that people
+    made and `P` the possible ones, which include the sure ones. A link of `S`
+    that is missing in `A` is an error, and so is a link of `A` that is not in
+    `P`. 0 is the best and 1 the worst. Counts are summed over all sentences
+    first; without any links, found or sure, the rate is 0.
 
-    `A` has one link for each target word: to the source word with the most
-    weight, the first of them if several have it. A target word without any
-    weight has no link.
+    `A` links each target word to the source word with the most weight, the
+    first of them if several have it. A target word without any weight has no
+    link.
 
-    Alignments that people drew know no start and end of a sentence: cut their
-    rows and columns off the weights first, or mask them.
+    Alignments of people do not include the start and end of a sentence: cut
+    their rows and columns off the weights first, or mask them.
 
     Args:
         weights: `(T, Tv)` of one sentence; a batch of them `(N, T, Tv)`, or a
             list of `N` matrices of any sizes. Tensors and arrays.
-        gold: The sure links in the same form; what is not 0 is a link.
+        gold: The sure links in the same form; 0 means no link.
         possible: The possible links, likewise. Defaults to the sure ones.
         mask: `True` where both words are real, likewise; links elsewhere
             count on neither side. Defaults to `True` everywhere.
@@ -92,8 +92,8 @@ def _matrices(name, given):
         )
     if not all(np.isfinite(part).all() for part in parts):
         raise ValueError(
-            f"`{name}` must be finite. Received: NaN or infinity among them. "
-            "Has the training diverged?"
+            f"`{name}` must be finite. Received: NaN or infinity. Has the "
+            "training diverged?"
         )
     return parts
 

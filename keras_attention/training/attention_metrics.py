@@ -1,4 +1,4 @@
-"""Metrics of attention weights, over the real tokens of all batches seen."""
+"""Metrics of attention weights, over the real tokens of all batches."""
 
 import keras
 from keras import ops
@@ -12,22 +12,23 @@ from keras_attention.training.mean_metric import AbstractMeanMetric
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class AttentionEntropy(AbstractMeanMetric):
-    """Tells how widely attention is spread over the source.
+    """Measures how widely attention is spread over the source.
 
     Formula:
 
         entropy = mean of -sum_j p[t, j] log p[t, j], in nats, over real t
         p[t] = a[t] / sum_j a[t, j],  0 log 0 = 0
 
-    0 if each target token attends to one position, `log(S)` if it attends to
-    all `S` alike: `exp` of it says to how many. Weights that do not sum to 1,
-    as those of `Monotonic` and `GaussianMixtureAttention`, are scaled first.
-    A token that attends to nothing has no entropy and does not count.
+    It is 0 if each target token attends to one position, and `log(S)` if it
+    attends to all `S` equally: its exponential is a number of positions.
+    Weights that do not sum to 1, such as those of `Monotonic` and
+    `GaussianMixtureAttention`, are scaled first. A token that attends to
+    nothing has no entropy and does not count.
 
     It belongs to the second output of a model that returns `(logits,
-    weights)`: `compile(metrics=[[TokenAccuracy()], [AttentionEntropy()]])`,
-    and `(targets, targets)` as the targets of `fit`, for each output its own:
-    Keras leaves out the metrics of an output that has none.
+    weights)`: `compile(metrics=[[TokenAccuracy()], [AttentionEntropy()]])`.
+    In `fit`, give targets to both outputs, `(targets, targets)`: Keras leaves
+    out the metrics of an output that has none.
 
     Args:
         name: Name of the metric. Defaults to `"attention_entropy"`.
@@ -51,7 +52,9 @@ class AttentionEntropy(AbstractMeanMetric):
     0.3466
     """
 
-    def __init__(self, name="attention_entropy", dtype=None):
+    def __init__(
+        self, name: str = "attention_entropy", dtype: str | None = None
+    ):
         super().__init__(name=name, dtype=dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
@@ -70,21 +73,20 @@ class AttentionEntropy(AbstractMeanMetric):
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class AttentionCoverage(AbstractMeanMetric):
-    """Tells how much of the source was attended to, once it is translated.
+    """Measures how much of the source received attention.
 
     Formula:
 
         coverage = mean of min(c[j], 1) over all real source positions j
         c[j] = sum of a[t, j] over real t
 
-    1 if every word of the source got as much weight in all as one target word
-    has to give; low where words are left out. It stays below 1 where the
-    target is shorter than the source. Attention that comes back to the same
-    words adds nothing.
+    It is 1 if every source position receives a total weight of 1 or more, and
+    low if words are left out. It stays below 1 where the target is shorter
+    than the source. More weight than 1 adds nothing.
 
     Target ids do not say where the source ends. With them, the real positions
-    are those up to the last that has any weight, which is exact for softmax
-    and padding on the right; else give a matrix. In `compile` it goes where
+    are those up to the last with any weight, which is exact for softmax and
+    padding on the right. Otherwise give a matrix. In `compile` it goes where
     `AttentionEntropy` goes.
 
     Args:
@@ -110,12 +112,14 @@ class AttentionCoverage(AbstractMeanMetric):
     0.5
 
     Reference:
-        The coverage of [Wu et al., 2016](https://arxiv.org/abs/1609.08144),
-        eq. 14, without its logarithm; the idea is that of
+        [Wu et al., 2016](https://arxiv.org/abs/1609.08144), eq. 14 without
+        its logarithm, after
         [Tu et al., 2016](https://arxiv.org/abs/1601.04811).
     """
 
-    def __init__(self, name="attention_coverage", dtype=None):
+    def __init__(
+        self, name: str = "attention_coverage", dtype: str | None = None
+    ):
         super().__init__(name=name, dtype=dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
@@ -137,11 +141,12 @@ class AttentionCoverage(AbstractMeanMetric):
 
 
 def _read_attention(metric, y_true, y_pred):
-    """Tell which pairs, if that is known, and steps are real, and the weights.
+    """Check shapes, and find out what is real.
 
     Returns:
-        Booleans `(B, T, Tv)` or `None`, int32 `(B, T)`, and the weights
-        `(B, T, Tv)` in float32 or wider, 0 where the step is not real.
+        Real pairs, boolean `(B, T, Tv)`, or `None` if they are not known;
+        real steps, int32 `(B, T)`; and the weights `(B, T, Tv)` in float32 or
+        wider, 0 at steps that are not real.
     """
     y_true = ops.convert_to_tensor(y_true)
     attention = ops.convert_to_tensor(y_pred)

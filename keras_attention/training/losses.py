@@ -1,8 +1,9 @@
-"""Losses of sequence models: cross-entropies, averaged over real tokens."""
+"""Losses of sequences: cross-entropies, averaged over real tokens."""
 
 import keras
 from keras import ops
 
+from keras_attention.checks import check_number
 from keras_attention.ops.numerics import TINY
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.tokens import token_crossentropy
@@ -19,18 +20,19 @@ class SequenceCrossentropy(keras.losses.Loss):
         loss = sum(w * l) / sum(w), over all tokens with y_true != 0
         l = logsumexp(z) - (1 - s) z[y] - s mean(z)
 
-    Every token counts the same, whether its sentence is long or short, and
-    padding counts nothing: twice the padding, the same loss. A mask that the
-    logits carry is ignored, since it belongs to the inputs, which are shifted
-    by one. A batch without a real token has loss 0, and gradient 0.
+    Every token counts the same, in long sentences and in short ones. Padding
+    does not count: with twice the padding the loss is the same. A mask that
+    the logits carry is ignored, since it belongs to the inputs, which are
+    shifted by one. A batch without a real token has loss 0 and gradient 0.
 
-    It is computed in float32 or wider, whatever dtype the logits have. It
-    never builds one-hot targets; the padding id 0 is a class like any other
-    to the softmax. An id outside the `V` classes gives NaN.
+    The loss is computed in float32 or wider, whatever dtype the logits have,
+    without one-hot targets. To the softmax, the padding id 0 is a class like
+    any other. An id outside the `V` classes gives NaN.
 
     Args:
-        label_smoothing: The part `s` of the probability that is spread over
-            all classes, `s / V` each: from 0 to less than 1. Defaults to `0.`.
+        label_smoothing: The share `s` of the probability that is spread over
+            all classes, `s / V` each: at least 0, below 1. 0.1 is usual.
+            Defaults to `0.0`.
         name: Name of the loss. Defaults to `"sequence_crossentropy"`.
 
     Shapes:
@@ -59,11 +61,7 @@ class SequenceCrossentropy(keras.losses.Loss):
         name: str = "sequence_crossentropy",
     ):
         super().__init__(name=name)
-        if not 0 <= label_smoothing < 1:
-            raise ValueError(
-                "`label_smoothing` must be at least 0 and less than 1. "
-                f"Received: label_smoothing={label_smoothing}. 0.1 is usual."
-            )
+        check_number("label_smoothing", label_smoothing, least=0, below=1)
         self.label_smoothing = label_smoothing
 
     def __call__(self, y_true, y_pred, sample_weight=None):
@@ -87,14 +85,14 @@ class GuidedAlignmentLoss(keras.losses.Loss):
         loss = sum(w * l) / sum(w), over all steps t with a gold link
         l[t] = -sum_j g[t, j] log a[t, j],  g[t] scaled to sum_j g[t, j] = 1
 
-    A target word with several links is to attend to all of them alike, or as
-    a soft alignment says. A word without a link, such as padding, may attend
-    to whatever it likes and does not count; a batch without a link has loss
-    0, and gradient 0.
+    A target word with several links should attend to all of them equally, or
+    as a soft alignment says. A word without a link, such as padding, does not
+    count; a batch without a link has loss 0 and gradient 0.
 
-    It is computed in float32 or wider. A weight below 1e-12 counts as 1e-12,
-    with gradient 0: what an alignment such as sparsemax or a mask rules out
-    costs 27.6 and changes nothing. A mask that the weights carry is ignored.
+    The loss is computed in float32 or wider. A weight below 1e-12 counts as
+    1e-12, with gradient 0: a link to a position that sparsemax or a mask
+    excludes costs 27.6 and trains nothing. A mask that the weights carry is
+    ignored.
 
     Use it beside the loss of the words, for a model that returns `(logits,
     weights)`: `compile(loss=[SequenceCrossentropy(), GuidedAlignmentLoss()],
@@ -104,7 +102,7 @@ class GuidedAlignmentLoss(keras.losses.Loss):
         name: Name of the loss. Defaults to `"guided_alignment"`.
 
     Shapes:
-        y_true `(B, T, Tv)` links, 0 and 1 or any shares; y_pred `(B, T, Tv)`
+        y_true `(B, T, Tv)` links, 0 and 1 or shares; y_pred `(B, T, Tv)`
         weights; sample_weight `(B,)`, `(B, 1)` or `(B, T)` -> scalar.
 
     Raises:
@@ -114,7 +112,7 @@ class GuidedAlignmentLoss(keras.losses.Loss):
 
     >>> loss = GuidedAlignmentLoss()
     >>> weights = np.array([[[0.5, 0.5, 0.0], [0.2, 0.2, 0.6]]])
-    >>> links = [[[1, 1, 0], [0, 0, 0]]]  # the second word has none
+    >>> links = [[[1, 1, 0], [0, 0, 0]]]  # none for the second word
     >>> round(float(loss(links, weights)), 4)  # log(2)
     0.6931
 

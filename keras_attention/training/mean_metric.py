@@ -1,4 +1,4 @@
-"""What all metrics share: two sums over all batches seen."""
+"""The base of all metrics: a weighted mean over all batches."""
 
 import keras
 from keras import ops
@@ -7,29 +7,35 @@ from keras_attention.ops.tokens import weighted_sum
 
 
 class AbstractMeanMetric(keras.metrics.Metric):
-    """Adds up numbers times what they count, and what they count.
+    """Sums values times their weights, and the weights.
 
     Both sums go over all batches, so that a batch of long sentences counts
     for more. A subclass writes `update_state`, which calls `add`, and
     `result`. A mask that `y_pred` carries is ignored.
 
     Args:
-        name: Name of the metric.
+        name: Name of the metric. Defaults to that of the class.
         dtype: Dtype of the sums. Defaults to `keras.config.floatx()`.
     """
 
-    def __init__(self, name=None, dtype=None):
+    def __init__(self, name: str | None = None, dtype: str | None = None):
         super().__init__(name=name, dtype=dtype)
         self.total = self.add_weight(name="total", initializer="zeros")
         self.count = self.add_weight(name="count", initializer="zeros")
 
     def add(self, values, weights):
-        """Count each value as often as its weight says."""
+        """Add values to the mean.
+
+        Args:
+            values: A tensor of any shape.
+            weights: The weight of each value, of the same shape. A value of
+                weight 0 may be infinite, or NaN.
+        """
         weights = ops.cast(weights, self.dtype)
         values = ops.cast(values, self.dtype)
         self.total.assign(self.total + weighted_sum(weights, values))
         self.count.assign(self.count + ops.sum(weights))
 
     def mean(self):
-        """Divide the sums; the mean of nothing is 0."""
+        """Compute the mean of all values so far, a scalar; 0 of none."""
         return ops.divide_no_nan(self.total, self.count)

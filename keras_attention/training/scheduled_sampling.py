@@ -1,28 +1,39 @@
-"""Scheduled sampling: training that becomes more and more like generation."""
+"""Scheduled sampling: training that grows more and more like generation."""
+
+from collections.abc import Callable
 
 import keras
 from keras import ops
 
 
 class ScheduledSampling(keras.callbacks.Callback):
-    """Lets a decoder be fed more and more of its own words, by a schedule.
+    """Feeds a decoder more and more of its own words, by a schedule.
 
     Formula:
 
         sampling_probability = 1 - schedule(i), before training step i
 
-    Steps are batches, counted on from the optimizer's iterations: a model
-    that is loaded with its optimizer, or fitted again, goes on where it was.
-    The last probability of each epoch is logged as `sampling_probability`.
+    Steps are batches, counted from the optimizer's iterations: a model that
+    is loaded with its optimizer, or fitted again, continues where it was. The
+    last probability of each epoch is logged as `sampling_probability`.
+
+    The schedules of the reference, with its names for their numbers:
+
+    - linear, from 1 to `epsilon` with slope `c`:
+      `keras.optimizers.schedules.PolynomialDecay(1.0, (1 - epsilon) / c,
+      epsilon)`
+    - exponential, `k^i`: `keras.optimizers.schedules.ExponentialDecay(1.0, 1,
+      k)`
+    - inverse sigmoid: `InverseSigmoidSchedule(k)`
 
     Args:
-        schedule: The probability of the right word: a schedule, such as
-            `InverseSigmoidSchedule`, or any function from the number of a
-            step to a number from 0 to 1.
+        schedule: A function from the number of a step, from 0, to the
+            probability of the right word: a schedule of Keras, or any other.
 
     Raises:
-        ValueError: If, once training begins, the model has no
-            `sampling_probability`, or the schedule gives no probability.
+        ValueError: If `schedule` is no function; in `fit`, if the model has
+            no `sampling_probability`, or if `schedule` returns no
+            probability.
 
     Example:
 
@@ -36,8 +47,16 @@ class ScheduledSampling(keras.callbacks.Callback):
         [Bengio et al., 2015](https://arxiv.org/abs/1506.03099), section 2.4.
     """
 
-    def __init__(self, schedule):
+    def __init__(self, schedule: Callable):
         super().__init__()
+        if isinstance(schedule, type) or not callable(schedule):
+            raise ValueError(
+                "`schedule` must be a function from the number of a step to "
+                "the probability of the right word. Received: "
+                f"schedule={schedule!r}. Give one such as "
+                "InverseSigmoidSchedule(1000); for a constant, `lambda step: "
+                "0.5`."
+            )
         self.schedule = schedule
         self._steps = None  # before this epoch
         self._steps_of_epoch = 0
@@ -48,13 +67,13 @@ class ScheduledSampling(keras.callbacks.Callback):
             raise ValueError(
                 "ScheduledSampling needs a model that can be fed its own "
                 f"words. Received: model={self.model}, which has no "
-                "`sampling_probability`. Make it by "
+                "`sampling_probability`. Make it with "
                 "Seq2Seq(scheduled_sampling=True)."
             )
         self._steps = None
 
     def on_epoch_begin(self, epoch, logs=None):
-        # Not before: `BackupAndRestore` loads them when training begins.
+        # Not earlier: `BackupAndRestore` loads them when training begins.
         if self._steps is None:
             iterations = self.model.optimizer.iterations
             self._steps = int(ops.convert_to_numpy(iterations))
@@ -64,8 +83,9 @@ class ScheduledSampling(keras.callbacks.Callback):
         right = float(self.schedule(step))
         if not 0 <= right <= 1:
             raise ValueError(
-                "`schedule` must give a probability, from 0 to 1. Received: "
-                f"{right} at step {step}."
+                "`schedule` must return a probability, from 0 to 1. "
+                f"Received: schedule({step})={right}. For scheduled sampling "
+                "it begins at 1, or near it, and falls."
             )
         self._probability = 1 - right
         self.model.sampling_probability.assign(self._probability)

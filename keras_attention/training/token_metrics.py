@@ -1,4 +1,4 @@
-"""Metrics of logits, over the real tokens of all batches seen."""
+"""Metrics of logits, over the real tokens of all batches."""
 
 import keras
 from keras import ops
@@ -10,13 +10,13 @@ from keras_attention.training.mean_metric import AbstractMeanMetric
 
 
 class AbstractTokenMetric(AbstractMeanMetric):
-    """Measures one number a token.
+    """Averages one number per real token.
 
     A subclass writes `measure` and `result`. Padding, id 0 in `y_true`, does
     not count.
 
     Args:
-        name: Name of the metric.
+        name: Name of the metric. Defaults to that of the class.
         dtype: Dtype of the sums. Defaults to `keras.config.floatx()`.
 
     Call arguments:
@@ -32,9 +32,18 @@ class AbstractTokenMetric(AbstractMeanMetric):
     """
 
     def measure(self, y_true, logits):
+        """Compute the number of each token, which `result` averages.
+
+        Args:
+            y_true: Integer ids `(B, T)`.
+            logits: `(B, T, V)`.
+
+        Returns:
+            A tensor `(B, T)`; padding may have any value.
+        """
         raise NotImplementedError(
             f"{type(self).__name__} must define `measure(y_true, logits)`, "
-            "from (B, T) and (B, T, V) to one number a token, (B, T)."
+            "from (B, T) and (B, T, V) to one number per token, (B, T)."
         )
 
     def update_state(self, y_true, y_pred, sample_weight=None):
@@ -47,14 +56,14 @@ class AbstractTokenMetric(AbstractMeanMetric):
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class TokenAccuracy(AbstractTokenMetric):
-    """Counts the real tokens to which the model gives the highest logit.
+    """Computes the share of real tokens that get the highest logit.
 
     Formula:
 
         accuracy = sum(w [argmax(z) = y]) / sum(w), over y_true != 0
 
-    Under teacher forcing: each token is judged after the right ones before
-    it. Searched texts are worse, and have other measures. 0 at first.
+    Under teacher forcing, each token is predicted from the right ones before
+    it; generated texts have other measures. It is 0 before any token.
 
     Args:
         name: Name of the metric. Defaults to `"token_accuracy"`.
@@ -66,12 +75,12 @@ class TokenAccuracy(AbstractTokenMetric):
     Example:
 
     >>> accuracy = TokenAccuracy()
-    >>> logits = np.eye(6)[[[4, 5, 1]]]  # says 4, 5, 1
+    >>> logits = np.eye(6)[[[4, 5, 1]]]  # predicts 4, 5, 1
     >>> float(accuracy([[4, 3, 0]], logits))
     0.5
     """
 
-    def __init__(self, name="token_accuracy", dtype=None):
+    def __init__(self, name: str = "token_accuracy", dtype: str | None = None):
         super().__init__(name=name, dtype=dtype)
 
     def measure(self, y_true, logits):
@@ -84,16 +93,17 @@ class TokenAccuracy(AbstractTokenMetric):
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class Perplexity(AbstractTokenMetric):
-    """Says among how many equal choices the model would be as unsure.
+    """Computes the perplexity: the exponential of the mean cross-entropy.
 
     Formula:
 
         perplexity = exp(sum(w l) / sum(w)), over y_true != 0
         l = -log softmax(z)[y]
 
-    `V` for a model that knows nothing, 1 for one that knows everything and
-    before any token was seen. There is no label smoothing in it, whatever
-    the loss has: models with and without can be compared.
+    The model is as unsure as among so many equal choices: `V` if it knows
+    nothing, 1 if it knows everything. It is 1 before any token. Label
+    smoothing of the loss is left out, so that models with and without it can
+    be compared.
 
     Args:
         name: Name of the metric. Defaults to `"perplexity"`.
@@ -109,7 +119,7 @@ class Perplexity(AbstractTokenMetric):
     8.0
     """
 
-    def __init__(self, name="perplexity", dtype=None):
+    def __init__(self, name: str = "perplexity", dtype: str | None = None):
         super().__init__(name=name, dtype=dtype)
 
     def measure(self, y_true, logits):

@@ -115,6 +115,7 @@ def test_the_encoder_knows_where_each_feature_is():
 
 
 def test_it_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     models, train = [], example.train
 
     def keeping(*arguments):
@@ -122,10 +123,12 @@ def test_it_runs(tmp_path, monkeypatch, capsys):
         return models[0]
 
     monkeypatch.setattr(example, "train", keeping)
-    picture = tmp_path / "caption.png"
-    share = example.main(quick=True, picture=picture)
+    share = example.main(quick=True)
     assert 0 <= share <= 1
     loss = models[0].history.history["loss"]
     assert loss[-1] < 0.9 * loss[0]
+    picture = tmp_path / "outputs" / "caption_shapes.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "Exactly right of 64 held-out scenes" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "Exactly right of 64 held-out scenes" in printed
+    assert printed.endswith("\nPicture: outputs/caption_shapes.png\n")

@@ -15,8 +15,9 @@ LABELS = {
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
-    picture = tmp_path_factory.mktemp("drawn") / "reviews.png"
-    told = example.main(quick=True, picture=picture)
+    folder = tmp_path_factory.mktemp("drawn")
+    told = example.main(quick=True, output=folder)
+    picture = folder / "classify_text.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     return told
 
@@ -124,11 +125,11 @@ def test_texts_of_your_own_are_read(tmp_path, capsys):
     assert (len(learned), len(held_out)) == (36, 4)
     spam = next(x for x in learned if x.label == "spam")
     assert spam.words == ["buy", "now", ",", "it's", "cheap", "!"]
-    picture = tmp_path / "mails.png"
-    told = example.main(quick=True, data=file, picture=picture)
-    assert picture.exists()
+    told = example.main(quick=True, data=file, output=tmp_path)
     assert set(told) == {"accuracy"}
-    assert "36 texts to learn, 4 held out" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "36 texts to learn, 4 held out" in printed
+    assert f"Picture: {tmp_path / 'classify_text.png'}\n" in printed
 
 
 @pytest.mark.parametrize("line", ["no tab here", "class\t "])

@@ -1,15 +1,17 @@
+import club
 import karate_club as example
 import numpy as np
 import pytest
 
-CLUB, SIDES = example.friendships(), example.sides()
+CLUB, SIDES = club.friendships(), club.sides()
 FRIENDS = CLUB.sum(axis=1)
 
 
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory):
-    picture = tmp_path_factory.mktemp("drawn") / "club.png"
-    readings = example.main(quick=True, picture=picture)
+    folder = tmp_path_factory.mktemp("drawn")
+    readings = example.main(quick=True, output=folder)
+    picture = folder / "karate_club.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     return readings
 

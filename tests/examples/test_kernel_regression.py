@@ -9,8 +9,8 @@ GRID = np.linspace(0, example.END, 101)
 
 
 @pytest.fixture(scope="module")
-def layers():
-    return example.main(quick=True)
+def layers(tmp_path_factory):
+    return example.main(output=tmp_path_factory.mktemp("drawn"))
 
 
 def left_out(bandwidth):
@@ -66,19 +66,12 @@ def test_a_point_that_sees_itself_learns_to_see_nothing_else(layers):
     assert example.bandwidth_of(layers["learned, itself seen"]) < 0.05
 
 
-def test_it_draws(layers, tmp_path):
-    picture = tmp_path / "new" / "regression.png"
-    example.draw(layers, X, Y, picture)
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_it_prints_and_draws_only_where_it_is_told(
-    tmp_path, capsys, monkeypatch
-):
-    monkeypatch.setattr(example, "PICTURE", tmp_path / "docs.png")
+def test_it_says_where_it_draws(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(example, "learn", lambda *_: KernelAttention())
     example.main(quick=True)
-    assert not (tmp_path / "docs.png").exists()
-    assert "difference from the formula in NumPy" in capsys.readouterr().out
-    example.main(quick=True, picture=tmp_path / "asked.png")
-    assert (tmp_path / "asked.png").exists()
+    picture = tmp_path / "outputs" / "kernel_regression.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    printed = capsys.readouterr().out
+    assert "difference from the formula in NumPy" in printed
+    assert printed.endswith("\nPicture: outputs/kernel_regression.png\n")

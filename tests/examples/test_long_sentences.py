@@ -6,16 +6,17 @@ import pytest
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
+    import french
     import long_sentences as example
-    from long_sentences import ADJECTIVES
-    from long_sentences import NOUNS
+    from french import ADJECTIVES
+    from french import NOUNS
 
 
 @pytest.mark.parametrize("length", [1, 4, 27])
 def test_adjectives_change_places_with_their_nouns(length):
     draw = random.Random(length)
     for _ in range(50):
-        source, target = (x.split() for x in example.make_pair(length, draw))
+        source, target = (x.split() for x in french.make_pair(length, draw))
         assert len(source) == len(target) == length
         turned = []
         for word in target:  # French, from left to right
@@ -23,20 +24,20 @@ def test_adjectives_change_places_with_their_nouns(length):
                 turned.insert(len(turned) - 1, word)
             else:
                 turned.append(word)
-        french = {**NOUNS, **ADJECTIVES}
-        assert [french[word] for word in source] == turned
+        words = {**NOUNS, **ADJECTIVES}
+        assert [words[word] for word in source] == turned
 
 
 def test_some_sentences_are_longer_than_all_that_are_trained(tmp_path):
-    example.write_corpus(tmp_path, (300, 50, 300), seed=0)
+    french.write_corpus(tmp_path, (300, 50, 300), seed=0)
     longest = {
         part: max(len(line.split()) for line in read(tmp_path, part))
         for part in example.PARTS
     }
     trained, validated, tested = longest.values()
-    assert trained == example.TRAINED
+    assert trained == french.TRAINED
     assert validated <= trained
-    assert tested == example.LONGEST
+    assert tested == french.LONGEST
 
 
 def read(folder, part):
@@ -58,20 +59,21 @@ def test_a_perfect_translation_has_a_bleu_of_100():
 
 
 def test_it_runs(tmp_path, capsys):
-    picture = tmp_path / "lines.png"
-    lines = example.main(quick=True, picture=picture)
+    lines = example.main(quick=True, output=tmp_path)
     assert list(lines) == ["with attention", "without attention"]
     for line in lines.values():
         assert list(line) == [5, 8, 11, 14, 17, 20, 23, 26]
         assert all(0 <= score <= 100 for score in line.values())
+    picture = tmp_path / "long_sentences.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     printed = capsys.readouterr().out
     assert "\n  4 to 6 " in printed
     assert "\n25 to 27 " in printed
+    assert printed.endswith(f"\nPicture: {picture}\n")
 
 
 def test_real_sentences_are_read_from_a_folder(tmp_path, monkeypatch, capsys):
-    example.write_corpus(tmp_path, (9, 9, 9), seed=1)
+    french.write_corpus(tmp_path, (9, 9, 9), seed=1)
     asked = []
 
     def compare(*arguments):
@@ -79,9 +81,8 @@ def test_real_sentences_are_read_from_a_folder(tmp_path, monkeypatch, capsys):
         return {"with attention": {5.0: 38.5}, "without attention": {5.0: 9.0}}
 
     monkeypatch.setattr(example, "compare", compare)
-    picture = tmp_path / "lines.png"
     options = {"source": "fr", "target": "en", "epochs": 2}
-    example.main(data=tmp_path, picture=picture, **options)
+    example.main(data=tmp_path, output=tmp_path, **options)
     ((files, units, epochs, dropout),) = asked
     assert files["train"] == [tmp_path / "train.fr", tmp_path / "train.en"]
     assert list(files) == list(example.PARTS)
@@ -89,4 +90,3 @@ def test_real_sentences_are_read_from_a_folder(tmp_path, monkeypatch, capsys):
     assert "4 to 6                38.5                 9.0" in (
         capsys.readouterr().out
     )
-    assert picture.read_bytes().startswith(b"\x89PNG")

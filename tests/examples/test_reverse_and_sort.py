@@ -4,6 +4,8 @@ import letters
 import numpy as np
 import pytest
 import reverse_and_sort as example
+from mechanisms import ALIGNMENTS
+from mechanisms import MECHANISMS
 
 import keras_attention as ka
 
@@ -36,14 +38,29 @@ def test_tasks_are_done_right(name):
 
 
 def test_all_there_is_is_compared():
-    classes = [x for x in vars(ka).values() if inspect.isclass(x)]
-    public = [x for x in classes if not x.__name__.startswith("Abstract")]
-    layers = {x for x in public if issubclass(x, ka.AbstractMemoryAttention)}
+    """A new score or alignment goes into the example and `mechanisms.py`."""
+    public = [getattr(ka, name) for name in ka.__all__]
+    classes = [x for x in public if inspect.isclass(x)]
+    leaves = [x for x in classes if not x.__name__.startswith("Abstract")]
+    layers = {x for x in leaves if issubclass(x, ka.AbstractAttention)}
     assert {type(x) for x in example.scores(8).values()} == layers
-    kinds = {x for x in public if issubclass(x, ka.AbstractAlignment)}
     layers = example.alignments(8).values()
-    assert {type(x.aligner) for x in layers} == kinds
     assert {type(x) for x in layers} == {ka.BahdanauAttention}
+    named = {x.alignment for x in layers if isinstance(x.alignment, str)}
+    assert named == {"sparsemax", "entmax15"}
+    objects = {type(x.alignment) for x in layers} - {str}
+    kinds = {x for x in leaves if issubclass(x, ka.AbstractAlignment)}
+    assert objects == kinds
+
+
+def test_all_there_is_is_tested_in_pairs():
+    found = {type(make("softmax")) for make in MECHANISMS.values()}
+    scored = {type(x) for x in example.scores(8).values()}
+    assert found == scored - {ka.GaussianMixtureAttention}
+    kinds = {type(x) for x in ALIGNMENTS.values()} - {str}
+    layers = example.alignments(8).values()
+    assert kinds == {type(x.alignment) for x in layers} - {str}
+    assert {"softmax", "sparsemax", "entmax15"} <= set(ALIGNMENTS)
 
 
 def test_a_result_is_what_the_model_does():
@@ -90,12 +107,13 @@ def test_each_task_is_learned_anew(monkeypatch):
 
 
 def test_it_runs(tmp_path, capsys):
-    picture = tmp_path / "weights.png"
-    results = example.main(quick=True, picture=picture)
+    results = example.main(quick=True, output=tmp_path)
     assert list(results) == ["GaussianMixture", "LocalPredictive"]
     forwards = results["GaussianMixture"]
     assert forwards["copy"].looks > 2 * forwards["reverse"].looks
+    picture = tmp_path / "reverse_and_sort.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     printed = capsys.readouterr().out
     assert "reverse: learned by none" in printed
     assert "ms/step" in printed
+    assert printed.endswith(f"\nPicture: {picture}\n")

@@ -10,8 +10,9 @@ QUERIES, WHICH = example.noisy(KEYS, 2000, seed=1)
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
-    picture = tmp_path_factory.mktemp("drawn") / "dictionary.png"
-    dictionaries = example.main(quick=True, picture=picture)
+    folder = tmp_path_factory.mktemp("drawn")
+    dictionaries = example.main(output=folder)
+    picture = folder / "soft_dictionary.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     return dictionaries
 

@@ -116,11 +116,16 @@ def test_what_is_shown_is_written_of_a_date_that_is_held_out():
 
 
 @pytest.mark.tensorflow
-def test_it_runs(tmp_path, capsys):
-    folder, picture = tmp_path / "exported", tmp_path / "attention.png"
-    share = translate_dates.main(quick=True, export=folder, plot=picture)
+def test_it_runs_and_says_where_its_files_are(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    share = translate_dates.main(quick=True)
     assert 0 <= share <= 1
+    folder = tmp_path / "outputs" / "dates"
     assert (folder / "1" / "saved_model.pb").exists()
     assert (folder / "translator.tflite").exists()
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "A new process reads the same dates" in capsys.readouterr().out
+    assert (folder / "attention.png").read_bytes().startswith(b"\x89PNG")
+    printed = capsys.readouterr().out
+    assert "A new process reads the same dates" in printed
+    assert "\nPicture: outputs/dates/attention.png\n" in printed
+    assert "\nSavedModel: outputs/dates/1\n" in printed
+    assert "\nLiteRT: outputs/dates/translator.tflite, " in printed

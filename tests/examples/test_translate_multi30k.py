@@ -18,7 +18,7 @@ if keras.backend.backend() == "tensorflow":
 @pytest.mark.parametrize("tokenizer", ["word", "sentencepiece", "wordpiece"])
 def test_it_runs_from_files_to_bleu(tmp_path, capsys, tokenizer):
     words = tokenizer == "word"
-    plot, saved = tmp_path / "attention.png", tmp_path / "translator"
+    plot, saved = tmp_path / "new" / "attention.png", tmp_path / "translator"
     export = tmp_path / "exported" if words else None
     score = example.main(
         quick=True, tokenizer=tokenizer, plot=plot, save=saved, export=export
@@ -26,10 +26,14 @@ def test_it_runs_from_files_to_bleu(tmp_path, capsys, tokenizer):
     assert score.startswith("BLEU = ")
     assert "|case:lc|" in score
     assert "tok:13a" in score
-    assert "Vocabularies: " in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "Vocabularies: " in printed
+    assert f"\nPicture: {plot}\n" in printed
+    assert f"\nTranslator: {saved}\n" in printed
     assert plot.read_bytes().startswith(b"\x89PNG")
     assert len(Translator.load(saved)(["a b", "c"])) == 2
     if words:
+        assert f"\nonnx: {export / 'translator.onnx'}\n" in printed
         served = tf.saved_model.load(export / "1").signatures["serving_default"]
         assert served(tf.constant(["a b"]))["translations"].shape == (1, 1)
         assert {x.name for x in export.iterdir()} == {

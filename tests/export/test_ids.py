@@ -16,6 +16,7 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     from keras_attention.export.ids import check_ids
     from keras_attention.export.ids import trace_ids
+    from keras_attention.export.sublayers import sublayers
 
 
 def test_one_trace_gives_what_the_model_gives():
@@ -46,9 +47,6 @@ class Echo:
 
     jit_compile = False
 
-    def _flatten_layers(self):
-        return []
-
     def generate(self, ids, search):
         return Generation(ids[:, None], ids[:, :1], None)
 
@@ -68,7 +66,7 @@ def test_xla_and_cudnn_are_off_while_it_is_traced(monkeypatch):
         seen.append(model.jit_compile)
         seen.extend(
             layer.use_cudnn
-            for layer in model._flatten_layers()
+            for layer in sublayers(model)
             if hasattr(layer, "use_cudnn")
         )
         return type(model).generate(model, ids, search)
@@ -101,7 +99,7 @@ def test_a_model_of_features_is_refused():
 def test_a_model_of_half_precision_is_refused(monkeypatch):
     model = tiny_translator().model
     policy = keras.dtype_policies.DTypePolicy("mixed_float16")
-    monkeypatch.setattr(model, "_dtype_policy", policy)
+    monkeypatch.setattr(model, "dtype_policy", policy)
     with pytest.raises(ValueError, match=r"dtype='mixed_float16'.*set_weights"):
         check_ids(model, "export_x")
 

@@ -27,6 +27,7 @@ if keras.backend.backend() == "tensorflow":
     from ai_edge_litert.interpreter import Interpreter
 
     from keras_attention.export import litert
+    from keras_attention.export import run_litert
     from keras_attention.export.litert import export_litert
 
 GREEDY = GreedySearch(max_length=8)
@@ -217,6 +218,10 @@ class Reversed(layers.LSTM):
 class Scanner(layers.Layer):
     """An encoder of one's own, whose loop LiteRT cannot hold."""
 
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.supports_masking = True
+
     def call(self, x, mask=None):
         def step(carry, x):
             carry = carry + x
@@ -260,11 +265,12 @@ def test_what_runs_wrong_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_crash_is_told(tmp_path):
+def test_a_crash_is_told(tmp_path, monkeypatch):
     program = tmp_path / "crash.py"
     program.write_text("import os; os.abort()")
+    monkeypatch.setattr(run_litert, "__file__", str(program))
     with pytest.raises(RuntimeError, match="ended with -6"):
-        litert.run_litert(program, tmp_path, "translate_ids", [])
+        litert.run_litert(tmp_path, "translate_ids", [])
 
 
 def test_wrong_arguments(tmp_path):

@@ -85,7 +85,7 @@ def run(file):
         {"text": np.array([text.encode() for text in texts], object)}
         for texts in TEXTS
     ]
-    return run_litert(litert_text.PROGRAM, file, "translate", batches)
+    return run_litert(file, "translate", batches, litert_text.OPERATIONS)
 
 
 @pytest.mark.parametrize(

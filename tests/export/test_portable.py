@@ -9,11 +9,12 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     from keras_attention.export.portable import check_exportable
     from keras_attention.export.portable import portable
+    from keras_attention.export.sublayers import sublayers
 
 
 def test_cudnn_and_xla_are_off_while_tracing_and_back_afterwards():
     model = tiny_translator().model
-    layers = [x for x in model._flatten_layers() if hasattr(x, "use_cudnn")]
+    layers = [x for x in sublayers(model) if hasattr(x, "use_cudnn")]
     assert layers
     model.jit_compile = True
     with portable(model):

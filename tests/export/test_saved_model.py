@@ -14,7 +14,6 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
-    from keras_attention import export
     from keras_attention.export import saved_model
 
 TEXTS = [[], [""], ["42"], ["1234", "", "7", "905"]]
@@ -86,6 +85,5 @@ def test_what_reads_back_wrong_is_not_left_behind(tmp_path, monkeypatch):
 
 def test_another_folder_is_not_replaced(tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
-    parts = tiny_translator()._parts()
     with pytest.raises(ValueError, match="Will not replace"):
-        export.export_saved_model(tmp_path, *parts)
+        tiny_translator().export(tmp_path)

@@ -1,27 +1,128 @@
-"""Figures: places in a grid, and inches that hold whatever is written."""
+"""Figures: a grid in which everything can be seen, at one size."""
+
+import itertools
+import sys
 
 import numpy as np
 import pytest
+from drawn import SOURCE
+from drawn import TARGET
 from drawn import grid
 from drawn import inches
+from drawn import matrix
 from drawn import outside
+from drawn import weights
 
+from keras_attention import plot_attention
+from keras_attention import plot_attention_batch
+from keras_attention import plot_attention_heads
+from keras_attention import plot_attention_over_image
 from keras_attention.plots import figures
-from keras_attention.plots.figures import add_colorbar
 from keras_attention.plots.figures import color_limits
 from keras_attention.plots.figures import fit
 from keras_attention.plots.figures import make_axes
+from keras_attention.plots.matrices import CELL
 
 SIZES = np.array([[3, 1], [1, 2], [1, 1], [2, 1], [0.5, 0.5]])
+LENGTHS = [(3, 4), (1, 2), (6, 5), (2, 9), (4, 4), (5, 1), (3, 3)]
 
 
-def drawn(sizes, columns=None):
-    axes = make_axes(sizes, np.full((len(sizes), 2), 0.5), columns)
+def make(rooms, columns=None):
+    return make_axes("plot_attention", np.array(rooms), columns)
+
+
+def drawn(sizes, columns=None, title="picture"):
+    axes = make(np.array(sizes) + 0.5, columns)
     for ax, (width, height) in zip(axes, sizes, strict=True):
         ax.imshow(np.zeros((round(20 * height), round(20 * width))))
-        ax.set_title("picture")
-    fit(axes)
+        ax.set_title(title)
+    fit(axes, sizes)
     return axes
+
+
+def batch(**kwargs):
+    """Sentences of many lengths."""
+    tokens = [
+        [[f"{word}{n}" for n in range(shape[axis])] for shape in LENGTHS]
+        for axis, word in ((1, "Wort"), (0, "word"))
+    ]
+    listed = [weights(*shape) for shape in LENGTHS]
+    return plot_attention_batch(listed, *tokens, **kwargs)
+
+
+SCENES = {
+    "one": lambda: plot_attention(weights(), SOURCE, TARGET),
+    "one by one": lambda: plot_attention(weights(1, 1), ["ja"], ["yes"]),
+    "color bar": lambda: plot_attention(
+        weights(), SOURCE, TARGET, titles="a title", colorbar=True
+    ),
+    "side by side": lambda: plot_attention(
+        weights(5, 3, 4), SOURCE, TARGET, titles=list("abcde")
+    ),
+    "batch": lambda: batch(titles=[f"sentence {n}" for n in range(7)]),
+    "three columns": lambda: batch(columns=3, colorbar=True),
+    "long titles": lambda: batch(titles="a title far wider than a picture"),
+    "heads": lambda: plot_attention_heads(
+        weights(4, 3, 4), SOURCE, TARGET, mean=True, colorbar=True
+    ),
+    "long labels": lambda: plot_attention(
+        weights(),
+        ["Donaudampfschifffahrtsgesellschaft"] * 4,
+        [*TARGET[1:], "a label of sixty letters".ljust(60, "m")],
+    ),
+    "German": lambda: plot_attention(
+        weights(), ["Übergröße", "schläft", "süß", "ß"], TARGET
+    ),
+    "60 x 60": lambda: plot_attention(
+        weights(60, 60), ["Wort"] * 60, ["word"] * 60
+    ),
+}
+
+
+def boxes(axes):
+    """The place of each picture, label and title, in dots."""
+    found = [ax.images[0] for ax in axes]
+    for ax in axes:
+        labels = [*ax.get_xticklabels(), *ax.get_yticklabels()] * ax.axison
+        found += [x for x in labels if x.get_visible()] + [ax.title]
+    found = [x.get_window_extent().padded(-1) for x in found]
+    return [box for box in found if box.width > 0]  # of no text: negative
+
+
+def overlap(one, other):
+    across = min(one.x1, other.x1) > max(one.x0, other.x0)
+    return across and min(one.y1, other.y1) > max(one.y0, other.y0)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_reader_sees_everything_at_one_size(scene):
+    axes = np.atleast_1d(SCENES[scene]())
+    for ax in axes:
+        cells = inches(ax) / matrix(ax).shape[::-1]
+        np.testing.assert_allclose(cells, CELL, rtol=0.02)
+    figure = axes[0].figure
+    assert -0.3 < outside(figure) <= 0, "cut off, or much empty space"
+    found = boxes(axes)
+    assert not any(overlap(*pair) for pair in itertools.combinations(found, 2))
+
+
+def test_a_batch_has_no_empty_space_around_it():
+    figure = batch()[0].figure
+    figure.draw_without_rendering()
+    box, size = figure.get_tightbbox(), figure.get_size_inches()
+    np.testing.assert_allclose(box.size, size, atol=0.25)
+
+
+def test_captions_of_any_length_fit():
+    words = ["a word that is much too long for its picture", "b", "c"]
+    axes = plot_attention_over_image(
+        np.zeros((12, 16)), weights(3, 16), words, show_image=False
+    )
+    for ax in axes:
+        np.testing.assert_allclose(inches(ax), [1.6, 1.2], rtol=0.02)
+    assert outside(axes[0].figure) <= 0
+    found = boxes(axes)
+    assert not any(overlap(*pair) for pair in itertools.combinations(found, 2))
 
 
 class TestPlaces:
@@ -30,35 +131,38 @@ class TestPlaces:
         [(1, 1, 1), (2, 1, 2), (4, 2, 2), (6, 2, 3), (7, 2, 4), (8, 2, 4)],
     )
     def test_squares_fill_a_page(self, count, rows, columns):
-        axes = make_axes(np.ones((count, 2)), np.zeros((count, 2)))
-        assert grid(axes) == (rows, columns)
+        assert grid(make(np.ones((count, 2)))) == (rows, columns)
 
     def test_wide_pictures_stand_below_each_other(self):
-        assert grid(make_axes([[9, 1]] * 4, np.zeros((4, 2)))) == (4, 1)
+        assert grid(make([[9, 1]] * 4)) == (4, 1)
 
     def test_few_places_stay_empty(self):
-        sizes = [[7, 8], [6, 7], [14, 17], [4, 3]]
-        assert grid(make_axes(sizes, np.zeros((4, 2)))) == (1, 4)
+        assert grid(make([[7, 8], [6, 7], [14, 17], [4, 3]])) == (1, 4)
 
     @pytest.mark.parametrize(
         ("columns", "wanted"), [(1, (5, 1)), (3, (2, 3)), (9, (1, 5))]
     )
     def test_columns_as_asked(self, columns, wanted):
-        axes = make_axes(SIZES, SIZES, columns)
+        axes = make(SIZES, columns)
         assert grid(axes) == wanted
         assert list(axes[0].figure.axes) == list(axes)
 
     def test_columns_must_be_positive(self):
         with pytest.raises(ValueError, match="`columns` must be a positive"):
-            make_axes(SIZES, SIZES, 0)
+            make(SIZES, 0)
+
+    def test_without_matplotlib_it_names_the_caller(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+        with pytest.raises(ImportError, match="plot_attention_heads needs"):
+            make_axes("plot_attention_heads", SIZES)
 
 
-class TestInches:
+class TestFit:
     @pytest.mark.parametrize("columns", [1, 2, 3, 5])
     def test_every_picture_has_its_size(self, columns):
         axes = drawn(SIZES, columns)
         for ax, size in zip(axes, SIZES, strict=True):
-            np.testing.assert_allclose(inches(ax), size, atol=0.02)
+            np.testing.assert_allclose(inches(ax), size, rtol=0.02)
 
     def test_pictures_of_a_row_begin_at_one_height(self):
         axes = drawn(SIZES, 2)
@@ -68,42 +172,18 @@ class TestInches:
         np.testing.assert_allclose(tops[:4:2], tops[1:4:2])
         np.testing.assert_allclose(lefts[0], lefts[2:5:2])
 
-    def test_labels_of_any_length_fit(self):
-        axes = make_axes([[1, 1]], [[9, 1]])
-        axes[0].set_yticks([0.5], ["a label of sixty letters".ljust(60, "m")])
-        fit(axes)
-        np.testing.assert_allclose(inches(axes[0]), 1, atol=0.02)
-        assert outside(axes[0].figure) <= 0
-        assert axes[0].figure.get_size_inches()[1] < 1.6
+    def test_titles_stand_in_the_middle_if_there_is_room(self):
+        for title, middle in {"i": 0.5, "a long title": 0}.items():
+            axes = drawn(SIZES[-1:], title=title)
+            assert axes[0].title.get_position()[0] == middle
 
-    def test_titles_of_any_length_fit(self):
-        axes = make_axes(np.ones((2, 2)), np.zeros((2, 2)))
-        for ax in axes:
-            ax.set_title("a title of forty letters".ljust(40, "m"))
-        fit(axes)
-        np.testing.assert_allclose(inches(axes[0]), 1, atol=0.02)
-        assert outside(axes[0].figure) <= 0
-        left, right = (ax.title.get_window_extent() for ax in axes)
-        assert left.x1 < right.x0
-
-    def test_short_titles_take_no_width(self):
-        wide = []
-        for title in ("", "short"):
-            axes = make_axes(SIZES + 1, SIZES, 2)
-            for ax in axes:
-                ax.set_title(title)
-            fit(axes)
-            wide.append(axes[0].figure.get_size_inches()[0])
-        assert wide[0] == pytest.approx(wide[1])
-
-    def test_a_scale_of_colors_fits(self):
-        axes = make_axes(SIZES, SIZES, 2)
-        for ax, (width, height) in zip(axes, SIZES, strict=True):
-            shape = round(20 * height), round(20 * width)
-            image = ax.imshow(np.zeros(shape), vmin=0, vmax=1)
-        add_colorbar(axes, image)
-        fit(axes)
-        np.testing.assert_allclose(inches(axes[0]), SIZES[0], atol=0.05)
+    def test_a_color_bar_is_as_thick_in_any_figure(self):
+        for height in (1, 9):
+            axes = make([[2.5, height + 0.5]])
+            image = axes[0].imshow(np.zeros((20 * height, 40)))
+            fit(axes, [[2, height]], image)
+            bar = inches(axes[0].figure.axes[1])
+            np.testing.assert_allclose(bar, [figures.BAR, height], rtol=0.05)
 
     def test_a_large_figure_gets_fewer_dots(self):
         (ax,) = drawn([[60, 5]])

@@ -1,15 +1,16 @@
-"""Fonts: every character by a font that has it, or a word on what to do."""
+"""Fonts: one that has each character, or a warning that helps."""
 
 import types
 import warnings
 
-import matplotlib.font_manager
+import matplotlib
 import numpy as np
 import pytest
 from drawn import SOURCE
 from drawn import TARGET
 from drawn import labels
 from drawn import weights
+from matplotlib import font_manager
 
 from keras_attention import plot_attention
 from keras_attention import plot_attention_batch
@@ -21,10 +22,14 @@ from keras_attention.plots.fonts import text_style
 
 UNKNOWN = ["년", "月", "ب", "1"]
 PLOTS = {
-    "one": lambda: plot_attention(weights(), UNKNOWN, TARGET),
-    "batch": lambda: plot_attention_batch(weights(2, 3, 4), UNKNOWN, TARGET),
-    "heads": lambda: plot_attention_heads(weights(2, 3, 4), UNKNOWN, TARGET),
-    "image": lambda: plot_attention_over_image(
+    "plot_attention": lambda: plot_attention(weights(), UNKNOWN, TARGET),
+    "plot_attention_batch": lambda: plot_attention_batch(
+        weights(2, 3, 4), UNKNOWN, TARGET
+    ),
+    "plot_attention_heads": lambda: plot_attention_heads(
+        weights(2, 3, 4), UNKNOWN, TARGET
+    ),
+    "plot_attention_over_image": lambda: plot_attention_over_image(
         np.zeros((8, 8)), weights(4, 4), UNKNOWN
     ),
 }
@@ -35,30 +40,33 @@ def own():
 
 
 class TestFonts:
+    @pytest.mark.filterwarnings("ignore:plot_attention needs a font")
     def test_the_users_fonts_come_first(self):
-        families = text_style(["2021년"])["family"]
+        families = text_style("plot_attention", ["2021년"])["family"]
         assert families[: len(own())] == own()
         assert not any("Last Resort" in family for family in families)
 
     def test_fonts_are_added_until_nothing_is_missing(self, monkeypatch):
         has = {"A Sans": "ab", "B Sans": "bcd", "C Serif": "bcdx", "D": ""}
         installed = [types.SimpleNamespace(name=x, fname=x) for x in has]
-        manager = matplotlib.font_manager.fontManager
+        manager = font_manager.fontManager
         monkeypatch.setattr(manager, "ttflist", installed)
         monkeypatch.setattr(
-            fonts, "_missing", lambda path, text: text - {*has.get(path, "")}
+            fonts, "_missing", lambda _, path, text: text - {*has.get(path, "")}
         )
         for texts, added in {
             ("bcd",): ["B Sans"],
             ("a", "bcd"): ["B Sans", "A Sans"],
             ("xa",): ["A Sans", "C Serif"],
         }.items():
-            assert text_style(texts)["family"] == [*own(), *added]
+            found = text_style("plot_attention", texts)["family"]
+            assert found == [*own(), *added]
 
     def test_a_font_that_cannot_be_read_has_nothing(self, tmp_path):
         broken = tmp_path / "broken.ttf"
         broken.write_bytes(b"no font")
-        assert fonts._missing(str(broken), frozenset("a")) == {"a"}
+        found = fonts._missing(font_manager, str(broken), frozenset("a"))
+        assert found == {"a"}
 
     @pytest.mark.parametrize("token", ["$x_$", "a$b$", "\\frac", "_", "%", " "])
     def test_no_token_is_a_formula(self, token):
@@ -80,15 +88,16 @@ class TestWarning:
     def test_no_font_is_said_once_and_draws_all_the_same(
         self, plot, monkeypatch
     ):
-        monkeypatch.setattr(fonts, "_missing", lambda _, characters: characters)
+        monkeypatch.setattr(fonts, "_missing", lambda *args: args[-1])
         with pytest.warns(UserWarning, match="HANGUL.*Noto Sans Ar") as told:
             PLOTS[plot]()
         assert [warning.filename for warning in told] == [__file__]
+        assert str(told[0].message).startswith(f"{plot} needs a font")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             PLOTS[plot]()
 
     def test_titles_need_fonts_too(self, monkeypatch):
-        monkeypatch.setattr(fonts, "_missing", lambda _, text: text & {"月"})
+        monkeypatch.setattr(fonts, "_missing", lambda *args: args[-1] & {"月"})
         with pytest.warns(UserWarning, match="Noto Sans CJK"):
             plot_attention(weights(), SOURCE, TARGET, titles="月")

@@ -6,9 +6,7 @@ import keras
 import numpy as np
 import pytest
 from drawn import grid
-from drawn import inches
 from drawn import matrix
-from drawn import outside
 from drawn import titles
 from drawn import weights
 
@@ -88,13 +86,6 @@ class TestPictures:
         axes = plot_attention_over_image(IMAGE, looked(16), WORDS, columns=3)
         assert grid(axes) == (2, 3)
         assert len(axes[0].figure.axes) == 4
-
-    def test_pictures_keep_the_shape_of_the_image(self):
-        words = ["a word that is much too long for its picture", "b", "c"]
-        axes = plot_attention_over_image(IMAGE, looked(16), words)
-        for ax in axes:
-            np.testing.assert_allclose(inches(ax), [1.6, 1.2], atol=0.02)
-        assert outside(axes[0].figure) <= 0
 
     def test_weights_that_are_equal_everywhere_stay_so(self):
         axes = plot_attention_over_image(IMAGE, np.ones((3, 15)), WORDS, (3, 5))

@@ -1,20 +1,36 @@
 """AbstractSearch: limits, ids and configs, as all searches have them."""
 
+import inspect
 import json
+import re
 
 import keras
 import numpy as np
 import pytest
 
+from keras_attention import search
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
+
+DEFAULTS = {
+    "max_length": 100,
+    "min_length": 1,
+    "start_id": 2,
+    "end_id": 3,
+    "no_repeat_ngram_size": 0,
+    "forbidden_ids": (),
+}
+
+
+def never(*_):
+    raise AssertionError("no step should be taken")
 
 
 class TestArguments:
     @pytest.mark.parametrize("name", ["max_length", "min_length"])
     @pytest.mark.parametrize("value", [0, -1, 2.0, "3", None, True])
     def test_refuses_lengths_that_do_not_count(self, name, value):
-        with pytest.raises(ValueError, match=f"`{name}` must be an integer"):
+        with pytest.raises(ValueError, match=f"`{name}` must be a positive"):
             GreedySearch(**{name: value})
 
     @pytest.mark.parametrize("name", ["start_id", "end_id"])
@@ -48,14 +64,48 @@ class TestArguments:
             assert config["forbidden_ids"] == [1, 5]
             assert json.dumps(config)
 
+    @pytest.mark.parametrize("value", [1, None])
+    def test_refuses_forbidden_ids_that_are_no_list(self, value):
+        with pytest.raises(ValueError, match="`forbidden_ids` must be a list"):
+            GreedySearch(forbidden_ids=value)
+
     @pytest.mark.parametrize("shape", [(3,), (1, 2, 3)])
     def test_refuses_a_prefix_of_other_axes(self, shape):
         with pytest.raises(ValueError, match="`prefix` must be ids of the sh"):
-            GreedySearch()(None, (), 1, prefix=np.ones(shape, "int32"))
+            GreedySearch()(never, (), 1, prefix=np.ones(shape, "int32"))
 
     def test_base_says_what_a_search_must_define(self):
-        with pytest.raises(NotImplementedError, match="__call__"):
-            AbstractSearch()(None, (), 1)
+        with pytest.raises(NotImplementedError, match="define `call"):
+            AbstractSearch()(never, (), 1)
+
+
+@pytest.mark.parametrize("name", ["GreedySearch", "BeamSearch", "Sampling"])
+class TestSignature:
+    def test_shows_every_argument(self, name):
+        signature = inspect.signature(getattr(search, name))
+        shown = {k: v.default for k, v in signature.parameters.items()}
+        assert all(
+            x.kind != x.VAR_KEYWORD for x in signature.parameters.values()
+        )
+        assert {k: shown[k] for k in DEFAULTS} == DEFAULTS
+
+    def test_is_annotated(self, name):
+        for parameter in inspect.signature(
+            getattr(search, name)
+        ).parameters.values():
+            assert parameter.annotation is not parameter.empty, parameter
+
+    def test_documents_every_argument(self, name):
+        found = getattr(search, name)
+        args = found.__doc__.split("Args:")[1].split("Shapes:")[0]
+        listed = re.findall(r"^ +(\w+): [A-Z]", args, re.M)
+        assert listed == list(inspect.signature(found).parameters)
+
+
+def test_every_part_is_documented():
+    for name, part in vars(search).items():
+        if callable(part):
+            assert part.__doc__, name
 
 
 class TestConfig:
@@ -84,11 +134,4 @@ class TestConfig:
         assert revived.get_config() == self.arguments
 
     def test_defaults_are_the_contract(self):
-        assert GreedySearch().get_config() == {
-            "max_length": 100,
-            "min_length": 1,
-            "start_id": 2,
-            "end_id": 3,
-            "no_repeat_ngram_size": 0,
-            "forbidden_ids": [],
-        }
+        assert GreedySearch().get_config() == {**DEFAULTS, "forbidden_ids": []}

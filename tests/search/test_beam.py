@@ -19,6 +19,7 @@ from tables import whole_history
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
 from keras_attention.search import beam
+from keras_attention.search import begin_beams
 
 BACKEND = keras.backend.backend()
 END = 3
@@ -178,6 +179,47 @@ class TestStopping:
         assert self.count_steps([0], size=4, n_best=3)[0] > 1
 
 
+class TestMayImprove:
+    """Two beams after one token, the first of them ended."""
+
+    def improves(self, ended, growing, n_best=1, **options):
+        step = first_order(np.zeros((1, 4, 4)))
+        search = BeamSearch(2, n_best=n_best, max_length=10, **options)
+        beams, _ = begin_beams(search, step, rows_state([0]), 1)
+        scores = np.array([[ended, growing]])
+        beams = beams._replace(
+            position=ops.ones((), "int32"),
+            alive=ops.convert_to_tensor([[False, growing > -np.inf]]),
+            sums=ops.convert_to_tensor(scores),
+            scores=ops.convert_to_tensor(scores),
+        )
+        return bool(beam.may_improve(search, beams))
+
+    def test_not_if_a_sum_is_below(self):
+        assert self.improves(-1.0, -0.9)
+        assert not self.improves(-1.0, -1.1)
+
+    def test_what_is_only_as_good_may_win_a_tie(self):
+        assert self.improves(-1.0, -1.0)
+
+    def test_a_longer_text_is_divided_by_more(self):
+        assert self.improves(-1.0, -2.4, length_penalty=1.0)  # 15 / 6
+        assert not self.improves(-1.0, -2.6, length_penalty=1.0)
+
+    def test_or_by_less(self):
+        """The bound of what favours short texts is the next length."""
+        assert self.improves(-1.0, -0.8, length_penalty=-1.0)  # 7 / 6
+        assert not self.improves(-1.0, -0.9, length_penalty=-1.0)
+
+    def test_until_there_are_as_many_as_asked_for(self):
+        assert self.improves(-1.0, -99.0, n_best=2)
+
+    def test_nothing_that_is_left_cannot(self):
+        for n_best in (1, 2):
+            assert not self.improves(-1.0, -np.inf, n_best)
+            assert not self.improves(-np.inf, -np.inf, n_best)
+
+
 class TestCoverage:
     def test_a_position_never_attended_is_finite(self):
         """Hard attention: at first all positions but one are never seen."""
@@ -210,11 +252,13 @@ class TestCoverage:
     @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
     def test_adds_up_in_float32(self, dtype):
         def step(tokens, state):
-            log_probs = ops.zeros((*ops.shape(tokens), 1), dtype)
+            log_probs = ops.zeros((*ops.shape(tokens), 4), dtype)
             share = ops.full((*ops.shape(tokens), 2), 0.01, dtype)
             return log_probs, state, share
 
-        search = BeamSearch(1, coverage_penalty=1.0, max_length=90)
+        search = BeamSearch(
+            1, coverage_penalty=1.0, max_length=90, min_length=90
+        )
         found = search(step, (), 1)
         assert ops.dtype(found.weights) == dtype
         share = ops.cast(ops.convert_to_tensor(0.01, dtype), "float32")
@@ -325,17 +369,19 @@ class TestArguments:
     @pytest.mark.parametrize("name", ["beam_size", "n_best"])
     @pytest.mark.parametrize("value", [0, 2.0, None])
     def test_refuses_what_does_not_count(self, name, value):
-        with pytest.raises(ValueError, match=f"`{name}` must be an integer"):
+        with pytest.raises(ValueError, match=f"`{name}` must be a positive"):
             BeamSearch(**{"beam_size": 3, name: value})
 
     @pytest.mark.parametrize("name", ["length_penalty", "coverage_penalty"])
     @pytest.mark.parametrize("value", ["1", None, np.nan, np.inf, True])
     def test_refuses_penalties_that_are_none(self, name, value):
-        with pytest.raises(ValueError, match=f"`{name}` must be a finite"):
+        with pytest.raises(ValueError, match=f"`{name}` must be a .*number"):
             BeamSearch(3, **{name: value})
 
     def test_refuses_to_reward_what_is_not_covered(self):
-        with pytest.raises(ValueError, match="`coverage_penalty` cannot be"):
+        with pytest.raises(
+            ValueError, match="`coverage_penalty` must be a non-neg"
+        ):
             BeamSearch(3, coverage_penalty=-0.1)
 
     def test_config_is_the_arguments(self):

@@ -14,8 +14,9 @@ from tables import whole_history
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
 from keras_attention.search import Sampling
-from keras_attention.search.constraints import forbid
-from keras_attention.search.constraints import force
+from keras_attention.search import ban
+from keras_attention.search import forbid
+from keras_attention.search import force
 
 END = 3
 SEARCHES = {
@@ -43,6 +44,14 @@ def banned(tokens, position, classes=6, **options):
     kept = allowed > -np.inf
     np.testing.assert_array_equal(allowed[kept], log_probs[kept])
     return [[np.flatnonzero(~x).tolist() for x in row] for row in kept]
+
+
+def test_ban_leaves_all_others_as_they_are():
+    log_probs = -np.arange(6.0).reshape(1, 2, 3)
+    for ids in ([0, 2], np.array([2, 0, 7, -1], "int32")):
+        got = ban(ops.convert_to_tensor(log_probs), ids)
+        want = [[[-np.inf, -1, -np.inf], [-np.inf, -4, -np.inf]]]
+        assert ops.convert_to_numpy(got).tolist() == want
 
 
 class TestForbid:

@@ -3,7 +3,7 @@
 import numpy as np
 from keras import ops
 
-from keras_attention.search.drawing import draw_tokens
+from keras_attention.search import draw_tokens
 
 
 def test_no_token_of_probability_zero():

@@ -198,7 +198,7 @@ class TestDtypes:
     @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
     def test_half_precision_adds_up_in_float32(self, dtype):
         def step(_, state):
-            log_probs = ops.cast([[[-4.0, -0.03125]]], dtype)
+            log_probs = ops.cast([[[-4.0, -0.03125, -5.0, -5.0]]], dtype)
             return log_probs, state, ops.cast([[[0.5, 0.5]]], dtype)
 
         found = GreedySearch(100)(step, (), 1)

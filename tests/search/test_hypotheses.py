@@ -1,4 +1,4 @@
-"""hypotheses: how beams begin, move, and know that they are final."""
+"""hypotheses: how beams begin, and how the best of them go on."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,10 @@ from tables import random_tables
 from tables import rows_state
 
 from keras_attention.search import BeamSearch
-from keras_attention.search.hypotheses import begin
-from keras_attention.search.hypotheses import may_improve
-from keras_attention.search.hypotheses import take_beams
+from keras_attention.search import Candidates
+from keras_attention.search import begin_beams
+from keras_attention.search import select_beams
+from keras_attention.search import take_beams
 
 
 class TestTakeBeams:
@@ -39,7 +40,7 @@ class TestBegin:
 
         state = {"x": np.array([[[1.0]], [[2.0]]], "float32"), "no": None}
         search = BeamSearch(3, start_id=4)
-        beams, (log_probs, after, weights) = begin(search, step, state, 2)
+        beams, (log_probs, after, weights) = begin_beams(search, step, state, 2)
         assert seen == [[[4], [4]]]
         assert tuple(log_probs.shape) == (2, 3, 5)
         got = ops.convert_to_numpy(after["x"])[..., 0].tolist()
@@ -47,6 +48,14 @@ class TestBegin:
         assert after["no"] is weights is None
         alive = ops.convert_to_numpy(beams.alive).tolist()
         assert alive == [[True, False, False]] * 2
+
+    def test_every_group_has_one_alive(self):
+        step, search = first_order(np.zeros((1, 4, 4))), BeamSearch(6)
+        beams, _ = begin_beams(search, step, rows_state([0]), 1, groups=3)
+        alive = ops.convert_to_numpy(beams.alive).tolist()
+        assert alive == [[True, False, True, False, True, False]]
+        sums = ops.convert_to_numpy(beams.sums)
+        assert sums.tolist() == [[0, -np.inf, 0, -np.inf, 0, -np.inf]]
 
     def test_beams_share_what_the_step_captures(self):
         """The memory of a row is not copied for each of its beams."""
@@ -63,42 +72,44 @@ class TestBegin:
         assert set(sizes[1:]) == {(3, 4)}
 
 
-class TestMayImprove:
-    """Two beams after one token, the first of them ended."""
-
-    def improves(self, ended, growing, n_best=1, **options):
-        step = first_order(np.zeros((1, 4, 4)))
-        search = BeamSearch(2, n_best=n_best, max_length=10, **options)
-        beams, _ = begin(search, step, rows_state([0]), 1)
-        scores = np.array([[ended, growing]])
+class TestSelectBeams:
+    def test_what_belongs_to_a_beam_follows_it(self):
+        """Two beams of a row, and both places go to the second."""
+        step = first_order(np.log(np.full((1, 4, 4), 0.25)), np.ones((1, 4, 2)))
+        search = BeamSearch(2, max_length=3)
+        beams, found = begin_beams(search, step, rows_state([0]), 1)
+        state = {"mine": ops.convert_to_tensor([[10, 20]])}
+        weights = ops.convert_to_tensor([[[0.5, 0.5], [0.1, 0.9]]])
         beams = beams._replace(
-            position=ops.ones((), "int32"),
-            alive=ops.convert_to_tensor([[False, growing > -np.inf]]),
-            sums=ops.convert_to_tensor(scores),
-            scores=ops.convert_to_tensor(scores),
+            alive=ops.ones((1, 2), "bool"),
+            tokens=ops.convert_to_tensor([[[0, 0, 0], [1, 0, 0]]]),
+            lengths=ops.convert_to_tensor([[1, 7]]),
+            position=ops.convert_to_tensor(1, "int32"),
         )
-        return bool(may_improve(search, beams))
-
-    def test_not_if_a_sum_is_below(self):
-        assert self.improves(-1.0, -0.9)
-        assert not self.improves(-1.0, -1.1)
-
-    def test_what_is_only_as_good_may_win_a_tie(self):
-        assert self.improves(-1.0, -1.0)
-
-    def test_a_longer_text_is_divided_by_more(self):
-        assert self.improves(-1.0, -2.4, length_penalty=1.0)  # 15 / 6
-        assert not self.improves(-1.0, -2.6, length_penalty=1.0)
-
-    def test_or_by_less(self):
-        """The bound of what favours short texts is the next length."""
-        assert self.improves(-1.0, -0.8, length_penalty=-1.0)  # 7 / 6
-        assert not self.improves(-1.0, -0.9, length_penalty=-1.0)
-
-    def test_until_there_are_as_many_as_asked_for(self):
-        assert self.improves(-1.0, -99.0, n_best=2)
-
-    def test_nothing_that_is_left_cannot(self):
-        for n_best in (1, 2):
-            assert not self.improves(-1.0, -np.inf, n_best)
-            assert not self.improves(-np.inf, -np.inf, n_best)
+        candidates = Candidates(
+            ids=ops.convert_to_tensor([[[0, 1], [2, 3]]]),
+            sums=ops.convert_to_tensor([[[-1.0, -2.0], [-3.0, -4.0]]]),
+            scores=ops.convert_to_tensor([[[-5.0, -6.0], [-7.0, -8.0]]]),
+        )
+        best = ops.convert_to_tensor([[3, 2]], "int32")
+        found = (found[0], state, weights)
+        kept = select_beams(search, beams, found, candidates, best)
+        got = {
+            name: ops.convert_to_numpy(value).tolist()
+            for name, value in kept._asdict().items()
+            if name not in ("state", "coverage", "weights")
+        }
+        assert got == {
+            "position": 2,
+            "words": [[3, 2]],  # 3 is the end
+            "alive": [[False, True]],
+            "sums": [[-4.0, -3.0]],
+            "scores": [[-8.0, -7.0]],
+            "lengths": [[8, 8]],
+            "tokens": [[[1, 3, 0], [1, 2, 0]]],
+        }
+        mine = ops.convert_to_numpy(kept.state["mine"])
+        assert mine.tolist() == [[20, 20]]
+        paid = ops.convert_to_numpy(kept.weights)[0, :, 1]
+        np.testing.assert_allclose(paid, [[0.1, 0.9]] * 2)
+        assert kept.coverage is None

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_attention.search.loop import choose
-from keras_attention.search.loop import loop_while
-from keras_attention.search.loop import write
+from keras_attention.search import choose
+from keras_attention.search import loop_while
+from keras_attention.search import write
 
 
 class Pair(NamedTuple):

@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 from keras_attention.search import GreedySearch
-from keras_attention.search.path import follow_path
+from keras_attention.search import follow_path
 
 
 def least_likely(log_probs, _):

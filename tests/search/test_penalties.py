@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_attention.search.penalties import coverage_scores
-from keras_attention.search.penalties import length_penalties
+from keras_attention.search import coverage_scores
+from keras_attention.search import length_penalties
 
 
 class TestLength:

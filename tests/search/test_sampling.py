@@ -159,7 +159,7 @@ class TestTexts:
             check_texts(found, b, [text])
 
     def test_rows_differ(self):
-        step = constant([0.25, 0.25, 0.5])
+        step = constant([0.25, 0.25, 0.5, 0.0])
         found = arrays(Sampling(seed=0, max_length=30)(step, (), 4))
         assert len({tuple(row) for row in found.tokens[:, 0].tolist()}) == 4
 
@@ -172,7 +172,7 @@ class TestTexts:
 
 class TestSeed:
     def sample(self, search, batch_size=3):
-        step = constant([0.25, 0.25, 0.5])
+        step = constant([0.25, 0.25, 0.5, 0.0])
         return arrays(search(step, (), batch_size)).tokens.tolist()
 
     def test_calls_differ(self):
@@ -202,7 +202,7 @@ class TestSeed:
         def compiled():
             sampling = Sampling(seed=5, max_length=30)
             return tf.function(
-                lambda n: sampling(constant([0.25, 0.25, 0.5]), (), n),
+                lambda n: sampling(constant([0.25, 0.25, 0.5, 0.0]), (), n),
                 jit_compile=xla,
                 input_signature=[tf.TensorSpec((), "int32")],
             )
@@ -228,7 +228,7 @@ class TestSeed:
         @jax.jit
         def search(value):
             with keras.StatelessScope([(seed, value)]) as scope:
-                found = compiled(constant([0.25, 0.25, 0.5]), (), 3)
+                found = compiled(constant([0.25, 0.25, 0.5, 0.0]), (), 3)
             return found, scope.get_current_value(seed)
 
         value = seed.value
@@ -245,7 +245,7 @@ class TestArguments:
 
     @pytest.mark.parametrize("value", [0, 1.5, True])
     def test_refuses_a_top_k_that_does_not_count(self, value):
-        with pytest.raises(ValueError, match="`top_k` must be an integer"):
+        with pytest.raises(ValueError, match="`top_k` must be a positive"):
             Sampling(top_k=value)
 
     @pytest.mark.parametrize("value", [0.0, 1.1, -0.5, "0.9", np.nan])

@@ -1,4 +1,4 @@
-"""Texts that nobody should send to a server, and somebody does."""
+"""Texts that a server must survive: no Unicode, controls, endless rows."""
 
 import random
 
@@ -24,8 +24,8 @@ def hostile_texts(count: int, valid: list[str], seed: int) -> list[bytes]:
 
     Args:
         count: How many.
-        valid: Texts that are as they should be, to be mutated.
-        seed: Which to draw.
+        valid: Ordinary texts, to be changed.
+        seed: Seed of the draw.
     """
     draw = random.Random(seed)
     kinds = [
@@ -58,7 +58,7 @@ def letters(draw, alphabet) -> bytes:
 
 
 def mutated(draw, text: bytes) -> bytes:
-    """Change, drop or double bytes wherever they stand."""
+    """Change, drop or repeat bytes anywhere."""
     text = bytearray(text)
     for _ in range(draw.randrange(1, 5)):
         at = draw.randrange(len(text) + 1)
@@ -68,7 +68,7 @@ def mutated(draw, text: bytes) -> bytes:
 
 
 def spliced(draw, text: bytes) -> bytes:
-    """Put something that is no UTF-8, or a control character, inside."""
+    """Insert bytes that are not UTF-8, or a control character."""
     at = draw.randrange(len(text) + 1)
     foreign = draw.choice([*NO_UTF8, *(bytes([c]) for c in CONTROLS)])
     return text[:at] + foreign + text[at:]

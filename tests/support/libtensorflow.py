@@ -4,16 +4,19 @@ It imports neither TensorFlow nor Keras: what it runs is what TensorFlow
 Serving runs, the session loader of `libtensorflow`, with the operations of
 `tensorflow_text` as Serving links them.
 
-    python libtensorflow.py < pickled question > pickled answer
+    python libtensorflow.py < question > answer
+
+Both are in JSON, as `ask` of `served.py` writes and reads them.
 """
 
 import ctypes
 import importlib.util
-import pickle
+import json
 import sys
 from pathlib import Path
 
 import numpy as np
+from arrays import to_json
 from wire import every
 from wire import read_saved_model
 
@@ -206,6 +209,8 @@ def read_tensor(tensor):
 def answer(folder: str, with_operations: bool, requests: list) -> dict:
     """Answer requests, each of a signature and a batch of texts.
 
+    A character of a text stands for each of its bytes.
+
     Returns:
         `answers`, and names of operations: `used` by the model, TensorFlow's
         `own`, and those `linked` to it.
@@ -214,17 +219,19 @@ def answer(folder: str, with_operations: bool, requests: list) -> dict:
     if with_operations:
         load_operations()
     model = Model(folder)
-    answers = [model.run(*request) for request in requests]
+    answers = [
+        to_json(model.run(name, [text.encode("latin-1") for text in texts]))
+        for name, texts in requests
+    ]
     loaded = {name.partition(".")[0] for name in sys.modules}
     assert not loaded & FORBIDDEN, loaded & FORBIDDEN
     return {
         "answers": answers,
-        "used": model.operations,
-        "own": own,
-        "linked": known_operations() - own,
+        "used": sorted(model.operations),
+        "own": sorted(own),
+        "linked": sorted(known_operations() - own),
     }
 
 
 if __name__ == "__main__":
-    question = pickle.load(sys.stdin.buffer)
-    sys.stdout.buffer.write(pickle.dumps(answer(**question)))
+    json.dump(answer(**json.load(sys.stdin)), sys.stdout)

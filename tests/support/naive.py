@@ -101,6 +101,27 @@ class Row:
             beams = sorted(every, key=lambda text: -text.score)[:size]
         return beams
 
+    def diverse_beam(self, size, groups, diversity):
+        """Diverse beam search: groups that avoid each other's tokens."""
+        found = [[Text([], 0.0, [])] for _ in range(groups)]
+        for _ in range(self.rules.max_length):
+            taken = []
+            for g, beams in enumerate(found):
+                every = []
+                for text in beams:
+                    if self.ended(text):
+                        every.append((text.score, text, []))
+                        continue
+                    for longer in self.extend(text):
+                        token = longer.tokens[-1]
+                        choice = longer.score - diversity * taken.count(token)
+                        every.append((choice, longer, [token]))
+                every = sorted(every, key=lambda x: -x[0])[: size // groups]
+                found[g] = [text for _, text, _ in every]
+                taken += [token for *_, new in every for token in new]
+        every = [text for beams in found for text in beams]
+        return sorted(every, key=lambda text: -text.score)
+
     def greedy(self):
         text = Text([], 0.0, [])
         while not self.ended(text):

@@ -1,9 +1,11 @@
 """Asks a SavedModel in a process that has neither TensorFlow nor Keras."""
 
-import pickle
+import json
 import subprocess
 import sys
 from pathlib import Path
+
+from arrays import from_json
 
 PROGRAM = Path(__file__).with_name("libtensorflow.py")
 
@@ -17,7 +19,8 @@ def ask(folder: Path, requests: list, with_operations: bool = True) -> dict:
         with_operations: Whether to load the operations of `tensorflow_text`.
 
     Returns:
-        What `answer` of `libtensorflow.py` returns.
+        What `answer` of `libtensorflow.py` returns: arrays by their names for
+        each request, and sets of names of operations.
 
     Raises:
         RuntimeError: If the process fails; with what it said.
@@ -25,15 +28,21 @@ def ask(folder: Path, requests: list, with_operations: bool = True) -> dict:
     question = {
         "folder": str(folder),
         "with_operations": with_operations,
-        "requests": requests,
+        "requests": [
+            (name, [text.decode("latin-1") for text in texts])
+            for name, texts in requests
+        ],
     }
     done = subprocess.run(
         [sys.executable, str(PROGRAM)],
-        input=pickle.dumps(question),
+        input=json.dumps(question).encode(),
         capture_output=True,
         check=False,
     )
     if done.returncode:
         said = done.stderr.decode(errors="replace")
         raise RuntimeError(f"exit {done.returncode}: {said}")
-    return pickle.loads(done.stdout)
+    found = json.loads(done.stdout)
+    answers = [from_json(answer) for answer in found.pop("answers")]
+    sets = {name: set(operations) for name, operations in found.items()}
+    return {"answers": answers, **sets}

@@ -13,7 +13,10 @@ PROGRAM = Path(__file__).parents[2] / "examples/serve/stand_in_server.py"
 
 @contextlib.contextmanager
 def stand_in(models: Path) -> Iterator[SimpleNamespace]:
-    """Serve a folder of models on free ports, of this machine alone.
+    """Serve a folder of models on free ports of this machine.
+
+    Args:
+        models: The folder.
 
     Yields:
         The ports `grpc` and `rest`, and all that it `said` until then.

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class TensorInfo(NamedTuple):
-    """A signature's word for one of its tensors."""
+    """Name and type of a tensor, as a signature has them."""
 
     name: str
     dtype: int
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Give number and value of every field of a protocol buffer."""
+    """Yield number and value of every field of a protocol buffer."""
     at = 0
     while at < len(message):
         key, at = varint(message, at)
@@ -30,7 +30,7 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 def varint(message: bytes, at: int) -> tuple[int, int]:
-    """Read a number of seven bits a byte, and tell where it ends."""
+    """Read a number of seven bits a byte: the number, and where it ends."""
     value = shift = 0
     while True:
         byte = message[at]
@@ -41,7 +41,7 @@ def varint(message: bytes, at: int) -> tuple[int, int]:
 
 
 def every(message: bytes, *path: int) -> Iterator:
-    """Follow field numbers down, into every message that repeats."""
+    """Yield all values at a path of field numbers."""
     for number, value in fields(message):
         if number == path[0]:
             yield from every(value, *path[1:]) if path[1:] else [value]

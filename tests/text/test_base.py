@@ -20,9 +20,7 @@ SERVED = {
     "FastWordpieceTokenizeWithOffsets",
     "NormalizeUTF8",
     "SentencepieceOp",
-    "SentencepieceTokenizeOp",
     "SentencepieceTokenizeWithOffsetsOp",
-    "TFText>WhitespaceTokenizeWithOffsetsV2",
 }
 HOSTILE = hostile_texts(260, TEXT, 5)
 
@@ -78,6 +76,16 @@ def test_graphs_take_any_batch_and_length(tokenizer):
         assert strings(detokenize(ids)) == batch
 
 
+def test_a_graph_warns_of_nothing(tokenizer, caplog, request):
+    logger = tf.get_logger()
+    logger.addHandler(caplog.handler)
+    request.addfinalizer(lambda: logger.removeHandler(caplog.handler))
+    dataset = tf.data.Dataset.from_tensor_slices(TEXT).batch(2)
+    ids = next(iter(dataset.map(tokenizer.tokenize)))
+    tf.function(tokenizer.detokenize)(ids)
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("limit", [2, 3, 5, 100])
 def test_max_length_cuts_and_keeps_the_end(tokenizer, limit):
     full = tokenizer.tokenize(TEXT).numpy()
@@ -90,9 +98,10 @@ def test_max_length_cuts_and_keeps_the_end(tokenizer, limit):
         assert (row[: length - 1] == whole[: length - 1]).all()
 
 
-def test_max_length_must_hold_start_and_end(tokenizer):
-    with pytest.raises(ValueError, match="at least 2"):
-        tokenizer.tokenize(TEXT, max_length=1)
+@pytest.mark.parametrize("limit", [1, 4.0, "4"])
+def test_max_length_must_hold_start_and_end(tokenizer, limit):
+    with pytest.raises(ValueError, match=r"`max_length` .* at least 2"):
+        tokenizer.tokenize(TEXT, max_length=limit)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])

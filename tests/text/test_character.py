@@ -42,5 +42,5 @@ def test_unknown_characters_are_replaced_one_for_one():
 
 
 def test_longer_strings_are_refused():
-    with pytest.raises(ValueError, match="WordTokenizer"):
+    with pytest.raises(ValueError, match=r"CharacterTokenizer\.train"):
         CharacterTokenizer(["a", "bc"])

@@ -165,6 +165,7 @@ def test_too_few_pairs_for_a_batch_is_an_error(files):
     [
         {"batch_size": 0},
         {"batch_size": 2.5},
+        {"batch_size": True},
         {"buckets": 0},
         {"max_length": 2},
         {"seed": -1},

@@ -1,4 +1,6 @@
 import gzip
+import itertools
+from pathlib import Path
 
 import pytest
 
@@ -107,7 +109,59 @@ def test_sentences_come_from_strings_and_files(tmp_path):
     assert list(found) == ["null", "eins", "zwei", "drei"]
 
 
-@pytest.mark.parametrize("items", ["a", [b"a"], [3], [["a"]]])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["/data/a.de"],
+        ["/data/corpus"],
+        ["./a", "../b"],
+        ["~/a.de", "~me/a"],
+        ["data/a.txt", "data/a.de.gz"],
+        [r"C:\data\a.txt"],
+        [Path("a.de"), "data/b.de"],
+    ],
+)
+def test_names_of_files_are_no_sentences(names):
+    with pytest.raises(ValueError, match=r"`A\.train` .*`pathlib\.Path"):
+        list(read_sentences(iter(names), "A"))
+
+
+def test_strings_that_name_files_are_no_sentences(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [write(tmp_path / f"my {n}", "a\n").name for n in range(20)]
+    for few in (names[:1], names):
+        with pytest.raises(ValueError, match=r"`pathlib\.Path"):
+            list(read_sentences(few, "A"))
+    sentences = [*names[:3], "und"]
+    assert list(read_sentences(sentences, "A")) == sentences
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["und/oder"],
+        ["/"],
+        ["/help", "/start"],
+        ["either/or.", "1/2.5", "5 km/h", "..."],
+        ["Siehe /data/a.de"],
+        ["/data/a.de", "Ein Satz."],
+        ["/data/a.de"] * 10,
+        ["a.de", "~", "~5"],
+        ["a\0b"],
+        ["\ud800"],
+        ["x" * 5000],
+    ],
+)
+def test_sentences_may_have_slashes(sentences):
+    assert list(read_sentences(iter(sentences), "A")) == sentences
+
+
+def test_sentences_are_read_one_at_a_time():
+    endless = read_sentences((f"s{n}" for n in itertools.count()), "A")
+    assert list(itertools.islice(endless, 12))[-1] == "s11"
+
+
+@pytest.mark.parametrize("items", ["a", None, 3, [b"a"], [3], [["a"]]])
 def test_other_things_are_no_sentences(items):
     with pytest.raises(ValueError, match=r"`A\.train` needs"):
         list(read_sentences(items, "A"))

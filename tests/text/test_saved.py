@@ -1,5 +1,6 @@
 import inspect
 import json
+import os
 import subprocess
 import sys
 
@@ -50,6 +51,19 @@ def test_a_saved_tokenizer_comes_back(kind, tmp_path):
     assert type(twin) is kind
     assert twin.get_config() == first.get_config()
     assert type(kind.load(str(folder))) is kind
+
+
+@every_kind
+def test_the_draft_of_a_file_follows_no_link(kind, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    planted = folder / f"tokenizer.json.{os.getpid()}.part"
+    planted.symlink_to(victim)
+    train(kind).save(folder)
+    assert victim.read_text() == "mine"
+    assert planted.is_symlink()
 
 
 @every_kind

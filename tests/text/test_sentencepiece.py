@@ -321,6 +321,23 @@ def test_ids_are_the_same_in_a_graph():
         np.testing.assert_array_equal(graph(batch), tokenizer.tokenize(batch))
 
 
+def test_a_graph_holds_its_model_once():
+    """However many endpoints an export has."""
+    tokenizer = train()
+
+    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string)])
+    def serve(text):
+        both = tokenizer.tokenize(text), tokenizer.tokenize(text[1:])
+        return *both, tokenizer.surfaces(text).to_tensor()
+
+    graph = serve.get_concrete_function().graph.as_graph_def()
+    nodes = [
+        *graph.node,
+        *(n for f in graph.library.function for n in f.node_def),
+    ]
+    assert [node.op for node in nodes].count("SentencepieceOp") == 1
+
+
 def test_a_new_seed_takes_no_model_away():
     """TensorFlow then drops the kernels that resources may belong to."""
     first, second = train(), train(size=300)

@@ -1,6 +1,7 @@
 import pytest
 import tensorflow as tf
 from tokenizers import KINDS
+from tokenizers import every_kind
 from tokenizers import train
 
 from keras_attention.text.training import check_room
@@ -27,8 +28,17 @@ def test_what_cannot_be_encoded_is_replaced():
 
 def test_too_little_room_is_an_error():
     assert check_room("A", 7, 3, "three") == 3
-    with pytest.raises(ValueError, match=r"`A.train`.*three.*=6.*least 7"):
+    with pytest.raises(ValueError, match=r"`A\.train`.*three.*=6.*least 7"):
         check_room("A", 6, 3, "three")
+
+
+@every_kind
+@pytest.mark.parametrize("size", ["100", 100.0, None, True])
+def test_a_vocabulary_size_is_an_integer(kind, size):
+    with pytest.raises(
+        ValueError, match="`vocabulary_size` must be a positive integer"
+    ):
+        train(kind, size=size)
 
 
 def test_frequent_characters_come_first_and_ties_are_sorted():
@@ -40,9 +50,9 @@ def test_frequent_characters_come_first_and_ties_are_sorted():
     assert frequent_characters(text, 1, 0, "A") == []
 
 
-@pytest.mark.parametrize("coverage", [0, -1, 1.1])
+@pytest.mark.parametrize("coverage", [0, -1, 1.1, "all"])
 def test_a_coverage_is_a_share(coverage):
-    with pytest.raises(ValueError, match=f"character_coverage={coverage}"):
+    with pytest.raises(ValueError, match=f"character_coverage={coverage!r}"):
         frequent_characters(["a"], coverage, 9, "A")
 
 

@@ -31,6 +31,12 @@ def test_rare_tokens_get_no_id():
     assert tokenizer.vocabulary == ["a", "b"]
 
 
+@pytest.mark.parametrize("least", [0, 1.5, "2"])
+def test_a_frequency_is_a_count(least):
+    with pytest.raises(ValueError, match="`min_frequency` must be a positive"):
+        WordTokenizer.train(["a"], 100, min_frequency=least)
+
+
 def test_counting_splits_as_tokenizing_does():
     text = ["L'homme's t-shirt: ﬁ \"3.5\"", "Ein\u00a0Mann…"]
     for lowercase in (False, True):

@@ -85,6 +85,20 @@ def test_other_writing_comes_back_by_the_rules(text, want):
     assert back(train([text]), [text]) == [want]
 
 
+@pytest.mark.parametrize(
+    "entry", ["a b", " a", "? ", " ", "\n", "a\u00a0b", "\u3000", "a\x85"]
+)
+def test_what_has_white_space_is_no_word(entry):
+    with pytest.raises(ValueError, match=r"WordTokenizer\.train") as caught:
+        WordTokenizer(["c", entry])
+    assert repr(entry) in str(caught.value)
+
+
+def test_a_sign_may_have_its_space():
+    tokenizer = WordTokenizer(["quoi", " ?"])
+    assert tokenizer.tokenize(["quoi ?"]).numpy().tolist() == [[2, 4, 5, 3]]
+
+
 def test_unknown_words_are_shown():
     tokenizer = WordTokenizer(["Ein", "."])
     ids = tokenizer.tokenize(["Ein Stuhl."])

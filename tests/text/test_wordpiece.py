@@ -1,19 +1,15 @@
-import pickle
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import tensorflow as tf
 from hostile import hostile_texts
-from source import PACKAGE
 from tokenizers import strings
 
+from keras_attention.export.litert import run_litert
+from keras_attention.export.litert_text import OPERATIONS
 from keras_attention.text import WordPieceTokenizer
 
 pytestmark = pytest.mark.tensorflow
 
-RUNNER = PACKAGE / "export" / "run_litert_text.py"
 TEXT = [
     "Ein Mann, der lacht.",
     "Zwei Hunde (nass) spielen im Schnee.",
@@ -140,7 +136,13 @@ def test_a_vocabulary_names_every_piece_once(vocabulary):
         WordPieceTokenizer(vocabulary)
 
 
-@pytest.mark.parametrize("vocabulary", [["\x01a", "##a"], ["a" * 257], [" "]])
+@pytest.mark.parametrize("piece", ["a b", " ", "a\t", "##a b"])
+def test_a_piece_with_white_space_is_refused(piece):
+    with pytest.raises(ValueError, match=r"WordPieceTokenizer\.train"):
+        WordPieceTokenizer(["a", piece])
+
+
+@pytest.mark.parametrize("vocabulary", [["\x01a", "##a"], ["a" * 257]])
 def test_a_piece_that_no_word_has_is_refused(vocabulary):
     with pytest.raises(ValueError, match="`vocabulary`"):
         WordPieceTokenizer(vocabulary)
@@ -182,15 +184,10 @@ def convert(tokenizer, path):
 
 
 def run(file, signature, batches):
-    """Run a file in a process of its own, as it may crash."""
     name = "ids" if signature in ("detokenize", "tokens") else "text"
-    done = subprocess.run(
-        [sys.executable, "-P", str(RUNNER), str(file), signature],
-        input=pickle.dumps([{name: batch} for batch in batches]),
-        capture_output=True,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return [answer["answer"] for answer in pickle.loads(done.stdout)]
+    batches = [{name: batch} for batch in batches]
+    answers = run_litert(file, signature, batches, OPERATIONS)
+    return [answer["answer"] for answer in answers]
 
 
 @pytest.mark.parametrize("lowercase", [False, True])

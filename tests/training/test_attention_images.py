@@ -320,6 +320,8 @@ class TestErrors:
             ({"targets": TARGETS[0]}, "`targets` must be a batch"),
             ({"targets": TARGETS[:1]}, "`targets` needs one target for each"),
             ({"frequency": 0}, "`frequency` must be a positive"),
+            ({"search": "greedy"}, "`search` must be an object of Abstract"),
+            ({"search": GreedySearch}, "the class GreedySearch"),
         ],
     )
     def test_refuses_what_does_not_fit(self, tmp_path, kwargs, says):

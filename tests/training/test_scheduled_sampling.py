@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 from keras import ops
 
+from keras_attention import InverseSigmoidSchedule
 from keras_attention import ScheduledSampling
-from keras_attention.training.schedules import LinearSchedule
+
+LINEAR = keras.optimizers.schedules.PolynomialDecay(1.0, 10, 0.0)
+EXPONENTIAL = keras.optimizers.schedules.ExponentialDecay(1.0, 1, 0.9)
 
 
 class Echo(keras.Model):
@@ -38,19 +41,19 @@ def fit(model, schedule, batches=3, **kwargs):
 
 
 def test_every_step_has_its_own_probability():
-    history = fit(echo(), LinearSchedule(0.1), epochs=2)
+    history = fit(echo(), LINEAR, epochs=2)
     assert history["loss"] == pytest.approx([0.1, 0.4])  # 0 .1 .2, .3 .4 .5
 
 
 def test_the_last_probability_of_an_epoch_is_logged():
     model = echo()
-    history = fit(model, LinearSchedule(0.1), epochs=2)
+    history = fit(model, LINEAR, epochs=2)
     assert history["sampling_probability"] == pytest.approx([0.2, 0.5])
     assert float(model.sampling_probability) == pytest.approx(0.5)
 
 
 def test_a_second_fit_goes_on():
-    model, schedule = echo(), LinearSchedule(0.1)
+    model, schedule = echo(), LINEAR
     fit(model, schedule, epochs=1)
     history = fit(model, schedule, epochs=3, initial_epoch=1)
     assert history["loss"] == pytest.approx([0.4, 0.7])
@@ -65,9 +68,35 @@ class Restore(keras.callbacks.Callback):
 
 def test_an_interrupted_fit_goes_on():
     model, data = echo(), np.ones((6, 1))
-    callbacks = [ScheduledSampling(LinearSchedule(0.1)), Restore()]
+    callbacks = [ScheduledSampling(LINEAR), Restore()]
     history = model.fit(data, data, 2, callbacks=callbacks, verbose=0)
     assert history.history["loss"] == pytest.approx([0.4])
+
+
+@pytest.mark.parametrize(
+    ("schedule", "formula"),
+    [
+        (LINEAR, lambda i: 1 - 0.1 * i),
+        (
+            keras.optimizers.schedules.PolynomialDecay(1.0, 0.8 / 0.4, 0.2),
+            lambda i: max(0.2, 1 - 0.4 * i),
+        ),
+        (EXPONENTIAL, lambda i: 0.9**i),
+        (InverseSigmoidSchedule(2), lambda i: 2 / (2 + np.exp(i / 2))),
+    ],
+)
+def test_the_schedules_that_the_docstring_names(schedule, formula):
+    history = fit(echo(), schedule, batches=4)
+    wanted = np.mean([1 - formula(i) for i in range(4)])
+    assert history["loss"] == pytest.approx([wanted], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "schedule", [0.5, None, "linear", [1.0, 0.5], InverseSigmoidSchedule]
+)
+def test_refuses_what_is_no_function_of_the_step(schedule):
+    with pytest.raises(ValueError, match="Give one such as Inverse"):
+        ScheduledSampling(schedule)
 
 
 def test_takes_any_function_of_the_step():
@@ -90,13 +119,13 @@ def test_steps_count_when_several_run_at_once():
         loss=lambda _, y_pred: ops.mean(y_pred, axis=-1),
         steps_per_execution=2,
     )
-    history = fit(model, LinearSchedule(0.1), batches=4, epochs=2)
+    history = fit(model, LINEAR, batches=4, epochs=2)
     assert history["loss"] == pytest.approx([0.1, 0.5])  # 0 0 .2 .2, .4 .4 ...
 
 
 @pytest.mark.parametrize("right", [-0.1, 1.1, float("nan")])
 def test_refuses_what_is_no_probability(right):
-    with pytest.raises(ValueError, match="`schedule` must give a probability"):
+    with pytest.raises(ValueError, match="`schedule` must return a prob"):
         fit(echo(), lambda _: right)
 
 
@@ -107,4 +136,4 @@ def test_says_which_model_it_needs(attribute):
     for name, value in attribute.items():
         setattr(model, name, value)
     with pytest.raises(ValueError, match=r"Seq2Seq\(scheduled_sampling=True"):
-        fit(model, LinearSchedule(0.1))
+        fit(model, LINEAR)

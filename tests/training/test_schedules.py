@@ -1,98 +1,86 @@
-"""Schedules: each equal to its formula, and a probability at every step."""
+"""InverseSigmoidSchedule: its formula, wherever Keras takes a schedule."""
 
 import math
 
 import keras
 import numpy as np
 import pytest
+from keras import ops
 
 from keras_attention import InverseSigmoidSchedule
-from keras_attention.training.schedules import AbstractSchedule
-from keras_attention.training.schedules import ConstantSchedule
-from keras_attention.training.schedules import ExponentialSchedule
-from keras_attention.training.schedules import LinearSchedule
-
-FORMULAS = [
-    (ConstantSchedule(0.3), lambda _: 0.3),
-    (LinearSchedule(0.01), lambda i: max(0, 1 - 0.01 * i)),
-    (LinearSchedule(0.01, 0.9, 0.2), lambda i: max(0.2, 0.9 - 0.01 * i)),
-    (ExponentialSchedule(0.99), lambda i: 0.99**i),
-    (
-        InverseSigmoidSchedule(20),
-        lambda i: 20 / (20 + math.exp(i / 20)),
-    ),
-]
-every_schedule = pytest.mark.parametrize(
-    "schedule", [schedule for schedule, _ in FORMULAS]
-)
 
 
-@pytest.mark.parametrize(("schedule", "formula"), FORMULAS)
-def test_is_its_formula(schedule, formula):
-    for step in (0, 1, 7, 60, 100, 1000):
-        got = schedule(step)
-        assert isinstance(got, float)
-        assert got == pytest.approx(formula(step), rel=1e-12)
+def value(scale, step):
+    return float(InverseSigmoidSchedule(scale)(step))
 
 
-@every_schedule
-def test_many_steps_at_once(schedule):
-    steps = np.arange(12).reshape(3, 4)
-    got = schedule(steps)
-    assert got.shape == steps.shape
-    assert got.tolist() == [[schedule(i) for i in row] for row in steps]
+@pytest.fixture
+def floatx():
+    before = keras.config.floatx()
+    yield keras.config.set_floatx
+    keras.config.set_floatx(before)
 
 
-@every_schedule
-@pytest.mark.parametrize("step", [0, 10**4, 10**7, 2**62])
-def test_is_a_probability_however_late(schedule, step):
-    with np.errstate(all="raise", under="ignore"):
-        assert 0 <= schedule(step) <= 1
+@pytest.mark.parametrize("scale", [1, 20, 1000.0])
+def test_is_its_formula(scale):
+    for step in (0, 1, 7, 60, 100, 500):
+        want = scale / (scale + math.exp(step / scale))
+        assert value(scale, step) == pytest.approx(want, rel=1e-5)
 
 
-@every_schedule
-def test_never_rises(schedule):
-    assert np.all(np.diff(schedule(np.arange(3000))) <= 0)
+def test_half_is_where_the_docstring_says():
+    assert value(1000, 6908) == pytest.approx(0.5, abs=1e-3)
 
 
-@every_schedule
-def test_keras_serializes_it(schedule):
-    packed = keras.saving.serialize_keras_object(schedule)
-    revived = keras.saving.deserialize_keras_object(packed)
-    assert type(revived) is type(schedule)
-    assert revived.get_config() == schedule.get_config()
+@pytest.mark.parametrize("step", [0, 10**4, 10**7, 2**31 - 1])
+def test_is_a_probability_however_late(step):
+    assert 0 <= value(20, step) <= 1
 
 
-def test_linear_begins_with_teacher_forcing_above_one():
-    schedule = LinearSchedule(0.25, offset=1.5)
-    assert schedule([0, 1, 2, 3, 6]).tolist() == [1, 1, 1, 0.75, 0]
-
-
-def test_half_is_where_the_docstrings_say():
-    assert ExponentialSchedule(0.999)(693) == pytest.approx(0.5, abs=1e-3)
-    assert InverseSigmoidSchedule(1000)(6908) == pytest.approx(0.5, abs=1e-3)
+def test_many_steps_at_once_never_rise():
+    steps = np.arange(3000).reshape(3, 1000)
+    found = ops.convert_to_numpy(InverseSigmoidSchedule(20)(steps))
+    assert found.shape == steps.shape
+    assert found[1, 7] == pytest.approx(value(20, 1007))
+    assert np.all(np.diff(found.reshape(-1)) <= 0)
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda: ConstantSchedule(1.1), "`probability` must be"),
-        (lambda: ConstantSchedule(math.nan), "`probability` must be"),
-        (lambda: LinearSchedule(0.0), "`slope` must be a positive"),
-        (lambda: LinearSchedule(0.1, minimum=-0.1), "`minimum` must be"),
-        (lambda: LinearSchedule(0.1, 0.2, 0.3), "cannot be below `minimum`"),
-        (lambda: ExponentialSchedule(1.0), "`base` must be between"),
-        (lambda: ExponentialSchedule(0.0), "`base` must be between"),
-        (lambda: InverseSigmoidSchedule(0.9), "`scale` must be at least 1"),
-    ],
+    ("kind", "wide"), [("float16", "float32"), ("float64", "float64")]
 )
-def test_refuses_what_gives_no_schedule(make, says):
-    with pytest.raises(ValueError, match=says):
-        make()
+def test_computes_in_float32_or_wider(floatx, kind, wide):
+    floatx(kind)
+    assert ops.dtype(InverseSigmoidSchedule(20)(10**6)) == wide
 
 
-def test_base_says_what_a_schedule_must_define():
-    with pytest.raises(NotImplementedError, match="__call__"):
-        AbstractSchedule()(0)
-    with pytest.raises(NotImplementedError, match="get_config"):
-        AbstractSchedule().get_config()
+def test_is_a_learning_rate_of_any_optimizer():
+    model = keras.Sequential([keras.layers.Dense(1, use_bias=False)])
+    model.compile(keras.optimizers.SGD(InverseSigmoidSchedule(2)), "mae")
+    x, y = np.ones((3, 1)), np.full((3, 1), 99.0)  # a slope of 1 per step
+    model.build((None, 1))
+    (before,) = model.get_weights()
+    model.fit(x, y, batch_size=1, verbose=0)
+    (after,) = model.get_weights()
+    learned = sum(value(2, step) for step in range(3))
+    assert (after - before).item() == pytest.approx(learned, rel=1e-5)
+
+
+def test_keras_serializes_it_alone_and_in_an_optimizer():
+    schedule = InverseSigmoidSchedule(20)
+    revived = keras.optimizers.schedules.deserialize(
+        keras.optimizers.schedules.serialize(schedule)
+    )
+    assert isinstance(revived, InverseSigmoidSchedule)
+    assert revived.get_config() == {"scale": 20}
+    packed = keras.saving.serialize_keras_object(schedule)
+    assert packed["registered_name"] == "keras_attention>InverseSigmoidSchedule"
+    optimizer = keras.optimizers.deserialize(
+        keras.optimizers.serialize(keras.optimizers.Adam(schedule))
+    )
+    assert optimizer.get_config()["learning_rate"]["config"] == {"scale": 20}
+
+
+@pytest.mark.parametrize("scale", [0.9, math.nan, None, "1000", True])
+def test_refuses_what_gives_no_schedule(scale):
+    with pytest.raises(ValueError, match=r"`scale` must be .* at least 1"):
+        InverseSigmoidSchedule(scale)

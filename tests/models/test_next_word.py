@@ -17,8 +17,8 @@ from keras_attention import GreedySearch
 from keras_attention import LuongGeneral
 from keras_attention import Sampling
 from keras_attention import SequenceCrossentropy
-from keras_attention.models.stepping import mean
-from keras_attention.models.stepping import next_word
+from keras_attention.models.next_word import mean
+from keras_attention.models.next_word import next_word
 
 OWN = SOURCE.copy()  # with words of no vocabulary, spelled by their places
 OWN[0, 2] = OWN[0, 3] = WORDS + 2

@@ -1,0 +1,78 @@
+"""The formats that a translator is exported in, and what each of them takes."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from keras_attention.checks import check_choice
+
+OPTIONS = ("max_source_length", "replace_unknown")  # of a translator
+
+
+class ExportFormat(NamedTuple):
+    """A format that `Translator.export` can write.
+
+    Attributes:
+        name: What the user types for it, such as `"onnx"`.
+        write: Function `write(path, model, source_tokenizer,
+            target_tokenizer, search)`, which writes a file or a folder whole
+            or not at all. What follows comes by keyword.
+        options: Those of `"max_source_length"` and `"replace_unknown"` that
+            `write` takes, in the translator's values. Defaults to `()`.
+        takes_quantize: Whether `write` takes `quantize`, where the user gives
+            it. Defaults to `False`.
+    """
+
+    name: str
+    write: Callable[..., None]
+    options: tuple[str, ...] = ()
+    takes_quantize: bool = False
+
+
+FORMATS: dict[str, ExportFormat] = {}
+
+
+def register_format(format: ExportFormat):
+    """Make a format known to `Translator.export`.
+
+    Args:
+        format: The format. Its module is imported in `export/__init__.py`.
+
+    Raises:
+        ValueError: If another format has its name, or if it takes an option
+            that translators do not have.
+    """
+    if format.name in FORMATS:
+        raise ValueError(
+            "`register_format` needs a name that no other format has. "
+            f"Received: name={format.name!r}. Taken are {tuple(FORMATS)}."
+        )
+    for name in format.options:
+        check_choice("options", name, OPTIONS)
+    FORMATS[format.name] = format
+
+
+def find_format(name: str, quantize: str | None = None) -> ExportFormat:
+    """Look up a format.
+
+    Args:
+        name: Its name.
+        quantize: What the user wants of it. Its values are for the format to
+            check. Defaults to `None`.
+
+    Returns:
+        The format.
+
+    Raises:
+        ValueError: If there is none of this name, or if it takes no
+            `quantize` and one is given.
+    """
+    check_choice("format", name, FORMATS)
+    found = FORMATS[name]
+    if quantize is not None and not found.takes_quantize:
+        able = tuple(x.name for x in FORMATS.values() if x.takes_quantize)
+        raise ValueError(
+            f"`quantize` needs a format that has it, one of {able}. "
+            f"Received: format={name!r}, quantize={quantize!r}. Take one of "
+            "these, or leave `quantize` out."
+        )
+    return found

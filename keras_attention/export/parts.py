@@ -1,0 +1,48 @@
+"""What a translator is made of: model, tokenizers, search."""
+
+from keras_attention.checks import check_built
+from keras_attention.checks import check_object
+from keras_attention.models import Seq2Seq
+from keras_attention.search import AbstractSearch
+from keras_attention.text import AbstractTokenizer
+from keras_attention.text import check_shared
+
+
+def check_parts(
+    model: Seq2Seq,
+    source_tokenizer: AbstractTokenizer,
+    target_tokenizer: AbstractTokenizer,
+    search: AbstractSearch,
+):
+    """Raise a `ValueError` unless the parts of a translator fit together.
+
+    Args:
+        model: Must be a `Seq2Seq` with weights.
+        source_tokenizer: Must be a tokenizer, whose ids the model knows. If
+            the model copies words, both tokenizers have all of its ids.
+        target_tokenizer: Likewise.
+        search: Must be a search strategy.
+    """
+    check_object(
+        "model", model, Seq2Seq, "Only a Seq2Seq generates translations."
+    )
+    check_built(model, "generate", "Train it, load it, or call it once.")
+    check_object("search", search, AbstractSearch, "Give a `BeamSearch(5)`.")
+    tokenizers = {"source": source_tokenizer, "target": target_tokenizer}
+    for side, tokenizer in tokenizers.items():
+        check_object(
+            f"{side}_tokenizer",
+            tokenizer,
+            AbstractTokenizer,
+            "Make one, such as by `WordTokenizer.train(sentences, 8000)`.",
+        )
+        size = getattr(model, f"{side}_vocabulary_size")
+        known = tokenizer.vocabulary_size
+        if size is None or known > size or (model.copying and known < size):
+            raise ValueError(
+                f"`{side}_tokenizer` must give ids that the model knows, "
+                "and all of them if it copies. Received: vocabulary_size="
+                f"{known}, the model's {side}_vocabulary_size={size}."
+            )
+    if model.copying:
+        check_shared("Translator", source_tokenizer, target_tokenizer)

@@ -1,0 +1,107 @@
+"""What hypotheses may become: every one extended by its likeliest tokens."""
+
+import math
+from typing import Any
+from typing import NamedTuple
+
+from keras import ops
+
+from keras_attention.ops.numerics import widen
+from keras_attention.ops.top import at_most
+from keras_attention.ops.top import top_k
+from keras_attention.search.constraints import forbid
+from keras_attention.search.constraints import force
+from keras_attention.search.loop import choose
+from keras_attention.search.penalties import coverage_scores
+from keras_attention.search.penalties import length_penalties
+
+
+class Candidates(NamedTuple):
+    """The `C` candidates of each of `K` hypotheses, the likeliest first.
+
+    `C` is `beam_size`, or the number of classes if that is smaller. Among so
+    many of each are the `beam_size` best of all. A hypothesis that has ended
+    has one candidate, the first: itself. A candidate that does not exist has
+    the score `-inf`.
+
+    Attributes:
+        ids: `(B, K, C)` int32, the tokens.
+        sums: `(B, K, C)`, the log probabilities of all tokens, added up.
+        scores: `(B, K, C)`, the same with penalties.
+        coverage: `(B, K, Tv)`, the weights of all steps, added up; `None`
+            where coverage does not count.
+    """
+
+    ids: Any
+    sums: Any
+    scores: Any
+    coverage: Any = None
+
+
+def extend_beams(
+    search,
+    beams,
+    found: tuple,
+    memory_mask=None,
+    prefix=None,
+    length_penalty: float = 0.0,
+    coverage_penalty: float = 0.0,
+) -> Candidates:
+    """List what each hypothesis may become in one step, and score it.
+
+    Args:
+        search: An `AbstractSearch` with a `beam_size`; its limits hold.
+        beams: The `Beams` so far.
+        found: What the step returned for them: `log_probs (B, K, V)`, state,
+            `weights (B, K, Tv)` or `None`.
+        memory_mask: Boolean `(B, Tv)`, or `None`.
+        prefix: `(B, P)` int32, or `None`.
+        length_penalty: As in `BeamSearch`.
+        coverage_penalty: As in `BeamSearch`.
+
+    Returns:
+        `Candidates`.
+
+    Raises:
+        ValueError: If coverage counts and the step returned no weights.
+    """
+    log_probs, _, weights = found
+    coverage = _cover(beams, weights, coverage_penalty)
+    ids, sums = _extend(search, beams, widen(log_probs), prefix)
+    penalties, _ = length_penalties(length_penalty, search.max_length)
+    penalties = ops.convert_to_tensor(penalties, sums.dtype)
+    scores = sums / ops.take(penalties, beams.position, axis=0)
+    if coverage is not None:
+        term = coverage_scores(coverage, memory_mask, coverage_penalty)
+        scores = scores + ops.cast(term, scores.dtype)[..., None]
+    exists = ops.greater(sums, -math.inf)
+    ended = ops.where(exists, beams.scores[..., None], -math.inf)
+    scores = choose(beams.alive[..., None], scores, ended)
+    scores = ops.where(exists, scores, -math.inf)
+    return Candidates(ids, sums, scores, coverage)
+
+
+def _extend(search, beams, log_probs, prefix):
+    """List the candidates `(B, K, C)`, ids and sums."""
+    allowed = forbid(search, log_probs, beams.tokens, beams.position)
+    count = at_most(search.beam_size, log_probs)
+    gains, ids = top_k(allowed, count)
+    ids, gains = force(prefix, beams.position, log_probs, ids, gains)
+    first = ops.equal(ops.arange(count, dtype="int32"), 0)
+    itself = ops.cast(ops.where(first, 0.0, -math.inf), gains.dtype)
+    gains = choose(beams.alive[..., None], gains, itself)
+    return ids, beams.sums[..., None] + gains
+
+
+def _cover(beams, weights, penalty):
+    """Add up the weights of all steps, if their sum counts."""
+    if not penalty:
+        return None
+    if weights is None:
+        raise ValueError(
+            "`coverage_penalty` needs a step that returns weights. Received: "
+            f"coverage_penalty={penalty}, weights=None. A model without "
+            "attention covers nothing: set it to 0."
+        )
+    weights = widen(weights)
+    return weights if beams.coverage is None else beams.coverage + weights

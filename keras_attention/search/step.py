@@ -1,0 +1,137 @@
+"""The step of a model, as a search calls it: checked, every time."""
+
+from collections.abc import Callable
+
+from keras import ops
+from keras import tree
+
+CONTRACT = (
+    "A search calls `log_probs, state, weights = step(tokens, state)` with "
+    "tokens (B, K); see AbstractSearch."
+)
+
+
+def check_state(state, batch_size):
+    """Convert a state to tensors that have rows and one beam.
+
+    Args:
+        state: Any structure of arrays or tensors `(B, 1, ...)`. `None` in it
+            stays `None`.
+        batch_size: The number of rows `B`, an integer or a scalar tensor.
+
+    Returns:
+        The same structure of tensors.
+
+    Raises:
+        ValueError: If a tensor's shape, as far as it is known, is another.
+    """
+
+    def convert(x):
+        if x is None:
+            return None
+        x = ops.convert_to_tensor(x)
+        if not _fits(x.shape, (batch_size, 1), at_least=True):
+            raise ValueError(
+                "`state` must hold tensors of shape (B, 1, ...): the batch, "
+                f"then one beam, here ({_said(batch_size)}, 1, ...). "
+                f"Received: a tensor of shape {tuple(x.shape)}. Add the beam "
+                "with `ops.expand_dims(x, 1)`; what all beams share, such as "
+                "the memory, is not part of the state: let the step capture "
+                "it."
+            )
+        return x
+
+    return tree.map_structure(convert, state)
+
+
+def check_step(search, step: Callable) -> Callable:
+    """Make a step check what it returns, whenever it is called.
+
+    In a graph that is while it is traced, and costs nothing later.
+
+    Args:
+        search: The `AbstractSearch` that calls it.
+        step: The step as the user wrote it, see `AbstractSearch`.
+
+    Returns:
+        A step that returns tensors: `log_probs (B, K, V)`, the next state and
+        `weights (B, K, Tv)` or `None`.
+
+    Raises:
+        ValueError: If `step` is not callable; when called, if shapes, as far
+            as they are known, do not fit, or if an id of the search is not
+            below `V`.
+    """
+    if not callable(step):
+        raise ValueError(
+            f"`step` must be a function. Received: step={step!r}. {CONTRACT}"
+        )
+
+    def checked_step(tokens, state):
+        found = step(tokens, state)
+        if not isinstance(found, tuple | list) or len(found) != 3:
+            raise ValueError(
+                "`step` must return log_probs, state, weights; without "
+                f"attention, weights are None. Received: {_kind(found)}. "
+                f"{CONTRACT}"
+            )
+        log_probs, state, weights = found
+        log_probs = _check_shape("log_probs", log_probs, tokens, "V")
+        _check_ids(search, log_probs.shape[-1])
+        if weights is not None:
+            weights = _check_shape("weights", weights, tokens, "Tv")
+        return log_probs, state, weights
+
+    return checked_step
+
+
+def _check_shape(name, x, tokens, last):
+    x = ops.convert_to_tensor(x)
+    rows, beams = tokens.shape
+    if not _fits(x.shape, (rows, beams, None)):
+        raise ValueError(
+            f"`step` must return {name} of shape (B, K, {last}), here "
+            f"({_said(rows)}, {beams}, {last}). Received: {name}.shape="
+            f"{tuple(x.shape)}. {CONTRACT}"
+        )
+    return x
+
+
+def _check_ids(search, classes):
+    """Raise a `ValueError` if the model knows its ids, and not these."""
+    if classes is None:
+        return
+    for name in ("start_id", "end_id", "forbidden_ids"):
+        value = getattr(search, name)
+        ids = value if isinstance(value, list) else [value]
+        if any(x >= classes for x in ids):
+            kind = type(search).__name__
+            raise ValueError(
+                f"`{name}` must be {_an_id(value)} of the model, 0 to "
+                f"{classes - 1}, since its step returns log_probs of "
+                f"{classes} classes. Received: {name}={value}. Give the ids of "
+                f"the model's data to the search: {kind}(..., {name}=...)."
+            )
+
+
+def _an_id(value):
+    return "ids" if isinstance(value, list) else "an id"
+
+
+def _fits(shape, wanted, at_least=False):
+    """Whether a shape is the wanted one, where both are known."""
+    if len(shape) < len(wanted) or (len(shape) > len(wanted) and not at_least):
+        return False
+    pairs = zip(shape, wanted, strict=False)
+    known = (p for p in pairs if all(isinstance(x, int) for x in p))
+    return all(x == y for x, y in known)
+
+
+def _said(size):
+    return size if isinstance(size, int) else "B"
+
+
+def _kind(found):
+    if isinstance(found, tuple | list):
+        return f"{len(found)} values"
+    return f"one value of {type(found).__name__}"

@@ -1,0 +1,89 @@
+"""All examples that draw are started alike, and write nothing unasked."""
+
+import ast
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import keras
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "examples"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+RUN = [path for path in FOLDER.glob("*.py") if "__main__" in path.read_text()]
+DRAW = [path for path in RUN if "--output" in path.read_text()]
+TAIL = """
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--output", default="{}", metavar="DIR")
+    parser.add_argument("--seed", type=int, default=0)
+    main(**vars(parser.parse_args()))
+"""
+every = pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
+every_that_draws = pytest.mark.parametrize(
+    "path", DRAW, ids=lambda path: path.stem
+)
+
+
+def main_of(path):
+    (found,) = (
+        node
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef) and node.name == "main"
+    )
+    names = [argument.arg for argument in found.args.args]
+    values = [ast.literal_eval(value) for value in found.args.defaults]
+    return dict(zip(names, values, strict=True))
+
+
+@every
+def test_every_example_can_be_tried_quickly(path):
+    options = main_of(path)
+    assert next(iter(options)) == "quick"
+    assert options["quick"] is False
+
+
+@every_that_draws
+def test_the_command_line_has_the_same_options(path):
+    options = main_of(path)
+    name = "outputs/dates" if path.stem == "translate_dates" else "outputs"
+    assert options["output"] == name
+    assert options["seed"] == 0
+    own = r'    parser\.add_argument\("--(data|source|target|epochs|units)".*\n'
+    text = re.sub(own, "", path.read_text())
+    assert text.endswith(TAIL.format(name))
+
+
+@every_that_draws
+def test_no_file_of_the_project_is_where_an_example_writes(path):
+    assert "__file__" not in path.read_text()
+
+
+def test_outputs_are_not_tracked():
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+    assert "outputs/" in ignored
+
+
+@every
+def test_the_readme_names_it(path):
+    assert path.name in README
+
+
+@every
+def test_the_first_line_says_what_it_is_about(path):
+    first = ast.get_docstring(ast.parse(path.read_text())).splitlines()[0]
+    assert "?" in first
+    assert len(first) <= 77
+
+
+def test_seven_examples_and_the_dates_draw():
+    assert len(DRAW) == 8
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="text")
+@pytest.mark.parametrize("name", ["caption_shapes", "translate_dates"])
+def test_arguments_are_in_the_docstring(name):
+    main = importlib.import_module(name).main
+    for argument in inspect.signature(main).parameters:
+        assert f"        {argument}: " in main.__doc__

@@ -1,0 +1,71 @@
+"""run_in_batches: sorted by length inside, in their own order outside."""
+
+import keras
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
+    from tiny import tiny_translator
+
+    from keras_attention.export import TranslationGraph
+    from keras_attention.export import batches
+
+SENTENCES = [b"1", b"12345", b"2", b"12345", b"3"]
+
+
+def echo(*columns):
+    """Give every text back, with its length as its score."""
+    echo.seen.append([column.tolist() for column in columns])
+    texts = np.array([b"".join(row) for row in zip(*columns, strict=True)])
+    scores = np.array([[len(text)] for text in texts], "float32")
+    answer = {"translations": texts[:, None].astype(object), "scores": scores}
+    return {
+        "translations": tf.constant(answer["translations"]),
+        "scores": tf.constant(scores),
+    }
+
+
+def run(columns, batch_size=2, verbose=0):
+    echo.seen = []
+    counts = [len(text) for text in columns[0]]
+    return batches.run_in_batches(echo, columns, counts, batch_size, verbose)
+
+
+def test_batches_are_of_similar_length_and_keep_their_order():
+    found = run([SENTENCES])
+    assert [len(seen[0]) for seen in echo.seen] == [2, 2, 1]
+    lengths = [[len(text) for text in seen[0]] for seen in echo.seen]
+    assert lengths == [[1, 1], [1, 5], [5]]
+    assert [x.texts for x in found] == [x.decode() for x in SENTENCES]
+    assert [x.scores for x in found] == [1, 5, 1, 5, 1]
+
+
+def test_what_goes_with_a_sentence_stays_with_it():
+    found = run([SENTENCES, [b"a", b"b", b"c", b"d", b"e"]])
+    assert [x.texts[-1] for x in found] == [*"abcde"]
+
+
+def test_nothing_needs_no_batch():
+    assert run([[]]) == []
+    assert echo.seen == []
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "verbose", "shown"),
+    [(2, "auto", True), (5, "auto", False), (5, 1, True), (2, 0, False)],
+)
+def test_a_bar_is_shown_if_it_is_worth_it(capsys, batch_size, verbose, shown):
+    run([SENTENCES], batch_size, verbose)
+    assert ("5/5" in capsys.readouterr().out) == shown
+
+
+def test_ids_are_counted_in_parts(monkeypatch):
+    monkeypatch.setattr(batches, "COUNTED_AT_ONCE", 2)
+    tiny = tiny_translator()
+    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
+    graph = TranslationGraph(*parts, tiny.search, max_source_length=4)
+    assert batches.count_ids(graph, SENTENCES) == [3, 7, 3, 7, 3]
+    assert batches.count_ids(graph, []) == []

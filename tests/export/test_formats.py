@@ -1,0 +1,113 @@
+"""Formats: known by their names, each with what it takes."""
+
+import json
+
+import keras
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    from tiny import tiny_translator
+
+    from keras_attention import Translator
+    from keras_attention.export import ExportFormat
+    from keras_attention.export import register_format
+    from keras_attention.export.formats import FORMATS
+    from keras_attention.export.formats import find_format
+    from keras_attention.files import replaced_file
+
+
+def write_sizes(
+    path, model, source_tokenizer, target_tokenizer, search, **more
+):
+    """Write how large the vocabularies are, and what else was given."""
+    content = {
+        "source": source_tokenizer.vocabulary_size,
+        "target": target_tokenizer.vocabulary_size,
+        "embedding": model.embedding_dim,
+        "max_length": search.max_length,
+        **more,
+    }
+    with replaced_file(path, ".json") as draft:
+        draft.write_text(json.dumps(content))
+
+
+@pytest.fixture
+def registered():
+    """Register formats for one test, and remove them after it."""
+    before = {*FORMATS}
+    yield register_format
+    for name in {*FORMATS} - before:
+        del FORMATS[name]
+
+
+def test_a_new_format_is_registered_and_exported(registered, tmp_path):
+    registered(ExportFormat("sizes", write_sizes))
+    tiny = tiny_translator()
+    tiny.export(tmp_path / "a.json", "sizes", max_length=5)
+    assert json.loads((tmp_path / "a.json").read_text()) == {
+        "source": 14,
+        "target": 14,
+        "embedding": 16,
+        "max_length": 5,
+    }
+    with pytest.raises(ValueError, match=r"(?s)a format that has it.*'sizes'"):
+        tiny.export(tmp_path / "b.json", "sizes", quantize="int8")
+    assert not (tmp_path / "b.json").exists()
+
+
+def test_a_format_gets_the_options_that_it_takes(registered, tmp_path):
+    options = ("max_source_length", "replace_unknown")
+    registered(ExportFormat("one", write_sizes, options[:1]))
+    registered(ExportFormat("all", write_sizes, options, takes_quantize=True))
+    tiny = tiny_translator()
+    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
+    whole = Translator(*parts, max_source_length=7, replace_unknown=True)
+    found = {}
+    for name, quantize in (("one", None), ("all", "int8")):
+        path = tmp_path / f"{name}.json"
+        whole.export(path, name, quantize=quantize)
+        content = json.loads(path.read_text())
+        found[name] = dict(list(content.items())[4:])
+    assert found["one"] == {"max_source_length": 7}
+    assert found["all"] == {
+        "max_source_length": 7,
+        "replace_unknown": True,
+        "quantize": "int8",
+    }
+
+
+def test_a_removed_format_is_unknown():
+    with pytest.raises(ValueError, match=r"`format` must be one of .*'onnx'"):
+        find_format("sizes")
+
+
+def test_every_format_says_what_it_takes():
+    able = {name for name, x in FORMATS.items() if x.takes_quantize}
+    assert able == {"litert", "litert_text"}
+    assert FORMATS["onnx"].options == ()
+    assert all(x.name == name for name, x in FORMATS.items())
+
+
+@pytest.mark.parametrize("name", ["tf_saved_model", "onnx"])
+def test_quantize_of_a_format_without_it_is_refused(tmp_path, name):
+    message = (
+        r"one of \('litert', 'litert_text'\)\. Received: "
+        f"format='{name}', quantize='int8'"
+    )
+    with pytest.raises(ValueError, match=message):
+        tiny_translator().export(tmp_path / "x", name, quantize="int8")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_name_is_given_once():
+    with pytest.raises(ValueError, match=r"name='onnx'\. Taken are"):
+        register_format(ExportFormat("onnx", write_sizes))
+    assert FORMATS["onnx"].write is not write_sizes
+
+
+def test_an_option_that_no_translator_has_is_refused():
+    with pytest.raises(ValueError, match="options='batch_size'"):
+        register_format(ExportFormat("new", write_sizes, ("batch_size",)))
+    assert "new" not in FORMATS

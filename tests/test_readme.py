@@ -1,0 +1,163 @@
+"""README.md and CONTRIBUTING.md: what they show runs, what they name exists."""
+
+import random
+import re
+import time
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import samples
+from gradients import to_numpy
+from seq2seqs import SOURCE
+from seq2seqs import TARGET
+from seq2seqs import small_model
+
+import keras_attention as ka
+from keras_attention.decoder import equations
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    from tiny import tiny_translator
+
+    from keras_attention.export import formats
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+RECIPES = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PAIRS = {  # of German and English words
+    "zwei": "two",
+    "hunde": "dogs",
+    "katzen": "cats",
+    "spielen": "play",
+    "schlafen": "sleep",
+    "schnee": "snow",
+    "gras": "grass",
+}
+
+
+def snippets(text=TEXT):
+    """All Python blocks, each with as many lines before it as in the file."""
+    for found in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S):
+        yield "\n" * text[: found.start(1)].count("\n") + found[1]
+
+
+def write_corpus(folder):
+    """Write the files that the snippets read: sentences of one length."""
+    draw = random.Random(0)
+    for part, count in (("train", 64), ("val", 8)):
+        rows = [draw.choices(list(PAIRS), k=4) for _ in range(count)]
+        english = [[PAIRS[word] for word in row] for row in rows]
+        for language, lines in (("de", rows), ("en", english)):
+            text = "".join(f"{' '.join(line)} .\n" for line in lines)
+            (folder / f"{part}.{language}").write_text(text)
+
+
+def test_every_snippet_runs_in_its_order(tmp_path, monkeypatch):
+    write_corpus(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    scope = {}
+    for code in snippets():
+        began = time.perf_counter()
+        exec(compile(code, README, "exec"), scope)
+        line = len(code) - len(code.lstrip("\n"))
+        print(f"line {line}: {time.perf_counter() - began:.1f} s")
+    assert scope["found"].tokens.shape == (2, 1, 60)
+    written = {path.name for path in tmp_path.iterdir()}
+    assert {"de_en_served", "de_en.tflite", "logs", "attention.png"} <= written
+
+
+def test_the_first_model_has_20_lines():
+    assert len(next(snippets()).strip().splitlines()) <= 20
+
+
+def quoted(kind):
+    """What README says that Keras says when it raises an error."""
+    said = re.search(rf"`{kind}: (.*?)`", TEXT, re.S)[1]
+    return " ".join(said.split())
+
+
+def test_a_keras_file_needs_the_import(tmp_path, monkeypatch):
+    model = small_model()
+    model.save(tmp_path / "model.keras")
+    known = keras.saving.get_custom_objects()
+    monkeypatch.delitem(known, "keras_attention>Seq2Seq")
+    with pytest.raises(TypeError, match=re.escape(quoted("TypeError"))):
+        keras.models.load_model(tmp_path / "model.keras")
+
+
+def test_two_outputs_need_two_losses():
+    model = small_model(return_attention_scores=True)
+    model.compile("adam", loss=ka.SequenceCrossentropy())
+    with pytest.raises(KeyError) as error:
+        model.fit((SOURCE, TARGET), TARGET, verbose=0)
+    assert quoted("KeyError") in str(error.value).replace("`", "")
+    losses = [ka.SequenceCrossentropy(), None]
+    model.compile("sgd", loss=losses, run_eagerly=True)
+    fitted = model.fit((SOURCE, TARGET), TARGET, verbose=0)
+    assert np.isfinite(fitted.history["loss"]).all()
+    assert "loss=[SequenceCrossentropy(), None]" in TEXT
+
+
+@pytest.mark.parametrize(
+    ("heading", "script"),
+    [("Run it", "translate_dates.py"), ("Tests", "pytest -n 2")],
+)
+def test_commands_start_from_a_clean_clone(heading, script):
+    section = TEXT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", section, re.M | re.S)
+    (command,) = block.splitlines()
+    assert command.startswith("python3 -m venv .venv && ")
+    assert command.endswith(script)
+
+
+def test_all_that_it_links_to_is_there():
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", TEXT)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_name_in_code_is_a_name_of_the_package():
+    names = set(re.findall(r"^\| `([A-Z]\w+)`", TEXT, re.M))
+    assert len(names) > 20
+    assert names <= set(dir(ka))
+
+
+def test_recipes_name_files_and_tests_that_are_there():
+    paths = re.findall(r"`((?:\w+/)+[\w.]+)`", RECIPES)
+    inside = [ROOT, ROOT / "keras_attention"]
+    assert "tests/support/mechanisms.py" in paths
+    for path in paths:
+        assert "NAME" in path or any((x / path).exists() for x in inside), path
+    written = "".join(x.read_text() for x in (ROOT / "tests").rglob("*.py"))
+    for name in set(re.findall(r"`(test_\w+)`", RECIPES)):
+        assert f"def {name}(" in written, name
+
+
+def test_the_recipe_of_a_cell_gives_it_a_fast_path(monkeypatch):
+    monkeypatch.setattr(equations, "_EQUATIONS", {**equations._EQUATIONS})
+    code, _ = snippets(RECIPES)
+    scope = {"__name__": "recipe"}
+    exec(compile(code, "CONTRIBUTING.md", "exec"), scope)
+    kinds = scope["DecayCell"], type("Plain", (scope["DecayCell"],), {})
+    inputs = samples.sequence("float32"), samples.source("float32")
+    outputs = []
+    for kind in kinds:
+        cell = ka.AttentionDecoderCell(kind(4), ka.BahdanauAttention(3))
+        decoder = samples.build(ka.AttentionDecoder(cell))
+        outputs.append(decoder(*inputs))
+    np.testing.assert_allclose(*map(to_numpy, outputs), atol=1e-6)
+    found = [equations.find_equations(kind(4)) for kind in kinds]
+    assert isinstance(found[0], scope["DecayEquations"])
+    assert found[1] is None
+
+
+def test_the_recipe_of_a_format_exports(monkeypatch, tmp_path):
+    monkeypatch.setattr(formats, "FORMATS", {**formats.FORMATS})
+    _, code = snippets(RECIPES)
+    exec(compile(code, "CONTRIBUTING.md", "exec"), {})
+    tiny_translator().export(tmp_path / "sizes.txt", "sizes")
+    assert (tmp_path / "sizes.txt").read_text() == "(14, 14)\n"

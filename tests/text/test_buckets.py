@@ -1,0 +1,44 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from keras_attention.text.buckets import choose_buckets
+
+pytestmark = pytest.mark.tensorflow  # the package around it needs it
+LENGTHS = np.random.default_rng(0).integers(3, 15, (2, 60))
+
+
+def padded(lengths, ends):
+    """Count the ids of all pairs in buckets with these ends."""
+    longest = lengths.max(axis=0)
+    total, start = 0, 0
+    for end in ends:
+        widths = lengths[:, longest <= end].max(axis=1)
+        total += ((start < longest) & (longest <= end)).sum() * widths.sum()
+        start = end
+    return total
+
+
+@pytest.mark.parametrize("buckets", [1, 2, 3, 5])
+def test_no_other_buckets_need_less_padding(buckets):
+    ends, widths = choose_buckets(LENGTHS, buckets)
+    longest = np.unique(LENGTHS.max(axis=0))
+    best = min(
+        padded(LENGTHS, [*chosen, longest[-1]])
+        for chosen in combinations(longest[:-1], buckets - 1)
+    )
+    assert padded(LENGTHS, ends) == best
+    assert len(ends) == len(widths) <= buckets
+
+
+def test_every_pair_fits_into_its_bucket():
+    ends, widths = choose_buckets(LENGTHS, 4)
+    bucket = np.searchsorted(ends, LENGTHS.max(axis=0))
+    assert (LENGTHS.T <= widths[bucket]).all()
+
+
+def test_equal_pairs_need_one_bucket():
+    ends, widths = choose_buckets(np.full((2, 9), 5), 8)
+    assert ends.tolist() == [5]
+    assert widths.tolist() == [[5, 5]]
