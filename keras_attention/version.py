@@ -1,3 +1,3 @@
 """The version: one line, read by the package and by its metadata."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

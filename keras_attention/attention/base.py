@@ -134,6 +134,32 @@ class AbstractAttention(keras.layers.Layer):
             "projected queries and keys to scores (B, Tq, Tv)."
         )
 
+    def first_history(self, real):
+        """Return what `score` remembers before the first step.
+
+        Args:
+            real: `(B, K, Tv)`, 1.0 at real positions, 0.0 at padding.
+
+        Returns:
+            One tensor `(B, K, ...)`.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define `first_history(real)`, as its "
+            "scores depend on earlier weights."
+        )
+
+    def next_history(self, history, weights):
+        """Return what `score` remembers after a step.
+
+        Args:
+            history: `(B, K, ...)`.
+            weights: Those of the step, `(B, K, Tv)`.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define `next_history(history, "
+            "weights)`, as its scores depend on earlier weights."
+        )
+
     def first_state(self, real) -> tuple:
         """Return the state before the first step, tensors `(B, K, ...)`.
 

@@ -8,12 +8,10 @@ from keras import ops
 from keras import tree
 
 from keras_attention.checks import check_built
-from keras_attention.checks import check_choice
-from keras_attention.checks import check_integer
 from keras_attention.checks import check_loadable
+from keras_attention.decoder.arguments import check_arguments
 from keras_attention.decoder.attentions import Attentions
 from keras_attention.decoder.beams import BeamAxis
-from keras_attention.decoder.output import OUTPUTS
 from keras_attention.decoder.output import AttentionalLayer
 from keras_attention.decoder.output import resolve_output
 from keras_attention.decoder.stack import CellStack
@@ -23,7 +21,6 @@ from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
 
-ORDERS = ("bahdanau", "luong")
 BUILD = "Call its AttentionDecoder once, or build it."
 
 
@@ -109,6 +106,13 @@ class AttentionDecoderCell(AbstractKernelLayer):
             kernel_constraint=kernel_constraint,
             **kwargs,
         )
+        check_arguments(
+            Attentions(attention),
+            order,
+            input_feeding,
+            attention_layer_size,
+            output,
+        )
         self.cell, self.cells = cell, CellStack(cell)
         self.attention, self.attentions = attention, Attentions(attention)
         self.order = order
@@ -118,28 +122,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self.attention_use_bias = attention_use_bias
         self._output = output  # `output` is a property of Keras layers
         self.attention_kernel = self.attention_bias = None
-        self._check_arguments()
-
-    def _check_arguments(self):
-        check_choice("order", self.order, ORDERS)
-        check_choice("output", self._output, OUTPUTS)
         check_loadable("attention_activation", self.attention_activation)
-        if self.attention_layer_size is not None:
-            check_integer("attention_layer_size", self.attention_layer_size)
-        if self.order == "bahdanau" and not self.input_feeding:
-            raise ValueError(
-                "`input_feeding` belongs to order='luong'; in the order "
-                "'bahdanau' the context always goes into the step. Received: "
-                "input_feeding=False. Leave it out, or change the order."
-            )
-        needs_context = self._output in ("attention", "concat")
-        if not self.attentions and (needs_context or self.attention_layer_size):
-            raise ValueError(
-                "A cell with attention=None has no context: its output is the "
-                f"state. Received: output={self._output!r}, "
-                f"attention_layer_size={self.attention_layer_size}. Give an "
-                "attention layer, or leave both out."
-            )
 
     @property
     def state_size(self):

@@ -148,13 +148,15 @@ class Seq2Seq(AbstractWordModel):
                 for features `(B, Tv, D)`.
         """
         source, target = as_pair(input_shape, "build")
-        self._source_size = source[-1]
+        self._source_features = tuple(source[2:])
         reads_ids = self.source_embedding is not None
         dtype = "int32" if reads_ids else self.compute_dtype
         # Symbolic, so that lengths do not matter and nothing is computed.
         self.call(
             (
-                keras.KerasTensor((None, None, *source[2:]), dtype=dtype),
+                keras.KerasTensor(
+                    (None, None, *self._source_features), dtype=dtype
+                ),
                 keras.KerasTensor((None, None, *target[2:]), dtype="int32"),
             )
         )
@@ -315,8 +317,8 @@ class Seq2Seq(AbstractWordModel):
         ids = keras.InputSpec(shape=(None, None), dtype="int32")
         if self.source_embedding is not None:
             return ids, ids
-        size = self._source_size
-        return keras.InputSpec((None, None, size), self.compute_dtype), ids
+        shape = (None, None, *self._source_features)
+        return keras.InputSpec(shape=shape, dtype=self.compute_dtype), ids
 
     def compute_output_shape(self, input_shape):
         (source, target), size = input_shape, self.target_vocabulary_size

@@ -62,13 +62,18 @@ class StopAtNaN(keras.callbacks.Callback):
 
 def as_pair(inputs, method: str):
     """Return source and target, or say what is missing."""
-    if not isinstance(inputs, list | tuple) or len(inputs) != 2:
-        kind = type(inputs).__name__
-        count = f" of {len(inputs)}" if isinstance(inputs, list | tuple) else ""
+    several = isinstance(inputs, list | tuple)
+    is_shape = several and any(isinstance(x, int | None) for x in inputs)
+    if not several or is_shape or len(inputs) != 2:
+        said = f"a {type(inputs).__name__}"
+        if is_shape:
+            said = f"one input of shape {tuple(inputs)}"
+        elif several:
+            said = f"{said} of {len(inputs)}"
         raise ValueError(
             f"Seq2Seq.{method} needs a pair, of source and target. Received: "
-            f"a {kind}{count}. Train on ((source, target[:, :-1]), target[:, "
-            "1:]); to write a target, call model.generate(source)."
+            f"{said}. Train on ((source, target[:, :-1]), target[:, 1:]); to "
+            "write a target, call model.generate(source)."
         )
     return inputs
 

@@ -149,9 +149,9 @@ class BeamSearch(AbstractSearch):
         )
         count = self.beam_size * candidates.ids.shape[-1]
         scores = ops.reshape(candidates.scores, (-1, count))
-        _, best = ops.top_k(scores, self.beam_size)
+        scores, best = ops.top_k(scores, self.beam_size)
         best = ops.cast(best, "int32")
-        return select_beams(self, beams, found, candidates, best)
+        return select_beams(self, beams, found, candidates, best, scores)
 
     def get_config(self) -> dict:
         return {

@@ -87,7 +87,12 @@ def begin_beams(
 
 
 def select_beams(
-    search, beams: Beams, found: tuple, candidates: Candidates, best
+    search,
+    beams: Beams,
+    found: tuple,
+    candidates: Candidates,
+    best,
+    scores=None,
 ) -> Beams:
     """Make the best candidates the next beams.
 
@@ -98,6 +103,8 @@ def select_beams(
         candidates: The `Candidates (B, K, C)` of these beams.
         best: `(B, K)` int32, the numbers of those to keep, in order, from 0
             to `K C - 1`: candidate `c` of beam `k` has the number `k C + c`.
+        scores: `(B, K)`, the scores of those, if they are known already, such
+            as from `ops.top_k`. Defaults to `None`: they are looked up.
 
     Returns:
         `Beams` with one token more.
@@ -116,7 +123,8 @@ def select_beams(
     def put(buffer, x):
         return write(follow(buffer), beams.position, x, search.max_length)
 
-    words, scores = pick(candidates.ids), pick(candidates.scores)
+    words = pick(candidates.ids)
+    scores = pick(candidates.scores) if scores is None else scores
     was_alive = follow(beams.alive)
     going_on = ops.logical_and(
         ops.not_equal(words, search.end_id), ops.greater(scores, -math.inf)

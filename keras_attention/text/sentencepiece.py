@@ -82,22 +82,7 @@ class SentencePieceTokenizer(AbstractTokenizer):
         self._ids = tf.constant(ids, tf.int32)
         self._texts = tf.constant([b"", b"", b"", b"", *texts], tf.string)
         self._added_space = _added_space(description)
-        require("tensorflow_text", "text", type(self).__name__)
-
-    @tf.function(
-        input_signature=[tf.TensorSpec((None,), tf.string)], autograph=False
-    )
-    def _cut(self, text):
-        """Cut strings `(B,)` into pieces: their ids, starts and ends.
-
-        The model belongs to the kernel that made it. TensorFlow drops the
-        kernels of single operations at any time (`keras.utils.set_random_seed`
-        is enough), but makes those of a function again when it is called. So
-        the model is made in a function, which a graph holds only once.
-        """
-        ops = require("tensorflow_text", "text", type(self).__name__)
-        pieces = ops.SentencepieceTokenizer(self.model, tf.int32)
-        return pieces.tokenize_with_offsets(text)
+        self._cut = _cutter(self.model)
 
     def encode(self, text):
         ids, _, _ = self._cut(text)
@@ -185,6 +170,24 @@ class SentencePieceTokenizer(AbstractTokenizer):
             sentences, letters, vocabulary_size, model_type, byte_fallback, name
         )
         return cls(model, normalization, lowercase)
+
+
+def _cutter(model):
+    """Make a function from strings `(B,)` to ids, starts and ends of pieces.
+
+    A model belongs to the kernel that made it. TensorFlow drops the kernels
+    of single operations at any time (`keras.utils.set_random_seed` is enough),
+    but makes those of a function again when it is called. So the model is
+    made in a function, which a graph holds only once.
+    """
+    ops = require("tensorflow_text", "text", "SentencePieceTokenizer")
+
+    def cut(text):
+        pieces = ops.SentencepieceTokenizer(model, tf.int32)
+        return pieces.tokenize_with_offsets(text)
+
+    text = tf.TensorSpec((None,), tf.string)
+    return tf.function(cut, autograph=False).get_concrete_function(text)
 
 
 def _content(model):

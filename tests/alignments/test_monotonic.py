@@ -136,7 +136,7 @@ class TestArguments:
             Monotonic(mode="soft")
 
     def test_refuses_negative_noise(self):
-        with pytest.raises(ValueError, match="`sigmoid_noise` must be a non-negative"):
+        with pytest.raises(ValueError, match="must be a non-negative"):
             Monotonic(sigmoid_noise=-1.0)
 
     def test_a_build_without_its_bases_is_named(self):

@@ -98,3 +98,47 @@ def documented(path):
     for node in ast.walk(parse(path)):
         if isinstance(node, kinds) and ast.get_docstring(node):
             yield getattr(node, "name", ""), ast.get_docstring(node)
+
+
+def docstring_lines(path):
+    """How many lines of a file belong to docstrings."""
+    kinds = (*FUNCTION, ast.ClassDef, ast.Module)
+    count = 0
+    for node in ast.walk(parse(path)):
+        if isinstance(node, kinds) and ast.get_docstring(node):
+            first = node.body[0]
+            count += first.end_lineno - first.lineno + 1
+    return count
+
+
+def private_attributes(path):
+    """Private names that a file asks of anything but `self` and `cls`."""
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            if getattr(node.value, "id", None) not in ("self", "cls"):
+                yield node.attr
+
+
+def is_private(name):
+    return name.startswith("_") and not name.startswith("__")
+
+
+def defined_names(path):
+    """Names that a file defines or sets, on modules, classes and objects."""
+    for node in ast.walk(parse(path)):
+        if isinstance(node, (*FUNCTION, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(
+            node.ctx, ast.Store
+        ):
+            if getattr(node.value, "id", None) == "self":
+                yield node.attr
+
+
+def calls(path, name):
+    """Every call of a function, such as `"ops.arange"`."""
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
+            yield node

@@ -1,0 +1,189 @@
+"""A Seq2Seq before its first call: weights, files, exports, and its words."""
+
+import keras
+import numpy as np
+import pytest
+import samples
+from gradients import to_numpy
+from keras import layers
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import BeamSearch
+from keras_attention import CoverageAttention
+from keras_attention import GreedySearch
+from keras_attention import RecurrentEncoder
+from keras_attention import Sampling
+from keras_attention import Seq2Seq
+from keras_attention import SequenceCrossentropy
+from keras_attention import StateBridge
+
+SOURCE = np.array([[2, 4, 5, 3, 0], [2, 6, 4, 5, 3], [2, 4, 3, 0, 0]], "int32")
+TARGET = np.array([[2, 4, 6, 3], [2, 5, 3, 0], [2, 5, 6, 3]], "int32")
+FORMS = {
+    "plain": {},
+    "features": {"source_vocabulary_size": None},
+    "copying": {"copying": True},
+    "scheduled": {"scheduled_sampling": True},
+    "tied": {"tie_embeddings": True},
+    "stacked": {"encoder": lambda: RecurrentEncoder(2, depth=2)},
+    "no_bridge": {
+        "encoder": lambda: layers.LSTM(
+            4, return_sequences=True, return_state=True
+        ),
+        "bridge": None,
+    },
+    "weights": {"return_attention_scores": True},
+}
+
+
+def make(form="plain", attention=BahdanauAttention):
+    depth = 2 if form == "stacked" else 1
+    cell = [layers.LSTMCell(4) for _ in range(depth)]
+    size = 3 if form == "tied" else None
+    arguments = {
+        "source_vocabulary_size": 7,
+        "target_vocabulary_size": 7,
+        "embedding_dim": 3,
+        "encoder": RecurrentEncoder(2),
+        "bridge": StateBridge(),
+        **FORMS[form],
+    }
+    if callable(arguments["encoder"]) and form in ("stacked", "no_bridge"):
+        arguments["encoder"] = FORMS[form]["encoder"]()
+    return Seq2Seq(
+        decoder=AttentionDecoder(
+            AttentionDecoderCell(cell, attention(3), attention_layer_size=size)
+        ),
+        **arguments,
+    )
+
+
+def inputs(form):
+    source = SOURCE
+    if form == "features":
+        source = samples.draw(3, 5, 6, dtype="float32")
+    return source, TARGET
+
+
+def shapes(form):
+    features = (6,) if form == "features" else ()
+    return ((None, None, *features), (None, None))
+
+
+def flat(found):
+    return [to_numpy(x) for x in keras.tree.flatten(found)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_build_makes_all_weights(form, tmp_path):
+    """And so files can be loaded before a call."""
+    trained, fresh = make(form), make(form)
+    wanted = flat(trained(inputs(form)))
+    trained.save_weights(tmp_path / "model.weights.h5")
+    fresh.build(shapes(form))
+    assert fresh.built
+    names = [w.path.split("/", 1)[1] for w in trained.weights]
+    assert len(fresh.weights) == len(names)
+    fresh.load_weights(tmp_path / "model.weights.h5")
+    for x, y in zip(flat(fresh(inputs(form))), wanted, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_a_summary_needs_no_call():
+    model, said = make(), []
+    model.build(shapes("plain"))
+    model.summary(print_fn=said.append)
+    assert "attention_decoder" in "".join(said)
+    assert model.count_params() > 0
+
+
+def test_a_backup_restores_before_a_call(tmp_path):
+    """`BackupAndRestore` loads when training begins."""
+    backup = keras.callbacks.BackupAndRestore(
+        tmp_path / "backup", delete_checkpoint=False
+    )
+    model = make()
+    model.build(shapes("plain"))
+    model.compile("sgd", loss=SequenceCrossentropy())
+    data = (SOURCE, TARGET[:, :-1]), TARGET[:, 1:]
+    model.fit(*data, epochs=1, callbacks=[backup], verbose=0)
+    again = make()
+    again.build(shapes("plain"))
+    again.compile("sgd", loss=SequenceCrossentropy())
+    again.fit(*data, epochs=1, callbacks=[backup], verbose=0)
+    for x, y in zip(model.weights, again.weights, strict=True):
+        np.testing.assert_array_equal(to_numpy(x), to_numpy(y))
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("form", ["plain", "features"])
+def test_keras_exports_any_length(form, tmp_path):
+    """By ids, also after the first batch had one length."""
+    import tensorflow as tf
+
+    model = make(form)
+    model.compile("sgd", loss=SequenceCrossentropy())
+    source, target = inputs(form)
+    model.fit((source, target[:, :-1]), target[:, 1:], verbose=0)
+    model.export(tmp_path / "exported", verbose=False)
+    exported = tf.saved_model.load(tmp_path / "exported")
+    for length in (5, 3):
+        part = source[:2, :length], target[:2, : length - 1]
+        wanted = to_numpy(model(part))
+        found = exported.serve(tuple(map(tf.constant, part)))
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        GreedySearch(max_length=6, start_id=5),
+        BeamSearch(3, n_best=3, max_length=6),
+        Sampling(seed=1, max_length=6, temperature=3.0),
+    ],
+    ids=lambda search: type(search).__name__,
+)
+def test_neither_padding_nor_start_is_written(search):
+    """Whatever an untrained model thinks of them."""
+    model = make()
+    model.build(shapes("plain"))
+    bias = np.zeros(7)
+    bias[[0, search.start_id]] = 10.0
+    model.output_layer.bias.assign(bias)
+    found = model.generate(SOURCE, search)
+    tokens, lengths = to_numpy(found.tokens), to_numpy(found.lengths)
+    for row, length in zip(
+        tokens.reshape(-1, 6), lengths.reshape(-1), strict=True
+    ):
+        assert not np.isin(row[:length], [0, search.start_id]).any()
+        assert (row[length:] == 0).all()
+
+
+def test_a_start_that_is_the_end_may_be_written():
+    model = make()
+    model.build(shapes("plain"))
+    model.output_layer.bias.assign(np.eye(7)[3] * 20)
+    search = GreedySearch(max_length=6, start_id=3, end_id=3)
+    assert (to_numpy(model.generate(SOURCE, search).lengths) == 1).all()
+
+
+@pytest.mark.parametrize("real", [None, "all"])
+def test_attend_gives_the_weights_of_a_known_target(real):
+    model = make("weights")
+    model.build(shapes("plain"))
+    _, wanted = model((SOURCE, TARGET))
+    mask = None if real is None else np.ones(TARGET.shape, bool)
+    (found,) = model.attend(SOURCE, TARGET, mask)
+    found, wanted = to_numpy(found), to_numpy(wanted)
+    kept = TARGET != 0
+    np.testing.assert_allclose(found[kept], wanted[kept], atol=1e-6)
+    assert found[~kept].any() == (real == "all")
+
+
+def test_a_source_of_one_word_warns_of_nothing(recwarn):
+    model = make(attention=CoverageAttention)
+    model((SOURCE[:, :1], TARGET))
+    model.generate(SOURCE[:, :1], GreedySearch(max_length=3))
+    assert not [w for w in recwarn if "softmax" in str(w.message)]

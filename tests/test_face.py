@@ -1,0 +1,258 @@
+"""Laws of the face: names, signatures, docstrings, shapes, and recipes."""
+
+import doctest
+import inspect
+import json
+import re
+
+import keras
+import mechanisms
+import numpy as np
+import pytest
+import source
+from source import FILES
+from source import PACKAGE
+from source import ROOT
+
+import keras_attention
+from keras_attention.alignments import AbstractAlignment
+from keras_attention.attention import AbstractAttention
+from keras_attention.search import AbstractSearch
+
+CLASSES = [(path, c) for path in FILES for c in source.classes(path)]
+NEED_TENSORFLOW = {"export", "text", "training", "translator"}
+FOLDERS = {path.name for path in PACKAGE.iterdir()}
+EXAMPLES = [
+    pytest.param(
+        docstring,
+        id=f"{source.label(path)}:{name}",
+        marks=pytest.mark.tensorflow
+        if source.part(path) in NEED_TENSORFLOW
+        else (),
+    )
+    for path in FILES
+    for name, docstring in source.documented(path)
+    if ">>>" in docstring
+]
+README = (ROOT / "README.md").read_text()
+GOLDEN = json.loads((ROOT / "tests/golden/weights.json").read_text())
+LAZY = set(keras_attention.NEED_TENSORFLOW)
+PUBLIC = [
+    getattr(keras_attention, name)
+    for name in keras_attention.__all__
+    if name not in LAZY
+]
+PUBLIC_CLASSES = [x for x in PUBLIC if inspect.isclass(x)]
+LAYERS = [c for c in PUBLIC_CLASSES if issubclass(c, keras.layers.Layer)]
+# What Keras names and calls; the class docstring speaks for it.
+HOOKS = {
+    *("build", "call", "fit", "export", "get_config", "from_config"),
+    *("compute_mask", "compute_output_shape", "compute_output_spec"),
+    *("update_state", "result", "reset_state", "state_size"),
+}
+FIXED = {"GaussianMixtureAttention": {"alignment"}}  # arguments of a base
+every_class = pytest.mark.parametrize(
+    ("path", "node"), CLASSES, ids=lambda x: getattr(x, "name", "")
+)
+every_public_class = pytest.mark.parametrize("kind", PUBLIC_CLASSES)
+
+
+def leaves(base):
+    """All classes of this package that are made of a base."""
+    found = {c for c in base.__subclasses__()} | {
+        d for c in base.__subclasses__() for d in leaves(c)
+    }
+    return {
+        c
+        for c in found
+        if c.__module__.startswith("keras_attention.")
+        and not c.__name__.startswith("Abstract")
+    }
+
+
+ATTENTIONS = sorted(c.__name__ for c in leaves(AbstractAttention))
+COMPOSED = ["AttentionPooling", "GraphAttention", "SelfAttention"]
+
+
+# Names.
+
+
+def test_names_are_few_and_there():
+    names = keras_attention.__all__
+    assert names == sorted(names)
+    assert len(set(names)) == len(names) <= 50
+    assert not FOLDERS & set(names)  # `import *` replaces no `ops`
+    assert {x for x in vars(keras_attention) if x in FOLDERS} <= FOLDERS
+
+
+@pytest.mark.tensorflow
+def test_a_star_brings_all_names_and_no_other():
+    scope = {"ops": keras.ops}
+    exec("from keras_attention import *", scope)
+    assert set(keras_attention.__all__) <= set(scope)
+    assert scope["ops"] is keras.ops
+
+
+def test_editors_see_the_lazy_names():
+    text = (PACKAGE / "__init__.py").read_text()
+    block = text[text.index("if TYPE_CHECKING") : text.index("__all__")]
+    for name in LAZY:
+        assert f" import {name}" in block
+    assert (PACKAGE / "py.typed").exists()
+
+
+@every_class
+def test_registered_classes_are_exported(path, node):
+    """What users write down and save: layers, losses, searches, tokenizers."""
+    registered = any("register_keras" in d for d in source.decorators(node))
+    if registered and node.name != "SimplexAlignment":  # it has its names
+        assert node.name in keras_attention.__all__
+
+
+# Signatures.
+
+
+@every_public_class
+def test_signatures_show_every_argument(kind):
+    """Those of its bases too, but for those of Keras."""
+    shown = inspect.signature(kind).parameters
+    for base in kind.__mro__:
+        if base.__module__.startswith("keras_attention"):
+            known = set(inspect.signature(base).parameters) - {"kwargs"}
+            missing = known - set(shown)
+            assert missing <= FIXED.get(kind.__name__, set())
+
+
+@pytest.mark.parametrize("thing", PUBLIC, ids=lambda x: x.__name__)
+def test_signatures_are_annotated(thing):
+    """Python values have types; tensors have their shapes in words."""
+    if inspect.isclass(thing) or thing.__name__.startswith("plot"):
+        for name, p in inspect.signature(thing).parameters.items():
+            plain = p.default is inspect.Parameter.empty or p.default is None
+            known = p.annotation is not inspect.Parameter.empty
+            assert known or plain or name == "kwargs", name
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_layers_tell_shapes(kind):
+    if not kind.__name__.startswith("Abstract") and "call" in dir(kind):
+        if issubclass(kind, AbstractAlignment | keras.layers.RNN):
+            return
+        if kind.__name__ == "AttentionDecoderCell":  # a step, not a layer
+            return
+        ours = kind.compute_output_shape.__module__
+        assert ours.startswith("keras_attention")
+
+
+# What docstrings say.
+
+
+@every_public_class
+def test_public_methods_have_docstrings(kind):
+    for name, method in inspect.getmembers(kind, inspect.isfunction):
+        ours = method.__module__.startswith("keras_attention")
+        hook = name in HOOKS or name.startswith(("_", "on_"))
+        if ours and not hook:
+            assert inspect.getdoc(method), name
+
+
+@pytest.mark.parametrize("path", FILES, ids=source.label)
+def test_formulas_are_blocks_of_their_own(path):
+    """A blank line before them, and one after: else Markdown joins lines."""
+    for _, docstring in source.documented(path):
+        for found in re.finditer(r"^( *)Formula:\n(.*\n)", docstring, re.M):
+            assert found[2].strip() == ""
+
+
+@every_class
+def test_docstring_names_every_argument(path, node):
+    if node.name.startswith("_"):
+        return
+    docstring = source.docstring(node)
+    init = [n for n in node.body if getattr(n, "name", "") == "__init__"]
+    if init:
+        taken = source.arguments(init[0])
+        said = source.listed(docstring) or []
+        assert taken in (said, [*said, "kwargs"])
+    if "NamedTuple" in source.base_names(node):
+        fields = [n for n in node.body if hasattr(n, "annotation")]
+        named = [field.target.id for field in fields]
+        assert source.listed(docstring, "Attributes") == named
+
+
+@pytest.mark.parametrize("path", FILES, ids=source.label)
+def test_docstrings_of_functions_name_every_argument(path):
+    for name, node, _ in source.functions(path):
+        said = source.listed(source.docstring(node))
+        assert said in (None, source.arguments(node)), name
+
+
+@pytest.mark.parametrize("docstring", EXAMPLES)
+def test_examples_run(docstring):
+    scope = {**vars(keras.layers), "keras": keras, "ops": keras.ops, "np": np}
+    for name in dir(keras_attention):
+        if re.search(rf"\b{name}\b", docstring) and name not in FOLDERS:
+            scope[name] = getattr(keras_attention, name)
+    test = doctest.DocTestParser().get_doctest(docstring, scope, "", None, 0)
+    said = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner.run(test, out=said.append)
+    assert not said, "".join(said)
+
+
+# Recipes: what is forgotten is named.
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        c.__name__
+        for base in (AbstractAttention, AbstractAlignment, AbstractSearch)
+        for c in leaves(base)
+        if c.__name__ != "SimplexAlignment"
+    )
+    + COMPOSED,
+)
+def test_readme_has_a_row(name):
+    assert f"| `{name}`" in README
+
+
+def test_every_score_is_among_the_mechanisms():
+    made = {
+        type(make("softmax")).__name__
+        for make in mechanisms.MECHANISMS.values()
+    }
+    missing = set(ATTENTIONS) - made - set(FIXED)
+    assert not missing, f"add {missing} to tests/support/mechanisms.py"
+
+
+def test_every_alignment_is_among_the_alignments():
+    given = mechanisms.ALIGNMENTS.values()
+    made = {type(x).__name__ for x in given if not isinstance(x, str)}
+    missing = {c.__name__ for c in leaves(AbstractAlignment)} - made
+    missing -= {"SimplexAlignment"}  # by its names
+    assert not missing, f"add {missing} to tests/support/mechanisms.py"
+
+
+@pytest.mark.tensorflow
+def test_every_format_is_in_the_readme():
+    from keras_attention.export.formats import FORMATS
+
+    for name in FORMATS:
+        assert f'| `"{name}"`' in README
+
+
+@pytest.mark.parametrize("name", ATTENTIONS + COMPOSED)
+def test_names_of_weights_are_golden(name):
+    """A renamed weight breaks checkpoints; here it shows."""
+    assert name in GOLDEN, f"add {name} to tests/golden/weights.json"
+    golden = GOLDEN[name]
+    layer = getattr(keras_attention, name).from_config(golden["arguments"])
+    sizes = [golden[k] for k in ("query", "value") if k in golden]
+    layer.build(*((None, None, size) for size in sizes))
+    weights = {w.name: list(w.shape) for w in layer.weights}
+    assert weights == golden["weights"]
+
+
+def test_golden_knows_no_other_layers():
+    assert set(GOLDEN) <= {*ATTENTIONS, *COMPOSED}
