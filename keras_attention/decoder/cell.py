@@ -7,6 +7,7 @@ import keras
 from keras import ops
 from keras import tree
 
+from keras_attention.attention import AbstractAttention
 from keras_attention.checks import check_built
 from keras_attention.checks import check_loadable
 from keras_attention.decoder.arguments import check_arguments
@@ -87,8 +88,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
 
     def __init__(
         self,
-        cell,
-        attention,
+        cell: keras.layers.Layer | list,
+        attention: AbstractAttention | list | None,
         order: str = "bahdanau",
         input_feeding: bool = True,
         attention_layer_size: int | None = None,

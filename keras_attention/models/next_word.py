@@ -6,6 +6,7 @@ import math
 from keras import ops
 
 from keras_attention.ops import widen
+from keras_attention.search import ban
 
 
 def next_word(model, source, memory, states, mask, never=()):
@@ -38,9 +39,7 @@ def next_word(model, source, memory, states, mask, never=()):
         output, weights, states = cell.step(words, states, prepared, False)
         logits = model.score_words(output, words, weights, mix)
         log_probs = ops.log_softmax(widen(logits), axis=-1)
-        if never:
-            log_probs = _without(log_probs, never)
-        return log_probs, states, mean(weights)
+        return ban(log_probs, never), states, mean(weights)
 
     return step, cell.initial_state(prepared, states, beams=1)
 
@@ -48,11 +47,3 @@ def next_word(model, source, memory, states, mask, never=()):
 def mean(weights):
     """Average the weights of several attentions; those of one stay."""
     return sum(weights) / len(weights) if isinstance(weights, list) else weights
-
-
-def _without(log_probs, never):
-    classes = ops.arange(ops.shape(log_probs)[-1], dtype="int32")
-    hits = ops.zeros_like(classes, "bool")
-    for one in never:
-        hits = ops.logical_or(hits, ops.equal(classes, one))
-    return ops.where(hits, -math.inf, log_probs)

@@ -1,5 +1,6 @@
 """GraphAttention: both papers, and what adjacency means."""
 
+import keras
 import numpy as np
 import pytest
 from contracts.composed import ComposedLaws
@@ -159,3 +160,25 @@ def test_only_the_second_version_ranks_by_the_node():
     both = np.concatenate([np.eye(3), -np.eye(3)], axis=1)
     nearest = [both, -both, np.full((1, 6), -1.0)]
     assert favourites(GraphAttention(6), nearest) == list(range(20))
+
+
+def test_the_mask_that_nodes_carry_is_used():
+    """As in its siblings: Keras hands it on, also in a functional model."""
+    ids, adjacency = keras.Input((4,)), keras.Input((4, 4), dtype="bool")
+    nodes = keras.layers.Embedding(9, 5, mask_zero=True)(ids)
+    layer = GraphAttention(3)
+    model = keras.Model([ids, adjacency], layer(nodes, adjacency))
+    given = np.array([[1, 2, 3, 0], [4, 5, 0, 0]])
+    every = np.ones((2, 4, 4), bool)
+    found = to_numpy(model([given, every]))
+    features = to_numpy(nodes_of(model, given))
+    wanted = to_numpy(layer(features, every, mask=given != 0))
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    assert (found[given == 0] == 0).all()
+
+
+def nodes_of(model, ids):
+    (embedding,) = [
+        x for x in model.layers if isinstance(x, keras.layers.Embedding)
+    ]
+    return embedding(ids)

@@ -142,3 +142,14 @@ def calls(path, name):
     for node in ast.walk(parse(path)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
             yield node
+
+
+def files_of_stack(frame):
+    """Files of the package that called each other, the first one first."""
+    files = []
+    while frame:
+        path = Path(frame.f_code.co_filename)
+        if PACKAGE in path.parents and path not in files[-1:]:
+            files.append(path)
+        frame = frame.f_back
+    return files[::-1]
