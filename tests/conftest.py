@@ -1,9 +1,10 @@
-"""What every test runs under: its backend, and float64 where JAX hides it."""
+"""What every test runs under: its backend, fast compilers, bounded memory."""
 
 import gc
 import itertools
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,21 @@ MOST_MAPS = 20_000
 finished = itertools.count(1)
 
 BACKEND = os.environ.get("KERAS_BACKEND", "tensorflow")
-if BACKEND == "jax":
-    os.environ.setdefault("JAX_ENABLE_X64", "1")  # before JAX is imported
-    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # compile fast
+# Tiny models run for a moment: XLA should spend no time on good code.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 "
+    "--xla_llvm_disable_expensive_passes=true",
+)
+if BACKEND == "jax":  # all of this before JAX is imported
+    os.environ.setdefault("JAX_ENABLE_X64", "1")
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        # Workers find the folder of the process that starts them.
+        cache = tempfile.TemporaryDirectory(prefix="jax_cache_")
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = cache.name
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
 def pytest_collection_modifyitems(items):
@@ -32,7 +45,8 @@ def pytest_runtest_teardown():
     """Let JAX forget what it compiled, before there are too many programs.
 
     Each holds memory maps, of which Linux gives a process 65,530: without
-    them the next compilation dies of a segmentation fault.
+    them the next compilation dies of a segmentation fault. What is compiled
+    again comes from the cache in the folder.
     """
     if BACKEND == "jax" and "jax" in sys.modules and next(finished) % 10 == 0:
         if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:

@@ -1,1 +1,1 @@
-"""Fast paths, and the one place where a backend is named for compute."""
+"""Fast paths of each backend: the only place that imports one for compute."""

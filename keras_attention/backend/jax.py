@@ -1,25 +1,25 @@
-"""What JAX does better than `keras.ops` alone."""
+"""Fast paths on JAX."""
 
 import jax
 import keras
 
 
 def is_traced(x) -> bool:
-    """Tell whether a function that takes `x` is being traced."""
+    """Return whether `x` is traced, rather than a tensor with values."""
     return isinstance(x, jax.core.Tracer)
 
 
 def compiled(function, variables, seeds, jit_compile: bool):
-    """Compile a function, for each shape.
+    """Compile a function, once for each shape of its arguments.
 
     Args:
-        function: From tensors or `None` to any structure of them.
-        variables: The Keras variables it reads.
-        seeds: The Keras variables it changes.
-        jit_compile: Not looked at: JAX has no other way to compile.
+        function: Function from tensors or `None` to a structure of tensors.
+        variables: The Keras variables that it reads.
+        seeds: The Keras variables that it changes: states of generators.
+        jit_compile: Ignored: JAX always compiles with XLA.
 
     Returns:
-        A function that does the same.
+        A function with the same arguments and results.
     """
 
     @jax.jit
@@ -41,16 +41,19 @@ def compiled(function, variables, seeds, jit_compile: bool):
 
 
 def custom_gradient(function):
-    """Give a function a gradient of its own.
+    """Give a function a custom gradient.
 
     Args:
-        function: From tensors to the results and a function from their
-            cotangents to those of all its arguments.
+        function: Function from tensors to its results and its gradient, a
+            function from their cotangents to those of all arguments.
+
+    Returns:
+        A function from tensors to the results.
     """
 
     def one_cotangent(*arguments):
         results, gradient = function(*arguments)
-        if isinstance(results, tuple):  # which JAX hands on as one
+        if isinstance(results, tuple):  # JAX passes one tuple of cotangents
             return results, lambda cotangents: gradient(*cotangents)
         return results, gradient
 
@@ -58,16 +61,16 @@ def custom_gradient(function):
 
 
 def differentiate(function, arguments):
-    """Run a function, and be ready to pull cotangents back through it.
+    """Run a function, and return its vector-Jacobian product.
 
     Args:
-        function: From the arguments to a list of results and to more, which
-            is only handed on.
+        function: Function from the arguments to a list of results and to
+            auxiliary values, which have no cotangents.
         arguments: Lists of float tensors.
 
     Returns:
-        What the function handed on, and a function from the cotangents of
-        the results to those of the arguments.
+        The auxiliary values, and a function from the cotangents of the
+        results to those of the arguments.
     """
     _, pull, more = jax.vjp(function, *arguments, has_aux=True)
     return more, lambda cotangents: pull(list(cotangents))

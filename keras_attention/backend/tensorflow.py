@@ -1,25 +1,25 @@
-"""What TensorFlow does better than `keras.ops` alone."""
+"""Fast paths on TensorFlow."""
 
 import tensorflow as tf
 from keras import tree
 
 
 def is_traced(_) -> bool:
-    """Tell whether a graph is being traced."""
+    """Return whether a graph is being traced."""
     return not tf.executing_eagerly()
 
 
 def compiled(function, variables, seeds, jit_compile: bool):
-    """Make one graph of a function, for all shapes.
+    """Trace one graph of a function, for all shapes of its arguments.
 
     Args:
-        function: From tensors or `None` to any structure of them.
-        variables: The Keras variables it reads.
-        seeds: The Keras variables it changes.
-        jit_compile: Whether XLA compiles it, for each shape.
+        function: Function from tensors or `None` to a structure of tensors.
+        variables: The Keras variables that it reads.
+        seeds: The Keras variables that it changes: states of generators.
+        jit_compile: Whether XLA compiles it, once for each shape.
 
     Returns:
-        A function that does the same.
+        A function with the same arguments and results.
     """
     return tf.function(
         function,
@@ -30,26 +30,29 @@ def compiled(function, variables, seeds, jit_compile: bool):
 
 
 def custom_gradient(function):
-    """Give a function a gradient of its own.
+    """Give a function a custom gradient.
 
     Args:
-        function: From tensors to the results and a function from their
-            cotangents to those of all its arguments.
+        function: Function from tensors to its results and its gradient, a
+            function from their cotangents to those of all arguments.
+
+    Returns:
+        A function from tensors to the results.
     """
     return tf.custom_gradient(function)
 
 
 def differentiate(function, arguments):
-    """Run a function, and be ready to pull cotangents back through it.
+    """Run a function, and return its vector-Jacobian product.
 
     Args:
-        function: From the arguments to a list of results and to more, which
-            is only handed on.
+        function: Function from the arguments to a list of results and to
+            auxiliary values, which have no cotangents.
         arguments: Lists of float tensors.
 
     Returns:
-        What the function handed on, and a function from the cotangents of
-        the results to those of the arguments, `None` where there is none.
+        The auxiliary values, and a function from the cotangents of the
+        results to those of the arguments, `None` where there is none.
     """
     with tf.GradientTape() as tape:
         tape.watch(arguments)
@@ -61,22 +64,12 @@ def differentiate(function, arguments):
     return more, pull
 
 
-def loop_over_time(step, carry, inputs, blank, length, reverse=False):
-    """Do what `keras_attention.ops.loop_over_time` does, without a gradient.
+def loop_over_time(step, carry, inputs, blank, length, reverse: bool = False):
+    """Run a step over time and stack its outputs, without a gradient.
 
-    Tensor arrays take a step's outputs as they are: a buffer is written
-    through a copy of itself, unless XLA compiles it.
-
-    Args:
-        step: As there.
-        carry: As there.
-        inputs: As there.
-        blank: As there.
-        length: As there.
-        reverse: As there.
-
-    Returns:
-        As there.
+    Arguments and results are those of `keras_attention.ops.loop_over_time`.
+    Its buffers are copied at every write, unless XLA compiles the loop; the
+    tensor arrays used here are not.
     """
 
     def body(t, carry, arrays):
@@ -97,6 +90,6 @@ def loop_over_time(step, carry, inputs, blank, length, reverse=False):
         body,
         (tf.zeros((), "int32"), list(carry), arrays),
         maximum_iterations=length,
-        parallel_iterations=1,  # ten would hold the memory of ten steps
+        parallel_iterations=1,  # the default holds the memory of ten steps
     )
     return carry, [array.stack() for array in arrays]

@@ -1,35 +1,38 @@
-"""What torch does better than `keras.ops` alone."""
+"""Fast paths on torch."""
 
 import torch
 from keras import tree
 
 
 def is_traced(_) -> bool:
-    """Tell whether a graph is being traced, which is never."""
+    """Return `False`: nothing is traced on torch."""
     return False
 
 
 def compiled(function, variables, seeds, jit_compile: bool):
-    """Run a function without a tape: nothing it computes is differentiated.
+    """Wrap a function so that it runs without recording gradients.
 
     Args:
-        function: From tensors or `None` to any structure of them.
-        variables: The Keras variables it reads.
-        seeds: The Keras variables it changes.
-        jit_compile: Not looked at: torch runs eagerly.
+        function: Function from tensors or `None` to a structure of tensors.
+        variables: The Keras variables that it reads.
+        seeds: The Keras variables that it changes: states of generators.
+        jit_compile: Ignored: torch runs eagerly.
 
     Returns:
-        A function that does the same.
+        A function with the same arguments and results.
     """
     return torch.no_grad()(function)
 
 
 def custom_gradient(function):
-    """Give a function a gradient of its own, which has none itself.
+    """Give a function a custom gradient, which has no gradient itself.
 
     Args:
-        function: From tensors to the results and a function from their
-            cotangents to those of all its arguments.
+        function: Function from tensors to its results and its gradient, a
+            function from their cotangents to those of all arguments.
+
+    Returns:
+        A function from tensors to the results.
     """
 
     class Own(torch.autograd.Function):
@@ -47,16 +50,16 @@ def custom_gradient(function):
 
 
 def differentiate(function, arguments):
-    """Run a function, and be ready to pull cotangents back through it.
+    """Run a function, and return its vector-Jacobian product.
 
     Args:
-        function: From the arguments to a list of results and to more, which
-            is only handed on.
+        function: Function from the arguments to a list of results and to
+            auxiliary values, which have no cotangents.
         arguments: Lists of float tensors.
 
     Returns:
-        What the function handed on, and a function from the cotangents of
-        the results to those of the arguments, `None` where there is none.
+        The auxiliary values, and a function from the cotangents of the
+        results to those of the arguments, `None` where there is none.
     """
     arguments = tree.map_structure(
         lambda x: x.detach().requires_grad_(), arguments

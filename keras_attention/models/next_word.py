@@ -39,7 +39,9 @@ def next_word(model, source, memory, states, mask, never=()):
         output, weights, states = cell.step(words, states, prepared, False)
         logits = model.score_words(output, words, weights, mix)
         log_probs = ops.log_softmax(widen(logits), axis=-1)
-        return ban(log_probs, never), states, mean(weights)
+        if never:
+            log_probs = ban(log_probs, never)
+        return log_probs, states, mean(weights)
 
     return step, cell.initial_state(prepared, states, beams=1)
 

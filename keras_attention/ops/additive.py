@@ -17,7 +17,7 @@ def additive_scores(query, keys, vector):
     Args:
         query: Projected queries `(B, Tq, U)`.
         keys: Projected keys `(B, Tv, U)`.
-        vector: `(U,)`.
+        vector: Weight of each unit, `(U,)`.
 
     Returns:
         Scores `(B, Tq, Tv)`.
@@ -37,11 +37,11 @@ def _additive_scores(query, keys, vector):
 
 
 def _pull(dy, query, keys, vector):
-    hidden = _hidden(query, keys)  # again: it is not kept
+    hidden = _hidden(query, keys)  # computed again, to save memory
     rows = ops.reshape(hidden, (-1, hidden.shape[-1]))
     of_vector = ops.reshape(dy, (1, -1)) @ rows
     slope = ops.expand_dims(dy, -1) * (1 - hidden * hidden)
-    # A product with ones: XLA's sum over the words takes twice the time.
+    # A product with ones: XLA's sum over positions takes twice the time.
     of_query = ops.expand_dims(ops.ones_like(dy), 2) @ slope
     return [
         ops.squeeze(of_query, axis=2) * vector,
@@ -65,18 +65,19 @@ def featured_additive_scores(query, keys, features, vector):
     Args:
         query: Projected queries `(B, K, U)`.
         keys: Projected keys `(B, Tv, U)`.
-        features: What a query adds to each key, `(B, K, Tv, U)`.
-        vector: `(U,)`.
+        features: Terms added for each pair of query and key,
+            `(B, K, Tv, U)`.
+        vector: Weight of each unit, `(U,)`.
 
     Returns:
         Scores `(B, K, Tv)`.
     """
     keys = ops.expand_dims(keys, 1) + ops.cast(features, keys.dtype)
-    batch, beams, words, units = ops.shape(keys)
-    rows = batch * beams  # each query has keys of its own: a source of its own
+    batch, beams, positions, units = ops.shape(keys)
+    rows = batch * beams  # queries become rows: each has keys of its own
     scores = additive_scores(
         ops.reshape(query, (rows, 1, units)),
-        ops.reshape(keys, (rows, words, units)),
+        ops.reshape(keys, (rows, positions, units)),
         vector,
     )
-    return ops.reshape(scores, (batch, beams, words))
+    return ops.reshape(scores, (batch, beams, positions))

@@ -1,4 +1,4 @@
-"""How much a decoder looks where it has looked already."""
+"""Coverage loss: a penalty for attending to the same positions again."""
 
 from keras import ops
 
@@ -7,21 +7,21 @@ from keras_attention.ops.numerics import widen
 
 
 def coverage_loss(weights, mask=None):
-    """Measure how much the weights of each step repeat those before.
+    """Compute the coverage loss: how far weights repeat earlier ones.
 
     Formula:
 
         loss = mean over real steps t of sum_j min(a[t, j], c[t, j])
         c[t] = a[0] + ... + a[t - 1], over real steps
 
-    It is 0 where no position is attended to twice, and at most 1.
+    It is 0 if no position is attended to twice, and at most 1.
 
     Args:
         weights: `(B, T, Tv)`, such as `AttentionDecoder` returns.
         mask: Boolean `(B, T)`, `True` at real steps, or `None` for all.
 
     Returns:
-        A scalar in float32 or wider, 0 where no step is real.
+        A scalar in float32 or wider, 0 if no step is real.
 
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), eqs. 12 and 13.

@@ -1,16 +1,16 @@
-"""Running sums, in the dtype that comes in."""
+"""Running sums that keep the precision of their input."""
 
 import keras
 from keras import ops
 
 
 def running_sum(x):
-    """Sum the last axis up to each position, that one included.
+    """Compute the inclusive running sum over the last axis.
 
-    Keras' own takes float64 through float32 on torch.
+    On torch, `ops.cumsum` computes float64 in float32.
 
     Args:
-        x: `(..., T)`, of two axes or more.
+        x: `(..., T)`, with two axes or more.
 
     Returns:
         The sums, with the shape and dtype of `x`.

@@ -1,4 +1,4 @@
-"""Fast paths: found by name, and never missed where there is none."""
+"""Look-up of a backend's fast paths by name."""
 
 import importlib
 from collections.abc import Callable
@@ -7,14 +7,14 @@ import keras
 
 
 def fast_path(name: str) -> Callable | None:
-    """Find what the backend in use does better than `keras.ops` alone.
+    """Return a function of the current backend, if it has one of that name.
 
     Args:
-        name: Of a function in the backend's module in
+        name: Name of a function in the backend's module in
             `keras_attention/backend/`.
 
     Returns:
-        The function, or `None`: then the plain way is the only one.
+        The function, or `None`: the caller then uses `keras.ops` alone.
     """
     module = f"keras_attention.backend.{keras.backend.backend()}"
     try:

@@ -1,28 +1,31 @@
-"""The plain loop over time, in the form that each backend can train."""
+"""The plain loop over time, in a form that each backend can differentiate."""
 
 import keras
 from keras import ops
 from keras import tree
 
 
-def loop_over_time(step, carry, inputs, blank, length, reverse=False):
-    """Run a step over time, and stack what it gives.
+def loop_over_time(step, carry, inputs, blank, length, reverse: bool = False):
+    """Run a step over time and stack its outputs.
 
-    TensorFlow writes into preallocated buffers, the one form that trains with
-    and without XLA and survives every export; JAX scans, because it cannot
-    differentiate a `while` loop; elsewhere it is a Python loop.
+    On TensorFlow it is a `while` loop that writes into preallocated buffers:
+    the only form that trains with and without XLA and works in every export.
+    On JAX it is a scan, since JAX cannot differentiate a `while` loop. On
+    other backends it is a Python loop.
 
     Args:
-        step: A function from `(carry, inputs of one step)` to the next carry
+        step: Function from `(carry, inputs of one step)` to the next carry
             and a list of outputs `(B, ...)`.
-        carry: List of tensors, whose shapes and dtypes stay the same.
+        carry: List of tensors before the first step. Their shapes and dtypes
+            stay the same at every step.
         inputs: Structure of tensors with time on axis 0; `None` stays `None`.
         blank: List of zeros, with the shape and dtype of each output.
-        length: How many steps, an integer or a scalar tensor.
-        reverse: Whether to begin with the last step. Defaults to `False`.
+        length: Number of steps, an integer or a scalar tensor.
+        reverse: Whether to run from the last step to the first. Defaults to
+            `False`.
 
     Returns:
-        The last carry, and a list of outputs with time on axis 0.
+        The final carry, and a list of outputs with time on axis 0.
     """
     loops = {"tensorflow": _buffered_loop, "jax": _scanned_loop}
     loop = loops.get(keras.backend.backend(), _python_loop)
@@ -60,7 +63,7 @@ def _scanned_loop(step, carry, inputs, _, length, reverse):
         carry, outputs = step(carry, inputs)
         return list(carry), list(outputs)
 
-    # A symbolic length is what the inputs have: JAX cannot compare two.
+    # JAX cannot compare a symbolic length with that of the inputs.
     known = any(x is not None for x in tree.flatten(inputs))
     length = None if known else length
     return ops.scan(body, carry, inputs, length=length, reverse=reverse)
@@ -78,12 +81,16 @@ def _python_loop(step, carry, inputs, blank, length, reverse):
 
 
 def freeze(mask, new, old):
-    """Take a step's result where the step is real, and what was elsewhere.
+    """Keep the old tensors of rows whose step is masked.
 
     Args:
-        mask: Boolean `(B,)`, or `None` where every step is real.
-        new: List of tensors `(B, ...)`.
-        old: List of tensors that broadcast to those.
+        mask: Boolean `(B,)`, `True` where the step is real, or `None` if it
+            is real in all rows.
+        new: List of tensors `(B, ...)` after the step.
+        old: List of tensors before the step, which broadcast to `new`.
+
+    Returns:
+        List of tensors `(B, ...)`.
     """
     if mask is None:
         return new
@@ -96,11 +103,14 @@ def freeze(mask, new, old):
 
 
 def last_real(x, mask=None):
-    """Take the last unmasked step of `(B, T, ...)`: `(B, ...)`.
+    """Return the last unmasked step of each row.
 
     Args:
         x: `(B, T, D)`, zero at masked steps.
-        mask: Boolean `(B, T)`, or `None`.
+        mask: Boolean `(B, T)`, `True` at real steps, or `None` for all.
+
+    Returns:
+        `(B, D)`, zeros in rows without a real step.
     """
     if mask is None:
         return x[:, -1]

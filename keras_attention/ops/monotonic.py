@@ -1,14 +1,16 @@
-"""Monotonic alignments: from where the last step looked, on to the right.
+"""Monotonic alignments: attention that only moves to the right.
 
-At every position the reader stops with probability `p`, else it goes on to
-the next. Given where it was, `previous`, the weights are the probabilities of
-where it stops: `weights = p * arrived`, with
+A step starts at the position where the step before stopped. It goes through
+the positions from left to right and stops at position `j` with probability
+`p[j]`. The weights are the probabilities of stopping at each position, given
+`previous`, the weights of the step before: `weights = p * arrived`, with
 
     arrived[j] = previous[j] + (1 - p[j - 1]) * arrived[j - 1]
 
 which is eq. 9 of [Raffel et al., 2017](https://arxiv.org/abs/1704.00784).
-All take energies `(B, K, Tv)`, whose sigmoid is `p`, in float32 or wider; the
-mask, boolean, broadcasts to that, or is `None`; a masked position is passed.
+All functions take energies `(B, K, Tv)` in float32 or wider, with
+`p = sigmoid(energies)`, and a boolean mask that broadcasts to them, or
+`None`. At masked positions `p` is 0.
 """
 
 from keras import ops
@@ -21,12 +23,12 @@ LOWEST = -60.0  # of a logarithm: exp(60) is far from overflow in float32
 
 
 def stop_recursively(energies, previous, mask=None):
-    """Follow the recursion, position by position: exact, and slow.
+    """Compute the weights by the recursion: exact, but sequential.
 
     Args:
         energies: `(B, K, Tv)`.
         previous: Weights of the step before, `(B, K, Tv)`.
-        mask: `True` where the reader may stop.
+        mask: `True` at positions that may get a weight.
 
     Returns:
         Weights `(B, K, Tv)`.
@@ -46,20 +48,21 @@ def stop_recursively(energies, previous, mask=None):
 
 
 def stop_in_parallel(energies, previous, mask=None):
-    """Solve the recursion by a cumulative product, for all positions at once.
+    """Compute the weights of all positions at once, by a cumulative product.
 
     Formula:
 
         arrived[j] = c[j] sum_{k <= j} previous[k] / c[k]
         c[j] = prod_{l < j} (1 - p[l])
 
-    The product starts where `previous` does, and is a sum of logarithms. Only
-    mass behind a product below exp(-60) is lost.
+    The product starts at the first position where `previous` is positive, and
+    is computed as a sum of logarithms. The divisor `c[k]` is at least
+    exp(-60): the mass of `previous` at positions with a smaller one is lost.
 
     Args:
         energies: `(B, K, Tv)`.
         previous: Weights of the step before, `(B, K, Tv)`.
-        mask: `True` where the reader may stop.
+        mask: `True` at positions that may get a weight.
 
     Returns:
         Weights `(B, K, Tv)`.
@@ -74,39 +77,42 @@ def stop_in_parallel(energies, previous, mask=None):
 
 
 def stop_hard(energies, previous, mask=None):
-    """Stop for sure at the first position with `p` above one half.
+    """Put all weight on the first position with `p > 1/2`.
 
-    Nothing is learned through it. Where no position is, all weights are 0,
-    and so are those of all later steps.
+    Its gradient is 0. If there is no such position, all weights are 0, and
+    so are those of all later steps.
 
     Args:
         energies: `(B, K, Tv)`.
         previous: Weights of the step before, `(B, K, Tv)`.
-        mask: `True` where the reader may stop.
+        mask: `True` at positions that may get a weight.
 
     Returns:
-        Weights `(B, K, Tv)`, 1 at one position at most.
+        Weights `(B, K, Tv)`: 1 at one position or nowhere, else 0.
     """
     stops = ops.logical_and(energies > 0, _reached(previous))
     if mask is not None:
         stops = ops.logical_and(stops, mask)
-    # Gradients of 0 rather than none, which torch would refuse.
+    # A gradient of 0: torch raises an error where there is none.
     return first_true(stops, energies.dtype) + 0 * energies
 
 
 def first_true(flags, dtype):
-    """Mark the first `True` of every row by 1, and all else by 0.
+    """Return 1 at the first `True` of every row, and 0 elsewhere.
 
     Args:
         flags: Boolean `(..., Tv)`.
-        dtype: Of the result.
+        dtype: Dtype of the result.
+
+    Returns:
+        `(..., Tv)`, zeros in rows without a `True`.
     """
     count = ops.cumsum(ops.cast(flags, "int32"), axis=-1)
     return ops.cast(ops.logical_and(flags, count == 1), dtype)
 
 
 def _probabilities(energies, mask):
-    """Tell how likely the reader stops, and how likely it does not."""
+    """Return the probabilities of stopping at and of passing a position."""
     stop, passed = ops.sigmoid(energies), ops.sigmoid(-energies)
     if mask is None:
         return stop, passed
@@ -118,6 +124,6 @@ def _reached(previous):
 
 
 def _shift(x, first):
-    """Move every entry one position to the right."""
+    """Shift entries one position to the right, and put `first` in front."""
     start = first * ops.ones_like(x[..., :1])
     return ops.concatenate([start, x[..., :-1]], axis=-1)

@@ -1,28 +1,28 @@
-"""Every place where a float can overflow, vanish or divide by zero."""
+"""Numerically safe functions: casts, masks, softmax and unit vectors."""
 
 import keras
 from keras import ops
 
-TINY = 1e-12  # for float32 and wider: nothing here computes in less
+TINY = 1e-12  # of a norm, which is computed in float32 or wider
 MASKED = -1e30  # below any real score, far from overflow
 
 
 def wide_dtype(dtype) -> str:
-    """Name the dtype that `widen` casts a dtype to."""
+    """Return the name of the dtype that `widen` casts a dtype to."""
     # Not `result_type`, which has no float64 on JAX and torch.
     is_wide = keras.backend.standardize_dtype(dtype) == "float64"
     return "float64" if is_wide else "float32"
 
 
 def widen(x):
-    """Cast to float32, unless the dtype is that wide already."""
+    """Cast to float32; float64 stays."""
     return ops.cast(x, wide_dtype(x.dtype))
 
 
 def tanh(x):
-    """Take the hyperbolic tangent, in the dtype that comes in.
+    """Compute the hyperbolic tangent in the dtype of the input.
 
-    Keras' own takes float64 through float32 on JAX.
+    On JAX, `ops.tanh` computes float64 in float32.
     """
     if keras.backend.standardize_dtype(x.dtype) == "float64":
         return 2 * ops.sigmoid(2 * x) - 1
@@ -30,10 +30,10 @@ def tanh(x):
 
 
 def masked_softmax(scores, mask=None):
-    """Softmax over the last axis that gives masked positions exactly 0.
+    """Compute a softmax over the last axis, exactly 0 at masked positions.
 
-    A row whose every position is masked comes out as zeros: no memory, no
-    weight. Sums are taken in float32 or wider, whatever dtype comes in.
+    A row whose positions are all masked gets zeros. Sums are computed in
+    float32 or wider.
 
     Args:
         scores: Float tensor `(..., Tv)`.
@@ -51,20 +51,21 @@ def masked_softmax(scores, mask=None):
 
 
 def _softmax(x):
-    """Softmax over the last axis; Keras warns if it has one position."""
+    """Compute the softmax; that of Keras warns about an axis of size 1."""
     if x.shape[-1] != 1:
         return ops.softmax(x, axis=-1)
     return ops.exp(x - x)  # 1, or NaN
 
 
 def join_masks(*masks):
-    """Join boolean masks that broadcast to each other.
+    """Combine boolean masks by a logical `and`.
 
     Args:
-        *masks: Boolean tensors, or `None` for what masks nothing.
+        *masks: Boolean tensors that broadcast to each other; `None` masks
+            nothing.
 
     Returns:
-        `True` where all of them are, or `None` if there is none.
+        `True` where all masks are `True`; `None` if all are `None`.
     """
     joint = None
     for mask in masks:
@@ -74,9 +75,16 @@ def join_masks(*masks):
 
 
 def unit_vectors(x):
-    """Scale the last axis to length 1; zero stays zero, and so its gradient.
+    """Scale the last axis to length 1.
 
-    Dividing by the sum of sizes first keeps the squares from overflowing.
+    A zero vector stays zero, and its gradient is zero. Dividing by the sum of
+    absolute values first keeps the squares from overflowing.
+
+    Args:
+        x: `(..., D)`.
+
+    Returns:
+        Vectors with the shape and dtype of `x`.
     """
     wide = widen(x)
     total = ops.sum(ops.abs(wide), axis=-1, keepdims=True)
@@ -89,14 +97,17 @@ def unit_vectors(x):
 
 
 def keep_real(x, mask):
-    """Put zeros where there is padding.
+    """Replace padding by zeros.
 
-    Whatever stands in padding, NaN and infinity included, then reaches
-    neither the result nor a gradient: a weight of 0 would not stop it.
+    NaN and infinity in padding then reach neither a result nor a gradient. A
+    weight of 0 would not be enough: 0 times NaN is NaN.
 
     Args:
         x: `(B, T, D)`.
         mask: Boolean `(B, T)`, `True` at real positions, or `None`.
+
+    Returns:
+        `(B, T, D)`.
     """
     if mask is None:
         return x

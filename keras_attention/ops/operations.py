@@ -1,9 +1,9 @@
-"""Operations whose gradients a loop may take its own way.
+"""Operations that a training loop can record and differentiate itself.
 
-A step of a recurrent network is products with constants (weights, the source's
-keys and values) and, between them, cheap arithmetic. Each kind of product is
-an `Operation` here. By itself it runs as any other; while a loop is being
-trained, `recorder` stands in its place: see `ops/replay.py`.
+A step of a recurrent network consists of products with constants (weights,
+the source's keys and values) and of cheap arithmetic between them. Each kind
+of product is an `Operation`. Outside of a training loop it just runs; inside
+of one a recorder intercepts it: see `ops/replay.py`.
 """
 
 import contextlib
@@ -15,17 +15,19 @@ _recorder = contextvars.ContextVar("recorder", default=None)
 
 
 class Operation(NamedTuple):
-    """A function of one operand and of constants, and its gradient in parts.
+    """A function of one operand and of constants, with its gradients.
 
     Attributes:
-        run: From `(x, *constants)` to the result.
-        pull: From the result's cotangent `dy`, `x` and the constants to the
-            cotangent of `x`; where `late` is `None`, to the list of that and
-            those of the constants.
-        late: From the cotangents and operands of all steps, with time on axis
-            0, and the constants, to the list of the constants' cotangents.
-        turn: From the constants to what `pull` takes instead of them, once
-            for all steps; `None` if that is the constants.
+        run: Function from `(x, *constants)` to the result.
+        pull: Function from the result's cotangent `dy`, `x` and the constants
+            to the cotangent of `x`. If `late` is `None`, it returns a list:
+            the cotangents of `x` and of each constant.
+        late: Function from the cotangents and operands of all steps, with
+            time on axis 0, and the constants to the list of the constants'
+            cotangents.
+        turn: Function from the constants to what `pull` takes in their place,
+            such as a transposed kernel, computed once for all steps. `None`
+            if `pull` takes the constants.
     """
 
     run: Callable
@@ -35,12 +37,15 @@ class Operation(NamedTuple):
 
 
 def perform(operation: Operation, x, *constants):
-    """Run an operation, or let the recorder do it.
+    """Run an operation, by the recorder if there is one.
 
     Args:
-        operation: What to do.
+        operation: The operation.
         x: Its operand, which may change from step to step.
         *constants: Its other arguments: tensors or Keras variables.
+
+    Returns:
+        The result, as `operation.run` returns it.
     """
     recorder = _recorder.get()
     if recorder is None:
@@ -49,13 +54,16 @@ def perform(operation: Operation, x, *constants):
 
 
 def hoist(function: Callable, *constants):
-    """Compute what no step changes, once for a whole loop.
+    """Compute a value that is constant over the steps once per loop.
 
-    By itself it computes it on the spot.
+    Outside of a loop with a recorder it is computed at every call.
 
     Args:
-        function: From the constants to one tensor.
+        function: Function from the constants to one tensor.
         *constants: Tensors or Keras variables that are the same at each step.
+
+    Returns:
+        The tensor.
     """
     recorder = _recorder.get()
     if recorder is None:
@@ -64,13 +72,13 @@ def hoist(function: Callable, *constants):
 
 
 def hoists() -> bool:
-    """Tell whether `hoist` computes once for many steps."""
+    """Return whether `hoist` computes once for many steps."""
     return _recorder.get() is not None
 
 
 @contextlib.contextmanager
 def recording(recorder):
-    """Give all operations of a `with` block to a recorder."""
+    """Send all operations of a `with` block to a recorder."""
     token = _recorder.set(recorder)
     try:
         yield recorder

@@ -1,4 +1,4 @@
-"""The products of a step, each with its gradient in parts."""
+"""The matrix products of a step, as operations with gradients."""
 
 from keras import ops
 from keras.backend import standardize_dtype
@@ -13,9 +13,9 @@ from keras_attention.ops.operations import perform
 def product(x, kernel):
     """Multiply features by a kernel, in the dtype of the features.
 
-    The product is one of two matrices: TensorFlow's own for more axes cannot
-    be differentiated by XLA inside a loop. It is written `@`, because
-    `ops.matmul` takes float64 through float32 on torch.
+    Features of more axes become a matrix first: XLA cannot differentiate
+    TensorFlow's product of more axes inside a loop. It is written `@`, since
+    `ops.matmul` computes float64 in float32 on torch.
 
     Args:
         x: `(..., D)`.
@@ -31,14 +31,14 @@ def product(x, kernel):
 
 
 def joint_product(features, kernels):
-    """Multiply features by kernels, and add the products.
+    """Multiply each of several features by its kernel, and add the products.
 
-    In a loop it is one product of all features beside each other, whose
-    kernel is put together before the loop.
+    In a loop it is one product of the concatenated features; the kernels are
+    concatenated before the loop.
 
     Args:
-        features: List of `(..., D)`, each of its own size.
-        kernels: List of `(D, U)`.
+        features: List of `(..., D)`, whose sizes `D` may differ.
+        kernels: List of `(D, U)`, one for each of the features.
 
     Returns:
         `(..., U)`.
@@ -55,23 +55,23 @@ def _beside(*kernels):
 
 
 def dot_scores(query, keys):
-    """Score every query by its inner product with every key.
+    """Compute the inner product of every query with every key.
 
-    A sum of products overflows float16 long before its weights would: it is
-    taken in float32 or wider, and comes back that wide.
+    Such a sum easily overflows float16, so it is computed and returned in
+    float32 or wider.
 
     Args:
         query: `(B, Tq, D)`.
         keys: `(B, Tv, D)`.
 
     Returns:
-        Scores `(B, Tq, Tv)`.
+        Scores `(B, Tq, Tv)` in float32 or wider.
     """
     return perform(DOT_SCORES, widen(query), keys)
 
 
 def mix(weights, values):
-    """Average the values of every source by the weights of every query.
+    """Compute the weighted sum of the values for every query.
 
     Args:
         weights: `(B, Tq, Tv)`.
@@ -97,7 +97,7 @@ def _product(x, kernel):
 
 
 def _product_turn(kernel):
-    return [ops.transpose(kernel)]  # half the time of a product with it
+    return [ops.transpose(kernel)]  # halves the time of each product
 
 
 def _product_pull(dy, _, turned):
@@ -113,7 +113,7 @@ def _turned(x):
 
 
 def _over_time(x):
-    """Put the queries of all steps beside each other: `(B, T Tq, ...)`."""
+    """Join the axes of steps and queries: `(B, T Tq, ...)`."""
     steps, batch, queries, size = ops.shape(x)
     x = ops.swapaxes(x, 0, 1)
     return ops.reshape(x, (batch, steps * queries, size))

@@ -1,4 +1,4 @@
-"""Who performs the operations of a step while a loop is being trained."""
+"""Recorders that intercept the operations of a step."""
 
 from keras import ops
 
@@ -7,24 +7,24 @@ from keras_attention.ops.operations import recording
 
 
 class AbstractRecorder:
-    """Performs operations, and keeps what they took and gave.
+    """Runs operations, and records them with their operands and results.
 
-    It knows the constants of its loop by identity: an operation whose
-    constants are others, since a step made them, is not kept but run.
+    The constants of a loop are recognized by identity. An operation with
+    other constants, which the step itself computed, runs unrecorded.
 
     Args:
         variables: Keras variables, whose values come first in `constants`.
-        constants: All constants of the loop, those that are hoisted last.
-        hoisted: How many those are.
+        constants: All constants of the loop, the hoisted ones last.
+        hoisted: Number of hoisted constants. Defaults to `0`.
     """
 
-    def __init__(self, variables, constants, hoisted=0):
+    def __init__(self, variables, constants, hoisted: int = 0):
         self.constants = list(constants)
-        # An id lasts as long as what it belongs to, which is kept here.
+        # An id is unique only while its object lives: keep the objects.
         self.known = [*variables, *self.constants[len(variables) :]]
         self.index = {id(x): k for k, x in enumerate(self.known)}
         self.next_hoisted = len(self.constants) - hoisted
-        self.operations = []  # pairs: operation, the numbers of its constants
+        self.operations = []  # pairs: operation, indices of its constants
         self.operands = []
         self.results = []
 
@@ -32,6 +32,7 @@ class AbstractRecorder:
         return [self.index.get(id(x)) for x in constants]
 
     def hoist(self, function, *constants):
+        """Return a hoisted constant; see `ops.operations.hoist`."""
         numbers = self._numbers(constants)
         if None in numbers:
             return function(*constants)
@@ -42,6 +43,7 @@ class AbstractRecorder:
         return self.constants[self.next_hoisted - 1]
 
     def perform(self, operation, x, *constants):
+        """Run and record an operation; see `ops.operations.perform`."""
         numbers = self._numbers(constants)
         if operation.late:
             if None in numbers:
@@ -58,11 +60,11 @@ class AbstractRecorder:
 
 
 class Recorder(AbstractRecorder):
-    """Runs the operations of a step."""
+    """Runs and records the operations of a step."""
 
 
 class Probe(AbstractRecorder):
-    """Runs a step for the first time, and hoists what can be."""
+    """Runs the first step, and computes the hoisted constants."""
 
     def _hoisted(self, function, numbers):
         tensor = function(*[self.constants[k] for k in numbers])
@@ -72,12 +74,12 @@ class Probe(AbstractRecorder):
 
 
 class Replayer(AbstractRecorder):
-    """Gives the results that a recorder kept, each with its gradient.
+    """Replays recorded results, each with the gradient of its operation.
 
     Args:
-        kept: What the operations gave, in their order.
-        turned: What their `turn` made of their constants, or `None`.
-        *arguments: As of `AbstractRecorder`.
+        kept: Results of the operations, in their order.
+        turned: Results of `turn` for each operation, or `None`.
+        *arguments: Arguments of `AbstractRecorder`.
     """
 
     def __init__(self, kept, turned, *arguments):
@@ -88,7 +90,7 @@ class Replayer(AbstractRecorder):
     def _result(self, operation, x, constants):
         count = len(self.results)
         late = []
-        if operation.late:  # the constants take no part in this gradient
+        if operation.late:  # the constants' gradients follow after the loop
             late = [ops.stop_gradient(y) for y in constants]
             late = self.turned[count] or late
             constants = []
@@ -106,15 +108,17 @@ class Replayer(AbstractRecorder):
 
 
 def hoisting(step, variables):
-    """Let a step of a loop without a gradient compute only what changes.
+    """Wrap a step of a loop so that hoisted values are computed once.
+
+    It is for loops without a gradient. The first call computes the hoisted
+    values, later calls reuse them.
 
     Args:
-        step: Any function, which is called once before the loop, and in it.
-        variables: Those on whose values its hoisting may depend.
+        step: Any function, called once before the loop and then inside of it.
+        variables: Keras variables that hoisted values may depend on.
 
     Returns:
-        A function that does the same; what the first call hoists, later calls
-        take.
+        A function with the arguments and results of `step`.
     """
     probe = None
 

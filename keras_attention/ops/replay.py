@@ -1,11 +1,11 @@
-"""The loop over time that trains fast: its gradient is a loop of its own.
+"""The loop over time for training, with a gradient loop of its own.
 
-The step is written once, as mathematics. The forward loop keeps the results of
-its operations (`ops/operations.py`). The backward loop replays the step: each
-operation gives its kept result instead of working, and what is left, all of it
-cheap arithmetic, is differentiated on the spot. So little is kept, and no
-weight's gradient is taken inside the loop: the operands and the cotangents of
-all steps make one product after it.
+The forward loop keeps the results of the step's operations
+(`ops/operations.py`). The backward loop replays the step: each operation
+returns its kept result instead of computing it again, and the cheap arithmetic
+between them is differentiated as usual. This needs little memory, and no
+weight's gradient is computed inside the loop: after it, the operands and the
+cotangents of all steps are multiplied in one product.
 """
 
 import keras
@@ -28,15 +28,15 @@ def trainable_loop(
     length,
     variables,
     constants,
-    training=None,
+    training: bool | None = None,
 ):
-    """Run a step over time, as `loop_over_time` does, and train fast.
+    """Run a step over time, as `loop_over_time`, with a fast gradient.
 
-    There is no forward mode and no second derivative: asking for one is an
-    error, unless `training` is `False`.
+    There is no forward-mode and no second derivative: either raises an error,
+    unless `training` is `False`.
 
     Args:
-        step: A function from `(carry, inputs of one step, constants)` to the
+        step: Function from `(carry, inputs of one step, constants)` to the
             next carry and a list of outputs `(B, ...)`.
         carry: As in `loop_over_time`.
         inputs: As in `loop_over_time`.
@@ -44,11 +44,11 @@ def trainable_loop(
         length: As in `loop_over_time`.
         variables: The Keras variables that the step reads.
         constants: Structure of the tensors that every step reads.
-        training: `False` takes the plain loop, which has every derivative.
+        training: `False` selects the plain loop, which has all derivatives.
             Defaults to `None`.
 
     Returns:
-        As `loop_over_time`.
+        The final carry, and a list of outputs with time on axis 0.
     """
     carry = list(carry)
     has_gradients = all(map(_is_float, [*carry, *blank]))
@@ -70,7 +70,7 @@ def _is_float(x):
 
 
 def _split(tensors, *sizes):
-    """Part a list into lists of these sizes, and the rest."""
+    """Split a list into lists of these sizes, and the rest."""
     parts, left = [], list(tensors)
     for size in sizes:
         parts.append(left[:size])
@@ -97,7 +97,7 @@ def _or_zeros(cotangents, tensors):
 
 
 class _Parts:
-    """A structure in two: float tensors, which have gradients, and the rest."""
+    """Splits a structure into float tensors, which have gradients, and rest."""
 
     def __init__(self, structure):
         self.structure = structure
@@ -113,7 +113,7 @@ class _Parts:
 
 
 class _Step:
-    """A step as a function of its arguments alone, variables included."""
+    """A step as a pure function, with its variables among the arguments."""
 
     def __init__(self, step, inputs, variables, constants):
         self.step = step
@@ -127,7 +127,7 @@ class _Step:
         return kind(*arguments, self.variables, constants, hoisted)
 
     def run(self, recorder, carry, floats, rest):
-        """Run one step, with the constants that the recorder knows."""
+        """Run one step with the constants of the recorder."""
         values, constants, _ = _split(
             recorder.constants, len(self.variables), len(self.constants.floats)
         )
@@ -139,10 +139,10 @@ class _Step:
 
 
 class _Loop:
-    """The two loops of one step, forward and backward.
+    """The forward loop and the backward loop of one step.
 
-    What it holds of tensors is zeros, in the shapes of what a step takes and
-    gives, and the constants: those given, and those the step hoists.
+    It holds the loop's constants, given or hoisted, and zeros in the shapes
+    of a step's arguments and results.
     """
 
     def __init__(self, step, carry, blank, length):
@@ -159,7 +159,7 @@ class _Loop:
         )
 
     def run(self, carry):
-        """Run all steps: the last carry, and the outputs of all."""
+        """Run all steps; return the final carry and the outputs of all."""
         floats = self.step.inputs.floats
 
         def function(*arguments):
@@ -178,9 +178,11 @@ class _Loop:
         return _split(results, len(carry))
 
     def forward(self, carry, floats, constants):
-        """Run all steps: the last carry, the outputs, and what is kept.
+        """Run all steps, and keep what the backward loop needs.
 
-        Kept are the carry before each step, and its operations' results.
+        Returns:
+            Lists: the final carry; the outputs; for each step, the carry
+            before it and the results of its operations.
         """
 
         def step(carry, inputs):
@@ -197,7 +199,7 @@ class _Loop:
         """Pull cotangents back through all steps, from the last to the first.
 
         Returns:
-            Lists of the cotangents of the first carry, of the inputs, and of
+            Lists of the cotangents of the initial carry, of the inputs and of
             the constants.
         """
         kept = _split(kept, len(carry))
@@ -233,11 +235,11 @@ class _Loop:
     def _pull(
         self, carry, results, floats, rest, constants, turned, cotangents
     ):
-        """Pull cotangents back through one step, replayed.
+        """Replay one step, and pull cotangents back through it.
 
         Returns:
             Lists of the cotangents of carry, inputs, results and constants
-            (`None` where there is none); and the operations' operands.
+            (`None` where there is none), and the operations' operands.
         """
 
         def replay(carry, floats, results, constants):
@@ -252,21 +254,21 @@ class _Loop:
         return [*[_or_zeros(*pair) for pair in pairs], of_constants], operands
 
     def _turned(self, constants):
-        """Make what the operations' gradients take, once for all steps."""
+        """Call `turn` of every operation, once for all steps."""
         return [
             operation.turn and operation.turn(*[constants[k] for k in numbers])
             for operation, numbers in self.operations
         ]
 
     def _read_by_the_step(self, constants, turned):
-        """Number the constants that have a gradient in every step."""
+        """Return the indices of constants that the step uses directly."""
         inputs = [self.carry, self.results, self.floats, self.rest]
         zeros = [*self.carry, *self.outputs]
         (*_, found), _ = self._pull(*inputs, constants, turned, zeros)
         return [k for k, x in enumerate(found) if x is not None]
 
     def _late(self, constants, dresults, operands):
-        """List numbers and gradients of the constants of operations."""
+        """Return indices and gradients of the operations' constants."""
         found = []
         for (operation, numbers), dy, x in zip(
             self.operations, dresults, operands, strict=True
@@ -286,7 +288,7 @@ def _gather(found, constants):
 
 
 def _once(x):
-    """Refuse to be differentiated: what is kept is no function of anything."""
+    """Raise an error in a second derivative, which would be wrong."""
 
     def gradient(*_):
         raise NotImplementedError(

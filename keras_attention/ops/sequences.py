@@ -1,4 +1,4 @@
-"""Scores of whole sequences, in the memory of one query."""
+"""Scores of whole sequences, one query at a time to save memory."""
 
 import math
 
@@ -7,21 +7,21 @@ from keras import ops
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.replay import trainable_loop
 
-FEW = 2**22  # numbers that may be there at once: 16 MiB in float32
+FEW = 2**22  # size of the largest table: 16 MiB in float32
 
 
 def score_one_by_one(score, query, keys, variables):
-    """Score one query after the other, if there are many pairs.
+    """Compute scores, query by query if their table would be large.
 
-    A score that compares all features of all pairs holds a table `(B, Tq, Tv,
-    U)`. A large one then never exists: a loop over the queries keeps the
-    scores alone, and its gradient computes each slice of the table again.
-    Small tables, up to 2^22 numbers, are computed at once. Not every export
-    knows such a loop.
+    A score that compares all features of all pairs computes a table
+    `(B, Tq, Tv, U)`. One of up to 2^22 numbers is computed at once. Instead
+    of a larger one, a loop over the queries computes one slice at a time and
+    keeps only the scores; its gradient computes each slice again. Some export
+    formats do not support this loop.
 
     Args:
-        score: A function from queries `(B, Tq, U)` and `keys` to scores `(B,
-            Tq, Tv)`.
+        score: Function from queries `(B, Tq, U)` and `keys` to scores
+            `(B, Tq, Tv)`.
         query: `(B, Tq, U)`.
         keys: `(B, Tv, D)`.
         variables: The Keras variables that `score` reads.
@@ -40,7 +40,7 @@ def score_one_by_one(score, query, keys, variables):
     sizes = rows, queries, ops.shape(keys)[1], size
     if all(isinstance(n, int) for n in sizes):
         return in_order() if math.prod(sizes) > FEW else at_once()
-    total = 1.0  # a float, which many numbers do not overflow
+    total = 1.0  # a float: an int32 could overflow
     for n in sizes:
         total = total * ops.cast(n, "float32")
     return ops.cond(total > FEW, in_order, at_once)

@@ -1,8 +1,8 @@
-"""Sparse relatives of softmax: most weights are exactly 0, the sum is 1.
+"""Sparse alternatives to softmax: most weights are exactly 0, the sum is 1.
 
-Both have the form `p = f(z - t)`, `f` zero below zero, with one threshold `t`
-a row. Sorting finds it exactly. Its gradient comes from one Newton step from
-there, which leaves `t` where it is and has the derivative of the solution.
+Both have the form `p = f(z - t)`, where `f` is 0 below 0 and `t` is one
+threshold per row. Sorting finds the exact threshold, without a gradient. One
+Newton step from there does not move it, and has the gradient of the solution.
 """
 
 from keras import ops
@@ -11,7 +11,7 @@ from keras_attention.ops.cumulative import running_sum
 from keras_attention.ops.numerics import MASKED
 from keras_attention.ops.numerics import widen
 
-FLOOR = -2.0  # under a largest score of 0 the threshold is -1 or more
+FLOOR = -2.0  # below any threshold: with a maximum of 0, `t` is at least -1
 
 
 def sparsemax(scores, mask=None):
@@ -86,7 +86,7 @@ def _sum(x):
 
 
 def _below_zero(wide, mask):
-    """Shift the largest real score of a row to 0, and masked ones to FLOOR."""
+    """Shift the maximum of each row to 0, and set masked scores to FLOOR."""
     largest = ops.where(mask, wide, MASKED)
     largest = ops.max(largest, axis=-1, keepdims=True, initial=MASKED)
     shifted = wide - ops.stop_gradient(largest)
@@ -94,14 +94,14 @@ def _below_zero(wide, mask):
 
 
 def _descending(z):
-    """Sort rows, the largest first, and number the places from 1."""
+    """Sort rows in descending order; return them and the ranks from 1."""
     ordered = -ops.sort(ops.stop_gradient(-z), axis=-1)
     rank = 1 + ops.arange(ops.shape(z)[-1], dtype="int32")
     return ordered, ops.cast(rank, z.dtype)
 
 
 def _last_below(threshold, ordered):
-    """Take the threshold of the longest start of a row that lies above it."""
+    """Return the threshold of each row's support, its scores above it."""
     size = ops.cast(threshold < ordered, "int32")
     size = ops.sum(size, axis=-1, keepdims=True)
     place = 1 + ops.arange(ops.shape(ordered)[-1], dtype="int32")

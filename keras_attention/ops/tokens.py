@@ -1,4 +1,4 @@
-"""Target tokens: which of them count, how much, and their log probability."""
+"""Target tokens: their weights, their cross-entropy and their shapes."""
 
 import math
 
@@ -8,12 +8,12 @@ from keras_attention.ops.numerics import widen
 
 
 def token_weights(y_true, sample_weight=None, dtype="float32"):
-    """Say how much every target token counts: padding, id 0, not at all.
+    """Compute the weight of every target token: 0 for padding, id 0.
 
     Args:
         y_true: Integer ids `(B, T)`.
         sample_weight: `(B,)`, `(B, 1)` or `(B, T)`, or `None` for 1.
-        dtype: Of the result.
+        dtype: Dtype of the result. Defaults to `"float32"`.
 
     Returns:
         Weights `(B, T)`, 0 where `y_true` is 0.
@@ -29,7 +29,7 @@ def token_weights(y_true, sample_weight=None, dtype="float32"):
     shape, rows = tuple(weight.shape), tuple(y_true.shape)
     if len(shape) == 1:
         weight = ops.expand_dims(weight, 1)
-    whole = weight.shape[-1:] == (1,)  # the same for the whole sentence
+    whole = weight.shape[-1:] == (1,)  # one weight for a whole sentence
     if not _agree(weight.shape, (rows[0], 1) if whole else rows):
         raise ValueError(
             "`sample_weight` needs one number a sentence, (B,), or one a "
@@ -39,24 +39,25 @@ def token_weights(y_true, sample_weight=None, dtype="float32"):
     return real * weight
 
 
-def token_crossentropy(y_true, logits, label_smoothing=0.0):
-    """Measure how surprised the logits are by each target token.
+def token_crossentropy(y_true, logits, label_smoothing: float = 0.0):
+    """Compute the cross-entropy of each target token.
 
     Formula:
 
         loss = logsumexp(z) - (1 - s) z[y] - s mean(z)
 
-    That is Keras' cross-entropy with `s / V` given to every class, without
-    the one-hot targets `(B, T, V)`. An id outside the `V` classes gives NaN,
-    for otherwise it would pass unnoticed.
+    This is Keras' cross-entropy with `s / V` for every class, computed without
+    one-hot targets `(B, T, V)`. An id outside the `V` classes gives NaN, so
+    that it does not pass unnoticed.
 
     Args:
         y_true: Integer ids `(B, T)`.
-        logits: `(B, T, V)`. Float16 is widened before anything is summed.
-        label_smoothing: The number `s`, from 0 to less than 1.
+        logits: `(B, T, V)`. Float16 is cast to float32.
+        label_smoothing: The number `s`, from 0 to less than 1. Defaults to
+            `0.0`.
 
     Returns:
-        Losses `(B, T)` in float32 or wider, of the padding too.
+        Losses `(B, T)` in float32 or wider, those of padding included.
 
     Raises:
         ValueError: If the shapes, as far as they are known, do not fit.
@@ -70,22 +71,22 @@ def token_crossentropy(y_true, logits, label_smoothing=0.0):
     right = pick(logits, ops.where(outside, 0, y_true))
     loss = ops.logsumexp(logits, axis=-1) - (1 - label_smoothing) * right
     if label_smoothing:
-        # Not `ops.mean`, which takes float64 through float32 on JAX and torch.
+        # Not `ops.mean`: on JAX and torch it computes float64 in float32.
         spread = label_smoothing / ops.cast(classes, logits.dtype)
         loss = loss - spread * ops.sum(logits, axis=-1)
     return ops.where(outside, math.nan, loss)
 
 
 def weighted_sum(weights, values):
-    """Sum what has a weight; what has none may be infinite, or NaN."""
+    """Compute a weighted sum; values of weight 0 may be infinite or NaN."""
     return ops.sum(ops.where(weights == 0, 0.0, weights * values))
 
 
 def pick(x, ids):
-    """Take one entry of the last axis, for every place of the others.
+    """Select one entry of the last axis at every index of the others.
 
-    Through one flat axis, which on TensorFlow takes a third of the time of
-    `take_along_axis`; it counts in int32, so up to 2**31 entries.
+    It indexes one flat axis, which on TensorFlow takes a third of the time of
+    `take_along_axis`. The indices are int32: `x` has at most 2**31 entries.
 
     Args:
         x: `(..., V)`.
@@ -102,14 +103,14 @@ def pick(x, ids):
 
 
 def check_tokens(y_true, logits):
-    """Refuse targets and logits whose shapes, if known, do not fit.
+    """Check that the shapes of targets and logits fit, as far as known.
 
     Args:
-        y_true: Tensor, meant to be `(B, T)`.
-        logits: Tensor, meant to be `(B, T, V)`.
+        y_true: Ids, which must be `(B, T)`.
+        logits: Logits, which must be `(B, T, V)`.
 
     Raises:
-        ValueError: If they are not.
+        ValueError: If the shapes do not fit.
     """
     ids, scores = tuple(y_true.shape), tuple(logits.shape)
     if len(ids) != 2 or not _agree(ids, scores[:-1]):

@@ -1,27 +1,27 @@
-"""The largest of many numbers, found among the largest of groups."""
+"""Top-k of a large axis, by groups."""
 
 import math
 
 from keras import ops
 
-GROUP = 64  # numbers, whose maximum costs less than keeping them in order
+GROUP = 64  # numbers in a group
 
 
 def top_k(x, k: int):
-    """Find the `k` largest numbers of each row, best first.
+    """Return the `k` largest numbers of each row, in descending order.
 
-    As `ops.top_k`, and sooner for a vocabulary: every one of the `k` largest
-    is in one of the `k` groups with the largest maxima, so that only those
-    are searched. Of equal numbers the first comes first, but on torch, whose
-    own `topk` promises no order.
+    It equals `ops.top_k`, but is faster for an axis as large as a vocabulary:
+    the `k` largest numbers are in the `k` groups with the largest maxima, and
+    only those are searched. Equal numbers keep their order, except on torch,
+    whose `topk` promises none.
 
     Args:
-        x: Float tensor `(..., V)`. Where `V` is not known before it runs, it
-            takes the time of `ops.top_k`.
-        k: How many, at most `V`.
+        x: Float tensor `(..., V)`. If `V` is unknown while tracing, all
+            numbers are searched.
+        k: Number of values, at most `V`.
 
     Returns:
-        Values and int32 indices `(..., k)`.
+        Values and int32 indices, `(..., k)` each.
     """
     size = x.shape[-1]
     groups = 0 if size is None else size // GROUP
@@ -33,7 +33,7 @@ def top_k(x, k: int):
     head = rows[:, : groups * GROUP] if size % GROUP else rows
     head = ops.reshape(head, (-1, groups, GROUP))
     _, best = ops.top_k(ops.max(head, axis=-1, initial=-math.inf), k)
-    # In their own order, so that of equal numbers the first stays first.
+    # Groups in ascending order: equal numbers then keep their order.
     best = -ops.top_k(-ops.cast(best, "int32"), k)[0]  # (N, k)
     numbers = ops.arange(ops.shape(rows)[0], dtype="int32")[:, None]
     head = ops.reshape(head, (-1, GROUP))
@@ -52,6 +52,6 @@ def top_k(x, k: int):
 
 
 def at_most(k: int, x) -> int:
-    """Lower `k` to the size of the last axis, if that is known."""
+    """Return `k`, or the size of the last axis if that is known and less."""
     size = x.shape[-1]
     return k if size is None else min(k, size)
