@@ -1,4 +1,4 @@
-"""Alignments: one file per way in which scores become weights."""
+"""Alignments: one file per way of turning scores into weights."""
 
 from .base import AbstractAlignment as AbstractAlignment
 from .forward import ForwardAlignment as ForwardAlignment

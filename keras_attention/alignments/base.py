@@ -1,4 +1,4 @@
-"""What all alignments do: scores in, weights out, and a state in between."""
+"""The base of all alignments, which turn scores into weights."""
 
 import keras
 
@@ -6,17 +6,17 @@ import keras
 class AbstractAlignment(keras.layers.Layer):
     """Turns the scores of an attention layer into weights.
 
-    It is a part of its layer: the layer builds it, gives it its dtype, saves
-    it, carries its state from step to step, and draws its noise before the
-    loop. A subclass writes `align` and what else it needs of the methods
-    here; it is registered with Keras, and an object of it is passed as
-    `alignment`.
+    It belongs to an attention layer: the layer builds it, sets its dtype,
+    saves it, carries its state from step to step, and draws its noise before
+    the loop. A subclass defines `align`, and `build`, `first_state` and
+    `draw_noise` if it needs them. Register it with Keras, and pass an object
+    of it as `alignment`.
 
     Args:
         **kwargs: Keras layer arguments, such as `name`.
     """
 
-    state_count = 0  # how many tensors `first_state` returns
+    state_count = 0  # number of tensors that `first_state` returns
     noisy = False  # whether `draw_noise` returns anything
 
     def __init__(self, **kwargs):
@@ -25,38 +25,47 @@ class AbstractAlignment(keras.layers.Layer):
     def build(self, query_shape, value_shape):
         pass
 
-    def first_state(self, real):
-        """Return the state before the first step, tensors `(B, K, ...)`.
+    def first_state(self, real) -> tuple:
+        """Return the state before the first step.
 
         Args:
             real: `(B, K, Tv)`, 1.0 at real positions, 0.0 at padding.
+
+        Returns:
+            Tuple of `state_count` tensors `(B, K, ...)`.
         """
         return ()
 
     def draw_noise(self, shape, dtype, seed):
-        """Draw what `align` needs at random for all steps.
+        """Draw the noise of all steps.
 
         Args:
             shape: `(steps, B, K, Tv)`.
-            dtype: Of the result.
+            dtype: Dtype of the noise.
             seed: A `keras.random.SeedGenerator`.
+
+        Returns:
+            A tensor of that shape, or `None` if `align` needs no noise.
         """
         return None
 
     def align(self, scores, mask, state, noise, query, lengths):
-        """Turn the scores of one step, or of all, into weights.
+        """Turn the scores of one step into weights.
+
+        An alignment without a state also gets the scores of all steps at
+        once, with time on axis 1.
 
         Args:
-            scores: `(B, K, Tv)`, in float32 or wider. Without a state, axis 1
-                may be the time.
+            scores: `(B, K, Tv)`, in float32 or wider.
             mask: Boolean that broadcasts to `scores`, `True` at positions
                 that may get a weight, or `None` for all.
-            state: Tuple of tensors `(B, K, ...)`, as the step before returned
-                it.
+            state: Tuple of tensors `(B, K, ...)`, from `first_state` or the
+                step before.
             noise: One step of what `draw_noise` returned, `(B, K, Tv)`, or
                 `None`.
             query: `(B, K, Dq)`.
-            lengths: Numbers of real positions, `(B, 1, 1)`, as floats.
+            lengths: Number of real positions of each source, `(B, 1, 1)`, in
+                the dtype of `scores`.
 
         Returns:
             Weights `(B, K, Tv)`, 0 where masked, and the next state.

@@ -1,4 +1,4 @@
-"""Forward alignment: stay, or move on by one position."""
+"""Forward alignment: each step stays or moves on by one position."""
 
 import keras
 from keras import ops
@@ -8,24 +8,26 @@ from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 from keras_attention.ops.monotonic import first_true
 
-LEAST = 1e-30  # of a weight that can be built on: 1 over it is finite
+LEAST = 1e-30  # of a prior weight; its inverse and logarithm are finite
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class ForwardAlignment(AbstractAlignment):
-    """Lets weights stay where they are, or move on by one position a step.
+    """Moves weights by at most one position per step.
 
     Formula:
 
         w[j] = (previous[j] + previous[j - 1]) softmax(score)[j]
         weights[j] = w[j] / sum w
 
-    The first step starts from all weight at position 0, or at the first real
-    one, so that step `t` reaches position `t`: a target shorter than its
-    source never sees the end. A row in which nothing can be reached gives 0,
-    and so do its later steps. The softmax itself cancels out: it is taken
-    over the positions in reach, of `score + log(previous[j] + previous[j -
-    1])`, where it cannot vanish. A weight under 1e-30 counts as none.
+    Before the first step all weight is at position 0, or at the first real
+    one. So step `t` reaches position `t` at most, and a target shorter than
+    its source never attends to the end. If no position can be reached, all
+    weights are 0, also in later steps.
+
+    Both lines are computed as one softmax of
+    `score + log(previous[j] + previous[j - 1])` over the positions in reach,
+    which cannot vanish. A sum of previous weights below 1e-30 counts as 0.
 
     Args:
         **kwargs: Keras layer arguments, such as `name`.

@@ -1,4 +1,4 @@
-"""What a user may pass as `alignment`: a name, an object or its config."""
+"""Alignments from names, objects and configs, as `alignment` takes them."""
 
 import keras
 
@@ -7,21 +7,23 @@ from keras_attention.alignments.simplex import MAPPINGS
 from keras_attention.alignments.simplex import SimplexAlignment
 
 
-def get_alignment(identifier: str | dict | AbstractAlignment):
-    """Make an alignment from what the user gave, always a new one.
+def get_alignment(
+    identifier: str | dict | AbstractAlignment,
+) -> AbstractAlignment:
+    """Make a new alignment from a name, an object or a config.
 
-    An object is copied: like an initializer, it may be given to many layers,
-    and each layer then has weights and a state of its own.
+    An object is copied: like an initializer, it may be passed to several
+    layers, and each layer gets its own weights and state.
 
     Args:
         identifier: A name, `"softmax"`, `"sparsemax"` or `"entmax15"`; an
             `AbstractAlignment`; or the config of one, as Keras serializes it.
 
     Returns:
-        An `AbstractAlignment`.
+        A new `AbstractAlignment`.
 
     Raises:
-        ValueError: If it is none of these.
+        ValueError: If `identifier` is none of these.
     """
     if isinstance(identifier, dict):
         identifier = keras.saving.deserialize_keras_object(identifier)

@@ -1,4 +1,4 @@
-"""Local alignment that moves on by one position a step (local-m)."""
+"""Local alignment whose window moves by one position per step (local-m)."""
 
 import keras
 from keras import ops
@@ -11,17 +11,18 @@ from keras_attention.ops import masked_softmax
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class LocalMonotonic(AbstractAlignment):
-    """Attends by softmax to a window whose centre is the step's number.
+    """Attends to a window around position `t` at step `t`.
 
     Formula:
 
         weights = softmax of the scores at |j - t| <= window
 
-    Steps `t` and positions `j` count from 0. The window holds `2 window + 1`
-    positions; one that lies beyond the source, or in padding, gives zeros.
+    Steps `t` and positions `j` count from 0. The window has `2 window + 1`
+    positions. If all of them are padding or beyond the source, all weights
+    are 0.
 
     Args:
-        window: How far a position may be from the centre, positive.
+        window: Largest distance of a position from `t`, positive.
         **kwargs: Keras layer arguments, such as `name`.
 
     Raises:
@@ -32,7 +33,7 @@ class LocalMonotonic(AbstractAlignment):
         "monotonic".
     """
 
-    state_count = 1  # the number of the step, `(B, K, 1)`
+    state_count = 1  # the index `t` of the step, `(B, K, 1)`
 
     def __init__(self, window: int, **kwargs):
         super().__init__(**kwargs)

@@ -1,4 +1,4 @@
-"""Local alignment around a position that the query predicts (local-p)."""
+"""Local alignment around a position predicted from the query (local-p)."""
 
 import keras
 from keras import ops
@@ -20,7 +20,7 @@ BUILD = "Let the attention layer's `build` call `super().build(...)`."
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
-    """Attends to a window around a position that the query predicts.
+    """Attends to a window around a position predicted from the query.
 
     Formula:
 
@@ -28,12 +28,13 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         weights[j] = softmax(score at |j - p| <= window)[j]
             exp(-(j - p)^2 / (2 sigma^2)), sigma = window / 2
 
-    `S` is the number of real positions of the row, and positions `j` count
-    from 0. The Gaussian, through which `p` is trained, comes after softmax,
-    so weights sum to less than 1. At the start `p` is near the middle.
+    `S` is the number of real positions of the source, and positions `j` count
+    from 0. The Gaussian, through which `p` is trained, comes after the
+    softmax, so weights sum to less than 1. Before training `p` is near the
+    middle of the source.
 
     Args:
-        window: How far a position may be from `p`, positive.
+        window: Largest distance of a position from `p`, positive.
         kernel_initializer: Initializer of both kernels. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of both kernels. Defaults to `None`.

@@ -1,4 +1,4 @@
-"""Monotonic alignment: attention that moves to the right alone."""
+"""Monotonic alignment: attention that only moves to the right."""
 
 import keras
 from keras import ops
@@ -22,7 +22,7 @@ BUILD = "Let the attention layer's `build` call `super().build(...)`."
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class Monotonic(AbstractAlignment):
-    """Stops at a position, or goes on to the next, from where it was.
+    """Attends at or to the right of where the step before attended.
 
     Formula:
 
@@ -30,22 +30,26 @@ class Monotonic(AbstractAlignment):
         arrived[j] = previous[j] + (1 - p[j - 1]) arrived[j - 1]
         weights[j] = p[j] arrived[j]
 
-    The first step starts at position 0, or at the first real one. Weights sum
-    to less than 1: what stops nowhere is lost, to later steps too. So `r`,
-    which is trained, should start low on long sources (-4 for some 50 words
-    is usual), or the reader stays where it is. Noise in training drives `p`
-    to 0 or 1, and then `"hard"`, for inference alone, gives nearly the same
-    weights; scores without bounds, such as `DotAttention` gives, do worse
-    than those of `BahdanauAttention(normalize=True)`.
+    `p[j]` is the probability of stopping at position `j`, and `arrived[j]`
+    that of getting there. The first step starts at position 0, or at the
+    first real one. Weights sum to at most 1: the probability of stopping
+    nowhere is lost, for later steps as well.
+
+    The bias `r` is trained. It should start low on long sources (-4 for about
+    50 positions is usual), or the weights hardly move. Noise in training
+    drives `p` to 0 or 1. Then `"hard"`, which is for inference only, gives
+    nearly the same weights. Unbounded scores, such as those of
+    `DotAttention`, train worse than those of
+    `BahdanauAttention(normalize=True)`.
 
     Args:
-        mode: `"parallel"`, by a cumulative product, for all positions at
-            once; `"recursive"`, position by position: exact on any input, and
-            slower; or `"hard"`: 1 where `p` first exceeds one half. Defaults
-            to `"parallel"`.
-        score_bias: Where `r` starts. Defaults to `0.0`.
-        sigmoid_noise: Standard deviation of the noise, which is drawn in
-            training alone, with the seed of the attention layer. Defaults to
+        mode: `"parallel"` computes all positions at once, by a cumulative
+            product; `"recursive"` computes position by position: exact on any
+            input, and slower; `"hard"` puts all weight on the first position
+            with `p > 1/2`. Defaults to `"parallel"`.
+        score_bias: Initial value of `r`. Defaults to `0.0`.
+        sigmoid_noise: Standard deviation of the noise, which is drawn only in
+            training, with the seed of the attention layer. Defaults to
             `0.0`.
         **kwargs: Keras layer arguments, such as `name`.
 
@@ -70,14 +74,14 @@ class Monotonic(AbstractAlignment):
         check_choice("mode", mode, MODES)
         self.mode = mode
         self._score_bias = check_number("score_bias", score_bias)
-        self.score_bias = self._score_bias  # once it is built, the weight
+        self.score_bias = self._score_bias  # `build` replaces it by a weight
         self.sigmoid_noise = check_number(
             "sigmoid_noise", sigmoid_noise, least=0
         )
 
     @property
     def noisy(self) -> bool:
-        """Whether training draws anything."""
+        """Whether training needs noise."""
         return self.sigmoid_noise > 0
 
     def build(self, query_shape, value_shape):

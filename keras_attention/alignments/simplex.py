@@ -1,4 +1,4 @@
-"""Weights that sum to 1, of every query by itself: softmax and its like."""
+"""Alignments without a state: softmax, sparsemax and entmax."""
 
 import keras
 
@@ -25,9 +25,9 @@ class SimplexAlignment(AbstractAlignment):
         "sparsemax": p = max(z - t, 0)
         "entmax15": p = max(z / 2 - t, 0)^2
 
-    The `t` is what makes the sum 1. Softmax never gives an exact 0; sparsemax
-    gives 0 to all that lies 1 or more under the best score, and often to
-    more; entmax15 stands between them. A layer takes the names themselves:
+    The threshold `t` makes the sum 1. Softmax never gives an exact 0.
+    Sparsemax gives 0 to all scores that are 1 or more below the largest one,
+    and often to others; entmax15 is between the two. Layers take the name:
     `alignment="sparsemax"`.
 
     Args:

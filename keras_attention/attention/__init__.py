@@ -1,4 +1,4 @@
-"""Attention layers: one file per way of scoring a query against a memory."""
+"""Attention layers: one file per layer."""
 
 from .bahdanau import BahdanauAttention as BahdanauAttention
 from .base import AbstractAttention as AbstractAttention

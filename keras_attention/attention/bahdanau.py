@@ -1,4 +1,4 @@
-"""Additive attention: a small network scores each query with each key."""
+"""Additive attention: a one-layer network scores a query and a key."""
 
 import math
 
@@ -19,16 +19,16 @@ from keras_attention.ops import unit_vectors
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class BahdanauAttention(AbstractKernelLayer, AbstractAttention):
-    """Attends to the keys that a one-layer network picks for the query.
+    """Attends by the scores of a one-layer network of query and key.
 
     Formula:
 
         score(q, k) = v . tanh(q Wq + k Wk)
         normalized: score(q, k) = g v / |v| . tanh(q Wq + k Wk + b)
 
-    Query and key may differ in size: both are projected to `units`. A score
-    never leaves [-sum|v|, sum|v|]. With `normalize` its scale is the one
-    number `g`, which starts at `1 / sqrt(units)`.
+    Query and key may differ in size: both are projected to `units`. Scores
+    are bounded by `sum |v|`. With `normalize`, the one number `g` is their
+    scale; its initial value is `1 / sqrt(units)`.
 
     Args:
         units: Size of the network's hidden layer, positive.

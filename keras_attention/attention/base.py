@@ -1,4 +1,4 @@
-"""What all attention layers do; only their scores differ."""
+"""The base of all attention layers, which differ in their scores."""
 
 import keras
 from keras import ops
@@ -35,16 +35,16 @@ class AbstractAttention(keras.layers.Layer):
         weights = alignment(score(query, keys))
         context = weights @ values
 
-    A subclass writes `score`, and `project_query` and `project_keys` where
-    scores compare projections. A score that depends on earlier weights sets
-    `remembers`, is called as `score(query, keys, history)`, and also writes
-    `first_history(real)` and `next_history(history, weights)`, one tensor
-    `(B, K, ...)`. A layer without scores passes `alignment=None` and writes
-    `weigh` and `first_state`.
+    A subclass defines `score`, and `project_query` and `project_keys` if
+    scores compare projections. If scores depend on earlier weights, it sets
+    `remembers = True`, defines `score(query, keys, history)`, and also
+    `first_history(real)` and `next_history(history, weights)`, which return
+    one tensor `(B, K, ...)`. A layer without scores passes `alignment=None`
+    and defines `weigh` and `first_state`.
 
-    A decoder calls `prepare` once per source, so that keys are never
-    projected twice, `draw_noise` before its loop, and `step` once per word.
-    The beams of a search are parallel queries of one memory.
+    A decoder calls `prepare` once per source, so that keys are projected only
+    once, `draw_noise` before its loop, and `step` at every step. The beams of
+    a search are parallel queries of one memory.
 
     Args:
         alignment: How scores become weights: `"softmax"`, `"sparsemax"`,
@@ -53,27 +53,27 @@ class AbstractAttention(keras.layers.Layer):
         dropout: Rate in `[0, 1)` at which weights are dropped in training,
             and the rest scaled up. The weights that are returned are those
             before dropout. Defaults to `0.0`.
-        seed: Integer seed of everything random. Defaults to `None`.
+        seed: Integer seed of dropout and noise. Defaults to `None`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
         query: `(B, Tq, Dq)`.
         value: `(B, Tv, Dv)`.
         key: `(B, Tv, Dk)`. Defaults to `value`.
-        query_mask: Boolean `(B, Tq)`, `True` at real steps. It is passed on,
-            and only `auxiliary_loss` reads it.
+        query_mask: Boolean `(B, Tq)`, `True` at real steps. It does not
+            change the outputs; only `auxiliary_loss` uses it.
         value_mask: Boolean `(B, Tv)`, `True` at real positions. Keras fills
             it in when `value` carries a mask.
-        attention_mask: Boolean, broadcasts to `(B, Tq, Tv)`: `True` where a
-            query may see a position.
+        attention_mask: Boolean that broadcasts to `(B, Tq, Tv)`, `True` where
+            a query may attend to a position.
         return_attention_scores: Whether to return the weights as well.
-        training: Whether to drop weights.
-        use_causal_mask: Whether query `i` sees only positions `j <= i`.
+        training: Whether to apply dropout and noise.
+        use_causal_mask: Whether query `i` attends only to positions `j <= i`.
 
     Returns:
         context: `(B, Tq, Dv)`.
-        weights: `(B, Tq, Tv)`, on request. A row sums to 1, or to 0 where
-            every position is masked.
+        weights: `(B, Tq, Tv)`, on request. With softmax, a row sums to 1, or
+            to 0 if every position is masked.
 
     Raises:
         ValueError: If `dropout` is not in `[0, 1)`, there is no such
@@ -82,7 +82,7 @@ class AbstractAttention(keras.layers.Layer):
     """
 
     remembers = False  # whether scores depend on earlier weights
-    compares_pairs = False  # whether `score` holds a table (B, Tq, Tv, U)
+    compares_pairs = False  # whether `score` computes a (B, Tq, Tv, U) table
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class AbstractAttention(keras.layers.Layer):
 
     @property
     def state_count(self) -> int:
-        """How many tensors `initial_state` returns."""
+        """Number of tensors that `initial_state` returns."""
         aligned = self.aligner.state_count if self.aligner else 0
         return int(self.remembers) + aligned
 
@@ -120,22 +120,44 @@ class AbstractAttention(keras.layers.Layer):
             self.aligner.build(query_shape, value_shape)
 
     def project_query(self, query):
-        """Project queries `(B, Tq, Dq)` before they are scored."""
+        """Project queries before they are scored.
+
+        Args:
+            query: `(B, Tq, Dq)`.
+
+        Returns:
+            `(B, Tq, ...)`.
+        """
         return query
 
     def project_keys(self, key):
-        """Project keys `(B, Tv, Dk)`, once per source."""
+        """Project keys, once per source.
+
+        Args:
+            key: `(B, Tv, Dk)`.
+
+        Returns:
+            `(B, Tv, ...)`.
+        """
         return key
 
     def score(self, query, keys):
-        """Score projected queries against projected keys: `(B, Tq, Tv)`."""
+        """Score projected queries against projected keys.
+
+        Args:
+            query: `(B, Tq, ...)`, from `project_query`.
+            keys: `(B, Tv, ...)`, from `project_keys`.
+
+        Returns:
+            Scores `(B, Tq, Tv)`.
+        """
         raise NotImplementedError(
             f"{type(self).__name__} must define `score(query, keys)`, from "
             "projected queries and keys to scores (B, Tq, Tv)."
         )
 
     def first_history(self, real):
-        """Return what `score` remembers before the first step.
+        """Return the history that `score` gets at the first step.
 
         Args:
             real: `(B, K, Tv)`, 1.0 at real positions, 0.0 at padding.
@@ -149,11 +171,14 @@ class AbstractAttention(keras.layers.Layer):
         )
 
     def next_history(self, history, weights):
-        """Return what `score` remembers after a step.
+        """Return the history after a step.
 
         Args:
-            history: `(B, K, ...)`.
-            weights: Those of the step, `(B, K, Tv)`.
+            history: The history before the step, `(B, K, ...)`.
+            weights: Weights of the step, `(B, K, Tv)`.
+
+        Returns:
+            One tensor `(B, K, ...)`.
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define `next_history(history, "
@@ -161,15 +186,20 @@ class AbstractAttention(keras.layers.Layer):
         )
 
     def first_state(self, real) -> tuple:
-        """Return the state before the first step, tensors `(B, K, ...)`.
+        """Return the state before the first step.
 
         Args:
             real: `(B, K, Tv)`, 1.0 at real positions, 0.0 at padding.
+
+        Returns:
+            Tuple of `state_count` tensors `(B, K, ...)`.
         """
         history = (self.first_history(real),) if self.remembers else ()
         return (*history, *self.aligner.first_state(real))
 
-    def weigh(self, query, memory, mask, state, noise, one_by_one=False):
+    def weigh(
+        self, query, memory, mask, state, noise, one_by_one: bool = False
+    ):
         """Compute the weights of queries, in float32 or wider.
 
         Args:
@@ -202,18 +232,21 @@ class AbstractAttention(keras.layers.Layer):
         return weights, (*history, *rest)
 
     def auxiliary_loss(self, weights, query_mask=None):
-        """Compute the auxiliary loss of the weights, `None` for none.
+        """Compute the auxiliary loss of the weights.
 
-        The call and `AttentionDecoder` add it.
+        A call of the layer adds it, and so does `AttentionDecoder`.
 
         Args:
-            weights: Those of all steps, `(B, Tq, Tv)`.
+            weights: Weights of all steps, `(B, Tq, Tv)`.
             query_mask: Boolean `(B, Tq)`, `True` at real steps, or `None`.
+
+        Returns:
+            A scalar, or `None` if the layer has no such loss.
         """
         return None
 
     def prepare(self, value, key=None, value_mask=None) -> Memory:
-        """Prepare a source for `step`: project its keys, blank its padding.
+        """Prepare a source for `step`: project keys, set padding to zeros.
 
         Args:
             value: `(B, Tv, Dv)`.
@@ -224,6 +257,9 @@ class AbstractAttention(keras.layers.Layer):
         Returns:
             A `Memory`: projected keys `(B, Tv, ...)`, values `(B, Tv, Dv)` and
             the mask `(B, Tv)` or `None`.
+
+        Raises:
+            ValueError: If the layer is not built, or shapes do not fit.
         """
         check_built(self, "prepare", BUILD)
         check_source(self, value, key, value_mask)
@@ -249,35 +285,44 @@ class AbstractAttention(keras.layers.Layer):
         return self.first_state(real_positions(Memory(*memory), beams, dtype))
 
     def draw_noise(self, memory, steps: int, beams: int = 1):
-        """Draw everything random that `steps` steps of training need.
+        """Draw the dropout masks and the noise of all training steps.
 
         Args:
             memory: What `prepare` returned.
-            steps: How many steps, an integer or a scalar tensor.
+            steps: Number of steps, an integer or a scalar tensor.
             beams: The number `K` of parallel queries. Defaults to `1`.
 
         Returns:
-            A tensor with time on axis 0, of which `step` takes one slice `(B,
-            K, ...)` as its `noise`; `None` if nothing is random.
+            A tensor `(steps, B, K, ...)`, of which `step` takes one slice as
+            its `noise`; `None` if nothing is random.
         """
         batch, words = ops.shape(memory[1])[:2]
         return draw_noise(self, (steps, batch, beams, words))
 
-    def step(self, query, memory, state=(), noise=None, one_by_one=False):
-        """Attend once, as a decoder does at every word.
+    def step(
+        self, query, memory, state=(), noise=None, one_by_one: bool = False
+    ):
+        """Attend once, as a decoder does at every step.
 
         Args:
-            query: `(B, K, Dq)`: axis 1 holds `K` parallel queries of one
-                source, such as the beams of a search.
+            query: `(B, K, Dq)`, `K` parallel queries of one source, such as
+                the beams of a search.
             memory: What `prepare` returned.
-            state: What `initial_state` or the step before returned.
-            noise: One step of what `draw_noise` returned, or `None`.
-            one_by_one: Whether to score one query after the other where the
-                table of all pairs would be large: for many queries, and not
-                for every export. Defaults to `False`.
+            state: What `initial_state` or the step before returned. Defaults
+                to `()`.
+            noise: One step of what `draw_noise` returned, or `None`. Defaults
+                to `None`.
+            one_by_one: Whether to compute scores query by query if the table
+                of all pairs would be large. It saves memory for many queries,
+                but some export formats do not support it. Defaults to
+                `False`.
 
         Returns:
             Context `(B, K, Dv)`, weights `(B, K, Tv)` and the next state.
+
+        Raises:
+            ValueError: If the layer is not built, or `query` has not three
+                axes.
         """
         check_built(self, "step", BUILD)
         check_rank_3(self, "query", query, "(B, K, Dq)")
@@ -296,9 +341,9 @@ class AbstractAttention(keras.layers.Layer):
         query_mask=None,
         value_mask=None,
         attention_mask=None,
-        return_attention_scores=False,
-        training=None,
-        use_causal_mask=False,
+        return_attention_scores: bool = False,
+        training: bool | None = None,
+        use_causal_mask: bool = False,
     ):
         check_query(self, query, value, query_mask, attention_mask)
         memory = self.prepare(value, key, value_mask)
@@ -322,7 +367,9 @@ class AbstractAttention(keras.layers.Layer):
             self.add_loss(loss)
         return (context, weights) if return_attention_scores else context
 
-    def _attend(self, query, memory, mask, state, noise, one_by_one=False):
+    def _attend(
+        self, query, memory, mask, state, noise, one_by_one: bool = False
+    ):
         dropped, noise = split_noise(self, noise)
         one_by_one = one_by_one and self.compares_pairs
         options = {"one_by_one": True} if one_by_one else {}
@@ -347,7 +394,7 @@ class AbstractAttention(keras.layers.Layer):
         query_mask=None,
         value_mask=None,
         attention_mask=None,
-        return_attention_scores=False,
+        return_attention_scores: bool = False,
         **kwargs,
     ):
         def spec(size):

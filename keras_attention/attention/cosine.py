@@ -15,18 +15,18 @@ from keras_attention.ops import unit_vectors
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class CosineAttention(AbstractAttention):
-    """Attends to the keys that point the same way as the query.
+    """Attends to the keys that have the same direction as the query.
 
     Formula:
 
         score(q, k) = beta * (q . k) / (|q| |k|)
 
-    Only direction counts: a query ten times longer gets the same weights. A
-    cosine never leaves [-1, 1], so sharpness has to come from `beta`: with
-    `beta=1` and 50 source words, even a perfect match gets at most 0.13.
+    Only direction matters: a query ten times as long gets the same weights. A
+    cosine is between -1 and 1, so `beta` sets the sharpness: with `beta=1`
+    and 50 positions, even a perfect match gets a weight of at most 0.13.
 
     Args:
-        beta: Positive starting value of the sharpness. Defaults to `1.0`.
+        beta: Initial value of the sharpness, positive. Defaults to `1.0`.
         learn_beta: Whether training may change `beta`. Defaults to `True`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.

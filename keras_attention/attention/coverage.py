@@ -1,4 +1,4 @@
-"""Coverage attention: the score sees the attention that each position got."""
+"""Coverage attention: scores depend on the sum of earlier weights."""
 
 import keras
 from keras import ops
@@ -18,18 +18,19 @@ from keras_attention.ops.coverage import coverage_loss as repetition
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class CoverageAttention(AbstractKernelLayer, AbstractAttention):
-    """Attends by an additive score that sees the sum of earlier weights.
+    """Attends by an additive score that includes the sum of earlier weights.
 
     Formula:
 
         score(q, k_j) = v . tanh(q Wq + k_j Wk + c_j wc + b)
-        c_j = sum of the weights that position j had in earlier steps
+        c_j = sum of the weights of position j in earlier steps
 
-    The coverage `c` starts at zero and is kept in float32 or wider. It lets
-    the layer see where it has attended; the coverage loss penalizes attending
-    there again. Called on whole sequences, in training or not, the layer adds
-    `coverage_loss` times the mean of that loss over real queries, and so does
-    an `AttentionDecoder` with such a layer in its cell.
+    The coverage `c` is the attention that each position has received so far.
+    It starts at zero and is kept in float32 or wider. The coverage loss
+    penalizes attending to the same positions again. A call on whole
+    sequences, in training or not, adds `coverage_loss` times the mean of that
+    loss over real queries, and so does an `AttentionDecoder` with such a
+    layer in its cell.
 
     Args:
         units: Size of the network's hidden layer, positive.
@@ -132,7 +133,14 @@ class CoverageAttention(AbstractKernelLayer, AbstractAttention):
         return history + ops.cast(weights, history.dtype)
 
     def features(self, history):
-        """Scale the coverage `(B, K, Tv)` to features `(B, K, Tv, U)`."""
+        """Compute the coverage's term of the score.
+
+        Args:
+            history: Coverage `(B, K, Tv)`.
+
+        Returns:
+            `c_j wc`, `(B, K, Tv, U)`.
+        """
         vector = ops.cast(self.coverage_vector, history.dtype)
         return ops.expand_dims(history, -1) * vector
 

@@ -1,4 +1,4 @@
-"""Multiplicative attention without a kernel: the inner product."""
+"""Dot-product attention: multiplicative attention without a kernel."""
 
 import math
 
@@ -22,13 +22,13 @@ class DotAttention(AbstractAttention):
         "sqrt": score(q, k) = q . k / sqrt(D)
         "learned": score(q, k) = g q . k
 
-    Long vectors win: a key twice as long gets twice the score. For unit
-    variance the score's standard deviation is `sqrt(D)`, 16 for 256 features,
-    where softmax is close to a hard choice; `"sqrt"` brings it back to 1.
+    A key twice as long gets twice the score. For features of unit variance
+    the standard deviation of scores is `sqrt(D)`, 16 for 256 features, which
+    makes a softmax almost one-hot; `"sqrt"` scales it to 1.
 
     Args:
-        scale: `None`, `"sqrt"` or `"learned"` (a factor that starts at 1).
-            Defaults to `None`.
+        scale: `None`, `"sqrt"`, or `"learned"` for a trained factor `g` with
+            the initial value 1. Defaults to `None`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
@@ -73,7 +73,7 @@ class DotAttention(AbstractAttention):
             **kwargs,
         )
         check_choice("scale", scale, (None, "sqrt", "learned"))
-        self._scale = self.scale = scale  # of "learned" later the weight
+        self._scale = self.scale = scale  # `build` sets a learned weight
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)

@@ -1,4 +1,4 @@
-"""Gaussian mixture attention: windows that slide along the source."""
+"""Gaussian mixture attention: Gaussian windows that move to the right."""
 
 import keras
 from keras import ops
@@ -12,12 +12,12 @@ from keras_attention.layers import Regularizer
 from keras_attention.ops import product
 from keras_attention.ops import widen
 
-LARGEST = 8.0  # of a logarithm: a height, or a move, of 2981
+LARGEST = 8.0  # of logarithms: exp(8) is 2981
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
-    """Attends to positions under bells that move to the right alone.
+    """Attends by a mixture of Gaussians that only move to the right.
 
     Formula:
 
@@ -25,14 +25,14 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
         kappa = previous kappa + step
         weights[u] = sum_m alpha_m exp(-beta_m (kappa_m - u)^2)
 
-    Positions `u` count from 1, and `kappa` starts at 0: with weights of zero
-    the first step looks at the first position, and every step moves on by
-    one. What stands at a position does not matter. Weights are not
-    normalized: they sum to anything, also to 0. Logarithms above 8 count as
-    8, far from where training should be.
+    Positions `u` count from 1, and `kappa` starts at 0. If `W` and `b` are
+    zero, the first step attends to the first position, and every step moves
+    on by one. Weights depend on positions, not on values. They are not
+    normalized: their sum can be any number, also 0. The logarithms are capped
+    at 8, far from their usual values, to avoid an overflow.
 
     Args:
-        components: How many bells, positive.
+        components: Number `M` of Gaussians, positive.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
         seed: Integer seed of the dropout. Defaults to `None`.

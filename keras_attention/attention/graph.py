@@ -31,22 +31,24 @@ class GraphAttention(AbstractKernelLayer):
         version 2: score[i, j] = a . LeakyReLU(h_i Wq + h_j Wk)
                    out[i] = sum_j softmax_j(score[i, j]) h_j Wk
 
-    In version 1 all nodes rank their neighbours alike, for `a . h_i W` is the
-    same for all `j`; version 2 lets the ranking depend on the node. No
-    activation follows, and no bias: add them after the layer.
+    In version 1 all nodes rank their neighbours in the same order, since
+    `a . h_i W` is the same for all `j`; in version 2 the order depends on the
+    node. The layer has no bias and no activation of its output: add them
+    after it.
 
-    The adjacency is taken as it is, so a node sees itself only where the
-    diagonal says so, and one without neighbours gives zeros. PyTorch
-    Geometric adds the diagonal by default; here `add_self_loops=True` does.
+    The adjacency is not changed: a node attends to itself only if the
+    diagonal says so, and the output of a node without neighbours is zeros.
+    PyTorch Geometric adds self-loops by default; set `add_self_loops=True`
+    for that.
 
     Args:
         units: Size of the output of each head, positive.
-        heads: How many heads, positive. Defaults to `1`.
-        version: `1`, GAT, or `2`, GATv2. Defaults to `2`.
+        heads: Number of heads, positive. Defaults to `1`.
+        version: `1` for GAT, or `2` for GATv2. Defaults to `2`.
         concat: Whether heads are concatenated, to `heads * units`, or
             averaged, to `units`. Defaults to `True`.
-        add_self_loops: Whether every node is its own neighbour, whatever the
-            adjacency says. Defaults to `False`.
+        add_self_loops: Whether every node also attends to itself. Defaults to
+            `False`.
         dropout: Rate in `[0, 1)` at which weights are dropped in training,
             and the rest scaled up. Defaults to `0.0`.
         seed: Integer seed of the dropout. Defaults to `None`.
@@ -58,14 +60,15 @@ class GraphAttention(AbstractKernelLayer):
 
     Call arguments:
         nodes: Features `(B, N, D)`.
-        adjacency: Boolean `(B, N, N)`, or `(N, N)` for one graph with many
-            features: `adjacency[i, j]` if node `i` attends to node `j`.
-        mask: Boolean `(B, N)`, `True` at real nodes. No node attends to the
-            others, and their outputs are zeros. Defaults to the mask that
+        adjacency: Boolean `(B, N, N)`, or `(N, N)` for the same graph in
+            every row of the batch. `adjacency[i, j]` is `True` if node `i`
+            attends to node `j`.
+        mask: Boolean `(B, N)`, `True` at real nodes. No node attends to a
+            masked one, whose output is zeros. Defaults to the mask that
             `nodes` carries, if any.
-        edge_mask: Boolean, of the shape of `adjacency`: `False` takes an edge
-            away, an added self-loop too.
-        training: Whether to drop weights.
+        edge_mask: Boolean, of the shape of `adjacency`. `False` removes an
+            edge, also an added self-loop.
+        training: Whether to apply dropout.
         return_attention_scores: Whether to return the weights as well, those
             before dropout.
 
@@ -140,11 +143,11 @@ class GraphAttention(AbstractKernelLayer):
         adjacency,
         mask=None,
         edge_mask=None,
-        training=None,
-        return_attention_scores=False,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
     ):
         if mask is None:
-            # Keras fills no mask of that name beside a single tensor.
+            # Keras fills in `mask` only if there is one tensor argument.
             mask = carried_mask(nodes)
         mask = None if mask is None else ops.cast(mask, "bool")
         nodes = ops.cast(ops.convert_to_tensor(nodes), self.compute_dtype)
@@ -163,7 +166,7 @@ class GraphAttention(AbstractKernelLayer):
         return (outputs, weights) if return_attention_scores else outputs
 
     def _edges(self, adjacency, mask, edge_mask):
-        """Join all that says which node sees which: `(B or 1, N, N)`."""
+        """Combine adjacency, self-loops and masks: `(B or 1, N, N)`."""
         edges = ops.cast(adjacency, "bool")
         nodes = ops.arange(ops.shape(edges)[-1], dtype="int32")
         if self.add_self_loops:
@@ -200,7 +203,7 @@ class GraphAttention(AbstractKernelLayer):
         return ops.sum(wide * ops.cast(vector, wide.dtype), axis=-1)
 
     def _average(self, weights, values):
-        """Mix the values of every head: `(B, N, H U)`, or their mean."""
+        """Average values by weights, then concatenate or average heads."""
         batch, heads, count = ops.shape(values)[:3]
         rows = batch * heads
         mixed = mix(
@@ -223,8 +226,8 @@ class GraphAttention(AbstractKernelLayer):
         adjacency,
         mask=None,
         edge_mask=None,
-        training=None,
-        return_attention_scores=False,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
     ):
         def spec(*shape):
             return keras.KerasTensor(shape, dtype=self.compute_dtype)
@@ -251,5 +254,5 @@ class GraphAttention(AbstractKernelLayer):
 
 
 def _leaky(x):
-    """Take LeakyReLU; TensorFlow's own rounds the slope to float32."""
+    """Compute LeakyReLU; that of TensorFlow rounds the slope to float32."""
     return ops.where(x > 0, x, SLOPE * x)

@@ -1,4 +1,4 @@
-"""Kernel attention: near keys count, by a Gaussian of their distance."""
+"""Kernel attention: weights are a Gaussian of the distance to each key."""
 
 import math
 
@@ -21,13 +21,13 @@ class KernelAttention(AbstractAttention):
         score(q, k) = -|q - k|^2 / (2 h^2)
 
     With softmax the context is the Nadaraya-Watson regression of values on
-    keys, with a Gaussian kernel of bandwidth `h`: attention from 1964. A
-    small `h` takes the nearest neighbour, a large one the mean. Differences
-    are taken before squares, so that keys far from 0, such as years, lose
-    nothing.
+    keys, with a Gaussian kernel of bandwidth `h`. A small `h` selects the
+    nearest key, a large one averages all values. Scores are computed from
+    differences, not from squares and inner products, so that keys far from 0,
+    such as years, lose no precision.
 
     Args:
-        bandwidth: Positive starting value of `h`. Defaults to `1.0`.
+        bandwidth: Initial value of `h`, positive. Defaults to `1.0`.
         learn_bandwidth: Whether training may change `h`. Defaults to `True`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.

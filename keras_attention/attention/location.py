@@ -1,4 +1,4 @@
-"""Location-based attention: the query alone says where to look."""
+"""Location-based attention: scores depend on the query and the position."""
 
 import keras
 from keras import ops
@@ -16,19 +16,18 @@ from keras_attention.ops import product
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class LocationAttention(AbstractKernelLayer, AbstractAttention):
-    """Attends to positions that the query names, whatever stands there.
+    """Attends to positions by the query alone, whatever the keys are.
 
     Formula:
 
         score(q, position j) = (q W)[j]
 
-    There is one column of `W` per position, so positions are absolute and
-    there are `max_length` of them: on a longer source the positions beyond
-    get weight 0, and are never seen. On a shorter one softmax runs over the
-    positions that are there.
+    `W` has one column for each of `max_length` absolute positions. Later
+    positions of a longer source get weight 0. On a shorter source the softmax
+    is over its own positions.
 
     Args:
-        max_length: How many positions can be attended to, positive.
+        max_length: Number of positions that can be attended to, positive.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to

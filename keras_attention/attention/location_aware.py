@@ -1,4 +1,4 @@
-"""Location-aware attention: the score sees where the last step looked."""
+"""Location-aware attention: scores depend on the weights of earlier steps."""
 
 import keras
 from keras import ops
@@ -16,7 +16,7 @@ from keras_attention.ops import product
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
-    """Attends by an additive score that sees the weights around a position.
+    """Attends by an additive score that includes earlier weights.
 
     Formula:
 
@@ -24,15 +24,15 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
         f = F * a, a convolution of the weights of the step before
 
     Before the first step `a` is uniform over the real positions. With
-    `cumulative` it is the sum of all weights so far, that start included.
-    Positions beyond the ends count as 0, so `f` at the ends differs. The
-    convolution is taken in float32 or wider.
+    `cumulative` it is the sum of all weights so far, including that uniform
+    start. `a` is 0 beyond the ends of the source. The convolution is computed
+    in float32 or wider.
 
     Args:
         units: Size of the network's hidden layer, positive.
-        filters: How many filters `F` has, positive.
-        kernel_size: How many positions a filter sees, positive; odd to be
-            centred.
+        filters: Number of filters in `F`, positive.
+        kernel_size: Number of positions that a filter spans, positive; an odd
+            one is centred.
         cumulative: Whether `a` is the sum of all weights so far. Defaults to
             `False`.
         alignment: How scores become weights, as in `AbstractAttention`.
@@ -135,10 +135,17 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
         return history + weights if self.cumulative else weights
 
     def features(self, history):
-        """Convolve the history `(B, K, Tv)` to features `(B, K, Tv, U)`."""
+        """Compute the term of the score that depends on earlier weights.
+
+        Args:
+            history: The weights `a`, `(B, K, Tv)`.
+
+        Returns:
+            `f_j Wf`, `(B, K, Tv, U)`.
+        """
         batch, beams, words = ops.shape(history)
         rows, size = batch * beams, self.kernel_size
-        # Padded by hand, and by one position more: no backend takes none.
+        # With one more position, so that an empty source can be convolved.
         around = ((size - 1) // 2, size // 2 + 1)
         padded = ops.pad(
             ops.reshape(history, (rows, words, 1)), ((0, 0), around, (0, 0))

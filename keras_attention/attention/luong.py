@@ -1,4 +1,4 @@
-"""Multiplicative attention with a learned map between query and key."""
+"""Multiplicative attention with a kernel between query and key."""
 
 import keras
 from keras import ops
@@ -15,20 +15,20 @@ from keras_attention.ops import product
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class LuongGeneral(AbstractKernelLayer, AbstractAttention):
-    """Attends to the keys that a bilinear form pairs with the query.
+    """Attends by a learned bilinear form of query and key.
 
     Formula:
 
         score(q, k) = q W k
         scaled: score(q, k) = g q W k
 
-    The keys are mapped to the query's space once per source, so that a step
-    costs no more than a plain inner product. `W` is the transpose of the
-    memory layer's kernel in TensorFlow Addons.
+    Keys are projected to the query's size once per source, so a step costs no
+    more than that of `DotAttention`. `W` is the transpose of the memory
+    layer's kernel in TensorFlow Addons.
 
     Args:
-        use_scale: Whether to learn a factor `g`, which starts at 1. Defaults
-            to `False`.
+        use_scale: Whether to learn a factor `g`, with the initial value 1.
+            Defaults to `False`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
@@ -78,7 +78,7 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
             **kwargs,
         )
         self.use_scale = use_scale
-        self.scale = None  # the weight, once it is built
+        self.scale = None  # `build` sets the weight
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)

@@ -1,4 +1,4 @@
-"""The memory of a source, and checks of what attention is called with."""
+"""The prepared memory of a source, its masks, and checks of inputs."""
 
 from typing import Any
 from typing import NamedTuple
@@ -10,12 +10,11 @@ from keras_attention.ops import join_masks
 
 
 class Memory(NamedTuple):
-    """What a query attends to, computed once per source sequence.
+    """The memory that queries attend to, prepared once per source.
 
     Attributes:
-        keys: What queries are scored against, `(B, Tv, Dk)`, as the layer
-            that prepared them projects them.
-        values: What the weights average, `(B, Tv, Dv)`, 0 at padding.
+        keys: Keys `(B, Tv, ...)`, projected by the layer that prepared them.
+        values: Values `(B, Tv, Dv)`, 0 at padding.
         mask: Boolean `(B, Tv)`, `True` at real positions, or `None`.
     """
 
@@ -28,10 +27,10 @@ def check_source(layer, value, key=None, value_mask=None):
     """Check the shapes of a source, as far as they are known.
 
     Args:
-        layer: Who needs it, for the error.
-        value: Meant to be `(B, Tv, Dv)`.
-        key: Meant to be `(B, Tv, Dk)`, or `None`.
-        value_mask: Meant to be `(B, Tv)`, or `None`.
+        layer: The layer that needs it, for the error.
+        value: Values, which must be `(B, Tv, Dv)`.
+        key: Keys, which must be `(B, Tv, Dk)`, or `None`.
+        value_mask: Mask, which must be `(B, Tv)`, or `None`.
 
     Raises:
         ValueError: If a shape does not fit.
@@ -51,11 +50,12 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
     """Check the shapes of queries against those of a source.
 
     Args:
-        layer: Who needs them, for the error.
-        query: Meant to be `(B, Tq, Dq)`.
+        layer: The layer that needs them, for the error.
+        query: Queries, which must be `(B, Tq, Dq)`.
         value: `(B, Tv, Dv)`.
-        query_mask: Meant to be `(B, Tq)`, or `None`.
-        attention_mask: Meant to broadcast to `(B, Tq, Tv)`, or `None`.
+        query_mask: Mask, which must be `(B, Tq)`, or `None`.
+        attention_mask: Mask, which must broadcast to `(B, Tq, Tv)`, or
+            `None`.
 
     Raises:
         ValueError: If a shape does not fit.
@@ -85,14 +85,14 @@ def check_mask(layer, name: str, mask, shape, wanted: str):
     """Check the shape of a mask, as far as it is known; `None` passes.
 
     Args:
-        layer: Who needs it, for the error.
-        name: The argument, as the user typed it.
+        layer: The layer that needs it, for the error.
+        name: Name of the argument, for the error.
         mask: A tensor, an array or a list.
-        shape: What its shape has to be.
-        wanted: Its axes, for the error.
+        shape: The required shape, `None` for an unknown size.
+        wanted: The required axes, for the error.
 
     Raises:
-        ValueError: If it has another shape.
+        ValueError: If the mask has another shape.
     """
     if mask is not None and not _agree(_shape(mask), shape):
         raise ValueError(
@@ -107,13 +107,13 @@ def check_rank_3(layer, name: str, x, wanted: str) -> tuple:
     """Check that a tensor has three axes, and return its shape.
 
     Args:
-        layer: Who needs it, for the error.
-        name: The argument, as the user typed it.
+        layer: The layer that needs it, for the error.
+        name: Name of the argument, for the error.
         x: A tensor, an array or a list.
-        wanted: Its axes, for the error.
+        wanted: The required axes, for the error.
 
     Raises:
-        ValueError: If it has more or fewer.
+        ValueError: If it has more or fewer axes.
     """
     shape = _shape(x)
     if len(shape) != 3:
@@ -126,7 +126,7 @@ def check_rank_3(layer, name: str, x, wanted: str) -> tuple:
 
 
 def as_mask(mask):
-    """Make a mask boolean; `None` stays `None`."""
+    """Cast a mask to booleans; `None` stays `None`."""
     return None if mask is None else ops.cast(mask, "bool")
 
 
@@ -143,17 +143,17 @@ def _agree(one, other):
 def visible_positions(
     query, memory: Memory, attention_mask=None, causal: bool = False
 ):
-    """Join all masks of a call.
+    """Combine all masks of a call.
 
     Args:
         query: `(B, Tq, Dq)`.
-        memory: The source.
-        attention_mask: Boolean, broadcasts to `(B, Tq, Tv)`, or `None`.
-        causal: Whether query `i` sees only positions `j <= i`.
+        memory: The prepared source.
+        attention_mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
+        causal: Whether query `i` attends only to positions `j <= i`.
 
     Returns:
-        Boolean that broadcasts to `(B, Tq, Tv)`, or `None` if every query
-        sees every position.
+        Boolean that broadcasts to `(B, Tq, Tv)`, or `None` if nothing is
+        masked.
     """
     real = earlier = None
     if memory.mask is not None:
@@ -166,7 +166,7 @@ def visible_positions(
 
 
 def count_positions(memory: Memory, dtype: str):
-    """Count the real positions of every source: floats `(B, 1, 1)`."""
+    """Return the number of real positions of each source, `(B, 1, 1)`."""
     batch, words = ops.shape(memory.values)[:2]
     if memory.mask is None:
         return ops.cast(words, dtype) * ops.ones((batch, 1, 1), dtype)
@@ -175,7 +175,7 @@ def count_positions(memory: Memory, dtype: str):
 
 
 def real_positions(memory: Memory, beams: int, dtype: str):
-    """Return `(B, K, Tv)`, 1.0 at real positions and 0.0 at padding."""
+    """Return 1.0 at real positions and 0.0 at padding, `(B, K, Tv)`."""
     batch, words = ops.shape(memory.values)[:2]
     real = ops.ones((batch, beams, words), dtype)
     if memory.mask is None:

@@ -1,7 +1,7 @@
-"""Everything random that attention needs, drawn before the loop over time.
+"""Random numbers of attention, drawn before the loop over time.
 
-Noise of dropout and noise of the alignment lie side by side on the last axis
-of one tensor, so that a loop carries one tensor for each attention.
+The masks of dropout and the noise of the alignment are concatenated on the
+last axis, so that a loop carries one tensor for each attention.
 """
 
 import keras
@@ -9,14 +9,15 @@ from keras import ops
 
 
 def draw_noise(layer, shape):
-    """Draw the noise of all steps.
+    """Draw the random numbers of all steps.
 
     Args:
         layer: An `AbstractAttention`.
         shape: `(steps, B, K, Tv)`.
 
     Returns:
-        A tensor with time on axis 0, or `None` if nothing is random.
+        A tensor `(steps, B, K, Tv)`, or `(steps, B, K, 2 Tv)` if dropout and
+        alignment both need one; `None` if nothing is random.
     """
     drawn, dtype = [], layer.compute_dtype
     if layer.dropout:
@@ -29,14 +30,15 @@ def draw_noise(layer, shape):
 
 
 def split_noise(layer, noise):
-    """Split one step's noise: the factors of dropout, and what `weigh` takes.
+    """Split the random numbers of one step.
 
     Args:
         layer: An `AbstractAttention`.
         noise: One slice of what `draw_noise` returned, or `None`.
 
     Returns:
-        Two tensors `(B, K, Tv)`, each of which may be `None`.
+        The dropout factors and the alignment's noise, `(B, K, Tv)` each, or
+        `None`.
     """
     if noise is None or not layer.noisy:
         return noise, None

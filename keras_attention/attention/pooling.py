@@ -1,4 +1,4 @@
-"""Attention pooling: a sequence becomes one vector, its weighted mean."""
+"""Attention pooling: the weighted mean of a sequence."""
 
 import keras
 from keras import ops
@@ -19,15 +19,15 @@ from keras_attention.ops.numerics import widen
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class AttentionPooling(AbstractKernelLayer):
-    """Averages a sequence by weights that its own vectors decide.
+    """Averages a sequence by weights computed from its own vectors.
 
     Formula:
 
         weights = softmax over the real positions of v . tanh(W h)
         pooled = sum_t weights[t] h[t]
 
-    There is no query: `v` is learned once, for all sequences. A sequence
-    without a real position gives zeros.
+    There is no query: the learned `v` is the same for all sequences. The
+    result for a sequence without a real position is zeros.
 
     Args:
         units: Size of the network's hidden layer, positive.
@@ -44,7 +44,7 @@ class AttentionPooling(AbstractKernelLayer):
         x: `(B, T, D)`.
         mask: Boolean `(B, T)`, `True` at real positions. Keras fills it in
             when `x` carries one.
-        training: Whether to drop weights.
+        training: Whether to apply dropout.
         return_attention_scores: Whether to return the weights as well, those
             before dropout.
 
@@ -102,7 +102,13 @@ class AttentionPooling(AbstractKernelLayer):
         self.kernel = self.add_kernel("kernel", (x_shape[-1], self.units))
         self.score_vector = self.add_kernel("score_vector", (self.units,))
 
-    def call(self, x, mask=None, training=None, return_attention_scores=False):
+    def call(
+        self,
+        x,
+        mask=None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ):
         mask = None if mask is None else ops.cast(mask, "bool")
         x = ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
         x = keep_real(x, mask)
@@ -122,7 +128,11 @@ class AttentionPooling(AbstractKernelLayer):
         return (x_shape[0], x_shape[-1])
 
     def compute_output_spec(
-        self, x, mask=None, training=None, return_attention_scores=False
+        self,
+        x,
+        mask=None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
     ):
         def spec(size):
             shape = (x.shape[0], size)

@@ -1,4 +1,4 @@
-"""Self-attention: a sequence that attends to itself, near or everywhere."""
+"""Self-attention: a sequence attends to itself, globally or in a window."""
 
 import keras
 from keras import ops
@@ -11,7 +11,7 @@ from keras_attention.ops import keep_real
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class SelfAttention(keras.layers.Layer):
-    """Lets every position of a sequence attend to the same sequence.
+    """Attends from every position of a sequence to the same sequence.
 
     Formula:
 
@@ -19,22 +19,23 @@ class SelfAttention(keras.layers.Layer):
         window: i - width // 2 <= j <= i - width // 2 + width - 1
         causal window: i - width + 1 <= j <= i
 
-    An even window reaches one position further back than ahead. A window
-    saves no work: it is a mask. One that holds nothing but padding gives 0.
-    As a query, padding counts as a vector of zeros.
+    A window of even width reaches one position further back than ahead. It is
+    a mask, so it saves no time. If a window holds only padding, its context
+    is zeros. Padded positions are queries of zeros.
 
     Args:
         attention: Any attention layer of this package.
-        width: How many positions the window holds, or `None` for all.
-            Defaults to `None`.
-        causal: Whether no position sees a later one. Defaults to `False`.
+        width: Number of positions in the window, or `None` for all. Defaults
+            to `None`.
+        causal: Whether a position attends only to itself and earlier ones.
+            Defaults to `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
         x: `(B, T, D)`.
         mask: Boolean `(B, T)`, `True` at real positions. Keras fills it in
             when `x` carries one.
-        training: Whether to drop weights.
+        training: Whether to apply dropout and noise of `attention`.
         return_attention_scores: Whether to return the weights as well.
 
     Returns:
@@ -80,7 +81,13 @@ class SelfAttention(keras.layers.Layer):
         if not self.attention.built:
             self.attention.build(x_shape, x_shape)
 
-    def call(self, x, mask=None, training=None, return_attention_scores=False):
+    def call(
+        self,
+        x,
+        mask=None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ):
         mask = None if mask is None else ops.cast(mask, "bool")
         x = ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
         x = keep_real(x, mask)
@@ -96,7 +103,7 @@ class SelfAttention(keras.layers.Layer):
         )
 
     def _window(self, length):
-        """Say which positions `(T, T)` are near, or `None` for all."""
+        """Return the window's mask `(T, T)`, or `None` for all positions."""
         if self.width is None:
             return None
         positions = ops.arange(length, dtype="int32")
@@ -108,7 +115,11 @@ class SelfAttention(keras.layers.Layer):
         return tuple(x_shape)
 
     def compute_output_spec(
-        self, x, mask=None, training=None, return_attention_scores=False
+        self,
+        x,
+        mask=None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
     ):
         return self.attention.compute_output_spec(
             x, x, return_attention_scores=return_attention_scores

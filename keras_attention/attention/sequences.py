@@ -1,4 +1,4 @@
-"""Attention with a state, over the queries of a sequence in their order."""
+"""Attention with a state over a sequence of queries, step by step."""
 
 from keras import ops
 
@@ -6,16 +6,16 @@ from keras_attention.ops import loop_over_time
 
 
 def attend_in_order(attend, query, memory, mask, state, noise):
-    """Attend step by step, with the state carried along.
+    """Attend query by query, and carry the state from step to step.
 
     Args:
-        attend: A function from one step's query `(B, 1, Dq)`, the memory,
-            the step's mask `(B, 1, Tv)`, state and noise to the context, the
+        attend: Function from one step's query `(B, 1, Dq)`, the memory, the
+            step's mask `(B, 1, Tv)`, state and noise to the context, the
             weights and the next state.
         query: `(B, Tq, Dq)`.
-        memory: The source.
+        memory: The prepared source.
         mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
-        state: The first state, a tuple of tensors `(B, 1, ...)`.
+        state: The initial state, a tuple of tensors `(B, 1, ...)`.
         noise: Noise of all steps, with time on axis 0, or `None`.
 
     Returns:
@@ -38,7 +38,7 @@ def attend_in_order(attend, query, memory, mask, state, noise):
         both = ops.concatenate([context, weights], axis=-1)
         return list(state), [ops.squeeze(both, axis=1)]
 
-    # As one output: without words, TensorFlow could write no weights.
+    # One output for both: TensorFlow cannot write weights of an empty source.
     blank = [ops.zeros((batch, features + words), memory.values.dtype)]
     inputs = [query, mask, noise]
     _, (both,) = loop_over_time(step, state, inputs, blank, steps)

@@ -395,6 +395,14 @@ class AttentionDecoderCell(AbstractKernelLayer):
         output, _, states = self.step(inputs, states, memory, training, noise)
         return output, states
 
+    def compute_output_shape(self, inputs_shape, states_shape, **kwargs):
+        shapes = [tuple(shape) for shape in states_shape]
+        return (*inputs_shape[:-1], self.output_size), shapes
+
+    def compute_output_spec(self, *args, **kwargs):
+        # States of attentions have dtypes of their own: trace the call.
+        return keras.Operation.compute_output_spec(self, *args, **kwargs)
+
     def _float(self, x):
         return ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
 

@@ -1,4 +1,4 @@
-"""What layers of every folder share."""
+"""What the layers of several folders share."""
 
 from .kernels import AbstractKernelLayer as AbstractKernelLayer
 from .kernels import Constraint as Constraint

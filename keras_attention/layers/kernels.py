@@ -1,4 +1,4 @@
-"""The base of layers with kernels: how weights are made and configured."""
+"""The base of layers with kernels: their creation and configuration."""
 
 import keras
 
@@ -35,10 +35,13 @@ class AbstractKernelLayer(keras.layers.Layer):
 
         Args:
             name: Name of the weight.
-            shape: Its shape.
+            shape: Shape of the weight.
+
+        Returns:
+            The weight, in the layer's variable dtype.
         """
-        # One initializer object gives equal shapes equal values: each kernel
-        # draws from a clone of its own.
+        # One initializer object gives equal shapes equal values, so each
+        # kernel has its own clone.
         initializer = self.kernel_initializer
         if isinstance(initializer, keras.initializers.Initializer):
             initializer = initializer.clone()
@@ -52,11 +55,14 @@ class AbstractKernelLayer(keras.layers.Layer):
         )
 
     def add_bias(self, name: str, size: int) -> keras.Variable:
-        """Add a bias vector, which starts at zero.
+        """Add a bias vector, initially zero.
 
         Args:
             name: Name of the weight.
-            size: Its size.
+            size: Size of the vector.
+
+        Returns:
+            The weight `(size,)`, in the layer's variable dtype.
         """
         return self.add_weight(
             name=name, shape=(size,), initializer="zeros", autocast=False

@@ -1,4 +1,4 @@
-"""The mask that Keras carries along with a tensor."""
+"""Access to the mask that a Keras tensor carries."""
 
 import keras
 
@@ -16,12 +16,15 @@ class _MaskReader(keras.layers.Layer):
 
 
 def carried_mask(x):
-    """Read the mask off a tensor, `None` if it carries none.
+    """Return the mask that a tensor carries.
 
-    Keras hands it to a layer's argument `mask`, and keeps it elsewhere than on
-    the tensor where JAX traces.
+    It is read through a layer's argument `mask`, since Keras does not keep
+    the mask on the tensor itself while JAX traces.
 
     Args:
         x: A tensor, inside or outside of a layer's `call`.
+
+    Returns:
+        The mask, or `None` if `x` carries none.
     """
     return _MaskReader()(x)

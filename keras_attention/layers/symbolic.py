@@ -1,4 +1,4 @@
-"""Shapes and dtypes of what a function returns, without running it."""
+"""Shapes and dtypes of a function's results, without running it."""
 
 from collections.abc import Callable
 
@@ -15,10 +15,13 @@ class _Operation(keras.Operation):
 
 
 def symbolic_result(function: Callable, *arguments: keras.KerasTensor):
-    """Return what a function would give, as `KerasTensor`s.
+    """Infer the shapes and dtypes of a function's results.
 
     Args:
-        function: From tensors to any structure of tensors.
+        function: Function from tensors to any structure of tensors.
         *arguments: Symbolic tensors.
+
+    Returns:
+        The same structure of `keras.KerasTensor`s.
     """
     return _Operation(function).compute_output_spec(*arguments)

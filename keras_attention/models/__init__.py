@@ -1,4 +1,4 @@
-"""Whole models: encoder, encoder-decoder, copying."""
+"""Models and their parts: encoder, encoder-decoder, copying."""
 
 from .copying import PointerGenerator as PointerGenerator
 from .encoder import RecurrentEncoder as RecurrentEncoder

@@ -1,4 +1,4 @@
-"""Copying: what the source says may be said, in the vocabulary or not."""
+"""Pointer-generator: copying of source words, also of unknown ones."""
 
 from typing import Any
 from typing import NamedTuple
@@ -15,19 +15,20 @@ from keras_attention.ops import mix
 from keras_attention.ops import product
 from keras_attention.ops import wide_dtype
 
-IMPOSSIBLE = -30.0  # log probability 1e-13: too little for any sum
+IMPOSSIBLE = -30.0  # log probability of 1e-13, too small to change a sum
 
 
 class _Copies(NamedTuple):
-    """What a source offers to be copied.
+    """The words of a source that can be copied.
 
     Attributes:
         ids: `(B, Tv)`, int32: the word at each position, from 0 to `V - 1`; 0
-            where it is none of the vocabulary's.
+            if it is not in the vocabulary.
         same: `(B, Tv, Tv)`, 1.0 where two positions hold the same word.
         listed: Boolean `(B, Tv)`, `True` at the first position of each word
-            of the vocabulary.
-        own: Boolean `(B, Tv)`, `True` at the first position of each other.
+            in the vocabulary.
+        own: Boolean `(B, Tv)`, `True` at the first position of each word that
+            is not in the vocabulary.
     """
 
     ids: Any
@@ -38,24 +39,25 @@ class _Copies(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class PointerGenerator(AbstractKernelLayer):
-    """Mixes the words of a vocabulary with the words of the source.
+    """Mixes a distribution over the vocabulary with one over source words.
 
     Formula:
 
         p(w) = g softmax(z)[w] + (1 - g) sum of a_j over all j with x_j = w
         g = sigmoid([s; c; y] W + b)
 
-    `g` is how much is generated, the rest is copied from where attention `a`
-    looks. Source and target share one vocabulary of `V` words. A word of the
-    source that is not in it is spelled by its place: id `V + j`, where `j` is
-    the first position that holds it, `parallel_dataset(..., copying=True)`
-    does so. Such a word can be copied, and is told from every other one.
+    `g` is the probability of generating a word; else a source word is copied,
+    with the attention weights `a` as probabilities. Source and target share
+    one vocabulary of `V` words. A source word that is not in it has the id
+    `V + j`, where `j` is the first position that holds it, so that it can be
+    copied and differs from other unknown words.
+    `parallel_dataset(..., copying=True)` gives these ids.
 
-    Weights that sum to less than 1, as monotonic ones may, are made up for by
-    the next softmax: what comes out are logits.
+    Probabilities sum to less than 1 if the weights do, such as monotonic
+    ones. A softmax of the outputs normalizes them, so use them as logits.
 
     Args:
-        vocabulary_size: The number `V` of words.
+        vocabulary_size: Number `V` of words.
         kernel_initializer: Initializer of `W`. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of `W`. Defaults to `None`.
@@ -63,16 +65,16 @@ class PointerGenerator(AbstractKernelLayer):
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
-        logits: What the model would generate, `(B, T, V)`.
-        features: What `g` depends on, `(B, T, D)`: `[s; c; y]` in the paper,
-            the decoder's output and input.
-        weights: The decoder's attention, `(B, T, Tv)`.
+        logits: Logits `z` of generated words, `(B, T, V)`.
+        features: Inputs of the gate `g`, `(B, T, D)`: `[s; c; y]` in the
+            paper, the decoder's output and input.
+        weights: Weights of the decoder's attention, `(B, T, Tv)`.
         source: Ids `(B, Tv)`, from 0 to `V + Tv - 1`; 0 is padding.
 
     Returns:
-        Log probabilities `(B, T, V + Tv)` in float32 or wider. A word that
-        the source does not hold has -30, which is 1e-13, not `-inf`, for the
-        sake of label smoothing.
+        Log probabilities `(B, T, V + Tv)` in float32 or wider. An id beyond
+        `V` that the source does not hold has -30, a probability of 1e-13, and
+        not `-inf`: label smoothing averages over all ids.
 
     Raises:
         ValueError: If `vocabulary_size` is not positive.
@@ -116,7 +118,14 @@ class PointerGenerator(AbstractKernelLayer):
         return self.mix(logits, features, weights, self.prepare(source))
 
     def prepare(self, source):
-        """Find what a source offers, once for all steps of a decoder."""
+        """Find the words that can be copied, once for all decoder steps.
+
+        Args:
+            source: Ids `(B, Tv)`, from 0 to `V + Tv - 1`; 0 is padding.
+
+        Returns:
+            Tensors for `mix`.
+        """
         source = ops.cast(ops.convert_to_tensor(source), "int32")
         same = ops.equal(ops.expand_dims(source, 2), ops.expand_dims(source, 1))
         places = ops.arange(ops.shape(source)[1], dtype="int32")
@@ -131,16 +140,26 @@ class PointerGenerator(AbstractKernelLayer):
             own=ops.logical_and(first, ops.logical_not(known)),
         )
 
-    def mix(self, logits, features, weights, copies, impossible=IMPOSSIBLE):
-        """Do the rest: what `call` does, with what `prepare` made of a source.
+    def mix(
+        self,
+        logits,
+        features,
+        weights,
+        copies,
+        impossible: float = IMPOSSIBLE,
+    ):
+        """Compute what a call computes, from a prepared source.
 
         Args:
-            logits: As in the call.
-            features: As in the call.
-            weights: As in the call.
-            copies: What `prepare` gave.
-            impossible: Log probability of a word that is not there. Defaults
-                to -30.
+            logits: `(B, T, V)`.
+            features: `(B, T, D)`.
+            weights: `(B, T, Tv)`.
+            copies: What `prepare` returned.
+            impossible: Log probability of ids beyond `V` that the source does
+                not hold. Defaults to -30.
+
+        Returns:
+            Log probabilities `(B, T, V + Tv)`.
         """
         dtype = wide_dtype(self.compute_dtype)
         gate = product(ops.cast(features, dtype), self.kernel)
@@ -176,13 +195,16 @@ class PointerGenerator(AbstractKernelLayer):
 
 
 def _add_copied(generated, copied, listed, ids):
-    """Raise the log probability of each word by that of its copies.
+    """Add the probability of copying a word to that of generating it.
 
     Args:
-        generated: `(B, T, V)`.
-        copied: `(B, T, Tv)`.
-        listed: Boolean `(B, T, Tv)`, `True` once for each word to raise.
-        ids: Where to: `(B, Tv)`.
+        generated: Log probabilities `(B, T, V)`.
+        copied: Log probabilities `(B, T, Tv)`.
+        listed: Boolean `(B, T, Tv)`, `True` once for each word to add.
+        ids: Id of each position's word, `(B, Tv)`.
+
+    Returns:
+        Log probabilities `(B, T, V)`.
     """
     batch, steps, classes = ops.shape(generated)
     words = ops.shape(ids)[1]

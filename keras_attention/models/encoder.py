@@ -11,18 +11,18 @@ LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class RecurrentEncoder(keras.layers.Layer):
-    """Reads a sequence with a stack of LSTM or GRU layers.
+    """Encodes a sequence by a stack of LSTM or GRU layers.
 
-    Each layer reads what the one below wrote, both directions together.
-    Masked steps leave the states as they are, so that the states that come
-    back are those of the last real step.
+    Each layer takes the outputs of the layer below, of both directions if it
+    is bidirectional. Masked steps do not change the states, so the returned
+    states are those after the last real step.
 
     Args:
-        units: Units of each layer, for each direction.
-        depth: How many layers. Defaults to `1`.
+        units: Units of each layer, in each direction.
+        depth: Number of layers. Defaults to `1`.
         cell: `"lstm"` or `"gru"`. Defaults to `"lstm"`.
-        bidirectional: Whether every layer reads both ways. Defaults to
-            `True`.
+        bidirectional: Whether every layer runs in both directions. Defaults
+            to `True`.
         dropout: Rate at which the inputs of every layer are dropped in
             training. Defaults to `0.0`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
@@ -35,13 +35,14 @@ class RecurrentEncoder(keras.layers.Layer):
 
     Returns:
         sequence: `(B, Tv, units)`, twice the units if bidirectional.
-        states: Each as one more output, as Keras' own layers give them:
-            `forward h, c, backward h, c` of an LSTM. With `depth > 1` one
-            list of those for each layer, bottom first. `StateBridge` takes
-            either.
+        states: One output per state `(B, units)`, in the order of Keras'
+            layers: `forward h, c, backward h, c` of an LSTM. With `depth > 1`
+            one list of them per layer, bottom first. `StateBridge` takes
+            both forms.
 
     Raises:
-        ValueError: If an argument has a wrong value.
+        ValueError: If `units` or `depth` is not positive, there is no such
+            `cell`, or `dropout` is not in `[0, 1)`.
 
     Example:
 
@@ -91,7 +92,7 @@ class RecurrentEncoder(keras.layers.Layer):
                 layer.build(sequence_shape)
             sequence_shape = (*sequence_shape[:-1], width)
 
-    def call(self, sequence, mask=None, training=None):
+    def call(self, sequence, mask=None, training: bool | None = None):
         states = []
         for layer in self.layers:
             sequence = self.drop(sequence, training=training)
@@ -104,7 +105,9 @@ class RecurrentEncoder(keras.layers.Layer):
         found = self.compute_output_spec(sequence)
         return tuple(keras.tree.map_structure(lambda x: x.shape, found))
 
-    def compute_output_spec(self, sequence, mask=None, training=None):
+    def compute_output_spec(
+        self, sequence, mask=None, training: bool | None = None
+    ):
         def spec(*shape):
             return keras.KerasTensor(shape, dtype=self.compute_dtype)
 

@@ -1,4 +1,4 @@
-"""Generation outside of a graph: compiled once, and run at a few sizes."""
+"""Compiled generation, at a few sizes of batch and source."""
 
 import bisect
 
@@ -8,23 +8,24 @@ from keras import ops
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.search import Generation
 
-# XLA compiles for each shape. Between 8 and these lies no more than a third
-# that is padding, and a hundred words take less than ten of them.
+# XLA compiles once per shape. With these sizes at most a third of the tokens
+# is padding, and lengths up to a hundred need less than ten of them.
 SIZES = sorted(n << k for k in range(20) for n in (2, 3))
 SHORTEST = 8
-KEPT = 8  # compiled functions, as many searches
+KEPT = 8  # number of compiled functions that are kept, one per search
 
 
 def generation_compiler(model):
-    """Make what compiles a model's generation, once for each search.
+    """Make a function that compiles generation, once for each search.
 
     Args:
-        model: The model that generates. `compile(jit_compile=True)` counts.
+        model: The model that generates. `compile(jit_compile=True)` selects
+            XLA on TensorFlow.
 
     Returns:
-        A function `compiled_generation(generate, search)`. It takes a
-        function from a source and a prefix to a `Generation` and the search
-        in it, and returns a function that does the same.
+        A function `compiled_generation(generate, search)`. Its arguments are
+        a function from a source and a prefix to a `Generation`, and the
+        search that this function runs. It returns the compiled function.
     """
     kept = {}
 
@@ -51,24 +52,24 @@ def generation_compiler(model):
 
 
 def at_few_sizes(run):
-    """Run a generation at sizes of `SIZES` alone, where sources are ids.
+    """Wrap generation so that sources of ids have sizes in `SIZES` only.
 
-    Rows are padded by zeros, which no result depends on. Rows that fill up
-    the batch repeat the last one, so that they end when it ends. Where the
-    encoder changes the length, nobody knows how much of the attention to cut
-    off again: such a model runs at the sizes that come.
+    Sources are padded with zeros, which do not change a result. The batch is
+    filled up with copies of the last row, which end when it ends. If the
+    encoder changes the length, the padding cannot be cut off the attention
+    weights, so such a model runs at the original sizes.
 
     Args:
-        run: A function from a source and a prefix to a `Generation`.
+        run: Function from a source `(B, Tv)` and a prefix to a `Generation`.
 
     Returns:
-        A function that does the same.
+        A function with the same arguments and results.
     """
     keeps_length = True
 
     def resized(source, prefix):
         nonlocal keeps_length
-        # Features may have no mask, and no row is none to be repeated.
+        # Padded features may be unmasked; an empty batch has no last row.
         if len(source.shape) != 2 or not source.shape[0] or not keeps_length:
             return run(source, prefix)
         rows, length = source.shape

@@ -1,4 +1,4 @@
-"""A model's next word, in the form that a search takes."""
+"""The step function of a model, as searches call it."""
 
 import functools
 import math
@@ -10,20 +10,20 @@ from keras_attention.search import ban
 
 
 def next_word(model, source, memory, states, mask, never=()):
-    """Prepare a source, to be asked for one word after the other.
+    """Prepare a source, and return the step function that scores next words.
 
     Args:
         model: A `Seq2Seq`.
-        source: What was encoded.
-        memory: The first of what `model.encode(source)` gave,
-        states: the second,
-        mask: and the third.
-        never: Ids that are given no probability. Defaults to `()`.
+        source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+        memory: The encoded source, `(B, Tv, Dv)`.
+        states: List of the decoder's initial states, or `None`.
+        mask: Boolean `(B, Tv)`, `True` at real positions, or `None`.
+        never: Ids that get probability 0. Defaults to `()`.
 
     Returns:
-        `step(tokens, states)`, as an `AbstractSearch` calls it, and the first
-        states. Its weights are those of the cell's attention, or the mean
-        over them if there are several.
+        `step(tokens, states)`, as an `AbstractSearch` calls it, and the
+        initial states. Its weights are those of the cell's attention, or
+        their mean if there are several.
     """
     cell = model.decoder.cell
     prepared = cell.prepare(memory, mask)
@@ -47,5 +47,5 @@ def next_word(model, source, memory, states, mask, never=()):
 
 
 def mean(weights):
-    """Average the weights of several attentions; those of one stay."""
+    """Average a list of weights, one of each attention; else return them."""
     return sum(weights) / len(weights) if isinstance(weights, list) else weights

@@ -1,4 +1,4 @@
-"""Scheduled sampling: what is fed in training is sometimes a guess."""
+"""Scheduled sampling: training inputs that the model itself has predicted."""
 
 import keras
 from keras import ops
@@ -8,23 +8,23 @@ from keras_attention.search.drawing import draw_tokens
 
 
 def feed_guesses(step, states, target, probability, seed_generator):
-    """Replace words of a target by what the model itself would say there.
+    """Replace target words by words drawn from the model's predictions.
 
-    The words are fed one by one, as in a search; each next one is, with the
-    given probability, drawn from the model after all that was fed before it.
-    What comes out is known: the gradient of training on it is that of
-    teacher forcing, as a drawn word has none.
+    The decoder runs word by word, as in a search. With the given probability
+    the next input is not the target word but a word drawn from the model's
+    distribution after all inputs before it. No gradient flows through the
+    drawn words: training on the result is teacher forcing with other inputs.
 
     Args:
-        step: As `next_word` gives it,
-        states: and its first states.
-        target: Ids `(B, T)`. The first of a row always stays, as does padding.
-        probability: Scalar tensor, of each other word by itself.
+        step: Step function that `next_word` returns.
+        states: Initial states that `next_word` returns.
+        target: Ids `(B, T)`. The first id of a row and padding stay.
+        probability: Scalar tensor: probability of replacing each other id.
         seed_generator: A `keras.random.SeedGenerator`.
 
     Returns:
-        Ids `(B, T)`, in the dtype of `target`; `target` if the probability is
-        0, for which nothing is run.
+        Ids `(B, T)`, in the dtype of `target`. If the probability is 0, it is
+        `target`, and the decoder does not run.
 
     Reference:
         [Bengio et al., 2015](https://arxiv.org/abs/1506.03099), section 2.4.

@@ -1,4 +1,4 @@
-"""An encoder-decoder with everything in place, from ids to ids."""
+"""A complete encoder-decoder model, from ids to ids."""
 
 import functools
 import inspect
@@ -30,50 +30,48 @@ BUILD = "Train it, load it, or `model.build(((None, None), (None, None)))`."
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class Seq2Seq(AbstractWordModel):
-    """Embeds, encodes, bridges, decodes, and scores the next word.
+    """Encodes a source, decodes a target, and scores each next word.
 
     Formula:
 
         logits[t] = output(decoder(embed(target[:t]), encoder(embed(source))))
 
-    It trains by teacher forcing, on `((source, target[:, :-1]), target[:,
-    1:])`, and generates with the same decoder cell. Id 0 is padding on both
-    sides; it is masked everywhere, explicitly.
+    It trains by teacher forcing, on
+    `((source, target[:, :-1]), target[:, 1:])`, and generates with the same
+    decoder cell. Id 0 is padding on both sides, and is masked everywhere.
 
     Args:
-        target_vocabulary_size: How many ids the target has.
+        target_vocabulary_size: Number of target ids.
         embedding_dim: Size of the embeddings.
-        encoder: A Keras layer that returns `sequence, *states`, such as a
-            `Bidirectional(LSTM(...))` with both of them returned, or
-            `RecurrentEncoder`. If it changes the length it must carry a mask
-            of its own.
+        encoder: A Keras layer that returns `sequence, *states`, such as
+            `RecurrentEncoder`, or a `Bidirectional(LSTM(...))` that returns
+            both. If it changes the length, its output must carry a mask.
         decoder: An `AttentionDecoder` that returns sequences.
-        source_vocabulary_size: How many ids the source has, or `None`: then
-            the source goes to the encoder unembedded, such as speech.
+        source_vocabulary_size: Number of source ids. `None` if the source
+            consists of features, such as speech, which are not embedded.
             Defaults to `None`.
         bridge: A layer from the encoder's states to the decoder's, such as
-            `StateBridge`; `None` hands them on as they are. Defaults to
+            `StateBridge`. `None` passes the states unchanged. Defaults to
             `None`.
         tie_embeddings: Whether the output layer is the target embedding,
             transposed, without a bias. Defaults to `False`.
         dropout: Rate at which embeddings and the output layer's inputs are
             dropped in training. Defaults to `0.0`.
-        copying: Whether words of the source can be copied, also those of no
-            vocabulary; see `PointerGenerator`. Source and target then share
-            one vocabulary. Defaults to `False`.
-        scheduled_sampling: Whether training feeds guesses of the model's own
-            with the probability `sampling_probability`, a weight that is 0
-            until the callback `ScheduledSampling` sets it. Defaults to
-            `False`.
+        copying: Whether source words can be copied, also those that are not
+            in the vocabulary; see `PointerGenerator`. Source and target then
+            share one vocabulary. Defaults to `False`.
+        scheduled_sampling: Whether training replaces input words by the
+            model's own predictions, with the probability
+            `sampling_probability`, a weight that is 0 until the callback
+            `ScheduledSampling` sets it. Defaults to `False`.
         return_attention_scores: Whether a call returns the weights as well,
-            to be shown or trained. Defaults to `False`.
+            for a plot or a loss. Defaults to `False`.
         **kwargs: Keras model arguments, such as `name` and `dtype`.
 
     Call arguments:
         inputs: Pair of the source, ids `(B, Tv)` or features `(B, Tv, D)`,
-            and the target ids `(B, T)` that are known when each next one is
-            to be told.
-        training: Whether to apply dropout.
+            and the decoder's input ids `(B, T)`.
+        training: Whether to apply dropout and scheduled sampling.
 
     Returns:
         logits: `(B, T, V)`; with `copying` log probabilities `(B, T, V + Tv)`.
@@ -82,9 +80,10 @@ class Seq2Seq(AbstractWordModel):
 
     Raises:
         ValueError: If `decoder` is no `AttentionDecoder` that returns
-            sequences, if it does not attend and has to, if vocabularies
-            differ that are to be one, or if embeddings are tied whose size is
-            not the decoder's.
+            sequences, if `copying` or `return_attention_scores` is set and
+            it has no attention, if `copying` is set and the vocabularies
+            differ, or if embeddings are tied and their size is not that of
+            the decoder's outputs.
     """
 
     def __init__(
@@ -140,7 +139,7 @@ class Seq2Seq(AbstractWordModel):
                 )
 
     def build(self, input_shape):
-        """Make all weights.
+        """Create all weights.
 
         Args:
             input_shape: Shapes of source and target, such as `((None, None),
@@ -151,7 +150,7 @@ class Seq2Seq(AbstractWordModel):
         self._source_features = tuple(source[2:])
         reads_ids = self.source_embedding is not None
         dtype = "int32" if reads_ids else self.compute_dtype
-        # Symbolic, so that lengths do not matter and nothing is computed.
+        # A symbolic call works for any lengths, and computes nothing.
         self.call(
             (
                 keras.KerasTensor(
@@ -161,7 +160,7 @@ class Seq2Seq(AbstractWordModel):
             )
         )
 
-    def call(self, inputs, training=None):
+    def call(self, inputs, training: bool | None = None):
         source, target = as_pair(inputs, "call")
         encoded = self.encode(source, training)
         real = ops.not_equal(target, 0)
@@ -187,7 +186,7 @@ class Seq2Seq(AbstractWordModel):
         return (scores, weights) if self.return_attention_scores else scores
 
     def _decode(self, target, encoded, real, training, attends):
-        """Run the decoder over known words: its outputs, inputs, weights."""
+        """Decode known words; return outputs, embedded words and weights."""
         memory, states, mask = encoded
         words = self.drop(self.embed_target(target), training=training)
         found = self.decoder(
@@ -207,9 +206,10 @@ class Seq2Seq(AbstractWordModel):
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
-            target: Ids `(B, T)` that the decoder reads, from the start on.
-            real: Boolean `(B, T)`, `True` at real steps. Defaults to `target
-                != 0`.
+            target: The decoder's input ids `(B, T)`, which begin with the
+                start id.
+            real: Boolean `(B, T)`, `True` at real steps. Defaults to
+                `target != 0`.
 
         Returns:
             A list of the weights `(B, T, Tv)` of each attention.
@@ -221,8 +221,8 @@ class Seq2Seq(AbstractWordModel):
         *_, weights = self._decode(target, encoded, real, False, True)
         return weights if isinstance(weights, list) else [weights]
 
-    def encode(self, source, training=None):
-        """Encode a source: the memory, the decoder's states, the mask.
+    def encode(self, source, training: bool | None = None) -> tuple:
+        """Encode a source to a memory and the decoder's initial states.
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
@@ -254,21 +254,24 @@ class Seq2Seq(AbstractWordModel):
     ):
         """Generate a target for every source.
 
-        Neither padding (id 0) nor the search's start id is ever written.
+        Neither padding (id 0) nor the search's start id is ever generated.
 
-        Outside of a graph it is compiled, once for each search: on JAX, and
-        on TensorFlow if the model is compiled with `jit_compile=True`, for
-        ids padded to a few sizes. No gradient goes through it.
+        Outside of a graph it is compiled, once for each search. On JAX, and
+        on TensorFlow after `compile(jit_compile=True)`, XLA compiles once per
+        shape, so ids are padded to a few sizes. No gradient flows through it.
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
             search: A search strategy. Defaults to `GreedySearch()`.
-            prefix: Ids `(B, P)` that every target of a row begins with, 0
-                after the last, or `None`. Defaults to `None`.
+            prefix: Ids `(B, P)` that the targets of each row begin with,
+                padded with 0, or `None`. Defaults to `None`.
 
         Returns:
             A `Generation`. Its weights are those of the cell's attention, or
-            the mean over them if there are several.
+            their mean if there are several.
+
+        Raises:
+            ValueError: If the model is not built, or `search` is no search.
         """
         check_built(self, "generate", BUILD)
         search = GreedySearch() if search is None else search
@@ -283,7 +286,7 @@ class Seq2Seq(AbstractWordModel):
         is_traced = fast_path("is_traced")
         if is_traced is None or is_traced(source):
             return generate(source, prefix)
-        if carried_mask(source) is not None:  # which would not get inside
+        if carried_mask(source) is not None:  # compiling would lose it
             return generate(source, prefix)
         return self._compiled_generation(generate, search)(source, prefix)
 
@@ -326,11 +329,11 @@ class Seq2Seq(AbstractWordModel):
             size = None if source[1] is None else size + source[1]
         return (*target[:2], size)
 
-    def compute_output_spec(self, inputs, training=None):
+    def compute_output_spec(self, inputs, training: bool | None = None):
         return self.call(inputs, training)
 
     def compute_mask(self, inputs, previous_mask=None):
-        return None  # those of the inputs are not of the logits
+        return None  # the logits carry no mask of the inputs
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object

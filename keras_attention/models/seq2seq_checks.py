@@ -1,4 +1,4 @@
-"""Checks of the parts of a `Seq2Seq`, and of what it is called with."""
+"""Checks of the parts and the inputs of a `Seq2Seq`."""
 
 import math
 
@@ -12,13 +12,13 @@ from keras_attention.models.encoder import RecurrentEncoder
 
 
 def check_ids(name: str, ids, size: int | None, size_name: str):
-    """Refuse arrays of ids that a vocabulary does not have.
+    """Check that all ids of an array are in a vocabulary.
 
     Args:
-        name: What the ids are, for the error.
-        ids: An array or a tensor of ids; anything else passes.
-        size: How many ids there are, or `None` if they are no ids.
-        size_name: The argument that says so, for the error.
+        name: Name of the ids, for the error.
+        ids: An array or a tensor `(B, T)`; anything else passes.
+        size: Size of the vocabulary, or `None` if there is none.
+        size_name: Name of the argument with the size, for the error.
 
     Raises:
         ValueError: If an id is negative, or not below `size`.
@@ -38,9 +38,10 @@ def check_ids(name: str, ids, size: int | None, size_name: str):
 
 
 class StopAtNaN(keras.callbacks.Callback):
-    """Raises an error if the first batch of training has no finite loss.
+    """Raises an error if the loss of the first batch is NaN.
 
-    An id outside of the vocabulary does that, and no number shows which.
+    An id outside of the vocabulary causes that, and the loss does not show
+    which.
 
     Raises:
         ValueError: After the first batch, if its loss is NaN.
@@ -61,7 +62,15 @@ class StopAtNaN(keras.callbacks.Callback):
 
 
 def as_pair(inputs, method: str):
-    """Return source and target, or say what is missing."""
+    """Return a pair of source and target, or raise an error.
+
+    Args:
+        inputs: Inputs of the model, or their shapes.
+        method: Name of the method that takes them, for the error.
+
+    Raises:
+        ValueError: If `inputs` is no pair.
+    """
     several = isinstance(inputs, list | tuple)
     is_shape = several and any(isinstance(x, int | None) for x in inputs)
     if not several or is_shape or len(inputs) != 2:
@@ -79,7 +88,11 @@ def as_pair(inputs, method: str):
 
 
 def check_parts(encoder, decoder, bridge):
-    """Check that encoder, decoder and bridge go together."""
+    """Check that encoder, decoder and bridge fit together.
+
+    Raises:
+        ValueError: If one of them has a wrong type or wrong options.
+    """
     check_object(
         "encoder", encoder, keras.layers.Layer, "Try RecurrentEncoder(256)."
     )
@@ -105,7 +118,11 @@ def check_parts(encoder, decoder, bridge):
 
 
 def check_states(encoder, states):
-    """Check that there is something to bridge."""
+    """Check that an encoder returned states for the bridge.
+
+    Raises:
+        ValueError: If there are no states.
+    """
     if not states:
         raise ValueError(
             "Seq2Seq with a bridge needs an encoder that returns `sequence, "
@@ -116,7 +133,11 @@ def check_states(encoder, states):
 
 
 def check_search(search):
-    """Check that something is a search, or a function called like one."""
+    """Check that `search` is an object of a search, or a function.
+
+    Raises:
+        ValueError: If it is a class, or cannot be called.
+    """
     if isinstance(search, type) or not callable(search):
         is_class = isinstance(search, type)
         said = f"the class {search.__name__}" if is_class else repr(search)
@@ -133,8 +154,11 @@ def check_arrays(model, x, y):
         model: A `Seq2Seq`.
         x: The inputs of `fit`.
         y: The targets of `fit`.
+
+    Raises:
+        ValueError: If an id is not in the vocabulary.
     """
-    if model.copying:  # whose ids go beyond the vocabulary
+    if model.copying:  # ids of copied words are beyond the vocabulary
         return
     if isinstance(x, list | tuple) and len(x) == 2:
         size = model.source_vocabulary_size
@@ -148,7 +172,7 @@ def check_arrays(model, x, y):
 
 
 def with_nan_check(callbacks):
-    """Add `StopAtNaN` to the callbacks that `fit` gets."""
+    """Return the callbacks of `fit` with `StopAtNaN` added."""
     if isinstance(callbacks, keras.callbacks.CallbackList):
         callbacks.append(StopAtNaN())
         return callbacks

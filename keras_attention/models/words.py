@@ -1,4 +1,4 @@
-"""The two ends of a model: embeddings, and scores of the next word."""
+"""The base of word models: embeddings, and scores of the next word."""
 
 import math
 
@@ -10,32 +10,31 @@ from keras_attention.checks import check_rate
 from keras_attention.models.copying import PointerGenerator
 from keras_attention.models.next_word import mean
 
-UNKNOWN = 1  # the id of all words that are in no vocabulary
+UNKNOWN = 1  # id of all words that are not in the vocabulary
 
 
 class AbstractWordModel(keras.Model):
-    """Embeds words of a source and of a target, and scores the next one.
+    """Embeds source and target words, and scores the next word.
 
-    Embeddings start with variance `1 / embedding_dim` and go in multiplied by
-    `sqrt(embedding_dim)`, with variance 1. With Keras' default of 0.0008 an
-    LSTM stays on a plateau for its first epoch.
+    Embeddings are initialized with variance `1 / embedding_dim` and scaled by
+    `sqrt(embedding_dim)` to variance 1. With the variance of Keras' default,
+    0.0008, an LSTM stays on a plateau for its first epoch.
 
     Args:
-        target_vocabulary_size: How many ids the target has.
+        target_vocabulary_size: Number of target ids.
         embedding_dim: Size of the embeddings.
-        source_vocabulary_size: How many ids the source has, or `None`, if it
-            is no ids. Defaults to `None`.
+        source_vocabulary_size: Number of source ids, or `None` if the source
+            consists of features. Defaults to `None`.
         tie_embeddings: Whether the output layer is the target embedding,
             transposed, without a bias. Defaults to `False`.
         dropout: Rate at which embeddings and the output layer's inputs are
             dropped in training. Defaults to `0.0`.
-        copying: Whether words of the source can be copied. Defaults to
-            `False`.
+        copying: Whether source words can be copied. Defaults to `False`.
         **kwargs: Keras model arguments, such as `name` and `dtype`.
 
     Raises:
-        ValueError: If a size is not positive, `dropout` no rate, or if there
-            is copying between two vocabularies.
+        ValueError: If a size is not positive, if `dropout` is not in
+            `[0, 1)`, or if `copying` is set and the vocabularies differ.
     """
 
     def __init__(
@@ -110,7 +109,7 @@ class AbstractWordModel(keras.Model):
         return self._scale * self.source_embedding(self._known(source))
 
     def embed_target(self, target):
-        """Embed target ids `(...)` to `(..., E)`, likewise."""
+        """Embed target ids `(...)` to `(..., E)`, as `embed_source` does."""
         return self._scale * self.target_embedding(self._known(target))
 
     def _known(self, ids):
@@ -123,7 +122,17 @@ class AbstractWordModel(keras.Model):
         return math.sqrt(self.embedding_dim)
 
     def logits(self, outputs):
-        """Score every word of the vocabulary: `(..., D)` to `(..., V)`."""
+        """Score every word of the vocabulary.
+
+        Args:
+            outputs: The decoder's outputs, `(..., D)`.
+
+        Returns:
+            Logits `(..., V)`.
+
+        Raises:
+            ValueError: If embeddings are tied and `D` is not their size.
+        """
         if self.output_layer is not None:
             return self.output_layer(outputs)
         if outputs.shape[-1] != self.embedding_dim:
@@ -136,14 +145,15 @@ class AbstractWordModel(keras.Model):
         return self.target_embedding(outputs, reverse=True)
 
     def score_words(self, outputs, words, weights, mix=None):
-        """Score the next words, those of the source as well if they count.
+        """Score the next words, with copying if `mix` is given.
 
         Args:
             outputs: The decoder's outputs, `(B, T, D)`.
             words: The decoder's inputs, `(B, T, E)`.
-            weights: Its attention `(B, T, Tv)`, or a list of them.
-            mix: A function from logits, features and weights to the scores
-                with copies, or `None` if nothing is copied.
+            weights: Weights of its attention, `(B, T, Tv)`, or a list of
+                those of several attentions.
+            mix: Function from logits, features and weights to log
+                probabilities with copied words, or `None` without copying.
 
         Returns:
             Scores `(B, T, V)`, or `(B, T, V + Tv)` with copies.

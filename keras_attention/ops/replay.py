@@ -97,7 +97,7 @@ def _or_zeros(cotangents, tensors):
 
 
 class _Parts:
-    """Splits a structure into float tensors, which have gradients, and rest."""
+    """Splits a structure into float tensors and the rest."""
 
     def __init__(self, structure):
         self.structure = structure

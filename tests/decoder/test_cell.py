@@ -21,6 +21,7 @@ from samples import to_numpy
 
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
+from keras_attention import CoverageAttention
 from keras_attention import LuongGeneral
 
 ORDERS = ["bahdanau", "luong"]
@@ -404,3 +405,20 @@ def test_sizes_of_state_and_output_may_differ_between_cells():
     powers = np.exp(scores) * samples.memory_mask()
     assert_close(weights, powers / powers.sum(-1, keepdims=True))
     assert ops.shape(weights) == (BATCH, WORDS)
+
+
+def test_it_tells_shapes_without_numbers():
+    cell = make("lstm", CoverageAttention(3), dtype="float16", output="concat")
+    cell.build((None, DIM), (None, None, DV))
+    memory = cell.prepare(samples.source("float16"))
+    states = cell.initial_state(memory)
+    specs = [keras.KerasTensor(x.shape, x.dtype) for x in states]
+    inputs = keras.KerasTensor((BATCH, DIM), "float16")
+    output, after = cell.compute_output_spec(inputs, specs, memory)
+    wanted, _, real = cell.step(np.zeros((BATCH, DIM)), states, memory)
+    assert output.shape == wanted.shape
+    assert [x.dtype for x in after] == [
+        keras.backend.standardize_dtype(x.dtype) for x in real
+    ]
+    shapes = cell.compute_output_shape(inputs.shape, [x.shape for x in specs])
+    assert shapes == (wanted.shape, [tuple(x.shape) for x in real])

@@ -1,4 +1,4 @@
-"""The contract of an alignment: that of a plain score under it.
+"""The contract of an alignment: the laws of weights, under a plain score.
 
     class TestForwardAlignment(AlignmentContract):
         alignment_class = ForwardAlignment
@@ -6,25 +6,22 @@
         def reference_align(self, scores, mask, real, query, weights):
             ...
 
-Scores are those of `LuongGeneral`.
+Scores are those of `LuongGeneral`, whose own test has the laws of layers.
 """
 
 import json
 
 import keras
-from contracts.formula import FormulaLaws
-from contracts.keras_layer import KerasLayerLaws
-from contracts.masks import MaskLaws
-from contracts.noise import NoiseLaws
-from contracts.steps import StepLaws
+from contracts.formula import WeightLaws
+from contracts.keras_layer import TrainingLaws
+from contracts.masks import HiddenLaws
+from contracts.steps import StateLaws
 
 from keras_attention import BahdanauAttention
 from keras_attention import LuongGeneral
 
 
-class AlignmentContract(
-    FormulaLaws, MaskLaws, NoiseLaws, StepLaws, KerasLayerLaws
-):
+class AlignmentContract(WeightLaws, HiddenLaws, StateLaws, TrainingLaws):
     """Set `alignment_class`, write `reference_align`, inherit the laws."""
 
     layer_class = LuongGeneral

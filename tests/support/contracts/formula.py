@@ -9,7 +9,9 @@ from gradients import check_gradients
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], bool)
 
 
-class FormulaLaws(AttentionCase):
+class WeightLaws(AttentionCase):
+    """What alignments obey too."""
+
     @pytest.mark.parametrize("dtype", ["float64", "float32"])
     def test_agrees_with_the_paper(self, dtype):
         query, value = self.inputs(dtype=dtype)
@@ -29,19 +31,6 @@ class FormulaLaws(AttentionCase):
         _, got = self.run(layer, query, value, value_mask=MASK)
         _, want = self.reference(layer, query, value, value_mask=MASK)
         np.testing.assert_allclose(got, want, atol=4 * TOLERANCE[dtype])
-
-    def test_scores_the_key_and_averages_the_value(self):
-        query, value = self.inputs(dtype="float64")
-        key = self.key(dtype="float64")
-        value = np.concatenate([value, value[..., :2] ** 2], axis=-1)
-        layer = self.layer(dtype="float64")
-        layer(query, value, key)
-        self.moved(layer)
-        got = self.run(layer, query, value, key=key, value_mask=MASK)
-        want = self.reference(layer, query, value, key, MASK)
-        assert got[0].shape == (2, 3, self.value_size + 2)
-        for x, y in zip(got, want, strict=True):
-            np.testing.assert_allclose(x, y, atol=1e-12)
 
     def test_starts_from_the_formula_too(self):
         """Untrained weights, such as a gain of its own, included."""
@@ -85,3 +74,20 @@ class FormulaLaws(AttentionCase):
         nothing = np.zeros((2, 0), bool)
         context, _ = self.run(layer, query, value[:, :0], value_mask=nothing)
         assert (context == 0).all()
+
+
+class FormulaLaws(WeightLaws):
+    """What layers obey."""
+
+    def test_scores_the_key_and_averages_the_value(self):
+        query, value = self.inputs(dtype="float64")
+        key = self.key(dtype="float64")
+        value = np.concatenate([value, value[..., :2] ** 2], axis=-1)
+        layer = self.layer(dtype="float64")
+        layer(query, value, key)
+        self.moved(layer)
+        got = self.run(layer, query, value, key=key, value_mask=MASK)
+        want = self.reference(layer, query, value, key, MASK)
+        assert got[0].shape == (2, 3, self.value_size + 2)
+        for x, y in zip(got, want, strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-12)

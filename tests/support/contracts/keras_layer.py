@@ -18,7 +18,9 @@ def arguments(layer_class):
     return names | {"name", "dtype", "trainable"}
 
 
-class KerasLayerLaws(AttentionCase):
+class TrainingLaws(AttentionCase):
+    """What alignments obey too."""
+
     def model(self, layer, scores=True):
         """The layer, with a mask and a key, from symbolic inputs."""
         query = keras.Input((None, self.query_size))
@@ -32,20 +34,6 @@ class KerasLayerLaws(AttentionCase):
     def data(self, batch=2, steps=3, words=5):
         mask = np.arange(words) < np.arange(batch)[:, None] + 2
         return [*self.inputs(batch, steps, words), mask]
-
-    def test_config_holds_every_argument(self):
-        layer = self.layer(dropout=0.1, seed=5, name="attention")
-        config = layer.get_config()
-        assert arguments(self.layer_class) <= set(config)
-        again = self.layer_class.from_config(json.loads(json.dumps(config)))
-        assert again.get_config() == config
-
-    def test_arguments_are_attributes(self):
-        layer = self.layer(dropout=0.1, seed=5)
-        for name in arguments(self.layer_class):
-            assert hasattr(layer, name), name
-        for name, value in self.init_kwargs.items():
-            assert getattr(layer, name) == value
 
     def test_weights_are_attributes(self):
         """Each under the name that checkpoints know it by."""
@@ -68,22 +56,6 @@ class KerasLayerLaws(AttentionCase):
         ):
             np.testing.assert_array_equal(x, y)
 
-    @pytest.mark.parametrize("lengths", [(None, None), (3, 5), (None, 5)])
-    def test_symbolic_shapes(self, lengths):
-        steps, words = lengths
-        query = keras.Input((steps, self.query_size))
-        value = keras.Input((words, self.value_size))
-        key = keras.Input((words, self.key_size))
-        context, weights = self.layer(dtype="mixed_bfloat16")(
-            query, value, key, return_attention_scores=True
-        )
-        assert context.shape == (None, steps, self.value_size)
-        assert weights.shape == (None, steps, words)
-        assert context.dtype == weights.dtype == "bfloat16"
-        alone = self.layer()(query, value, key)
-        assert alone.shape == context.shape
-        assert alone.dtype == "float32"
-
     @pytest.mark.parametrize("policy", ["float16", "float64", *POLICIES])
     def test_dtype_policy(self, policy):
         layer = self.layer(dtype=policy)
@@ -92,12 +64,6 @@ class KerasLayerLaws(AttentionCase):
             assert dtype == layer.compute_dtype
         for w in layer.weights:
             assert w.dtype == layer.variable_dtype
-
-    def test_context_alone_unless_asked(self):
-        query, value = self.inputs()
-        layer = self.layer()
-        context, _ = self.run(layer, query, value)
-        np.testing.assert_array_equal(to_numpy(layer(query, value)), context)
 
     def test_trains_on_batches_of_any_shape(self):
         """Lengths and batch sizes change; some sentences are empty."""
@@ -132,3 +98,43 @@ class KerasLayerLaws(AttentionCase):
         )
         for x, y in zip(together, mixed, strict=True):
             np.testing.assert_allclose(x[order], y, atol=1e-6)
+
+
+class KerasLayerLaws(TrainingLaws):
+    """What layers obey."""
+
+    def test_config_holds_every_argument(self):
+        layer = self.layer(dropout=0.1, seed=5, name="attention")
+        config = layer.get_config()
+        assert arguments(self.layer_class) <= set(config)
+        again = self.layer_class.from_config(json.loads(json.dumps(config)))
+        assert again.get_config() == config
+
+    def test_arguments_are_attributes(self):
+        layer = self.layer(dropout=0.1, seed=5)
+        for name in arguments(self.layer_class):
+            assert hasattr(layer, name), name
+        for name, value in self.init_kwargs.items():
+            assert getattr(layer, name) == value
+
+    @pytest.mark.parametrize("lengths", [(None, None), (3, 5), (None, 5)])
+    def test_symbolic_shapes(self, lengths):
+        steps, words = lengths
+        query = keras.Input((steps, self.query_size))
+        value = keras.Input((words, self.value_size))
+        key = keras.Input((words, self.key_size))
+        context, weights = self.layer(dtype="mixed_bfloat16")(
+            query, value, key, return_attention_scores=True
+        )
+        assert context.shape == (None, steps, self.value_size)
+        assert weights.shape == (None, steps, words)
+        assert context.dtype == weights.dtype == "bfloat16"
+        alone = self.layer()(query, value, key)
+        assert alone.shape == context.shape
+        assert alone.dtype == "float32"
+
+    def test_context_alone_unless_asked(self):
+        query, value = self.inputs()
+        layer = self.layer()
+        context, _ = self.run(layer, query, value)
+        np.testing.assert_array_equal(to_numpy(layer(query, value)), context)

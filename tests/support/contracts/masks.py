@@ -12,7 +12,6 @@ MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]], bool)
 FILLS = np.array([[np.nan], [np.inf], [-np.inf], [1e4]])  # of padding
 VISIBLE = np.random.default_rng(3).random((2, 3, 5)) < 0.6
 FORMS = {
-    "full": VISIBLE,
     "one for all sentences": VISIBLE[:1],
     "no batch axis": VISIBLE[1],
     "one for all queries": VISIBLE[:, :1],
@@ -32,7 +31,9 @@ class ShowMask(keras.layers.Layer):
         return x if mask is None else mask
 
 
-class MaskLaws(AttentionCase):
+class HiddenLaws(AttentionCase):
+    """What alignments obey too."""
+
     def outcome(self, layer, query, value, mask):
         """Everything that real positions have to do with, both ways."""
         words = MASK.shape[1]
@@ -61,26 +62,6 @@ class MaskLaws(AttentionCase):
                 )
 
     @pytest.mark.parametrize("dtype", DTYPES)
-    def test_padding_of_the_key_never_matters(self, dtype):
-        query, value = self.inputs()
-        key = self.key()
-        layer = self.layer(dtype=dtype)
-        layer(query, value, key)
-        self.moved(layer)
-
-        def outcome(key):
-            out = self.run(layer, query, value, key=key, value_mask=MASK)
-            of_query, of_value, of_weights = self.gradients(
-                layer, query, value, key=key, value_mask=MASK
-            )
-            return [*out, of_query, of_value, *of_weights]
-
-        quiet = outcome(key)
-        loud = outcome(np.where(MASK[..., None], key, np.nan).astype("float32"))
-        for x, y in zip(quiet, loud, strict=True):
-            np.testing.assert_array_equal(x, y)
-
-    @pytest.mark.parametrize("dtype", DTYPES)
     def test_no_memory_no_weight(self, dtype):
         query, value = self.inputs()
         mask = np.array([[True] * 5, [False] * 5])
@@ -97,12 +78,13 @@ class MaskLaws(AttentionCase):
             for x in (*out, of_query, of_value, *of_weights):
                 assert np.isfinite(x).all()
 
-    @pytest.mark.parametrize("form", FORMS)
     @pytest.mark.parametrize("value_mask", [None, MASK], ids=["", "padded"])
-    def test_attention_mask_broadcasts(self, form, value_mask):
+    def test_an_attention_mask_hides(self, value_mask):
+        self.check_attention_mask(VISIBLE, value_mask)
+
+    def check_attention_mask(self, visible, value_mask):
         query, value = self.inputs()
         layer = self.trained()
-        visible = FORMS[form]
         masks = {"attention_mask": visible, "value_mask": value_mask}
         got = self.run(layer, query, value, **masks)
         want = self.reference(layer, query, value, **masks)
@@ -122,6 +104,34 @@ class MaskLaws(AttentionCase):
         )
         for x, y in zip(got, want, strict=True):
             np.testing.assert_allclose(x, y, atol=1e-5)
+
+
+class MaskLaws(HiddenLaws):
+    """What layers obey."""
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_padding_of_the_key_never_matters(self, dtype):
+        query, value = self.inputs()
+        key = self.key()
+        layer = self.layer(dtype=dtype)
+        layer(query, value, key)
+        self.moved(layer)
+
+        def outcome(key):
+            out = self.run(layer, query, value, key=key, value_mask=MASK)
+            of_query, of_value, of_weights = self.gradients(
+                layer, query, value, key=key, value_mask=MASK
+            )
+            return [*out, of_query, of_value, *of_weights]
+
+        quiet = outcome(key)
+        loud = outcome(np.where(MASK[..., None], key, np.nan).astype("float32"))
+        for x, y in zip(quiet, loud, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+    @pytest.mark.parametrize("form", FORMS)
+    def test_attention_mask_broadcasts(self, form):
+        self.check_attention_mask(FORMS[form], MASK)
 
     @pytest.mark.parametrize("dtype", ["bool", "int32", "uint8"])
     def test_masks_may_be_any_numpy(self, dtype):

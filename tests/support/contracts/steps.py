@@ -12,18 +12,15 @@ from keras_attention import Memory
 MASK = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0]], bool)
 
 
-class StepLaws(AttentionCase):
-    @pytest.mark.parametrize("given", ["float32", "float64", "tensor"])
+class StateLaws(AttentionCase):
+    """What alignments obey too."""
+
     @pytest.mark.parametrize("policy", ["float32", *POLICIES])
-    def test_steps_are_the_call(self, given, policy):
+    def test_steps_are_the_call(self, policy):
         query, value = self.inputs()
         value[~MASK] = np.nan
-        if given == "float64":
-            query, value = query.astype(given), value.astype(given)
         layer = self.trained(dtype=policy)
         plain = self.run(layer, query, value, value_mask=MASK)
-        if given == "tensor":
-            query, value = map(ops.convert_to_tensor, (query, value))
         memory = layer.prepare(value, value_mask=MASK)
         stepped = self.run_steps(layer, query, memory)
         tolerance = 1e-6 if policy == "float32" else 2e-2
@@ -38,15 +35,6 @@ class StepLaws(AttentionCase):
         for x, y in zip(plain, stepped, strict=True):
             assert y.dtype == "float64"
             np.testing.assert_allclose(x, y, atol=1e-13)
-
-    def test_a_key_of_its_own_is_prepared(self):
-        query, value = self.inputs()
-        key, layer = self.key(), self.layer()
-        plain = self.run(layer, query, value, key=key, value_mask=MASK)
-        memory = layer.prepare(value, key, MASK)
-        stepped = self.run_steps(layer, query, memory)
-        for x, y in zip(plain, stepped, strict=True):
-            np.testing.assert_allclose(x, y, atol=1e-6)
 
     def test_beams_share_one_memory(self):
         """A step of K queries at once is K steps of one query."""
@@ -77,28 +65,6 @@ class StepLaws(AttentionCase):
             for x, y in zip(together, alone, strict=True):
                 np.testing.assert_allclose(x[:, k], y[:, 1], atol=1e-6)
 
-    @pytest.mark.parametrize("form", [list, tuple])
-    def test_a_memory_may_be_a_plain_sequence(self, form):
-        """Keras hands a NamedTuple on as a list, after a reload."""
-        query, value = self.inputs()
-        layer = self.trained()
-        memory = layer.prepare(value, value_mask=MASK)
-        assert isinstance(memory, Memory)
-        plain = self.run_steps(layer, query, memory)
-        listed = self.run_steps(layer, query, form(memory))
-        for x, y in zip(plain, listed, strict=True):
-            np.testing.assert_array_equal(x, y)
-
-    def test_a_memory_may_be_numpy(self):
-        query, value = self.inputs()
-        layer = self.trained()
-        memory = layer.prepare(value, value_mask=MASK)
-        plain = self.run_steps(layer, query, memory)
-        copied = [ops.convert_to_numpy(x) for x in memory]
-        again = self.run_steps(layer, query, copied)
-        for x, y in zip(plain, again, strict=True):
-            np.testing.assert_array_equal(x, y)
-
     def test_no_mask_is_no_padding(self):
         """Every position counts, as if a mask said so."""
         query, value = self.inputs()
@@ -122,12 +88,6 @@ class StepLaws(AttentionCase):
             assert len(state) == layer.state_count
             assert all(tuple(x.shape[:2]) == (2, beams) for x in state)
 
-    def test_one_beam_is_the_default(self):
-        _, value = self.inputs()
-        layer = self.trained()
-        state = layer.initial_state(layer.prepare(value))
-        assert all(x.shape[1] == 1 for x in state)
-
     def test_a_memory_belongs_to_its_caller(self):
         """Nothing of a source stays on the layer for the next one."""
         query, value = self.inputs()
@@ -139,6 +99,61 @@ class StepLaws(AttentionCase):
         after = self.run_steps(layer, query, memory)
         for x, y in zip(before, after, strict=True):
             np.testing.assert_array_equal(x, y)
+
+
+class StepLaws(StateLaws):
+    """What layers obey."""
+
+    @pytest.mark.parametrize("policy", ["float32", "mixed_float16"])
+    def test_steps_take_what_a_call_takes(self, policy):
+        """Arrays of any float dtype, and tensors."""
+        query, value = self.inputs()
+        layer = self.trained(dtype=policy)
+        memory = layer.prepare(value)
+        plain = self.run_steps(layer, query, memory)
+        for form in (ops.convert_to_tensor, lambda x: x.astype("float64")):
+            memory = layer.prepare(form(value))
+            given = self.run_steps(layer, form(query), memory)
+            for x, y in zip(plain, given, strict=True):
+                assert x.dtype == y.dtype
+                np.testing.assert_allclose(x, y, atol=1e-6)
+
+    def test_a_key_of_its_own_is_prepared(self):
+        query, value = self.inputs()
+        key, layer = self.key(), self.layer()
+        plain = self.run(layer, query, value, key=key, value_mask=MASK)
+        memory = layer.prepare(value, key, MASK)
+        stepped = self.run_steps(layer, query, memory)
+        for x, y in zip(plain, stepped, strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-6)
+
+    @pytest.mark.parametrize("form", [list, tuple])
+    def test_a_memory_may_be_a_plain_sequence(self, form):
+        """Keras hands a NamedTuple on as a list, after a reload."""
+        query, value = self.inputs()
+        layer = self.trained()
+        memory = layer.prepare(value, value_mask=MASK)
+        assert isinstance(memory, Memory)
+        plain = self.run_steps(layer, query, memory)
+        listed = self.run_steps(layer, query, form(memory))
+        for x, y in zip(plain, listed, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+    def test_a_memory_may_be_numpy(self):
+        query, value = self.inputs()
+        layer = self.trained()
+        memory = layer.prepare(value, value_mask=MASK)
+        plain = self.run_steps(layer, query, memory)
+        copied = [ops.convert_to_numpy(x) for x in memory]
+        again = self.run_steps(layer, query, copied)
+        for x, y in zip(plain, again, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+    def test_one_beam_is_the_default(self):
+        _, value = self.inputs()
+        layer = self.trained()
+        state = layer.initial_state(layer.prepare(value))
+        assert all(x.shape[1] == 1 for x in state)
 
     @pytest.mark.parametrize("policy", POLICIES)
     def test_a_memory_is_in_the_compute_dtype(self, policy):
