@@ -3,6 +3,9 @@
 import keras
 from keras import ops
 
+from keras_attention.attention.memory import as_mask
+from keras_attention.attention.memory import check_mask
+from keras_attention.attention.memory import check_rank_3
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
@@ -149,7 +152,9 @@ class GraphAttention(AbstractKernelLayer):
         if mask is None:
             # Keras fills in `mask` only if there is one tensor argument.
             mask = carried_mask(nodes)
-        mask = None if mask is None else ops.cast(mask, "bool")
+        shape = check_rank_3(self, "nodes", nodes, "(B, N, D)")
+        check_mask(self, "mask", mask, shape[:2], "(B, N)")
+        mask = as_mask(mask)
         nodes = ops.cast(ops.convert_to_tensor(nodes), self.compute_dtype)
         nodes = keep_real(nodes, mask)
         edges = self._edges(adjacency, mask, edge_mask)

@@ -4,6 +4,9 @@ import keras
 from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
+from keras_attention.attention.memory import as_mask
+from keras_attention.attention.memory import check_mask
+from keras_attention.attention.memory import check_rank_3
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.ops import keep_real
@@ -88,7 +91,9 @@ class SelfAttention(keras.layers.Layer):
         training: bool | None = None,
         return_attention_scores: bool = False,
     ):
-        mask = None if mask is None else ops.cast(mask, "bool")
+        shape = check_rank_3(self, "x", x, "(B, T, D)")
+        check_mask(self, "mask", mask, shape[:2], "(B, T)")
+        mask = as_mask(mask)
         x = ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
         x = keep_real(x, mask)
         return self.attention(

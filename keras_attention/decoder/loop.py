@@ -6,6 +6,7 @@ from keras import tree
 
 from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_mask
+from keras_attention.attention.memory import check_query
 from keras_attention.attention.memory import check_rank_3
 from keras_attention.checks import check_object
 from keras_attention.decoder.cell import AttentionDecoderCell
@@ -107,6 +108,8 @@ class AttentionDecoder(keras.layers.Layer):
             sequence_mask = carried_mask(sequence)
         shape = check_rank_3(self, "sequence", sequence, "(B, T, D)")
         check_mask(self, "sequence_mask", sequence_mask, shape[:2], "(B, T)")
+        if memory is not None and self.cell.attentions:
+            check_query(self, sequence, memory)
         prepared = self.cell.prepare(memory, memory_mask)
         if initial_state is None:
             initial_state = self.cell.cells.initial_states(

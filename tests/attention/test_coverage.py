@@ -92,7 +92,5 @@ class TestCoverageLoss:
         assert again.coverage_loss == 0.5
 
     def test_refuses_a_negative_weight(self):
-        with pytest.raises(
-            ValueError, match="must be a non-negative"
-        ):
+        with pytest.raises(ValueError, match="must be a non-negative"):
             CoverageAttention(4, coverage_loss=-1.0)

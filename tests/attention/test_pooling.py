@@ -45,3 +45,10 @@ class TestAttentionPooling(ComposedLaws):
     def test_refuses_units_not_positive(self, units):
         with pytest.raises(ValueError, match="`units` must be a positive"):
             self.layer(units=units)
+
+
+def test_names_the_shape_that_does_not_fit():
+    with pytest.raises(ValueError, match="needs `x` of the shape"):
+        AttentionPooling(4)(np.ones((2, 3)))
+    with pytest.raises(ValueError, match=r"`mask` as booleans.*lengths"):
+        AttentionPooling(4)(np.ones((2, 3, 4)), mask=np.array([3, 2]))

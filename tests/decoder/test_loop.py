@@ -292,3 +292,20 @@ def test_refuses_a_fed_back_vector_of_another_size():
     decoder = make("gru", order="luong")
     with pytest.raises(ValueError, match="StateBridge"):
         run(decoder, [*first_states(decoder), np.zeros((BATCH, DV + 1))])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"sequence": np.ones((3, 4))}, r"`sequence` of the shape \(B, T, D"),
+        ({"sequence_mask": np.array([4, 2, 3])}, "Of lengths"),
+        ({"memory": np.ones((2, 5, 6))}, "of one batch"),
+        ({"memory": np.ones((3, 6))}, r"`value` of the shape \(B, Tv, Dv"),
+        ({"memory_mask": np.array([5, 2, 1])}, "Of lengths"),
+    ],
+)
+def test_names_the_shape_that_does_not_fit(change, words):
+    decoder = samples.build(AttentionDecoder(samples.make_cell()))
+    given = {"sequence": np.ones((3, 4, 3)), "memory": np.ones((3, 5, 6))}
+    with pytest.raises(ValueError, match=words):
+        decoder(**{**given, **change})

@@ -6,6 +6,7 @@ import pytest
 import samples
 from keras import layers
 from keras import ops
+from ready import make_ready
 from samples import to_numpy
 
 from keras_attention import AttentionDecoder
@@ -158,6 +159,7 @@ def test_tf_data_of_unknown_lengths(kind, jit_compile):
     )
     keras.utils.set_random_seed(0)
     model = compiled(MODELS[kind](), jit_compile=jit_compile)
+    make_ready(model, batches[0][:2])
     history = model.fit(data, epochs=2, verbose=0).history
     assert history["loss"][1] < history["loss"][0]
     assert model.jit_compile == jit_compile
@@ -168,6 +170,7 @@ def test_tf_data_of_unknown_lengths(kind, jit_compile):
 
 def losses(model, batches, **kwargs):
     compiled(model, **kwargs)
+    make_ready(model, batches[0][:2])
     found = []
     for source, target, labels in batches:
         result = model.train_on_batch((source, target), labels)
@@ -214,6 +217,7 @@ class EveryAttention(keras.Model):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_every_attention_trains_in_xla():
     source, target, labels = make_batch(4)
@@ -226,6 +230,7 @@ def test_every_attention_trains_in_xla():
             loss=SequenceCrossentropy(),
             jit_compile=jit_compile,
         )
+        make_ready(model, (source, target))
         loss = [
             float(model.train_on_batch((source, target), labels))
             for _ in range(2)
@@ -261,7 +266,9 @@ def test_dropout_with_changing_sizes(kind):
             [cell(16, **rates) for _ in range(depth)],
         ),
     )
-    compiled(model)
+    xla = "auto" if kind == "lstm" or BACKEND == "jax" else False
+    compiled(model, jit_compile=xla)
+    make_ready(model, make_batch(5, 3)[:2])
     for batch, longest in ((5, 3), (3, 2)):
         source, target, labels = make_batch(batch, longest)
         model.fit((source, target), labels, batch_size=3, verbose=0)
@@ -321,6 +328,7 @@ def test_mixed_precision_trains(policy):
     try:
         model = compiled(seq2seq())
         source, target, labels = make_batch(batch=32)
+        make_ready(model, (source, target))
         history = model.fit(
             (source, target), labels, batch_size=16, epochs=4, verbose=0
         ).history
@@ -345,7 +353,9 @@ def test_regularizers_are_part_of_the_loss():
                 **options,
             )
         )
-        found.append(losses(model, [batch], rate=0.0)[0])
+        compiled(model)
+        source, target, labels = batch
+        found.append(float(model.test_on_batch((source, target), labels)[0]))
     cell = model.decoder.cell
     kernels = [
         cell.attention_kernel,
@@ -375,7 +385,7 @@ def test_frozen_parts_stay_as_they_are():
     source, target, labels = make_batch(4)
     model((source, target))
     model.decoder.trainable = False
-    compiled(model)
+    make_ready(compiled(model), (source, target))
     before = to_numpy([w.value for w in model.decoder.weights])
     model.train_on_batch((source, target), labels)
     for w, x in zip(model.decoder.weights, before, strict=True):
