@@ -1,14 +1,14 @@
-"""What does additive attention over whole sequences cost, in time and memory?
+"""Time and memory of additive attention over whole sequences.
 
 `BahdanauAttention` on 16 x 200 x 200 x 256, forward and gradient, against
-`keras.layers.AdditiveAttention`, which projects nothing: ours is measured
+`keras.layers.AdditiveAttention`, which has no projections. Ours is measured
 with both of its projections (`sides/attention_layer.py`).
 
     python benchmarks/additive_attention.py [--mode xla]
 
-Time is compared with the faster of Keras' two modes, and memory with the
-leaner: what one step needs at its peak beside what stands there before. Both
-must give the same outputs and gradients first.
+Time is compared with the faster of Keras' two modes, and memory with the one
+that needs less: the peak of one step minus the memory in use before it. Both
+sides must first give the same outputs and gradients.
 """
 
 import argparse
@@ -22,12 +22,12 @@ from process import stored
 from works import AttentionWork
 from works import attention_arrays
 
-# Gradients are sums over some thousand float32 products.
+# Gradients are sums of thousands of float32 products.
 TOLERANCE = 1e-4
 
 
 def main(mode: str):
-    """Print a line of time and a line of memory for each mode."""
+    """Print a line for time and a line for memory of each mode."""
     work = AttentionWork()
     with stored(attention_arrays(work)) as arrays:
 

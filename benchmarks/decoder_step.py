@@ -1,19 +1,20 @@
-"""How fast is a training step of the decoder?
+"""Time of a training step of the decoder.
 
-Additive attention, LSTM of 512 units, batch 64, 30 words on either side,
-inputs of size 256, in Bahdanau's order: forward and gradient of everything.
+Additive attention, LSTM of 512 units, batch 64, sources and targets of 30
+words, inputs of size 256, in Bahdanau's order: forward and all gradients.
 
     python benchmarks/decoder_step.py [--against bare tfa torch] [--mode xla]
 
-Against: `bare`, the matrix products of the same sizes and `tanh`
+Peers: `bare`, only the matrix products of the same sizes and `tanh`
 (`sides/decoder_bare.py`), in the mode that is measured; `tfa`, the
-`BasicDecoder` of TensorFlow Addons in a `tf.function`, which feeds the
-context to the next step instead: a neighbouring model of the same cost, so
-its numbers are not compared; `torch`, an eager loop; and `jax`, `lax.scan`
-under `jit`. These two must give the same outputs and gradients first.
+`BasicDecoder` of TensorFlow Addons in a `tf.function`; `torch`, an eager
+loop; and `jax`, `lax.scan` under `jit`. TFA feeds the context to the next
+step instead, a similar model of the same cost, so its numbers are not
+compared. Those of torch and JAX must first be equal to ours.
 """
 
 import argparse
+from pathlib import Path
 
 import environment
 from interleave import ratio
@@ -30,12 +31,12 @@ PEERS = {
     "torch": "torch, eager",
     "jax": "jax.lax.scan, jit",
 }
-# Gradients are sums over some thousand float32 products. XLA's own lie 1e-4
-# from those of the same graph in the default mode, and TFA's lie with those.
+# Gradients are sums of thousands of float32 products. Those of one graph
+# differ by 1e-4 between XLA and the default mode; TFA's equal the latter.
 TOLERANCE = 2e-4
 
 
-def main(against: list, mode: str, peer_environment):
+def main(against: list, mode: str, peer_environment: Path):
     """Print one line for each peer and mode."""
     work = DecoderWork()
     with stored(decoder_arrays(work)) as arrays:
@@ -45,8 +46,8 @@ def main(against: list, mode: str, peer_environment):
                 print(row, flush=True)
 
 
-def line(peer, mode, work, arrays, peer_environment) -> str:
-    """Measure one row."""
+def line(peer: str, mode: str, work, arrays, peer_environment: Path) -> str:
+    """Measure one peer in one mode, and return its line."""
     python = environment.python_of(peer, peer_environment)
     theirs_mode = mode if peer == "bare" else "default"
     with (

@@ -1,17 +1,18 @@
-"""How fast are the decoders that TensorFlow Addons has as well?
+"""Time of decoders that TensorFlow Addons also has.
 
-Luong's order, with input feeding, sizes as in `decoder_step.py`: forward and
-gradient of everything, against the very same model as `BasicDecoder` in a
-`tf.function`, which must give the same outputs and gradients first.
+Luong's order with input feeding, sizes as in `decoder_step.py`: forward and
+all gradients, against the same model as a `BasicDecoder` in a `tf.function`,
+which must first give the same outputs and gradients.
 
     python benchmarks/decoder_variants.py [--variant plain gru] [--mode xla]
 
 `plain` is an LSTM with additive attention, whose output is the context;
-`general` has Luong's general score and an attentional layer; `gru` has
-another cell, and `stacked` two of them.
+`general` has Luong's general score and an attentional layer; `gru` has a GRU
+cell, and `stacked` two LSTM cells.
 """
 
 import argparse
+from pathlib import Path
 
 import environment
 from decoder_step import MODES
@@ -32,7 +33,7 @@ VARIANTS = {
 }
 
 
-def main(variant: list, mode: str, peer_environment):
+def main(variant: list, mode: str, peer_environment: Path):
     """Print one line for each variant and mode."""
     python = environment.peer_python(peer_environment)
     for name in variant:

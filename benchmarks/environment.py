@@ -1,4 +1,4 @@
-"""The peer's environment: TensorFlow Addons on the last release it ran with."""
+"""The environment of TensorFlow Addons, with the last release it supports."""
 
 import argparse
 import shutil
@@ -16,26 +16,29 @@ DEFAULT = Path.home() / ".cache" / "keras_attention" / "tfa"
 
 
 def python_of(peer: str, folder: Path) -> Path:
-    """Find the Python that a side runs by: of TFA, the peer's environment.
+    """Return the Python that runs a peer.
 
     Args:
-        peer: `"tfa"`, or any other.
-        folder: Where the peer's environment is, or is to be.
+        peer: Name of the peer. `"tfa"` needs an environment of its own.
+        folder: Folder of that environment, which is created if it is missing.
+
+    Returns:
+        The path of the Python executable.
     """
     return peer_python(folder) if peer == "tfa" else Path(sys.executable)
 
 
 def peer_python(folder: Path) -> Path:
-    """Find the Python of the peer's environment; make that if it is not there.
+    """Return the Python of TFA's environment, and create that if missing.
 
     Args:
-        folder: Where the environment is, or is to be.
+        folder: Folder of the environment.
 
     Returns:
-        The path of its Python.
+        The path of its Python executable.
     """
     python = folder / "bin" / "python"
-    done = folder / "complete"  # written last, so half of one is made anew
+    done = folder / "complete"  # written last: a partial one is made again
     if done.exists() or _imports(python):
         return python
     print(f"Installing {', '.join(PACKAGES)} into {folder}", file=sys.stderr)
@@ -48,7 +51,7 @@ def peer_python(folder: Path) -> Path:
 
 
 def _imports(python) -> bool:
-    """Whether there is such a Python, with the packages in it."""
+    """Return whether this Python exists and can import TFA."""
     if not python.exists():
         return False
     command = [str(python), "-c", "import tensorflow_addons"]
@@ -69,7 +72,7 @@ def _python311() -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser):
-    """Add what all scripts take that measure against TensorFlow Addons."""
+    """Add the argument of all scripts that measure TensorFlow Addons."""
     parser.add_argument(
         "--peer-environment",
         type=Path,

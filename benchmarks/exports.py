@@ -1,12 +1,12 @@
-"""Do exported files say what the translator says, and what do they cost?
+"""Agreement of exported files with their translator; BLEU, size and time.
 
     python examples/translate_multi30k.py --data multi30k --save de_en
     python benchmarks/exports.py --translator de_en --data multi30k
 
-Exports a trained translator in every format, greedily and with five beams,
-and compares each file with the model on real sentences. Then it translates
-the whole test set with LiteRT files of every quantization, and prints BLEU,
-size and time beside those of the translator. It needs all extras.
+It exports a trained translator in every format, with greedy search and with
+five beams, and compares each file with the model on real sentences. Then it
+translates the whole test set with LiteRT files of every quantization, and
+prints BLEU, size and time. It needs all extras.
 """
 
 import argparse
@@ -33,8 +33,8 @@ BATCH = 20
 ROW = "{:<10} {:<10} {:>10} {:>12} {:>10}"
 
 
-def run_saved_model(path):
-    """Translate text by the signature `align`."""
+def run_saved_model(path: Path):
+    """Load a SavedModel; return a function that runs `align` on text."""
     loaded = tf.saved_model.load(path)
     align = loaded.signatures["align"]
 
@@ -45,8 +45,8 @@ def run_saved_model(path):
     return run
 
 
-def run_litert(path):
-    """Translate ids by LiteRT."""
+def run_litert(path: Path):
+    """Load a LiteRT file; return a function that translates ids."""
     interpreter = Interpreter(model_path=str(path), num_threads=2)
     translate = interpreter.get_signature_runner("translate_ids")
 
@@ -57,8 +57,8 @@ def run_litert(path):
     return run
 
 
-def run_onnx(path):
-    """Translate ids by onnxruntime."""
+def run_onnx(path: Path):
+    """Load an ONNX file; return a function that translates ids."""
     session = onnxruntime.InferenceSession(path)
     return lambda _, ids: session.run(["tokens", "scores"], {"source_ids": ids})
 
@@ -70,15 +70,15 @@ FORMATS = {
 }
 
 
-def batches_of(translator, sentences):
-    """Sentences and their ids, a batch at a time."""
+def batches_of(translator, sentences: list[str]):
+    """Yield batches of sentences and their ids."""
     for start in range(0, len(sentences), BATCH):
         batch = sentences[start : start + BATCH]
         yield batch, translator.source_tokenizer.tokenize(batch).numpy()
 
 
-def compare(translator, sentences, folder):
-    """Print for every file how many texts differ, and by how much scores."""
+def compare(translator, sentences: list[str], folder: Path):
+    """Print for every file how many texts and by how much scores differ."""
     print(ROW.format("format", "search", "sentences", "other ids", "scores by"))
     tokenizer = translator.target_tokenizer
     for name, search in SEARCHES.items():
@@ -91,7 +91,7 @@ def compare(translator, sentences, folder):
                 wanted = translator.model.generate(ids, search)
                 tokens, scores = run(batch, ids)
                 truth = wanted.tokens
-                if tokens.dtype == object:  # names
+                if tokens.dtype == object:  # tokens as strings
                     truth = tokenizer.tokens(truth)
                 same = (tokens == truth.numpy()).all(axis=(1, 2))
                 other += np.sum(~same)
@@ -102,7 +102,7 @@ def compare(translator, sentences, folder):
 
 
 def with_search(translator, search):
-    """Make a translator of the same parts with another search."""
+    """Return a translator of the same parts with another search."""
     return Translator(
         translator.model,
         translator.source_tokenizer,
@@ -111,7 +111,9 @@ def with_search(translator, search):
     )
 
 
-def quantize(translator, sentences, references, folder):
+def quantize(
+    translator, sentences: list[str], references: list[str], folder: Path
+):
     """Print BLEU, size and time of every quantization."""
     print(ROW.format("weights", "search", "BLEU", "MB", "seconds"))
     metric = sacrebleu.metrics.BLEU(lowercase=True)
@@ -142,15 +144,21 @@ def quantize(translator, sentences, references, folder):
             )
 
 
-def main(translator, data, source="de", target="en", sentences=200):
-    """Compare all files with the translator.
+def main(
+    translator: str,
+    data: str,
+    source: str = "de",
+    target: str = "en",
+    sentences: int = 200,
+):
+    """Export in every format, compare, and measure.
 
     Args:
         translator: Folder of a saved `Translator`.
         data: Folder of Multi30k.
-        source: Its language to translate from.
-        target: Its language to translate to.
-        sentences: How many of the test set are compared one by one.
+        source: Language to translate from.
+        target: Language to translate to.
+        sentences: Number of test sentences that are compared one by one.
     """
     translator = Translator.load(translator)
     lines = [

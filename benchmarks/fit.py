@@ -1,15 +1,16 @@
-"""How many words a second does `fit` learn?
+"""Words per second of `fit`.
 
-On Multi30k, words, batches of 64 sentences: a bidirectional LSTM of 256 units
-each way, an LSTM of 512 with additive attention and an attentional layer, and
-a vocabulary of 8000 (`works.FitWork`), trained by Adam.
+On Multi30k, with word tokens and batches of 64 sentences: a bidirectional
+LSTM of 256 units in each direction, an LSTM of 512 units with additive
+attention and an attentional layer, and a vocabulary of 8000
+(`works.FitWork`), trained by Adam.
 
     python benchmarks/fit.py --data multi30k [--against tfa torch] [--mode xla]
 
-Against: `tfa`, `fit` of the same model with TensorFlow Addons' decoder on
-Keras 2; and `torch`, the same model in eager mode. All see the same batches,
-and must have the same losses over five steps first. The figure is the
-quotient of speeds: more is better.
+Peers: `tfa`, `fit` of the same model with TensorFlow Addons' decoder on
+Keras 2; and `torch`, the same model in eager mode. All sides get the same
+batches, and must first have the same losses over five steps. The figure is
+the ratio of speeds: more is better.
 """
 
 import argparse
@@ -34,14 +35,16 @@ COUNT, BATCH = 20, 64
 TOLERANCE = 1e-5  # a loss is a mean over hundreds of words
 
 
-def read(data: Path, vocabulary: int, source="de", target="en") -> dict:
+def read(
+    data: Path, vocabulary: int, source: str = "de", target: str = "en"
+) -> dict:
     """Read the first batches of a corpus.
 
     Args:
         data: Folder with `train.de.gz` and `train.en.gz`.
-        vocabulary: The most words of either language.
-        source: Its language to translate from.
-        target: Its language to translate to.
+        vocabulary: Largest vocabulary size of either language.
+        source: Language to translate from.
+        target: Language to translate to.
 
     Returns:
         Ids `source_0`, `target_0`, `source_1`, ..., each `(B, T)`.
@@ -63,7 +66,7 @@ def read(data: Path, vocabulary: int, source="de", target="en") -> dict:
     return arrays
 
 
-def main(data: Path, against: list, mode: str, peer_environment):
+def main(data: Path, against: list, mode: str, peer_environment: Path):
     """Print one line for each peer and mode."""
     work = FitWork()
     batches = read(data, work.vocabulary)
@@ -87,8 +90,8 @@ def main(data: Path, against: list, mode: str, peer_environment):
                     )
 
 
-def line(name, mode, ours, theirs, words) -> str:
-    """Measure one row."""
+def line(name: str, mode: str, ours, theirs, words: int) -> str:
+    """Measure one peer in one mode, and return its line."""
     compare(ours, theirs, TOLERANCE)
     found = ratio(ours, theirs, rounds=7).speeds(words)
     return f"fit | {name} | {mode} | {found}"

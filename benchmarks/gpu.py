@@ -1,14 +1,14 @@
-"""How fast is it on a GPU, through JAX, beside torch?
+"""Words per second on a GPU, JAX against torch.
 
 A training step of the decoder, `fit`, and beam search, with the sizes of
 `decoder_step.py`, `fit.py` and `beam_search.py`, against torch, eager and
-compiled: words a second, and the quotient of speeds; more is better.
-TensorFlow is not needed. `fit` runs on made-up sentences of one length.
+compiled: words per second and the ratio of speeds; more is better.
+TensorFlow is not needed. `fit` runs on random sentences of one length.
 
     python benchmarks/gpu.py [--work decoder fit search] [--against eager]
 
-Both sides may use TF32 for their products. Losses or outputs, gradients and
-scores are compared first. `--quick` takes tiny sizes, to try it on a CPU.
+Both sides may use TF32 for their products. Losses, or outputs, gradients and
+scores, are compared first. `--quick` uses tiny sizes, to try it on a CPU.
 """
 
 import argparse
@@ -28,11 +28,11 @@ from works import search_arrays
 OURS = {
     "KERAS_BACKEND": "jax",
     "JAX_DEFAULT_MATMUL_PRECISION": "tensorfloat32",
-    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # torch has to fit in as well
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # torch needs memory as well
 }
 COUNT = 20
-# TF32 keeps ten bits of what is multiplied. Its rounding may change which of
-# two hypotheses is the better one, so their tokens are not compared.
+# TF32 keeps ten bits of each factor. Its rounding may swap two hypotheses
+# with similar scores, so tokens are not compared.
 TOLERANCES = {
     "decoder": 2e-2,
     "fit": {"losses": 1e-2},
@@ -42,13 +42,13 @@ QUICK = {"batch": 4, "words": 5, "units": 8, "size": 6}
 
 
 def made_up_batches(vocabulary: int, count: int, batch: int, length: int):
-    """Draw sentences: start, words, end, and padding after some.
+    """Draw random sentences with start, end and padding.
 
     Args:
-        vocabulary: How many ids there are.
-        count: How many batches.
-        batch: Sentences in each.
-        length: The most words of one, with start and end.
+        vocabulary: Number of ids.
+        count: Number of batches.
+        batch: Number of sentences in a batch.
+        length: Largest number of words, with start and end.
 
     Returns:
         Ids `source_0`, `target_0`, `source_1`, ..., each `(B, T)`.
@@ -67,7 +67,12 @@ def made_up_batches(vocabulary: int, count: int, batch: int, length: int):
 
 
 def job(name: str, quick: bool):
-    """Tell the work, its arrays, and how many words one run of it takes."""
+    """Return the work, its arrays, and the number of words of one run.
+
+    Args:
+        name: `"decoder"`, `"fit"` or `"search"`.
+        quick: Whether to use tiny sizes.
+    """
     if name == "decoder":
         work = DecoderWork(steps=4, **QUICK) if quick else DecoderWork()
         return work, decoder_arrays(work), work.batch * work.steps

@@ -1,4 +1,4 @@
-"""Timing two sides of one measurement, in turn."""
+"""Timing of two sides, run alternately."""
 
 import statistics
 import time
@@ -6,17 +6,18 @@ from typing import NamedTuple
 
 from process import Process
 
-IDLE = 0.05  # the part of one CPU that a waiting side may take
-PAUSE = 0.05  # seconds in which a side may give back its memory
+IDLE = 0.05  # largest share of one CPU that a waiting side may use
+PAUSE = 0.05  # seconds for a side to free its memory
 
 
 class Ratio(NamedTuple):
-    """How the times of two sides compare.
+    """The ratio of the times of two sides.
 
     Attributes:
-        quartiles: Of the rounds' own ratios: lower, median, upper.
-        ours: Median of our seconds.
-        theirs: Median of theirs.
+        quartiles: Quartiles of the ratios of all rounds: lower, median,
+            upper.
+        ours: Median time of our side, in seconds.
+        theirs: Median time of the other side, in seconds.
     """
 
     quartiles: tuple
@@ -31,10 +32,10 @@ class Ratio(NamedTuple):
         )
 
     def speeds(self, words: int) -> str:
-        """Tell it as a quotient of speeds: more is better.
+        """Format it as a ratio of speeds: more is better.
 
         Args:
-            words: How many words one run takes.
+            words: Number of words of one run.
         """
         low, middle, high = (1 / x for x in reversed(self.quartiles))
         ours, theirs = (words / x for x in (self.ours, self.theirs))
@@ -45,19 +46,20 @@ class Ratio(NamedTuple):
 
 
 def ratio(ours: Process, theirs: Process, rounds: int = 15) -> Ratio:
-    """Run both in turn, and tell how the times compare.
+    """Run two sides alternately, and compare their times.
 
-    The two runs of a round stand side by side, so that a machine that changes
-    its speed changes it for both; the median is over the rounds' own ratios.
-    While one runs the other waits, and that it does not compute is checked.
+    Each round runs both sides, one after the other, so a change of the
+    machine's speed affects both; the median is over the ratios of the rounds.
+    While one side runs, the other must not use the CPU, which is checked.
 
     Args:
         ours: The side that is measured.
-        theirs: What it is measured against.
-        rounds: How many times each runs, after two that do not count.
+        theirs: The side that it is measured against.
+        rounds: Number of rounds, after two that are not timed. Defaults to
+            `15`.
 
     Returns:
-        The median ratio, its quartiles, and both median times.
+        The quartiles of the ratio, and both median times.
     """
     sides = ours, theirs
     for side in (*sides, *sides):

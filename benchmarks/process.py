@@ -1,4 +1,4 @@
-"""A side of a measurement: a process that computes only when it is told to."""
+"""A side of a measurement: a process that computes only on command."""
 
 import contextlib
 import json
@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-# A pool that waits by spinning would take the CPU from the other side.
+# Thread pools that wait by spinning would take CPU time of the other side.
 QUIET = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "OMP_WAIT_POLICY": "PASSIVE",
     "KMP_BLOCKTIME": "0",
     "PYTHONWARNINGS": "ignore",
 }
-# With oneDNN TensorFlow keeps the memory that it frees, and what a step needs
-# of it cannot be seen. Matrix products are Eigen's, with or without.
+# With oneDNN TensorFlow keeps freed memory, which hides how much a step needs.
+# Its matrix products are Eigen's in either case.
 RETURN_MEMORY = {"TF_ENABLE_ONEDNN_OPTS": "0"}
 
 
@@ -28,13 +28,14 @@ class Process:
     """Runs a module of `sides` in a process of its own.
 
     Args:
-        name: What to call it when it is printed.
-        module: The module, such as `"decoder_ours"`.
-        work: Its sizes, a `NamedTuple` of `works.py`.
-        arrays: The file of its weights and data, `.npz`.
-        mode: `"xla"`, or `"default"`.
-        python: The Python to run it by. Defaults to this one.
-        **environment: More variables of its environment.
+        name: Name to print.
+        module: Name of the module, such as `"decoder_ours"`.
+        work: Sizes, a `NamedTuple` of `works.py`.
+        arrays: File `.npz` with weights and data.
+        mode: `"xla"` or `"default"`; `"eager"` or `"compile"` for torch.
+            Defaults to `"default"`.
+        python: Path of the Python executable. Defaults to the current one.
+        **environment: Further environment variables.
     """
 
     def __init__(
@@ -74,11 +75,11 @@ class Process:
         return self._answer()
 
     def run(self) -> float:
-        """Do the work once; tell the seconds."""
+        """Do the work once, and return the seconds that it took."""
         return float(self._ask("run"))
 
     def memory(self) -> int:
-        """Tell the bytes that the work needs at its peak.
+        """Return the bytes that the work needs at its peak.
 
         The process should have been started with `RETURN_MEMORY`.
         """
@@ -86,7 +87,7 @@ class Process:
         return int(statistics.median(int(self._ask("memory")) for _ in "123"))
 
     def numbers(self) -> dict:
-        """Tell the numbers that are to be compared, by name."""
+        """Return the arrays that are to be compared, by name."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "numbers.npz"
             self._ask(f"numbers {file}")
@@ -94,7 +95,7 @@ class Process:
                 return dict(stored)
 
     def cpu_seconds(self) -> float:
-        """Tell the CPU time that the process has used so far. Linux."""
+        """Return the CPU time that the process has used so far (on Linux)."""
         stat = Path(f"/proc/{self._child.pid}/stat").read_text()
         ticks = stat.rpartition(")")[2].split()[11:13]
         return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
@@ -110,7 +111,7 @@ class Process:
 
 @contextlib.contextmanager
 def stored(arrays: dict):
-    """Keep arrays in a file for as long as sides may read them."""
+    """Store arrays in a file until the end of a `with` block."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "arrays.npz"
         np.savez(file, **arrays)
@@ -118,16 +119,16 @@ def stored(arrays: dict):
 
 
 def compare(ours: Process, theirs: Process, tolerance: float | dict) -> dict:
-    """Check that two sides compute the same numbers, before any are timed.
+    """Check that two sides compute the same numbers.
 
     Args:
-        ours: The one side.
-        theirs: The other.
-        tolerance: How far two arrays may lie apart, in parts of the largest
-            absolute value of either; or one such number for each name.
+        ours: One side.
+        theirs: The other side.
+        tolerance: Largest difference of two arrays, relative to their largest
+            absolute value; or a dictionary of such numbers by name.
 
     Returns:
-        The largest difference there was, by name.
+        The largest relative differences, by name.
     """
     mine, other = ours.numbers(), theirs.numbers()
     if not isinstance(tolerance, dict):

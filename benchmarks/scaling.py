@@ -1,10 +1,10 @@
-"""Does the decoder's step grow no faster than its work?
+"""Growth of a decoder step's time and memory with the lengths.
 
-Sizes as in `decoder_step.py`, and then longer targets (`T`, 15 to 120) and
-longer sources (`Tv`, 30 to 480). For each it prints the time; the time of one
-multiplication, in picoseconds; the memory that a step needs at its peak; and
-that in bytes for each of the `B T Tv` pairs of words. The figures for one
-multiplication and for one pair should not rise.
+Sizes as in `decoder_step.py`, with targets of 15 to 120 words (`T`) and
+sources of 30 to 480 (`Tv`). For each it prints the time, the time per
+multiplication in picoseconds, the peak memory of a step, and that memory per
+pair of words, in bytes; there are `B T Tv` pairs. Time per multiplication and
+memory per pair should not grow.
 
     python benchmarks/scaling.py [--mode xla]
 """
@@ -22,20 +22,23 @@ from works import decoder_arrays
 STEPS = (15, 30, 60, 120)
 WORDS = (30, 60, 120, 240, 480)
 ROUNDS = 7
-TANH = 10  # multiplications in one `tanh`, about
+TANH = 10  # cost of one `tanh` in multiplications, roughly
 ROW = "{:>7} | {:>4} | {:>4} | {:>8} | {:>10} | {:>8} | {:>10}"
 HEADS = "mode", "T", "Tv", "ms", "ps / mult.", "MB", "B / pair"
 
 
 def multiplications(work: DecoderWork) -> int:
-    """Count what a step of an LSTM with additive attention multiplies.
+    """Count the multiplications of a training step with additive attention.
 
-    Every product is done three times: forward, and for the gradients of what
-    it multiplies. `tanh` of keys plus query is computed forward and again
-    backward, where its derivative takes three more.
+    Every product is computed three times: forward, and for the gradients of
+    both factors. `tanh` of keys plus query is computed forward and again
+    backward, where its derivative takes three multiplications more.
 
     Args:
-        work: The sizes.
+        work: The sizes, with an LSTM.
+
+    Returns:
+        The number of multiplications.
     """
     u, words = work.units, work.words
     gates = 4 * u * (work.size + u + u)  # inputs, context, state
@@ -46,7 +49,7 @@ def multiplications(work: DecoderWork) -> int:
 
 
 def row(work: DecoderWork, mode: str) -> str:
-    """Measure one pair of lengths."""
+    """Measure one pair of lengths, and return its row."""
     with stored(decoder_arrays(work)) as arrays:
         with Process("ours", "decoder_ours", work, arrays, mode) as side:
             side.run()

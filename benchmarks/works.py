@@ -1,4 +1,4 @@
-"""What is measured, in sizes and in random numbers: the same for all sides."""
+"""Sizes, weights and data of the measured work, the same for all sides."""
 
 import math
 from typing import NamedTuple
@@ -12,19 +12,19 @@ class DecoderWork(NamedTuple):
     """A training step of an attentional decoder.
 
     Attributes:
-        batch: Sentences, `B`.
+        batch: Number of sentences, `B`.
         steps: Words of a target, `T`.
         words: Words of a source, `Tv`.
         units: Size of the cells and of the memory, `U`.
         size: Size of the inputs, `D`.
         cell: `"lstm"` or `"gru"`.
-        depth: How many cells are stacked.
+        depth: Number of stacked cells.
         score: `"additive"` or `"general"`.
         order: `"bahdanau"` or `"luong"`.
         layer: Size of the attentional layer, which is linear as in TFA, and
-            of additive attention; `None` for no such layer, and attention of
-            the size of the cells.
-        output: What a step gives: `"cell"` or `"attention"`.
+            of additive attention. `None` for no such layer; additive
+            attention then has the size of the cells.
+        output: Output of a step: `"cell"` or `"attention"`.
     """
 
     batch: int = 64
@@ -44,11 +44,12 @@ class AttentionWork(NamedTuple):
     """Additive attention over whole sequences, forward and gradient.
 
     Attributes:
-        layer: Whose layer: `"ours"`, or `"keras"` for `AdditiveAttention`.
-        batch: Pairs of sequences, `B`.
-        queries: Length of the one, `Tq`.
-        words: Length of the other, `Tv`.
-        units: Size of everything, `U`.
+        layer: `"ours"` for `BahdanauAttention`, or `"keras"` for
+            `AdditiveAttention`.
+        batch: Number of pairs of sequences, `B`.
+        queries: Number of queries, `Tq`.
+        words: Length of the memory, `Tv`.
+        units: Size of all features, `U`.
     """
 
     layer: str = "ours"
@@ -59,19 +60,19 @@ class AttentionWork(NamedTuple):
 
 
 class SearchWork(NamedTuple):
-    """A beam search that never comes to an end token.
+    """A beam search that never generates an end token.
 
-    It stands in Luong's order and gives the cell's state to the output layer,
-    which is what TFA computes with `output_attention=False`.
+    The decoder is in Luong's order, and its output layer gets the cell's
+    state, as in TFA with `output_attention=False`.
 
     Attributes:
-        batch: Sentences, `B`.
-        beams: Hypotheses of each, `K`.
+        batch: Number of sentences, `B`.
+        beams: Number of hypotheses of each, `K`.
         steps: Words of a target, `T`.
         words: Words of a source, `Tv`.
         units: Size of the cell, of the attention and of the memory, `U`.
         size: Size of the embeddings, `D`.
-        vocabulary: How many words there are, `V`.
+        vocabulary: Number of words, `V`.
     """
 
     batch: int = 16
@@ -84,16 +85,17 @@ class SearchWork(NamedTuple):
 
 
 class FitWork(NamedTuple):
-    """Training of an encoder-decoder: the sizes of its model.
+    """The model whose training is measured, an encoder-decoder.
 
-    A bidirectional LSTM, its states side by side as the decoder's, an LSTM of
-    twice its units in Luong's order with a linear attentional layer, additive
-    attention, and an output layer of its own.
+    The encoder is a bidirectional LSTM; its concatenated states are the
+    decoder's initial states. The decoder is an LSTM of twice its units, in
+    Luong's order, with additive attention and a linear attentional layer. The
+    output layer is not tied to the embeddings.
 
     Attributes:
-        vocabulary: How many words either language has, `V`.
+        vocabulary: Number of words of either language, `V`.
         size: Size of embeddings, attention and attentional layer.
-        units: Units of the encoder, for each direction.
+        units: Units of the encoder, in each direction.
     """
 
     vocabulary: int = 8000
@@ -105,13 +107,13 @@ START, END = 2, 3
 
 
 def _normal(draw, *shape):
-    """Draw numbers that keep the variance of what they are multiplied by."""
+    """Draw a kernel that keeps the variance of its inputs."""
     scale = 1 / math.sqrt(shape[-2] if len(shape) > 1 else shape[0])
     return (scale * draw.standard_normal(shape)).astype("float32")
 
 
 def _embeddings(draw, work):
-    """Draw a table; models multiply what they look up by `sqrt(size)`."""
+    """Draw an embedding table; models scale its rows by `sqrt(size)`."""
     table = draw.standard_normal((work.vocabulary, work.size))
     return (table / math.sqrt(work.size)).astype("float32")
 
@@ -127,7 +129,7 @@ def _cell_weights(draw, cell, inputs, units):
 
 
 def decoder_weights(work: DecoderWork) -> dict:
-    """Draw the decoder's weights; those of cell `i` end in `_i`."""
+    """Draw the decoder's weights; names of cell `i` end in `_i`."""
     draw = np.random.default_rng(0)
     fed = work.layer or work.units
     weights = {}
@@ -148,7 +150,7 @@ def decoder_weights(work: DecoderWork) -> dict:
 
 
 def decoder_arrays(work: DecoderWork) -> dict:
-    """Draw weights, inputs, memory, and what the outputs are weighted by."""
+    """Draw weights, inputs, memory, and the cotangent of the outputs."""
     draw = np.random.default_rng(1)
     out = work.units if work.output == "cell" else work.layer or work.units
     shapes = {
@@ -164,7 +166,7 @@ def decoder_arrays(work: DecoderWork) -> dict:
 
 
 def attention_arrays(work: AttentionWork) -> dict:
-    """Draw inputs, the score's vector, and what the outputs are weighted by."""
+    """Draw inputs, the score's vector, and the cotangent of the outputs."""
     draw = np.random.default_rng(0)
     lengths = {
         "query": work.queries,
@@ -181,12 +183,12 @@ def attention_arrays(work: AttentionWork) -> dict:
 
 
 def decoder_of_search(work: SearchWork) -> DecoderWork:
-    """Tell the decoder of a search."""
+    """Return the sizes of the decoder of a search."""
     return DecoderWork(units=work.units, size=work.size, order="luong")
 
 
 def decoder_of_fit(work: FitWork) -> DecoderWork:
-    """Tell the decoder of the model that is trained."""
+    """Return the sizes of the decoder of the trained model."""
     return DecoderWork(
         units=2 * work.units,
         size=work.size,
@@ -197,7 +199,7 @@ def decoder_of_fit(work: FitWork) -> DecoderWork:
 
 
 def search_arrays(work: SearchWork) -> dict:
-    """Draw weights and memory; the bias keeps start, end and padding out."""
+    """Draw weights and memory; the bias excludes start, end and padding."""
     draw = np.random.default_rng(2)
     arrays = decoder_weights(decoder_of_search(work))
     bias = draw.standard_normal(work.vocabulary).astype("float32")

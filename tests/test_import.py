@@ -54,6 +54,7 @@ def fresh(code, backend):
     return result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_loads_what_keras_loads_and_fast(backend):
     before, after, seconds = json.loads(fresh(MEASURE, backend))
@@ -63,6 +64,7 @@ def test_loads_what_keras_loads_and_fast(backend):
     assert seconds < 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["jax", "torch"])
 def test_says_what_needs_tensorflow(backend):
     said = fresh(ASK.format(names=NAMES), backend).splitlines()

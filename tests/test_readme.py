@@ -56,6 +56,7 @@ def write_corpus(folder):
             (folder / f"{part}.{language}").write_text(text)
 
 
+@pytest.mark.slow
 def test_every_snippet_runs_in_its_order(tmp_path, monkeypatch):
     write_corpus(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -123,6 +123,7 @@ def test_unknown_words_are_those_of_the_source():
     assert plain == [f"{first}\ufffd\ufffd"]
 
 
+@pytest.mark.slow
 def test_unknown_words_need_attention():
     tiny = tiny_translator(attention=False)
     parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
@@ -130,6 +131,7 @@ def test_unknown_words_need_attention():
         Translator(*parts, replace_unknown=True)(["1"])
 
 
+@pytest.mark.slow
 def test_other_backends_and_xla_go_through_the_same_text():
     tiny = tiny_translator()
     wanted = tiny(NUMBERS, return_scores=True, return_attention_scores=True)

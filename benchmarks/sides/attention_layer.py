@@ -1,8 +1,8 @@
 """One call of an additive attention layer and its gradient, on TensorFlow.
 
-Keras' `AdditiveAttention` projects nothing. Ours does, and its two kernels
-are identity matrices here: it computes both projections with their gradients,
-which Keras' is spared, and still every number is the same.
+Keras' `AdditiveAttention` has no projections. The kernels of ours are identity
+matrices here, so all numbers are equal, although ours computes both
+projections and their gradients.
 """
 
 import keras
@@ -17,7 +17,7 @@ DATA = ("query", "value", "key")
 
 
 def build(work: AttentionWork, vector):
-    """Make the layer: how to call it, its variables, the score's vector."""
+    """Make the layer; return it as a function, and its score's vector."""
     shape = (None, None, work.units)
     if work.layer == "ours":
         layer = BahdanauAttention(work.units)
@@ -32,8 +32,8 @@ def build(work: AttentionWork, vector):
     return lambda *data: layer(list(data)), layer.scale
 
 
-def make(work, arrays, mode):
-    """Make the step: outputs, and the gradient of inputs and weights."""
+def make(work: dict, arrays: dict, mode: str):
+    """Make the step: outputs, and gradients of inputs and weights."""
     layer, vector = build(AttentionWork(**work), arrays["score_vector"])
     weights = [vector.value]
     if work["layer"] == "ours":
@@ -54,7 +54,7 @@ def make(work, arrays, mode):
 
     def numbers():
         outputs, gradients = run()
-        names = (*DATA, "score_vector")  # what both sides have
+        names = (*DATA, "score_vector")  # the gradients that both sides have
         return {"outputs": outputs, **dict(zip(names, gradients, strict=False))}
 
     return run, numbers

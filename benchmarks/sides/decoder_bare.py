@@ -1,16 +1,16 @@
-"""What a perfect training step of the decoder would still have to compute.
+"""A lower bound of a decoder's training step: its products and `tanh`.
 
 The matrix products of an LSTM with additive attention, in Bahdanau's order,
-with their gradients, and the two passes of `tanh`. No gates, no softmax, no
-masks: what stands between two products is a sum.
+with their gradients, and `tanh` forward and backward. There are no gates, no
+softmax and no masks; products are connected by sums.
 
 Forward: keys and inputs, once for all steps; in each step the state times
 `[recurrent; query]`, `tanh` of keys plus query, times the score's vector, the
 weighted sum of the memory, and the context times its part of the kernel.
 
 Backward: in each step the same products transposed, and `tanh` again with its
-derivative, summed over the words for the query and over the steps for the
-keys. The gradient of a weight is one product over all steps, after the loop.
+derivative, summed over positions for the query and over steps for the keys.
+The gradient of a weight is one product over all steps, after the loop.
 """
 
 import tensorflow as tf
@@ -19,7 +19,7 @@ from works import DecoderWork
 
 
 def forward(work, inputs, memory, w):
-    """Run the loop; return what the gradient needs of each step."""
+    """Run the forward loop; return the tensors that the gradient needs."""
     u = work.units
     keys = tf.tensordot(memory, w["key_kernel"], 1)
     projected = tf.tensordot(inputs, w["of_inputs"], 1)  # (T, B, 4U)
@@ -49,7 +49,7 @@ def forward(work, inputs, memory, w):
 
 
 def backward(work, keys, queries, memory, cotangent, w):
-    """Run the loop from its end; return the gradients of each step."""
+    """Run the backward loop; return the gradients of each step."""
     recurrent, of_context = (
         tf.transpose(w[name]) for name in ("recurrent", "of_context")
     )
@@ -83,7 +83,7 @@ def backward(work, keys, queries, memory, cotangent, w):
     return *found[2:4], *(array.stack() for array in found[4:])
 
 
-def make(work, arrays, mode):
+def make(work: dict, arrays: dict, mode: str):
     """Make the step: forward, backward, and the gradients over all steps."""
     work = DecoderWork(**work)
     size, u = work.size, work.units
@@ -101,11 +101,11 @@ def make(work, arrays, mode):
     )
 
     def to_inputs(dy, kernel):
-        """Gradient of what a kernel was applied to, in one product."""
+        """Compute the gradient of a kernel's inputs, in one product."""
         return tf.tensordot(dy, kernel, [[2], [1]])
 
     def over_steps(x, dy):
-        """Gradient of a kernel: one product over all steps and rows."""
+        """Compute the gradient of a kernel, in one product over all steps."""
         x, dy = (tf.reshape(z, (-1, z.shape[-1])) for z in (x, dy))
         return tf.matmul(x, dy, transpose_a=True)
 

@@ -1,4 +1,4 @@
-"""A training step of the decoder by hand in JAX: `lax.scan` under `jit`.
+"""A training step of the decoder in plain JAX: `lax.scan` under `jit`.
 
 Keys and inputs are projected once.
 """
@@ -31,8 +31,8 @@ def decode(inputs, memory, w):
     return outputs.swapaxes(0, 1)
 
 
-def make(work, arrays, mode):  # noqa: ARG001 (sizes are in the arrays)
-    """Make the step: outputs, and the gradient of inputs and weights."""
+def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (sizes are in the arrays)
+    """Make the step: outputs, and gradients of inputs and weights."""
     weights = {name: jnp.asarray(array) for name, array in arrays.items()}
     cotangent = weights.pop("cotangent")
 

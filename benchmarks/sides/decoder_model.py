@@ -16,8 +16,8 @@ def build(work: DecoderWork, arrays: dict):
     """Make the decoder.
 
     Args:
-        work: Its sizes and kinds.
-        arrays: Its weights, by the names of `works.py`.
+        work: Sizes and kinds of its layers.
+        arrays: Weights, by the names of `works.py`.
 
     Returns:
         The decoder, and its variables by these names.
@@ -34,7 +34,7 @@ def build(work: DecoderWork, arrays: dict):
 
 
 def unbuilt(work: DecoderWork) -> AttentionDecoder:
-    """Make the decoder, without weights so far."""
+    """Make the decoder, not yet built."""
     cells = [CELLS[work.cell](work.units) for _ in range(work.depth)]
     attention = LuongGeneral()
     if work.score == "additive":
@@ -51,7 +51,7 @@ def unbuilt(work: DecoderWork) -> AttentionDecoder:
 
 
 def named(cell: AttentionDecoderCell) -> dict:
-    """Find the variables of a built cell by the names of `works.py`."""
+    """Return the variables of a built cell by the names of `works.py`."""
     variables = {}
     for i, inner in enumerate(cell.cells):
         for name in ("kernel", "recurrent_kernel", "bias"):

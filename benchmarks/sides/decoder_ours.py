@@ -8,8 +8,8 @@ from works import DecoderWork
 DATA = ("inputs", "memory")
 
 
-def make(work, arrays, mode):
-    """Make the step: outputs, and the gradient of inputs and weights."""
+def make(work: dict, arrays: dict, mode: str):
+    """Make the step: outputs, and gradients of inputs and weights."""
     decoder, variables = build(DecoderWork(**work), arrays)
     inputs, memory = (tf.constant(arrays[name]) for name in DATA)
     cotangent = tf.constant(arrays["cotangent"])

@@ -9,8 +9,8 @@ from works import DecoderWork
 DATA = ("inputs", "memory")
 
 
-def make(work, arrays, mode):  # noqa: ARG001 (JAX knows one mode)
-    """Make the step: outputs, and the gradient of inputs and weights."""
+def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (JAX has one mode)
+    """Make the step: outputs, and gradients of inputs and weights."""
     decoder, variables = build(DecoderWork(**work), arrays)
     names = {id(variable): name for name, variable in variables.items()}
     order = [names[id(variable)] for variable in decoder.trainable_variables]

@@ -9,11 +9,11 @@ CELLS = {"lstm": tf.keras.layers.LSTMCell, "gru": tf.keras.layers.GRUCell}
 
 
 def wrap(work, arrays, cells):
-    """Make the attention, and the cell that attends, with given weights.
+    """Make an `AttentionWrapper` with given weights.
 
     Args:
-        work: Its sizes and kinds, a `DecoderWork`.
-        arrays: Its weights, by the names of `works.py`.
+        work: Sizes and kinds of its layers, a `DecoderWork`.
+        arrays: Weights, by the names of `works.py`.
         cells: The Keras cells, bottom first.
 
     Returns:
@@ -31,7 +31,7 @@ def wrap(work, arrays, cells):
         output_attention=work.output == "attention",
     )
     attention(tf.zeros((1, 2, work.units)), setup_memory=True)
-    word = tf.zeros((1, work.size))  # one step makes the variables
+    word = tf.zeros((1, work.size))  # one step creates the variables
     wrapper(word, wrapper.get_initial_state(word))
     variables = {}
     for i, cell in enumerate(cells):
@@ -49,13 +49,13 @@ def wrap(work, arrays, cells):
         kernel = wrapper._attention_layers[0].kernel
         variables["attention_kernel"] = kernel
     for name, variable in variables.items():
-        value = arrays[name]  # its kernel is ours, transposed
+        value = arrays[name]  # TFA's score kernel is ours, transposed
         variable.assign(value.T if name == "score_kernel" else value)
     return wrapper, attention, variables
 
 
-def make(work, arrays, mode):  # noqa: ARG001 (it knows one mode)
-    """Make the step: outputs, and the gradient of inputs and weights."""
+def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (it has one mode)
+    """Make the step: outputs, and gradients of inputs and weights."""
     work = DecoderWork(**work)
     cells = [CELLS[work.cell](work.units) for _ in range(work.depth)]
     wrapper, attention, variables = wrap(work, arrays, cells)

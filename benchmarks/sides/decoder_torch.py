@@ -1,4 +1,4 @@
-"""A training step of the decoder by hand in torch, as a loop in Python.
+"""A training step of the decoder in plain torch, as a loop in Python.
 
 Keys and inputs are projected once. Mode `"compile"` puts `torch.compile`
 around the loop.
@@ -9,7 +9,7 @@ from sides.serve import serve
 from torch.nn.functional import softmax
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-torch.set_float32_matmul_precision("high")  # TF32 on a GPU, as JAX takes it
+torch.set_float32_matmul_precision("high")  # TF32 on a GPU, as set for JAX
 DATA = ("inputs", "memory", "cotangent")
 
 
@@ -21,7 +21,15 @@ def lstm(gates, c):
 
 
 def attend(query, keys, memory, vector, mask=None):
-    """Compute the context of additive attention; queries `(B, K, U)`."""
+    """Compute the context `(B, K, Dv)` of additive attention.
+
+    Args:
+        query: Projected queries `(B, K, U)`.
+        keys: Projected keys `(B, Tv, U)`.
+        memory: `(B, Tv, Dv)`.
+        vector: The score's vector, `(U,)`.
+        mask: Boolean `(B, Tv)`, or `None`.
+    """
     scores = torch.tanh(query[:, :, None] + keys[:, None]) @ vector
     if mask is not None:
         scores = scores.masked_fill(~mask[:, None], -torch.inf)
@@ -45,8 +53,8 @@ def decode(inputs, memory, w):
     return torch.stack(outputs, 1)
 
 
-def make(work, arrays, mode):  # noqa: ARG001 (sizes are in the arrays)
-    """Make the step: outputs, and the gradient of inputs and weights."""
+def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (sizes are in the arrays)
+    """Make the step: outputs, and gradients of inputs and weights."""
     tensors = {
         name: torch.tensor(array, device=DEVICE)
         for name, array in arrays.items()

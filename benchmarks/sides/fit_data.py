@@ -1,24 +1,26 @@
-"""The batches of `fit`, and what one round of it is, on any Keras.
+"""The batches of `fit`, and one run of it, on any Keras.
 
-Losses are compared after steps of plain gradient descent, which show whether
-all gradients are equal. Those of Adam do not: each library has its own. Keras
-3 squares the parts of an embedding's gradient one by one where a word stands
-several times in a batch, and torch adds its epsilon elsewhere.
+Losses are compared over steps of plain gradient descent, which are equal if
+all gradients are. Adam differs between libraries: if a word occurs several
+times in a batch, Keras 3 squares the parts of its embedding's gradient one by
+one, and torch adds epsilon in another place.
 """
 
-COMPARED = 5  # steps whose losses are compared
-DESCENT = 0.5  # their learning rate
-ADAM = 1e-3  # the learning rate of what is timed
+from collections.abc import Callable
+
+COMPARED = 5  # number of steps whose losses are compared
+DESCENT = 0.5  # learning rate of these steps
+ADAM = 1e-3  # learning rate of the timed steps
 
 
 def batches(arrays: dict) -> list:
-    """Take the batches out, for training by teacher.
+    """Return teacher-forced batches.
 
     Args:
-        arrays: Has ids `source_0`, `target_0`, `source_1`, ...
+        arrays: Ids `source_0`, `target_0`, `source_1`, ..., each `(B, T)`.
 
     Returns:
-        A list of `(source, words known), words to tell`.
+        A list of pairs: `(source, decoder's inputs)` and targets.
     """
     found = []
     while f"source_{len(found)}" in arrays:
@@ -29,15 +31,15 @@ def batches(arrays: dict) -> list:
     return found
 
 
-def fitting(model, optimizers, arrays: dict, feed, **options):
-    """Make what fits a model, once over all batches, and what it loses.
+def fitting(model, optimizers, arrays: dict, feed: Callable, **options):
+    """Make functions that run `fit` over all batches and return its losses.
 
     Args:
         model: A built model.
-        optimizers: The optimizers of its Keras.
-        arrays: Has the batches, by the names that `batches` reads.
-        feed: A function from a list of batches to arguments of `fit`.
-        **options: More arguments of `compile`.
+        optimizers: The module of optimizers of its Keras.
+        arrays: The batches, by the names that `batches` reads.
+        feed: Function from a list of batches to arguments of `fit`.
+        **options: Further arguments of `compile`.
 
     Returns:
         Functions `run` and `numbers`, as `serve` takes them.

@@ -15,10 +15,10 @@ PARTS = ("kernel", "recurrent_kernel", "bias")
 
 
 def options(mode: str) -> dict:
-    """Tell what `compile` takes beside an optimizer.
+    """Return the arguments of `compile`, without the optimizer.
 
     Args:
-        mode: `"xla"`, or `"default"`: what Keras takes of itself.
+        mode: `"xla"`, or `"default"` for Keras' own choice.
     """
     jit_compile = True if mode == "xla" else "auto"
     return {"loss": SequenceCrossentropy(), "jit_compile": jit_compile}
@@ -32,7 +32,7 @@ def build(work: FitWork, weights: dict) -> Seq2Seq:
         weights: Its weights, by the names of `works.py`.
 
     Returns:
-        The model, to be compiled.
+        The model, not yet compiled.
     """
     decoder = unbuilt(decoder_of_fit(work))
     lstm = keras.layers.LSTM(

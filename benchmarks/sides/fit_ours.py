@@ -9,8 +9,8 @@ from sides.serve import serve
 from works import FitWork
 
 
-def make(work, arrays, mode):
-    """Make what fits the model once over all batches."""
+def make(work: dict, arrays: dict, mode: str):
+    """Make the model; return functions that fit it over all batches."""
     model = build(FitWork(**work), arrays)
     return fitting(model, keras.optimizers, arrays, feed, **options(mode))
 

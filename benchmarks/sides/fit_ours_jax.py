@@ -10,7 +10,7 @@ from works import FitWork
 
 
 def feed(batches: list) -> dict:
-    """Put batches of one shape behind each other."""
+    """Concatenate batches of one shape to arguments of `fit`."""
     pairs, told = zip(*batches, strict=True)
     sources, known = zip(*pairs, strict=True)
     sources, known, told = map(np.concatenate, (sources, known, told))
@@ -22,8 +22,8 @@ def feed(batches: list) -> dict:
     }
 
 
-def make(work, arrays, mode):
-    """Make what fits the model once over all batches."""
+def make(work: dict, arrays: dict, mode: str):
+    """Make the model; return functions that fit it over all batches."""
     model = build(FitWork(**work), arrays)
     return fitting(model, keras.optimizers, arrays, feed, **options(mode))
 

@@ -1,4 +1,4 @@
-"""How batches go into `fit` on TensorFlow, ours and the peer's."""
+"""The input pipeline of `fit` on TensorFlow, for ours and for TFA."""
 
 import tensorflow as tf
 

@@ -38,7 +38,7 @@ class Translator(tf.keras.Model):
         self._assign(work, weights)
 
     def _assign(self, work, weights):
-        """Build the other layers and give them their weights."""
+        """Build the other layers and set their weights."""
         shape = (None, None, work.size)
         for layer, name in (
             (self.source_embedding, "source"),
@@ -74,15 +74,15 @@ class Translator(tf.keras.Model):
 
 
 def loss(target, logits):
-    """Average the cross-entropy over the real words of a batch."""
+    """Compute the mean cross-entropy over the real words of a batch."""
     target = tf.cast(target, tf.int32)
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(target, logits)
     real = tf.cast(tf.not_equal(target, 0), tf.float32)
     return tf.reduce_sum(real * losses) / tf.reduce_sum(real)
 
 
-def make(work, arrays, mode):  # noqa: ARG001 (it knows one mode)
-    """Make what fits the model once over all batches."""
+def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (it has one mode)
+    """Make the model; return functions that fit it over all batches."""
     model = Translator(FitWork(**work), arrays)
     optimizers = tf.keras.optimizers
     return fitting(model, optimizers, arrays, feed, loss=loss)

@@ -1,4 +1,4 @@
-"""Training of the same model in torch, with a decoder's loop in Python.
+"""Training of the same model in torch, with the decoder's loop in Python.
 
 Mode `"compile"` puts `torch.compile` around the model.
 """
@@ -38,11 +38,11 @@ class Translator(nn.Module):
         self.register_parameter(name, nn.Parameter(torch.tensor(value)))
 
     def embed(self, table, ids):
-        """Look words up."""
+        """Embed ids `(B, T)` to `(B, T, D)`."""
         return math.sqrt(self.size) * nn.functional.embedding(ids, table)
 
     def forward(self, source, lengths, target):
-        """Score every next word: `(B, T, V)`."""
+        """Compute the logits of every next word, `(B, T, V)`."""
         packed = nn.utils.rnn.pack_padded_sequence(
             self.embed(self.source_embeddings, source),
             lengths,
@@ -76,7 +76,7 @@ class Translator(nn.Module):
 
 
 def encoder(work: FitWork, weights) -> nn.LSTM:
-    """Make the bidirectional LSTM; of torch's two biases one stays 0."""
+    """Make the bidirectional LSTM; the second bias of torch's stays 0."""
     found = nn.LSTM(work.size, work.units, batch_first=True, bidirectional=True)
     for side, end in (("forward", ""), ("backward", "_reverse")):
         values = {
@@ -92,8 +92,8 @@ def encoder(work: FitWork, weights) -> nn.LSTM:
     return found
 
 
-def make(work, arrays, mode):
-    """Make what trains the model once over all batches."""
+def make(work: dict, arrays: dict, mode: str):
+    """Make the model; return functions that train it over all batches."""
     work = FitWork(**work)
     model = Translator(work, arrays).to(DEVICE)
     scores = torch.compile(model) if mode == "compile" else model

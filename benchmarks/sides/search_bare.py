@@ -1,10 +1,10 @@
-"""What a perfect beam search would still have to compute.
+"""A lower bound of a beam search: its matrix products and `tanh`.
 
-The matrix products of all beams and the `tanh` of additive attention, in
-Luong's order: keys once; in each step word, context and state times the
-cell's kernels, the query, `tanh` of keys plus query times the score's vector,
-the weighted sum of the memory, and the logits, each looked at once. No gates,
-no softmax, no choice of tokens: what stands between two products is a sum.
+The products of all beams and the `tanh` of additive attention, in Luong's
+order: keys once; in each step word, context and state times the cell's
+kernels, the query, `tanh` of keys plus query times the score's vector, the
+weighted sum of the memory, the logits, and their maximum. There are no gates,
+no softmax and no choice of tokens; products are connected by sums.
 """
 
 import tensorflow as tf
@@ -12,7 +12,7 @@ from sides.serve import serve
 from works import SearchWork
 
 
-def make(work, arrays, mode):
+def make(work: dict, arrays: dict, mode: str):
     """Make the products of one search."""
     work = SearchWork(**work)
     batch, beams, u = work.batch, work.beams, work.units
@@ -20,7 +20,7 @@ def make(work, arrays, mode):
     words = w["embeddings"][: batch * beams]
 
     def of_sentences(x):
-        """Give the beams an axis, for what they share: `(B, K, ...)`."""
+        """Split the axis of rows into sources and beams: `(B, K, U)`."""
         return tf.reshape(x, (batch, beams, u))
 
     @tf.function(jit_compile=mode == "xla")

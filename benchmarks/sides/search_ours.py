@@ -15,7 +15,7 @@ from keras_attention import Seq2Seq
 
 
 def build(work: SearchWork, arrays) -> Seq2Seq:
-    """Make a model whose source is the memory itself, with given weights."""
+    """Make a model with given weights, whose source is the memory itself."""
     decoder = unbuilt(decoder_of_search(work))
     model = Seq2Seq(
         target_vocabulary_size=work.vocabulary,
@@ -32,8 +32,8 @@ def build(work: SearchWork, arrays) -> Seq2Seq:
     return model
 
 
-def make(work, arrays, mode):
-    """Make the search; all its hypotheses come back, best first."""
+def make(work: dict, arrays: dict, mode: str):
+    """Make the search, which returns all hypotheses, best first."""
     work = SearchWork(**work)
     model = build(work, arrays)
     model.compile(jit_compile=mode == "xla")

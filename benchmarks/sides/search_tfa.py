@@ -12,8 +12,8 @@ from works import SearchWork
 from works import decoder_of_search
 
 
-def make(work, arrays, mode):  # noqa: ARG001 (it knows one mode)
-    """Make the search; all its hypotheses come back, best first."""
+def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (it has one mode)
+    """Make the search, which returns all hypotheses, best first."""
     work = SearchWork(**work)
     cell = tf.keras.layers.LSTMCell(work.units)
     wrapper, attention, _ = wrap(decoder_of_search(work), arrays, [cell])

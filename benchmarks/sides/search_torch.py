@@ -1,4 +1,4 @@
-"""Beam search by hand in torch, with a step for all beams at once.
+"""Beam search in plain torch, with one step for all beams at once.
 
 Keys are projected once and not tiled. Mode `"compile"` puts `torch.compile`
 around the step.
@@ -17,7 +17,11 @@ from works import SearchWork
 
 
 def step(tokens, states, keys, w):
-    """Read one token of every beam: log probabilities and the next states."""
+    """Run a step for one token `(B, K)` of every beam.
+
+    Returns:
+        Log probabilities `(B, K, V)`, and the next states.
+    """
     h, c, fed = states  # (B, K, U)
     x = torch.cat([w["embeddings"][tokens], fed], -1)
     gates = x @ w["kernel_0"] + h @ w["recurrent_kernel_0"] + w["bias_0"]
@@ -28,8 +32,8 @@ def step(tokens, states, keys, w):
     return log_softmax(logits, -1), torch.stack([h, c, fed])
 
 
-def make(work, arrays, mode):
-    """Make the search; all its hypotheses come back, best first."""
+def make(work: dict, arrays: dict, mode: str):
+    """Make the search, which returns all hypotheses, best first."""
     work = SearchWork(**work)
     batch, beams = work.batch, work.beams
     w = {name: torch.tensor(x, device=DEVICE) for name, x in arrays.items()}
@@ -40,7 +44,7 @@ def make(work, arrays, mode):
         keys = w["memory"] @ w["key_kernel"]
         states = torch.zeros((3, batch, beams, work.units), device=DEVICE)
         scores = torch.full((batch, beams), -torch.inf, device=DEVICE)
-        scores[:, 0] = 0  # all beams are one at first
+        scores[:, 0] = 0  # all beams of a sentence start as one hypothesis
         tokens = torch.full((batch, beams), START, device=DEVICE)
         texts = tokens.new_zeros((batch, beams, work.steps))
         for t in range(work.steps):

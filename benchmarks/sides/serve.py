@@ -1,6 +1,6 @@
-"""The child's end of a measurement: it computes only when it is told to.
+"""The child process of a measurement, which computes only on command.
 
-It needs nothing but NumPy, since it also runs in the peer's environment.
+It needs only NumPy, since it also runs in the environment of TFA.
 """
 
 import ctypes
@@ -8,25 +8,26 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 
-def serve(make):
-    """Answer the parent, a line for a line, until it hangs up.
+def serve(make: Callable):
+    """Answer each line of standard input by one line, until its end.
 
-    The lines are `run` (answered by the seconds that it took), `memory` (by
-    the bytes that one run needs beside what stands there before) and
-    `numbers` with a file (answered when the numbers stand in it).
+    The lines are `run` (the answer is the seconds that it took), `memory`
+    (the answer is the bytes that one run needs more than before it), and
+    `numbers FILE` (the answer comes when the file is written).
 
     Args:
-        make: A function from sizes, arrays and mode to two functions: `run`,
+        make: Function from sizes, arrays and mode to two functions: `run`,
             which does the work once and returns when it is done, and
-            `numbers`, which returns the numbers to be compared, by name.
+            `numbers`, which returns the arrays to compare, by name.
     """
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # output of libraries goes to standard error
     job = json.loads(sys.argv[1])
     with np.load(job["arrays"]) as stored:
         arrays = dict(stored)
@@ -45,18 +46,19 @@ def serve(make):
         print(answer, file=answers, flush=True)
 
 
-def seconds(run) -> float:
-    """Run once, and tell how long it took."""
+def seconds(run: Callable) -> float:
+    """Run once, and return the seconds that it took."""
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
 
 
-def extra_memory(run) -> int:
-    """Tell how many bytes one run needs at its peak, beside those before.
+def extra_memory(run: Callable) -> int:
+    """Return how many bytes more than before it one run needs at its peak.
 
-    Free memory goes back to the system first, so that it cannot be used
-    unseen, and the kernel forgets the peak so far. Linux with glibc.
+    First freed memory is returned to the system, since reusing it would not
+    be counted, and the kernel's record of the peak is reset. It needs Linux
+    with glibc.
 
     Args:
         run: The work. It should have run before.

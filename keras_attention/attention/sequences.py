@@ -1,11 +1,13 @@
 """Attention with a state over a sequence of queries, step by step."""
 
+from collections.abc import Callable
+
 from keras import ops
 
 from keras_attention.ops import loop_over_time
 
 
-def attend_in_order(attend, query, memory, mask, state, noise):
+def attend_in_order(attend: Callable, query, memory, mask, state, noise):
     """Attend query by query, and carry the state from step to step.
 
     Args:

@@ -1,5 +1,7 @@
 """Fast paths on JAX."""
 
+from collections.abc import Callable
+
 import jax
 import keras
 
@@ -9,7 +11,7 @@ def is_traced(x) -> bool:
     return isinstance(x, jax.core.Tracer)
 
 
-def compiled(function, variables, seeds, jit_compile: bool):
+def compiled(function: Callable, variables, seeds, jit_compile: bool):
     """Compile a function, once for each shape of its arguments.
 
     Args:
@@ -40,8 +42,8 @@ def compiled(function, variables, seeds, jit_compile: bool):
     return call
 
 
-def custom_gradient(function):
-    """Give a function a custom gradient.
+def custom_gradient(function: Callable):
+    """Attach a custom gradient to a function.
 
     Args:
         function: Function from tensors to its results and its gradient, a
@@ -60,7 +62,7 @@ def custom_gradient(function):
     return jax.custom_gradient(one_cotangent)
 
 
-def differentiate(function, arguments):
+def differentiate(function: Callable, arguments):
     """Run a function, and return its vector-Jacobian product.
 
     Args:

@@ -1,5 +1,7 @@
 """Fast paths on TensorFlow."""
 
+from collections.abc import Callable
+
 import tensorflow as tf
 from keras import tree
 
@@ -9,7 +11,7 @@ def is_traced(_) -> bool:
     return not tf.executing_eagerly()
 
 
-def compiled(function, variables, seeds, jit_compile: bool):
+def compiled(function: Callable, variables, seeds, jit_compile: bool):
     """Trace one graph of a function, for all shapes of its arguments.
 
     Args:
@@ -29,8 +31,8 @@ def compiled(function, variables, seeds, jit_compile: bool):
     )
 
 
-def custom_gradient(function):
-    """Give a function a custom gradient.
+def custom_gradient(function: Callable):
+    """Attach a custom gradient to a function.
 
     Args:
         function: Function from tensors to its results and its gradient, a
@@ -42,7 +44,7 @@ def custom_gradient(function):
     return tf.custom_gradient(function)
 
 
-def differentiate(function, arguments):
+def differentiate(function: Callable, arguments):
     """Run a function, and return its vector-Jacobian product.
 
     Args:
@@ -64,7 +66,9 @@ def differentiate(function, arguments):
     return more, pull
 
 
-def loop_over_time(step, carry, inputs, blank, length, reverse: bool = False):
+def loop_over_time(
+    step: Callable, carry, inputs, blank, length, reverse: bool = False
+):
     """Run a step over time and stack its outputs, without a gradient.
 
     Arguments and results are those of `keras_attention.ops.loop_over_time`.

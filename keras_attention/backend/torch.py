@@ -1,5 +1,7 @@
 """Fast paths on torch."""
 
+from collections.abc import Callable
+
 import torch
 from keras import tree
 
@@ -9,7 +11,7 @@ def is_traced(_) -> bool:
     return False
 
 
-def compiled(function, variables, seeds, jit_compile: bool):
+def compiled(function: Callable, variables, seeds, jit_compile: bool):
     """Wrap a function so that it runs without recording gradients.
 
     Args:
@@ -24,8 +26,8 @@ def compiled(function, variables, seeds, jit_compile: bool):
     return torch.no_grad()(function)
 
 
-def custom_gradient(function):
-    """Give a function a custom gradient, which has no gradient itself.
+def custom_gradient(function: Callable):
+    """Attach a custom gradient, without a second derivative, to a function.
 
     Args:
         function: Function from tensors to its results and its gradient, a
@@ -49,7 +51,7 @@ def custom_gradient(function):
     return Own.apply
 
 
-def differentiate(function, arguments):
+def differentiate(function: Callable, arguments):
     """Run a function, and return its vector-Jacobian product.
 
     Args:

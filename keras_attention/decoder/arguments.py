@@ -1,4 +1,4 @@
-"""Which arguments of an `AttentionDecoderCell` go together."""
+"""Checks of the arguments of an `AttentionDecoderCell`."""
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
@@ -15,18 +15,17 @@ def check_arguments(
     attention_layer_size: int | None,
     output: str,
 ):
-    """Check arguments of an `AttentionDecoderCell`.
+    """Check that arguments have legal values and fit together.
 
     Args:
-        attentions: Its attentions.
-        order: As there.
-        input_feeding: As there.
-        attention_layer_size: As there.
-        output: As there.
+        attentions: Attentions of the cell.
+        order: Argument of the cell.
+        input_feeding: Argument of the cell.
+        attention_layer_size: Argument of the cell.
+        output: Argument of the cell.
 
     Raises:
-        ValueError: If one has a wrong value, or does not go together with
-            another one.
+        ValueError: If one has a wrong value, or does not fit another one.
     """
     check_choice("order", order, ORDERS)
     check_choice("output", output, OUTPUTS)

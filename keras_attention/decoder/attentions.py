@@ -1,4 +1,4 @@
-"""The attentions of a decoder: none, one or several, asked as one."""
+"""The attentions of a decoder, none, one or several, behind one object."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from keras_attention.ops import wide_dtype
 
 
 class Attentions:
-    """Asks every attention of a decoder cell at the same source.
+    """Runs all attentions of a decoder cell on the same source.
 
     Args:
         attention: An attention layer, a list of them, or `None` for none.
@@ -48,25 +48,33 @@ class Attentions:
 
     @property
     def state_count(self) -> int:
-        """How many states they have together."""
+        """Number of states of all layers together."""
         return sum(layer.state_count for layer in self.layers)
 
     def pack(self, entries: list):
-        """Return one entry a layer as the user sees it: bare if there is one.
+        """Convert a list with one entry per layer to the public form.
 
         Args:
             entries: A list with one entry for each layer.
+
+        Returns:
+            `None` without a layer, the entry itself for one layer, and the
+            list for several.
         """
         return (entries or [None])[0] if len(entries) < 2 else entries
 
     def unpack(self, entries) -> list:
-        """List what belongs to each layer, whatever form it has."""
+        """Convert the public form, as of `pack`, to one entry per layer."""
         if len(self.layers) == 1:
             return [entries]
         return [None] * len(self) if entries is None else list(entries)
 
     def check_memory(self, memory):
-        """Raise a `ValueError` if there is attention, but no memory."""
+        """Check that there is a memory if there is attention.
+
+        Raises:
+            ValueError: If `memory` is `None` and there is a layer.
+        """
         if self.layers and memory is None:
             raise ValueError(
                 "A decoder with attention needs the source's memory. Received: "
@@ -74,28 +82,51 @@ class Attentions:
             )
 
     def build(self, query_size: int, memory_shape):
-        """Build every layer for queries of a size and a memory's shape."""
+        """Build every layer.
+
+        Args:
+            query_size: Size of the queries.
+            memory_shape: Shape of the memory, `(B, Tv, Dv)`.
+        """
         self.check_memory(memory_shape)
         for layer in self.layers:
             if not layer.built:
                 layer.build((None, None, query_size), memory_shape)
 
     def prepare(self, value, value_mask=None):
-        """Prepare one source `(B, Tv, Dv)` for every layer."""
+        """Prepare a source for every layer.
+
+        Args:
+            value: `(B, Tv, Dv)`.
+            value_mask: Boolean `(B, Tv)`, or `None`.
+
+        Returns:
+            A `Memory` of each layer, packed.
+        """
         self.check_memory(value)
         return self.pack(
             [layer.prepare(value, value_mask=value_mask) for layer in self]
         )
 
     def as_memories(self, memory) -> list[Memory]:
-        """List the memory of each layer."""
+        """Return the list of each layer's memory, as of `prepare`."""
         self.check_memory(memory)
         if not self.layers:
             return []
         return [Memory(*one) for one in self.unpack(memory)]
 
-    def initial_states(self, memories: list[Memory], beams=None) -> list:
-        """List the states of all layers before the first step."""
+    def initial_states(
+        self, memories: list[Memory], beams: int | None = None
+    ) -> list:
+        """Return the flat list of all layers' states before the first step.
+
+        Args:
+            memories: The memory of each layer.
+            beams: The number `K` of beams, or `None` for no such axis.
+
+        Returns:
+            List of tensors `(B, ...)`, or `(B, K, ...)` with beams.
+        """
         axis, states = BeamAxis(beams), []
         for layer, memory in zip(self, memories, strict=True):
             found = layer.initial_state(memory, beams=beams or 1)
@@ -106,7 +137,10 @@ class Attentions:
         """Return shapes and dtypes of `initial_states`, without beams.
 
         Args:
-            memory: Symbolic `(B, Tv, Dv)`.
+            memory: Symbolic memory `(B, Tv, Dv)`.
+
+        Returns:
+            List of `keras.KerasTensor`s `(B, ...)`.
         """
         specs = []
         for layer in self:
@@ -120,8 +154,19 @@ class Attentions:
             for x in specs
         ]
 
-    def draw_noise(self, memories: list[Memory], steps, beams=None):
-        """Draw everything random that all steps of every layer need."""
+    def draw_noise(
+        self, memories: list[Memory], steps, beams: int | None = None
+    ):
+        """Draw the dropout masks and the noise of all training steps.
+
+        Args:
+            memories: The memory of each layer.
+            steps: Number of steps, an integer or a scalar tensor.
+            beams: The number `K` of beams, or `None` for no such axis.
+
+        Returns:
+            A tensor of each layer with time on axis 0, or `None`; packed.
+        """
         noises = []
         for layer, memory in zip(self, memories, strict=True):
             noise = layer.draw_noise(memory, steps, beams=beams or 1)
@@ -130,20 +175,23 @@ class Attentions:
             noises.append(noise)
         return self.pack(noises)
 
-    def attend(self, query, memories, states, noise=None, one_by_one=False):
-        """Ask every layer.
+    def attend(
+        self, query, memories, states, noise=None, one_by_one: bool = False
+    ):
+        """Attend with every layer.
+
+        All tensors have an axis `K` after `B` if `query` has one.
 
         Args:
             query: `(B, Dq)`, or `(B, K, Dq)`.
             memories: The memory of each layer.
-            states: Flat list of the states of all, with an axis `K` like
-                `query`.
-            noise: One step's slice of what `draw_noise` gave, or `None`.
-            one_by_one: As in `AbstractAttention.step`.
+            states: Flat list of the states of all layers, `(B, ...)`.
+            noise: One step of what `draw_noise` returned, or `None`.
+            one_by_one: Argument of `AbstractAttention.step`.
 
         Returns:
-            Lists of the contexts `(B, Dv)` and weights `(B, Tv)`, with an
-            axis `K` like `query`, and the next states.
+            List of contexts `(B, Dv)`, list of weights `(B, Tv)`, and the
+            flat list of the next states.
         """
         axis = BeamAxis.of(query)
         query, left = axis.as_queries(query), list(states)

@@ -1,4 +1,4 @@
-"""The axis of beams: added and removed here alone."""
+"""Conversion between tensors with and without an axis of beams."""
 
 from typing import Any
 from typing import NamedTuple
@@ -7,11 +7,11 @@ from keras import ops
 
 
 class BeamAxis(NamedTuple):
-    """The axis on which parallel hypotheses of one source stand.
+    """The axis of parallel hypotheses of one source, which may be absent.
 
-    A step takes and gives `(B, U)` without beams, and `(B, K, U)` with them.
-    Cells compute rows: `(B, U)`, or `(B K, U)`. Attentions answer queries:
-    `(B, 1, U)`, or `(B, K, U)`.
+    A decoder step takes and returns `(B, U)` without beams, and `(B, K, U)`
+    with them. Recurrent cells need rows, `(B, U)` or `(B K, U)`; attentions
+    need queries, `(B, 1, U)` or `(B, K, U)`.
 
     Attributes:
         count: The number `K`, or `None` if there is no such axis.
@@ -21,30 +21,30 @@ class BeamAxis(NamedTuple):
 
     @classmethod
     def of(cls, x) -> "BeamAxis":
-        """Find the axis of a tensor `(B, U)` or `(B, K, U)`."""
+        """Return the axis of a tensor `(B, U)` or `(B, K, U)`."""
         return cls(ops.shape(x)[1] if len(x.shape) == 3 else None)
 
     def as_rows(self, x):
-        """Make rows of what a step takes."""
+        """Convert a step's tensor to rows, `(B, U)` or `(B K, U)`."""
         return x if self.count is None else ops.reshape(x, (-1, x.shape[-1]))
 
     def from_rows(self, x):
-        """Make what a step gives of rows."""
+        """Convert rows to a step's tensor, `(B, U)` or `(B, K, U)`."""
         if self.count is None:
             return x
         return ops.reshape(x, (-1, self.count, x.shape[-1]))
 
     def as_queries(self, x):
-        """Make queries of what a step takes; `None` stays `None`."""
+        """Convert a step's tensor to queries; `None` stays `None`."""
         added = self.count is None and x is not None
         return ops.expand_dims(x, axis=1) if added else x
 
     def from_queries(self, x):
-        """Make what a step gives of queries."""
+        """Convert queries to a step's tensor, `(B, U)` or `(B, K, U)`."""
         return ops.squeeze(x, axis=1) if self.count is None else x
 
     def spread(self, state):
-        """Give every beam the state of its source, if it has none yet."""
+        """Repeat a state `(B, U)` for every beam; `(B, K, U)` stays."""
         state = ops.convert_to_tensor(state)
         if self.count is None or len(state.shape) > 2:
             return state

@@ -1,4 +1,4 @@
-"""From where an encoder ends to where a decoder starts."""
+"""Maps from an encoder's final states to a decoder's initial states."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ MODES = ("dense", "concat", "sum", "zeros")
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class StateBridge(AbstractKernelLayer):
-    """Maps the last states of an encoder to the first ones of a decoder.
+    """Maps the final states of an encoder to the initial ones of a decoder.
 
     Formula:
 
@@ -29,16 +29,17 @@ class StateBridge(AbstractKernelLayer):
         "zeros": s = 0
 
     Keras returns the states of the last real step of each direction, so
-    padding takes no part. `"dense"`, `"concat"` and `"zeros"` give states of
-    the directions' joint size: an encoder of `LSTM(256)` both ways goes with
-    a decoder of `LSTMCell(512)`.
+    padding does not matter. `"dense"`, `"concat"` and `"zeros"` return states
+    of the joint size of both directions: a bidirectional `LSTM(256)` fits a
+    decoder with an `LSTMCell(512)`.
 
     Args:
-        mode: One of the four above. Defaults to `"dense"`.
+        mode: `"dense"`, `"concat"`, `"sum"` or `"zeros"`. Defaults to
+            `"dense"`.
         units: Size of each state for `"dense"` and `"zeros"`. Defaults to the
-            directions' joint size.
-        bidirectional: Whether half of the states, the second, is of a
-            backward direction. Defaults to `True`.
+            joint size of both directions.
+        bidirectional: Whether the second half of each layer's states belongs
+            to a backward direction. Defaults to `True`.
         activation: Activation of `"dense"`. Defaults to `"tanh"`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
@@ -55,9 +56,9 @@ class StateBridge(AbstractKernelLayer):
         A flat list of states, each layer's in order, bottom first.
 
     Raises:
-        ValueError: If there is no such `mode`, if `units` is given to one
-            that has none, or if a bidirectional layer's states do not come in
-            pairs.
+        ValueError: If there is no such `mode`, if `units` is given for
+            `"concat"` or `"sum"`, or if a bidirectional layer has an odd
+            number of states.
 
     Example:
 
@@ -67,7 +68,7 @@ class StateBridge(AbstractKernelLayer):
 
     Reference:
         [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), appendix
-        A.2.2, which takes the backward state alone.
+        A.2.2, which uses only the backward state.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class StateBridge(AbstractKernelLayer):
         return (batch, self.units or size)
 
     def _directions(self, states, is_leaf):
-        """List, for each state of the decoder, what it is made of."""
+        """Yield the encoder states that make up each decoder state."""
         if is_leaf(states):
             states = [states]
         layers = [states] if is_leaf(states[0]) else states

@@ -1,4 +1,4 @@
-"""One step of an attentional decoder: the definition behind every loop."""
+"""One step of an attentional decoder, for training and for search."""
 
 import contextlib
 from collections.abc import Callable
@@ -35,31 +35,32 @@ class AttentionDecoderCell(AbstractKernelLayer):
         "luong": s_i = f([y_{i-1}; h_{i-1}], s_{i-1}), c_i = attend(s_i)
         attentional vector: h_i = c_i, or tanh([s_i; c_i] W) with a layer size
 
-    In the first order the query is the previous state (`h` of the top cell);
-    in the second it is the new output, and with `input_feeding` the
-    attentional vector goes into the next step. `AttentionDecoder` trains with
-    this cell, and a search generates with it. Both carry one flat list of
-    states: those of the cells, bottom first; the vector that is fed back, if
-    one is; those of the attentions.
+    In the order `"bahdanau"` the query is the previous state (`h` of the top
+    cell). In the order `"luong"` it is the new output, and with
+    `input_feeding` the attentional vector is an input of the next step.
+    `AttentionDecoder` trains with this cell, and a search generates with it.
+    Both carry one flat list of states: states of the cells, bottom first; the
+    vector that is fed back, if there is one; states of the attentions.
 
-    In `step`, `inputs` may be `(B, K, D)`, and then every state is `(B, K,
-    ...)`: `K` parallel hypotheses of one source share its memory.
+    In `step`, `inputs` may be `(B, K, D)`, and then every state is
+    `(B, K, ...)`: `K` parallel hypotheses of one source share its memory.
 
     Args:
         cell: A Keras RNN cell, or a list of them, bottom first.
         attention: An attention layer; a list of them, whose contexts are
-            concatenated; or `None`, the plain encoder-decoder.
+            concatenated; or `None` for a decoder without attention.
         order: `"bahdanau"` or `"luong"`. Defaults to `"bahdanau"`.
         input_feeding: Whether the attentional vector is fed back. It belongs
             to the order `"luong"`. Defaults to `True`.
         attention_layer_size: Size of the attentional layer, or `None` for no
             such layer. Defaults to `None`.
-        attention_activation: Its activation. Defaults to `"tanh"`.
-        attention_use_bias: Whether it has a bias. Defaults to `False`.
-        output: What a step returns: `"cell"` (s), `"attention"` (h),
-            `"concat"` ([s; c]), or `"auto"`: the attentional vector where
-            there is an attentional layer, else `[s; c]`. Defaults to
-            `"auto"`.
+        attention_activation: Activation of the attentional layer. Defaults to
+            `"tanh"`.
+        attention_use_bias: Whether the attentional layer has a bias. Defaults
+            to `False`.
+        output: Output of a step: `"cell"` (s), `"attention"` (h), `"concat"`
+            ([s; c]), or `"auto"`: the attentional vector if there is an
+            attentional layer, else `[s; c]`. Defaults to `"auto"`.
         kernel_initializer: Initializer of the attentional layer's kernel.
             Defaults to `"glorot_uniform"`.
         kernel_regularizer: Regularizer of that kernel. Defaults to `None`.
@@ -68,17 +69,18 @@ class AttentionDecoderCell(AbstractKernelLayer):
 
     Call arguments:
         inputs: `(B, D)`.
-        states: The flat list that `initial_state` or the step before gave.
-        memory: What `prepare` gave.
+        states: Flat list that `initial_state` or the step before returned.
+        memory: What `prepare` returned.
         training: Whether to apply dropout.
+        noise: One step of what `draw_noise` returned, or `None`.
 
     Returns:
         output: `(B, size)`.
-        states: The next flat list.
+        states: Flat list of the next states.
 
     Raises:
-        ValueError: If an argument has a wrong value, or does not go together
-            with another one; in `step`, if states or memory do not fit.
+        ValueError: If an argument has a wrong value, or does not fit another
+            one; in `step`, if states or memory do not fit.
 
     Reference:
         [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), section 3.1;
@@ -127,10 +129,10 @@ class AttentionDecoderCell(AbstractKernelLayer):
 
     @property
     def state_size(self):
-        # Keras' RNN asks for it before anything else.
+        """Raise an error in `keras.layers.RNN`, which reads it first."""
         raise ValueError(
-            "keras.layers.RNN cannot run AttentionDecoderCell: it has no way "
-            "to hand on the memory. Use AttentionDecoder(cell), the loop that "
+            "keras.layers.RNN cannot run AttentionDecoderCell: it cannot "
+            "pass the memory. Use AttentionDecoder(cell), the loop that "
             "does."
         )
 
@@ -206,7 +208,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """Return the flat list of states before the first step.
 
         Args:
-            memory: What `prepare` gave.
+            memory: What `prepare` returned.
             cell_states: States of the cells `(B, U)`, flat or nested, or all
                 states of an earlier step. Defaults to the cells' own initial
                 states.
@@ -221,7 +223,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             if not memories:
                 raise ValueError(
                     "A cell without attention needs `cell_states`: nothing "
-                    "else tells the batch size. Received: cell_states=None"
+                    "else gives the batch size. Received: cell_states=None"
                 )
             batch_size = ops.shape(memories[0].values)[0]
             cell_states = self.cells.initial_states(batch_size)
@@ -231,12 +233,13 @@ class AttentionDecoderCell(AbstractKernelLayer):
         return self.state_layout.complete(given, rest, self.compute_dtype)
 
     def draw_noise(self, memory, steps: int, beams: int | None = None):
-        """Draw everything random that the attentions need in training.
+        """Draw the attentions' dropout masks and noise of all training steps.
 
         Args:
-            memory: What `prepare` gave.
-            steps: How many steps, an integer or a scalar tensor.
-            beams: As in `initial_state`.
+            memory: What `prepare` returned.
+            steps: Number of steps, an integer or a scalar tensor.
+            beams: The number `K` of parallel hypotheses. Defaults to `None`,
+                no such axis.
 
         Returns:
             A tensor with time on axis 0, of which `step` takes one slice as
@@ -248,14 +251,14 @@ class AttentionDecoderCell(AbstractKernelLayer):
 
     @contextlib.contextmanager
     def dropout_masks(self, rows, training: bool | None = None):
-        """Draw the dropout masks of the inner cells, for a whole sequence.
+        """Draw the dropout masks of the recurrent cells, for all steps.
 
         Args:
-            rows: How many rows: `B`, or `B * K` with beams.
-            training: Nothing is drawn unless it is true.
+            rows: Number of rows: `B`, or `B * K` with beams.
+            training: Whether to draw masks. Defaults to `None`, no masks.
 
         Yields:
-            The `masks` for `step`.
+            The `masks` for `step`, or `None`.
         """
         size = self.cell_input_size
         with self.cells.dropout_masks(rows, size, training) as masks:
@@ -270,34 +273,31 @@ class AttentionDecoderCell(AbstractKernelLayer):
         noise=None,
         masks=None,
     ):
-        """Run one step, with the weights.
+        """Run one step, and return its attention weights as well.
 
         Args:
             inputs: `(B, D)`, or `(B, K, D)` with beams.
-            states: The flat list that `initial_state` or the step before
-                gave.
-            memory: What `prepare` gave.
+            states: Flat list that `initial_state` or the step before
+                returned.
+            memory: What `prepare` returned.
             training: Whether to apply dropout.
-            noise: One step's slice of what `draw_noise` gave, or `None`.
-            masks: What `dropout_masks` gave. Defaults to masks that are drawn
-                for this step alone.
+            noise: One step of what `draw_noise` returned, or `None`.
+            masks: What `dropout_masks` yielded. Defaults to masks that are
+                drawn for this step only.
 
         Returns:
             The output `(B, size)`; the weights `(B, Tv)`, a list of them for
-            several attentions, `None` for none; and the next states. With an
-            axis `K` like `inputs`.
+            several attentions, `None` for none; and the next states. All have
+            an axis `K` after `B` if `inputs` has one.
         """
         check_built(self, "step", BUILD)
         projected = self.project_inputs(inputs, training)
+        given = projected, states, memory, training, noise
         if not training or masks is not None:
-            return self.advance(
-                projected, states, memory, training, noise, masks
-            )
+            return self.advance(*given, masks)
         rows = ops.shape(BeamAxis.of(projected).as_rows(projected))[0]
         with self.dropout_masks(rows, training) as masks:
-            return self.advance(
-                projected, states, memory, training, noise, masks
-            )
+            return self.advance(*given, masks)
 
     def project_inputs(self, inputs, training: bool | None = None):
         """Precompute the input projection of one step, or of all steps.
@@ -320,15 +320,18 @@ class AttentionDecoderCell(AbstractKernelLayer):
         noise=None,
         masks=None,
     ):
-        """Run one step from projected inputs; otherwise as `step`.
+        """Run one step, as `step` does, from projected inputs.
 
         Args:
-            projected: What `project_inputs` gave for this step.
+            projected: What `project_inputs` returned for this step.
             states: As in `step`.
             memory: As in `step`.
             training: As in `step`.
             noise: As in `step`.
-            masks: As in `step`.
+            masks: What `dropout_masks` yielded, or `None`.
+
+        Returns:
+            Output, weights and next states, as `step`.
         """
         memories = self.attentions.as_memories(memory)
         own, fed, looked = self.state_layout.split(list(states))
@@ -349,12 +352,11 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """Run the recurrent cells.
 
         Args:
-            projected: What `project_inputs` gave for this step.
-            states: States of the cells.
-            fed: List of what else goes into the step: contexts, or the
-                attentional vector.
+            projected: What `project_inputs` returned for this step.
+            states: Flat list of the cells' states, `(B, U)`.
+            fed: List of further inputs: contexts, or the attentional vector.
             training: As in `step`.
-            masks: As in `step`.
+            masks: As in `advance`.
 
         Returns:
             The output of the top cell `(B, U)`, and the next states.
@@ -365,14 +367,17 @@ class AttentionDecoderCell(AbstractKernelLayer):
         return s, [self._float(x) for x in states]
 
     def attend(self, query, memories, states, noise=None, one_by_one=False):
-        """Ask the attentions; see `Attentions.attend`.
+        """Run the attentions; see `Attentions.attend`.
 
         Args:
             query: `(B, U)`, or `(B, K, U)`: beams, or the steps of a sequence.
-            memories: List of a `Memory` for each attention.
+            memories: List with a `Memory` for each attention.
             states: Flat list of the attentions' states.
             noise: As in `step`.
-            one_by_one: As in `AbstractAttention.step`.
+            one_by_one: Argument of `AbstractAttention.step`.
+
+        Returns:
+            List of contexts, list of weights, and the next states.
         """
         return self.attentions.attend(
             self._float(query), memories, states, noise, one_by_one
@@ -382,8 +387,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """Join a state `(..., U)` and contexts `(..., Dv)` to the output.
 
         Args:
-            s: Output of the top cell.
-            contexts: A list, one for each attention.
+            s: Output of the top cell, `(..., U)`.
+            contexts: List with a context of each attention.
 
         Returns:
             The output `(..., size)`, and the attentional vector or `None`.

@@ -1,8 +1,8 @@
-"""The equations of recurrent cells, on products that train fast.
+"""The equations of recurrent cells, for fast training.
 
-They compute what the cells do, from the cells' weights. Written with
-`product` they train in `trainable_loop`, and a part of the input's product
-can be computed before the loop, for all steps at once.
+They compute the same as the cells, from the cells' weights. As they use
+`product`, `trainable_loop` can record them, and the input projection can be
+computed for all steps at once, before the loop.
 """
 
 from collections.abc import Callable
@@ -18,15 +18,15 @@ _EQUATIONS: dict[type, "AbstractEquations"] = {}
 
 
 def register_equations(cell_class: type) -> Callable[[type], type]:
-    """Register the equations of a cell: a class decorator.
+    """Register the equations of a class of cells, as a class decorator.
 
-    Cells of exactly this class, not of its subclasses, then run by them.
+    Cells of exactly this class, not of its subclasses, then use them.
 
     Args:
         cell_class: A class of Keras RNN cells.
 
     Returns:
-        A decorator of a subclass of `AbstractEquations`.
+        A decorator for a subclass of `AbstractEquations`.
     """
 
     def register(equations: type) -> type:
@@ -37,32 +37,32 @@ def register_equations(cell_class: type) -> Callable[[type], type]:
 
 
 def find_equations(cell) -> "AbstractEquations | None":
-    """Find the equations of a cell; `None` if it has to be called itself."""
+    """Return the equations of a cell, or `None` if none are registered."""
     return _EQUATIONS.get(type(cell))
 
 
 class AbstractEquations:
-    """The equations of one class of cells, which take the cell's weights.
+    """Computes the steps of one class of cells from a cell's weights.
 
-    A subclass writes `step`, and overrides `project_inputs` or `input_bias`
-    for a cell that has no `kernel` and `bias` as Keras' own cells have.
+    A subclass defines `step`, and overrides `project_inputs` or `input_bias`
+    if the cell has not the `kernel` and `bias` of Keras' own cells.
     """
 
     def input_bias(self, cell):
-        """Return the bias of the input projection, `None` for none."""
+        """Return the bias of the input projection, or `None`."""
         return cell.bias if cell.use_bias else None
 
     def project_inputs(self, cell, x, masks=None):
-        """Multiply the first part of the inputs, or all, by the kernel.
+        """Project the inputs, or their first `D` features, by the kernel.
 
         Args:
             cell: A built cell.
             x: `(..., D)`.
-            masks: Of the dropout, which needs the inputs as a whole: one, one
-                for each gate, or `None`.
+            masks: Dropout mask of all inputs, a list of one per gate, or
+                `None`.
 
         Returns:
-            The product with the bias, `(..., size)`.
+            The projection with the bias, `(..., size)`.
         """
         size, kernel = x.shape[-1], cell.kernel
         if size < kernel.shape[0]:
@@ -78,15 +78,15 @@ class AbstractEquations:
 
         Args:
             cell: A built cell.
-            x: What `project_inputs` gave for the first part of the inputs, or
-                for all of them.
-            rest: The last part of the inputs, `(B, D)`, or `None`.
+            x: What `project_inputs` returned, `(B, size)`.
+            rest: The features of the inputs that are not yet projected,
+                `(B, D)`, or `None`.
             states: List of the cell's states, `(B, U)`.
-            masks: Of the recurrent dropout: one, one for each gate, or
+            masks: Mask of the recurrent dropout, a list of one per gate, or
                 `None`.
 
         Returns:
-            The output, and the list of the next states.
+            The output `(B, U)`, and the list of the next states.
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define `step(cell, x, rest, states, "
@@ -96,7 +96,7 @@ class AbstractEquations:
 
 @register_equations(keras.layers.LSTMCell)
 class LSTMEquations(AbstractEquations):
-    """Runs an `LSTMCell`.
+    """Computes an `LSTMCell`.
 
     Formula:
 
@@ -116,11 +116,12 @@ class LSTMEquations(AbstractEquations):
 
 @register_equations(keras.layers.GRUCell)
 class GRUEquations(AbstractEquations):
-    """Runs a `GRUCell`.
+    """Computes a `GRUCell`.
 
     Formula:
 
-        xz, xr, xn = split(y W + b), and so hz, hr, hn = split(h R + b')
+        xz, xr, xn = split(y W + b)
+        hz, hr, hn = split(h R + b')
         z = sigmoid(xz + hz), r = sigmoid(xr + hr)
         h' = z h + (1 - z) tanh(xn + r hn)
         without `reset_after`: tanh(xn + (r h) R)
@@ -159,7 +160,7 @@ class GRUEquations(AbstractEquations):
 
 @register_equations(keras.layers.SimpleRNNCell)
 class SimpleRNNEquations(AbstractEquations):
-    """Runs a `SimpleRNNCell`.
+    """Computes a `SimpleRNNCell`.
 
     Formula:
 
@@ -177,7 +178,7 @@ def _last_rows(cell, rest):
 
 
 def _both_products(cell, rest, h, masks):
-    """Multiply the rest of the inputs, and the state, by their kernels."""
+    """Project the rest of the inputs and the state, and add the products."""
     recurrent = cell.recurrent_kernel
     if rest is None:
         return masked_product(h, recurrent, masks)
@@ -188,13 +189,13 @@ def _both_products(cell, rest, h, masks):
 
 
 def masked_product(x, kernel, masks=None):
-    """Multiply what dropout leaves of features by a kernel.
+    """Apply dropout masks to features, and multiply them by a kernel.
 
     Args:
         x: `(..., D)`.
         kernel: `(D, U)`.
-        masks: Of the features: one, a list with one for each of the blocks
-            that the kernel's columns are made of, or `None`.
+        masks: One mask, `None`, or a list of masks, each for one of as many
+            equal blocks of the kernel's columns.
 
     Returns:
         `(..., U)`.

@@ -1,4 +1,4 @@
-"""The loop over a sequence: an attentional decoder and teacher forcing."""
+"""The decoder over a sequence of known inputs, for teacher forcing."""
 
 import keras
 from keras import ops
@@ -21,16 +21,16 @@ from keras_attention.ops import trainable_loop
 class AttentionDecoder(keras.layers.Layer):
     """Runs an `AttentionDecoderCell` over a sequence of known inputs.
 
-    The source's keys are projected once, before the loop. At a masked step
-    all states stay as they are, and outputs and weights are 0. A mask given
-    explicitly wins over the one that Keras carries along. Attentions with a
-    `coverage_loss` have it added, over real steps.
+    Keys are projected once, before the loop. A masked step does not change
+    the states, and its outputs and weights are 0. A mask that is passed takes
+    precedence over the one that a tensor carries. The auxiliary losses of
+    attentions, such as `coverage_loss`, are added, over real steps.
 
     Args:
         cell: An `AttentionDecoderCell`.
-        return_sequences: Whether to return the outputs of all steps, or that
-            of the last real step. Defaults to `True`.
-        return_state: Whether to return the last states as well. Defaults to
+        return_sequences: Whether to return the outputs of all steps, or only
+            that of the last real step. Defaults to `True`.
+        return_state: Whether to return the final states as well. Defaults to
             `False`.
         return_attention_scores: Whether to return the weights of all steps as
             well. Defaults to `False`.
@@ -40,25 +40,29 @@ class AttentionDecoder(keras.layers.Layer):
         sequence: Inputs `(B, T, D)`, such as embedded words.
         memory: The encoder's outputs `(B, Tv, Dv)`; `None` for a cell without
             attention.
-        initial_state: States to start from: those of the cells, flat or
-            nested, or all that an earlier call returned, which continues its
+        initial_state: Initial states: those of the cells, flat or nested; or
+            all states that an earlier call returned, to continue its
             sequence. Defaults to the cells' own initial states.
-        sequence_mask: Boolean `(B, T)`, `True` at real steps.
-        memory_mask: Boolean `(B, Tv)`, `True` at real positions.
+        sequence_mask: Boolean `(B, T)`, `True` at real steps. Defaults to the
+            mask that `sequence` carries.
+        memory_mask: Boolean `(B, Tv)`, `True` at real positions. Defaults to
+            the mask that `memory` carries.
         training: Whether to apply dropout.
-        return_attention_scores: As the argument of that name, for this call.
+        return_attention_scores: Overrides the argument of that name for this
+            call.
 
     Returns:
         outputs: `(B, T, size)`, or `(B, size)` without `return_sequences`.
         weights: `(B, T, Tv)`, on request; a list of them if the cell has
             several attentions.
-        states: On request, each as one more output: those of the cells,
-            bottom first; the vector that is fed back, if one is; those of the
+        states: On request, one output per state: states of the cells, bottom
+            first; the vector that is fed back, if there is one; states of the
             attentions.
 
     Raises:
-        ValueError: If `cell` is no `AttentionDecoderCell`, if it attends and
-            there is no memory, or if the initial states do not fit.
+        ValueError: If `cell` is no `AttentionDecoderCell`, if it has
+            attention and there is no memory, or if shapes or initial states
+            do not fit.
 
     Example:
 
@@ -100,11 +104,11 @@ class AttentionDecoder(keras.layers.Layer):
         initial_state=None,
         sequence_mask=None,
         memory_mask=None,
-        training=None,
-        return_attention_scores=None,
+        training: bool | None = None,
+        return_attention_scores: bool | None = None,
     ):
         if sequence_mask is None:
-            # Keras fills no mask of that name beside a single tensor.
+            # Keras does not fill it in for a call with one tensor.
             sequence_mask = carried_mask(sequence)
         shape = check_rank_3(self, "sequence", sequence, "(B, T, D)")
         check_mask(self, "sequence_mask", sequence_mask, shape[:2], "(B, T)")
@@ -128,7 +132,7 @@ class AttentionDecoder(keras.layers.Layer):
         return self._pick(outputs, weights, states, return_attention_scores)
 
     def _run(self, sequence, memory, states, mask, training):
-        """Loop over time; results with the batch on axis 0."""
+        """Loop over time; return results with the batch on axis 0."""
         sequence = ops.swapaxes(keep_real(sequence, mask), 0, 1)  # (T, B, D)
         steps, rows = ops.shape(sequence)[:2]
         projected = self.cell.project_inputs(sequence, training)
@@ -189,18 +193,18 @@ class AttentionDecoder(keras.layers.Layer):
         """Run a step over time.
 
         Args:
-            step: A function from states, a step's projected inputs and noise,
-                and the memory to the next states and a list of outputs `(B,
-                size)`.
-            states: The first states.
+            step: Function from states, a step's projected inputs and noise,
+                and the memory to the next states and a list of outputs
+                `(B, size)`.
+            states: The initial states.
             inputs: Projected inputs, noise and mask of all steps, with time
                 on axis 0.
             sizes: The size of each output.
-            memory: What `prepare` gave.
-            training: As in the call.
+            memory: What `prepare` returned.
+            training: Argument of the call.
 
         Returns:
-            The outputs of all steps, `(B, T, size)`, and the last states.
+            The outputs of all steps, `(B, T, size)`, and the final states.
         """
         steps, batch = ops.shape(inputs[0])[:2]
         dtype = self.cell.compute_dtype
@@ -227,7 +231,7 @@ class AttentionDecoder(keras.layers.Layer):
         return [ops.swapaxes(x, 0, 1) for x in given], states
 
     def _pick(self, outputs, weights, states, with_weights):
-        """Return what was asked for: a tensor alone, or a tuple."""
+        """Select the requested results: one tensor, or a tuple."""
         asked = [outputs]
         if with_weights is None:
             with_weights = self.return_attention_scores
@@ -249,8 +253,8 @@ class AttentionDecoder(keras.layers.Layer):
         initial_state=None,
         sequence_mask=None,
         memory_mask=None,
-        training=None,
-        return_attention_scores=None,
+        training: bool | None = None,
+        return_attention_scores: bool | None = None,
     ):
         def spec(*shape):
             return keras.KerasTensor(shape, dtype=self.cell.compute_dtype)

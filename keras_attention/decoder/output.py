@@ -19,8 +19,8 @@ class AttentionalLayer(NamedTuple):
         h = activation([s; c] W + b), or h = c without a kernel
 
     Attributes:
-        output: What `join` returns first, one of `OUTPUTS`.
-        activation: The activation, or `None`.
+        output: Output of a step: `"cell"`, `"attention"` or `"concat"`.
+        activation: The activation, or `None` without a kernel.
         kernel: `(U + Dv, A)`, or `None` for no layer.
         bias: `(A,)`, or `None`.
 
@@ -41,7 +41,7 @@ class AttentionalLayer(NamedTuple):
             contexts: List of `(..., Dv)`, which may be empty.
 
         Returns:
-            The output `(..., size)`, and the attentional vector `(..., A)`,
+            The output `(..., size)`, and the attentional vector `(..., A)`, or
             `None` without a context.
         """
         if not contexts:
@@ -60,12 +60,15 @@ class AttentionalLayer(NamedTuple):
 
 
 def resolve_output(output: str, has_layer: bool, has_context: bool) -> str:
-    """Decide what `"auto"` means.
+    """Return the output that `"auto"` stands for.
 
     Args:
         output: One of `OUTPUTS`.
         has_layer: Whether there is an attentional layer.
         has_context: Whether there is any context.
+
+    Returns:
+        `"cell"` without a context, else `"attention"` or `"concat"`.
     """
     if not has_context:
         return "cell"

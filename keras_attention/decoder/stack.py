@@ -1,4 +1,4 @@
-"""The recurrent cells of a decoder, one or stacked, run as one step."""
+"""The recurrent cells of a decoder, one or a stack, run as one cell."""
 
 import contextlib
 import inspect
@@ -69,22 +69,22 @@ class CellStack:
             input_size = _output_size(cell)
 
     def initial_states(self, batch_size) -> list:
-        """Return the cells' own initial states, as one flat list."""
+        """Return the flat list of the cells' own initial states."""
         return tree.flatten(
             [c.get_initial_state(batch_size=batch_size) for c in self.cells]
         )
 
-    def project_inputs(self, x, training=None):
-        """Precompute the bottom cell's input projection, if it allows it.
+    def project_inputs(self, x, training: bool | None = None):
+        """Precompute the input projection of the bottom cell, if possible.
 
         Args:
-            x: The first part of a step's inputs, or of those of all steps,
+            x: The first features of the inputs, of one step or of all steps,
                 `(..., D)`.
             training: Whether cells apply their dropout.
 
         Returns:
-            What `run` takes: the projection, for a cell with registered
-            equations and without dropout of its inputs, else `x` itself.
+            The projection, if the bottom cell has registered equations and
+            its inputs are not dropped out; else `x` itself.
         """
         cell = self.cells[0]
         if not _projects_ahead(cell, training):
@@ -92,19 +92,22 @@ class CellStack:
         x = ops.cast(x, cell.compute_dtype)
         return find_equations(cell).project_inputs(cell, x)
 
-    def run(self, x, states, rest=None, training=None, masks=None):
+    def run(
+        self, x, states, rest=None, training: bool | None = None, masks=None
+    ):
         """Run one step.
 
         Args:
-            x: What `project_inputs` gave for the first part of the inputs,
-                `(B, ...)`, or `(B, K, ...)` for beams.
+            x: What `project_inputs` returned for this step, `(B, ...)`, or
+                `(B, K, ...)` with beams.
             states: Flat list of states, `(B, U)` or `(B, K, U)`.
-            rest: The last part of the inputs, likewise, or `None`.
+            rest: The remaining features of the inputs, `(B, D)` or
+                `(B, K, D)`, or `None`.
             training: Whether cells apply their dropout.
-            masks: What `dropout_masks` gave.
+            masks: What `dropout_masks` yielded.
 
         Returns:
-            The top cell's output and the next flat list of states.
+            The top cell's output and the flat list of the next states.
         """
         beams = BeamAxis.of(x)
         x, after = beams.as_rows(x), []
@@ -126,17 +129,19 @@ class CellStack:
         return beams.from_rows(x), [beams.from_rows(state) for state in after]
 
     @contextlib.contextmanager
-    def dropout_masks(self, rows, input_size: int, training=None):
+    def dropout_masks(
+        self, rows, input_size: int, training: bool | None = None
+    ):
         """Draw the dropout masks of all cells, for all steps of a sequence.
 
         Args:
-            rows: How many rows the states have.
+            rows: Number of rows of the states.
             input_size: Size of the bottom cell's inputs.
-            training: Nothing is drawn unless it is true.
+            training: Whether to draw masks. Defaults to `None`, no masks.
 
         Yields:
-            The masks for `run`, or `None`. A cell that draws its masks itself
-            keeps them until the `with` block ends.
+            The masks for `run`, or `None`. A cell that draws its own masks
+            keeps them until the end of the `with` block.
         """
         masks, own = [], []
         try:
@@ -201,7 +206,7 @@ def _call(cell, x, states, training):
 
 
 def _draw_masks(cell, input_shape, state_shape):
-    """Draw masks of the inputs and of the state, as Keras' cells do."""
+    """Draw the masks of inputs and state, as Keras' own cells do."""
     masks = []
     for shape, rate in (
         (input_shape, getattr(cell, "dropout", 0)),
@@ -218,14 +223,14 @@ def _draw_masks(cell, input_shape, state_shape):
 
 
 def _let_draw(cell, input_shape, state_shape):
-    """Let a cell draw and keep its masks, before a loop that must not draw."""
+    """Make a cell draw and keep its masks, since a loop cannot draw them."""
     cell.get_dropout_mask(ops.zeros(input_shape, cell.compute_dtype))
     cell.get_recurrent_dropout_mask(ops.zeros(state_shape, cell.compute_dtype))
 
 
 @contextlib.contextmanager
 def _without_dropout(cell):
-    """Set rates to 0: a SimpleRNNCell draws even what it does not apply."""
+    """Set dropout rates to 0, as `SimpleRNNCell` draws masks in any case."""
     rates = {
         name: getattr(cell, name)
         for name in ("dropout", "recurrent_dropout")

@@ -1,4 +1,4 @@
-"""What a decoder carries from step to step, as one flat list."""
+"""The flat list of states that a decoder carries from step to step."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ class StateLayout(NamedTuple):
     Attributes:
         cell_sizes: Sizes of the cells' states, bottom first.
         fed_size: Size of the vector that is fed back, 0 if there is none.
-        attention_count: How many states the attentions have together.
+        attention_count: Number of states of all attentions together.
     """
 
     cell_sizes: list[int]
@@ -19,10 +19,14 @@ class StateLayout(NamedTuple):
     attention_count: int
 
     def split(self, states: list) -> tuple[list, list, list]:
-        """Split the list: of the cells, fed back, of the attentions.
+        """Split the flat list into its parts.
 
         Args:
             states: The flat list.
+
+        Returns:
+            Lists of the cells' states, of the vector that is fed back (empty
+            if there is none), and of the attentions' states.
 
         Raises:
             ValueError: If there are too few or too many.
@@ -37,16 +41,21 @@ class StateLayout(NamedTuple):
         return states[:own], states[own:fed], states[fed:]
 
     def complete(self, given: list, attention_states: list, dtype) -> list:
-        """Add what is missing to initial states.
+        """Complete the cells' initial states to the flat list.
 
         Args:
-            given: The states of the cells alone, or all of them.
-            attention_states: What the attentions start from.
-            dtype: Of all states but those of the attentions, which keep
+            given: Flat list of the cells' states, or of all states.
+            attention_states: Initial states of the attentions, which are used
+                if `given` has none.
+            dtype: Dtype of all states but those of the attentions, which keep
                 their own.
 
+        Returns:
+            The flat list of all states.
+
         Raises:
-            ValueError: If there are too few, or one has another size.
+            ValueError: If there are too few or too many, or one has another
+                size.
         """
         own = len(self.cell_sizes)
         count = own + bool(self.fed_size) + self.attention_count

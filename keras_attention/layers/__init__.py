@@ -1,4 +1,4 @@
-"""What the layers of several folders share."""
+"""Bases and functions shared by the layers of several folders."""
 
 from .kernels import AbstractKernelLayer as AbstractKernelLayer
 from .kernels import Constraint as Constraint

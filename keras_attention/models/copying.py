@@ -85,7 +85,8 @@ class PointerGenerator(AbstractKernelLayer):
     >>> logits, features = np.zeros((1, 1, 4)), np.zeros((1, 1, 3))
     >>> weights = np.array([[[0.75, 0.25, 0.0]]])
     >>> source = np.array([[4, 3, 4]])  # 4 is V + 0: a word of its own
-    >>> p = np.exp(layer(logits, features, weights, source))
+    >>> p = ops.exp(layer(logits, features, weights, source))
+    >>> p = ops.convert_to_numpy(p)
     >>> p.round(3).tolist()  # half is generated, half copied
     [[[0.125, 0.125, 0.125, 0.25, 0.375, 0.0, 0.0]]]
 

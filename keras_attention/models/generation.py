@@ -1,6 +1,7 @@
 """Compiled generation, at a few sizes of batch and source."""
 
 import bisect
+from collections.abc import Callable
 
 import keras
 from keras import ops
@@ -51,7 +52,7 @@ def generation_compiler(model):
     return compiled_generation
 
 
-def at_few_sizes(run):
+def at_few_sizes(run: Callable):
     """Wrap generation so that sources of ids have sizes in `SIZES` only.
 
     Sources are padded with zeros, which do not change a result. The batch is

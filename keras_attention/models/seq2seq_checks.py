@@ -82,7 +82,7 @@ def as_pair(inputs, method: str):
         raise ValueError(
             f"Seq2Seq.{method} needs a pair, of source and target. Received: "
             f"{said}. Train on ((source, target[:, :-1]), target[:, 1:]); to "
-            "write a target, call model.generate(source)."
+            "generate a target, call model.generate(source)."
         )
     return inputs
 

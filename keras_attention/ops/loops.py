@@ -1,11 +1,15 @@
 """The plain loop over time, in a form that each backend can differentiate."""
 
+from collections.abc import Callable
+
 import keras
 from keras import ops
 from keras import tree
 
 
-def loop_over_time(step, carry, inputs, blank, length, reverse: bool = False):
+def loop_over_time(
+    step: Callable, carry, inputs, blank, length, reverse: bool = False
+):
     """Run a step over time and stack its outputs.
 
     On TensorFlow it is a `while` loop that writes into preallocated buffers:

@@ -1,5 +1,7 @@
 """Recorders that intercept the operations of a step."""
 
+from collections.abc import Callable
+
 from keras import ops
 
 from keras_attention.ops.fast_paths import fast_path
@@ -107,7 +109,7 @@ class Replayer(AbstractRecorder):
         return fast_path("custom_gradient")(replayed)(x, kept, *constants)
 
 
-def hoisting(step, variables):
+def hoisting(step: Callable, variables):
     """Wrap a step of a loop so that hoisted values are computed once.
 
     It is for loops without a gradient. The first call computes the hoisted

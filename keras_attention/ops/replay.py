@@ -8,6 +8,8 @@ weight's gradient is computed inside the loop: after it, the operands and the
 cotangents of all steps are multiplied in one product.
 """
 
+from collections.abc import Callable
+
 import keras
 from keras import ops
 from keras import tree
@@ -21,7 +23,7 @@ from keras_attention.ops.recorders import Replayer
 
 
 def trainable_loop(
-    step,
+    step: Callable,
     carry,
     inputs,
     blank,
@@ -292,7 +294,7 @@ def _once(x):
 
     def gradient(*_):
         raise NotImplementedError(
-            "The decoder's training loop has a first derivative alone. Call "
+            "The decoder's training loop has only a first derivative. Call "
             "it with training=False for a loop that has every derivative."
         )
 

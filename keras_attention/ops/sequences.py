@@ -1,6 +1,7 @@
 """Scores of whole sequences, one query at a time to save memory."""
 
 import math
+from collections.abc import Callable
 
 from keras import ops
 
@@ -10,7 +11,7 @@ from keras_attention.ops.replay import trainable_loop
 FEW = 2**22  # size of the largest table: 16 MiB in float32
 
 
-def score_one_by_one(score, query, keys, variables):
+def score_one_by_one(score: Callable, query, keys, variables):
     """Compute scores, query by query if their table would be large.
 
     A score that compares all features of all pairs computes a table

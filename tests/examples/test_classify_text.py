@@ -76,10 +76,12 @@ def test_the_same_seed_writes_the_same():
     assert reviews.make_reviews(500, held_out=False, seed=1) != WRITTEN
 
 
+@pytest.mark.slow
 def test_it_classifies_pairs_it_never_saw(told):
     assert told["accuracy"] > 0.9
 
 
+@pytest.mark.slow
 def test_it_attends_to_the_clause_that_decides(told):
     chance = told["its share of all words"]
     assert told["weight on the clause that decides"] > 2 * chance
@@ -117,6 +119,7 @@ def test_lines_are_broken_between_words_and_signs_stand_close():
     assert max(column for _, column in places) + 4 <= example.LINE
 
 
+@pytest.mark.slow
 def test_texts_of_your_own_are_read(tmp_path, capsys):
     file = tmp_path / "mails.tsv"
     lines = ["spam\tBuy now, it's cheap!", "mail\tSee you on Monday."] * 20

@@ -7,7 +7,7 @@ import keras
 import pytest
 from tiny import tiny_translator
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 if keras.backend.backend() == "tensorflow":
     import litert_translate

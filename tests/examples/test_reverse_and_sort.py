@@ -106,6 +106,7 @@ def test_each_task_is_learned_anew(monkeypatch):
     np.testing.assert_allclose(once, again, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_it_runs(tmp_path, capsys):
     results = example.main(quick=True, output=tmp_path)
     assert list(results) == ["GaussianMixture", "LocalPredictive"]

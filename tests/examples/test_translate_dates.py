@@ -115,6 +115,7 @@ def test_what_is_shown_is_written_of_a_date_that_is_held_out():
     assert set(translate_dates.SHOWN) <= every
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_it_runs_and_says_where_its_files_are(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -15,6 +15,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import Translator
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", ["word", "sentencepiece", "wordpiece"])
 def test_it_runs_from_files_to_bleu(tmp_path, capsys, tokenizer):
     words = tokenizer == "word"

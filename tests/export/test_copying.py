@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+from ready import GRAPH
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -16,7 +17,7 @@ from keras_attention import Translator
 from keras_attention import WordTokenizer
 from keras_attention import parallel_dataset
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -58,7 +59,8 @@ def translator(tmp_path_factory):
         bridge=StateBridge(),
         copying=True,
     )
-    model.compile(keras.optimizers.Adam(0.01), loss=SequenceCrossentropy())
+    adam = keras.optimizers.Adam(0.01)
+    model.compile(adam, loss=SequenceCrossentropy(), **GRAPH)
     model.fit(data, epochs=12, verbose=0, shuffle=False)
     return Translator(model, tokenizer, tokenizer, BeamSearch(3, max_length=9))
 

@@ -46,6 +46,7 @@ def test_align_tells_the_same_and_more(graph):
     assert ended == [b"y", b"</s>", *[b""] * 6]
 
 
+@pytest.mark.slow
 def test_a_model_without_attention_has_none_to_tell():
     translator = tiny_translator(attention=False)
     told = translator(["12"], return_attention_scores=True)

@@ -81,11 +81,13 @@ def check_same(path, search, model=None):
         np.testing.assert_allclose(found["scores"], wanted.scores, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "search"), [(None, GREEDY), ("beam", BEAM)])
 def test_one_interpreter_takes_all_sizes(files, name, search):
     check_same(files[name], search)
 
 
+@pytest.mark.slow
 def test_a_source_without_a_step_is_padding(files):
     run = runner(files[None])
     empty, padding = (np.zeros((2, n), "int32") for n in (0, 1))
@@ -93,6 +95,7 @@ def test_a_source_without_a_step_is_padding(files):
     np.testing.assert_array_equal(found["tokens"], wanted["tokens"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantize", ["float16", "int8"])
 def test_quantized_files_are_smaller_and_agree(files, quantize):
     assert files[quantize] != files[None]
@@ -116,6 +119,7 @@ def tensors(path):
         yield from interpreter.get_tensor_details(graph)
 
 
+@pytest.mark.slow
 def test_it_is_an_archive_with_both_tokenizers(files):
     whole = tiny_translator()
     with zipfile.ZipFile(files[None]) as archive:
@@ -196,6 +200,7 @@ def make_model(encoder, cell, bridge, **options):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_other_models_go_in_as_well(tmp_path, name):
     model = make_model(*MODELS[name]())
@@ -232,6 +237,7 @@ class Scanner(layers.Layer):
         return keras.ops.swapaxes(every, 0, 1), last
 
 
+@pytest.mark.slow
 def test_another_encoder_is_named(tmp_path):
     cell = AttentionDecoderCell(layers.SimpleRNNCell(8), None)
     model = make_model(
@@ -245,6 +251,7 @@ def test_another_encoder_is_named(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_what_runs_wrong_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "x.tflite"
     path.write_text("old")
@@ -280,6 +287,7 @@ def test_wrong_arguments(tmp_path):
         export(tmp_path / "x.onnx")
 
 
+@pytest.mark.slow
 def test_it_says_nothing_and_leaves_nothing(tmp_path, capfd, monkeypatch):
     (tmp_path / "tmp").mkdir()
     (tmp_path / "here").mkdir()

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+from ready import GRAPH
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -16,7 +17,7 @@ from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 from keras_attention import WordPieceTokenizer
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 if keras.backend.backend() == "tensorflow":
     from keras_attention.export import TranslationGraph
@@ -67,7 +68,8 @@ def parts():
         decoder=AttentionDecoder(cell),
         bridge=StateBridge(),
     )
-    model.compile(keras.optimizers.Adam(0.01), loss=SequenceCrossentropy())
+    adam = keras.optimizers.Adam(0.01)
+    model.compile(adam, loss=SequenceCrossentropy(), **GRAPH)
     model.fit((source, target[:, :-1]), target[:, 1:], epochs=4, verbose=0)
     return model, *tokenizers
 

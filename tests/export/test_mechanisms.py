@@ -13,7 +13,7 @@ from mechanisms import order
 
 from keras_attention import BeamSearch
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 if keras.backend.backend() == "tensorflow":
     from keras_attention import CharacterTokenizer

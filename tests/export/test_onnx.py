@@ -42,6 +42,7 @@ def files(tmp_path_factory):
     return folder / "deep"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHES)
 def test_one_session_takes_all_sizes(files, name):
     session = onnxruntime.InferenceSession(files / f"{name}.onnx")
@@ -57,6 +58,7 @@ def test_one_session_takes_all_sizes(files, name):
         np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_nothing_is_enough_for_an_answer(files):
     session = onnxruntime.InferenceSession(files / "greedy.onnx")
 
@@ -68,6 +70,7 @@ def test_nothing_is_enough_for_an_answer(files):
         assert [x.shape for x in run(*shape)] == [(0, 1, 8), (0, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHES)
 def test_names_and_tokenizers(files, name):
     model = onnx.load(files / f"{name}.onnx")
@@ -82,11 +85,13 @@ def test_names_and_tokenizers(files, name):
         assert props[side] == json.loads(getattr(whole, side).to_json())
 
 
+@pytest.mark.slow
 def test_only_the_files_are_left(files):
     left = {p.name for p in files.iterdir()}
     assert left == {f"{name}.onnx" for name in SEARCHES}
 
 
+@pytest.mark.slow
 def test_what_runs_wrong_leaves_the_old_file(tmp_path, files, monkeypatch):
     beam = onnx.load(files / "beam.onnx")
     short = onnx.ModelProto()  # without a graph's inputs

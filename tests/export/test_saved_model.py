@@ -69,6 +69,7 @@ def test_signatures_and_assets(exported):
     assert outputs["scores"].dtype == tf.float32
 
 
+@pytest.mark.slow
 def test_max_length_is_an_argument(tmp_path):
     tiny_translator().export(tmp_path / "short", max_length=2)
     loaded = tf.saved_model.load(tmp_path / "short")
@@ -76,6 +77,7 @@ def test_max_length_is_an_argument(tmp_path):
     assert answer["translations"].numpy().tolist() == [[b"yx"]]
 
 
+@pytest.mark.slow
 def test_what_reads_back_wrong_is_not_left_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(saved_model, "_equal", lambda *_: False)
     with pytest.raises(RuntimeError, match="Nothing was written"):

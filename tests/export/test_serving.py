@@ -9,7 +9,7 @@ import pytest
 from served import ask
 from tiny import tiny_translator
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf

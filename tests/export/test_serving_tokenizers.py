@@ -10,7 +10,7 @@ from dates import make_pairs
 from hostile import hostile_texts
 from served import ask
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 NAMES = []
 
 if keras.backend.backend() == "tensorflow":

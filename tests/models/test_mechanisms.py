@@ -15,6 +15,7 @@ from mechanisms import make_attentions
 from mechanisms import make_model
 from mechanisms import order
 from mechanisms import pairs
+from ready import make_ready
 from samples import to_numpy
 
 from keras_attention import BeamSearch
@@ -33,15 +34,17 @@ def test_nothing_is_left_out():
             assert found == set(itertools.product(names, ORDERS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", MODELS[:3])
 def test_one_step_of_fit_moves_every_weight(n):
     """But those behind "hard", which is for inference: nothing reaches them."""
     attentions = make_attentions(n)
     model = make_model(attentions, order(n))
     model.compile(keras.optimizers.Adam(0.01), loss=SequenceCrossentropy())
-    before = [to_numpy(x) for x in model.trainable_variables]
     target = draw_ids([5, 3, 4, 2], seed=1)
     data = (SOURCE, target[:, :-1]), target[:, 1:]
+    make_ready(model, data[0])
+    before = [to_numpy(x) for x in model.trainable_variables]
     history = model.fit(*data, batch_size=4, verbose=0)
     assert np.isfinite(history.history["loss"]).all()
     still = set()
@@ -54,6 +57,7 @@ def test_one_step_of_fit_moves_every_weight(n):
     assert still == {x.path for x in attentions[hard].trainable_variables}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", MODELS)
 def test_a_hypothesis_has_the_score_of_its_own_tokens(n):
     """As a teacher would tell it: so all states have followed their beams."""

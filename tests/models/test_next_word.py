@@ -4,6 +4,8 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
+from ready import GRAPH
+from ready import make_ready
 from samples import assert_close
 from samples import to_numpy
 from seq2seqs import SOURCE
@@ -101,7 +103,9 @@ def test_copying_is_learned():
     """Words that no training text has had, from where they stand."""
     keras.utils.set_random_seed(0)
     model = small_model(copying=True)
-    model.compile(keras.optimizers.Adam(0.01), loss=SequenceCrossentropy(0.1))
+    adam = keras.optimizers.Adam(0.01)
+    model.compile(adam, loss=SequenceCrossentropy(0.1), **GRAPH)
+    make_ready(model, (OWN, OWN))
     target = np.where(OWN == 2, 0, OWN)
     fed, told = OWN[:, :-1], OWN[:, 1:]
     assert ((target >= WORDS).sum(axis=1) > 0).any()

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import samples
 from keras import layers
+from ready import GRAPH
+from ready import make_ready
 from samples import draw
 from samples import to_numpy
 
@@ -107,17 +109,25 @@ MODELS = {
 }
 
 
-def trained(name):
-    """A model after a step with a compiled optimizer, all weights random."""
+def randomized(name):
+    """A model whose weights are all random."""
     keras.utils.set_random_seed(0)
     model = MODELS[name]()
     model((SOURCE, TARGET))
     samples.randomize(model)
-    model.compile(keras.optimizers.Adam(0.01), loss=SequenceCrossentropy())
+    return model
+
+
+def trained(name):
+    """The same after a step with a compiled optimizer."""
+    model, adam = randomized(name), keras.optimizers.Adam(0.01)
+    model.compile(adam, loss=SequenceCrossentropy(), **GRAPH)
+    make_ready(model, (SOURCE, TARGET))
     model.train_on_batch((SOURCE, TARGET), LABELS)
     return model
 
 
+@pytest.mark.slow
 def test_a_fresh_process_loads_every_model(tmp_path):
     """Equal outputs to the last bit, and the optimizer goes on from there."""
     paths, wanted = [], {}
@@ -146,9 +156,10 @@ def test_a_fresh_process_loads_every_model(tmp_path):
             np.testing.assert_allclose(found["loss"], loss, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["every_attention", "keras_stack"])
 def test_weights_alone_can_be_loaded(name, tmp_path):
-    model, path = trained(name), tmp_path / "model.weights.h5"
+    model, path = randomized(name), tmp_path / "model.weights.h5"
     model.save_weights(path)
     other = MODELS[name]()
     other((SOURCE, TARGET))

@@ -4,6 +4,8 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
+from ready import GRAPH
+from ready import make_ready
 from samples import assert_close
 from samples import to_numpy
 from seq2seqs import SOURCE
@@ -118,6 +120,7 @@ def test_fit_feeds_guesses(copying, jit):
     keras.utils.set_random_seed(0)
     model = small_model(scheduled_sampling=True, copying=copying)
     model.compile("sgd", loss=SequenceCrossentropy(), jit_compile=jit)
+    make_ready(model, (SOURCE, TARGET))
     data = (SOURCE, TARGET), np.where(TARGET[:, 1:] == 0, 3, TARGET[:, 1:])
     data = data[0], np.pad(data[1], ((0, 0), (0, 1)), constant_values=3)
     history = [float(model.train_on_batch(*data))]
@@ -151,7 +154,8 @@ def test_gradients_are_those_of_what_is_fed():
     after = []
     for words in (TARGET, teacher):
         model.set_weights(weights)
-        model.compile("sgd", loss=SequenceCrossentropy(0.1))
+        model.compile("sgd", loss=SequenceCrossentropy(0.1), **GRAPH)
+        make_ready(model, (SOURCE, words))
         model.train_on_batch((SOURCE, words), labels)
         after.append([to_numpy(w.value) for w in model.trainable_variables])
     for x, y in zip(*after, strict=True):

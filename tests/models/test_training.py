@@ -6,6 +6,7 @@ import pytest
 import samples
 from keras import layers
 from keras import ops
+from ready import GRAPH
 from ready import make_ready
 from samples import to_numpy
 
@@ -113,6 +114,7 @@ def compiled(model, rate=0.02, **kwargs):
 # Fit.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MODELS)
 def test_the_loss_goes_down(kind, tmp_path):
     keras.utils.set_random_seed(0)
@@ -143,6 +145,7 @@ def test_the_loss_goes_down(kind, tmp_path):
     np.testing.assert_allclose(again, before, rtol=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(
     ("kind", "jit_compile"), [("subclassed", False), ("seq2seq", True)]
@@ -178,6 +181,7 @@ def losses(model, batches, **kwargs):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BACKEND == "torch", reason="torch runs eagerly")
 def test_compiled_losses_are_those_of_eager():
     batches = [make_batch(4, seed=seed) for seed in range(3)]
@@ -252,6 +256,7 @@ CELLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CELLS)
 def test_dropout_with_changing_sizes(kind):
     """No mask of one batch is used in the next, or outside of its graph."""
@@ -266,8 +271,7 @@ def test_dropout_with_changing_sizes(kind):
             [cell(16, **rates) for _ in range(depth)],
         ),
     )
-    xla = "auto" if kind == "lstm" or BACKEND == "jax" else False
-    compiled(model, jit_compile=xla)
+    compiled(model, **({} if kind == "lstm" else GRAPH))
     make_ready(model, make_batch(5, 3)[:2])
     for batch, longest in ((5, 3), (3, 2)):
         source, target, labels = make_batch(batch, longest)
@@ -321,6 +325,7 @@ def test_dropout_of_weights_is_anew_at_every_step():
 # Policies, regularizers.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_mixed_precision_trains(policy):
     keras.utils.set_random_seed(0)
@@ -353,7 +358,7 @@ def test_regularizers_are_part_of_the_loss():
                 **options,
             )
         )
-        compiled(model)
+        compiled(model, **GRAPH)
         source, target, labels = batch
         found.append(float(model.test_on_batch((source, target), labels)[0]))
     cell = model.decoder.cell
@@ -374,18 +379,18 @@ def test_constraints_are_kept_to():
         layers.LSTMCell(16, kernel_constraint=limit),
     )
     model = seq2seq(decoder=decoder)
-    losses(model, [make_batch(4)])
+    losses(model, [make_batch(4)], **GRAPH)
     for kernel in (decoder.cell.attention.kernel, decoder.cell.cell.kernel):
         norms = np.linalg.norm(to_numpy(kernel.value), axis=0)
         assert norms.max() <= 0.2 + 1e-5
 
 
 def test_frozen_parts_stay_as_they_are():
-    model = compiled(seq2seq())
+    model = seq2seq()
     source, target, labels = make_batch(4)
     model((source, target))
     model.decoder.trainable = False
-    make_ready(compiled(model), (source, target))
+    make_ready(compiled(model, **GRAPH), (source, target))
     before = to_numpy([w.value for w in model.decoder.weights])
     model.train_on_batch((source, target), labels)
     for w, x in zip(model.decoder.weights, before, strict=True):

@@ -4,6 +4,8 @@ import functools
 
 import keras
 import numpy as np
+from ready import GRAPH
+from ready import make_ready
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -49,7 +51,9 @@ def tiny_translator(attention: bool = True) -> Translator:
         decoder=AttentionDecoder(cell),
         bridge=StateBridge(),
     )
-    model.compile(keras.optimizers.Adam(0.01), loss=SequenceCrossentropy())
+    adam = keras.optimizers.Adam(0.01)
+    model.compile(adam, loss=SequenceCrossentropy(), **GRAPH)
     data = (source, target[:, :-1]), target[:, 1:]
+    make_ready(model, [x[:2] for x in data[0]])
     model.fit(*data, epochs=5 if attention else 1, batch_size=64, verbose=0)
     return Translator(model, *tokenizers, GreedySearch(max_length=8))

@@ -85,6 +85,17 @@ def test_training_takes_full_batches_of_different_pairs(files):
         assert source.shape[0] == inputs.shape[0] == labels.shape[0] == 8
 
 
+def test_one_pair_too_many_is_not_always_the_longest(files):
+    lines = [str(n) * n for n in range(1, 10)]
+    write(files, lines, lines)
+    dataset = batches(files, training=True, seed=1, buckets=9)
+    left_out = set()
+    for _ in range(16):
+        found = {source.decode() for source, _ in pairs(dataset)}
+        left_out |= set(lines) - found
+    assert left_out == {lines[0], lines[-1]}
+
+
 def test_a_seed_gives_the_same_row_of_epochs(files):
     first = batches(files, training=True, seed=1)
     second = batches(files, training=True, seed=1)

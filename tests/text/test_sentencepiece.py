@@ -134,6 +134,13 @@ def test_bytes_are_there_where_they_have_room(size, fallback, known):
     assert back(tokenizer, ["Ein€€ €"]) == [want]
 
 
+def test_bytes_that_are_no_character_are_replaced():
+    tokenizer = train(byte_fallback=True)
+    euro = [4 + tokenizer.vocabulary.index(f"<0x{b:X}>") for b in "€".encode()]
+    found = tokenizer.detokenize([euro, [*euro[:2], 3]])
+    assert strings(found) == ["€", "\ufffd"]
+
+
 @pytest.mark.parametrize("size", [5, 6, 10, 20, 30, 31, 40])
 @pytest.mark.parametrize("model_type", ["unigram", "bpe"])
 def test_any_size_has_the_most_frequent_characters(model_type, size):

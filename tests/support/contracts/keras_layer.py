@@ -9,6 +9,7 @@ import pytest
 from contracts.case import POLICIES
 from contracts.case import AttentionCase
 from gradients import to_numpy
+from ready import make_ready
 
 
 def arguments(layer_class):
@@ -70,6 +71,7 @@ class TrainingLaws(AttentionCase):
         layer = self.layer(dropout=0.3, seed=1)
         model = self.model(layer, scores=False)
         model.compile("sgd", "mse")
+        make_ready(model, self.data())
         for batch, steps, words in ((2, 3, 5), (4, 2, 7)):
             query, value, mask = self.data(batch, steps, words)
             mask[1] = False
