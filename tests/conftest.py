@@ -1,5 +1,6 @@
 """What every test runs under: its backend, fast compilers, bounded memory."""
 
+import ctypes
 import gc
 import itertools
 import os
@@ -14,6 +15,8 @@ MOST_MAPS = 20_000
 finished = itertools.count(1)
 
 BACKEND = os.environ.get("KERAS_BACKEND", "tensorflow")
+# What many threads allocate comes back to the others, in workers that begin.
+os.environ.setdefault("MALLOC_ARENA_MAX", "2")
 # Tiny models run for a moment: XLA should spend no time on good code.
 os.environ.setdefault(
     "XLA_FLAGS",
@@ -39,6 +42,15 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("tensorflow"):
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def give_memory_back():
+    """Free what the tests of a file leave, of which malloc keeps a lot."""
+    yield
+    gc.collect()
+    if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def pytest_runtest_teardown():

@@ -9,6 +9,7 @@ import pytest
 from contracts.case import POLICIES
 from contracts.case import AttentionCase
 from gradients import to_numpy
+from ready import GRAPH
 from ready import make_ready
 
 
@@ -70,7 +71,7 @@ class TrainingLaws(AttentionCase):
         """Lengths and batch sizes change; some sentences are empty."""
         layer = self.layer(dropout=0.3, seed=1)
         model = self.model(layer, scores=False)
-        model.compile("sgd", "mse")
+        model.compile("sgd", "mse", **GRAPH)
         make_ready(model, self.data())
         for batch, steps, words in ((2, 3, 5), (4, 2, 7)):
             query, value, mask = self.data(batch, steps, words)
