@@ -109,15 +109,15 @@ class AttentionDecoderCell(AbstractKernelLayer):
             kernel_constraint=kernel_constraint,
             **kwargs,
         )
+        self.cell, self.cells = cell, CellStack(cell)
+        self.attention, self.attentions = attention, Attentions(attention)
         check_arguments(
-            Attentions(attention),
+            self.attentions,
             order,
             input_feeding,
             attention_layer_size,
             output,
         )
-        self.cell, self.cells = cell, CellStack(cell)
-        self.attention, self.attentions = attention, Attentions(attention)
         self.order = order
         self.input_feeding = input_feeding
         self.attention_layer_size = attention_layer_size

@@ -71,25 +71,6 @@ def test_nothing_is_enough_for_an_answer(files):
 
 
 @pytest.mark.slow
-def test_a_text_that_has_ended_stays_where_no_token_may_follow(tmp_path):
-    only = [3, 4]  # after these two every token has -inf
-    size = tiny_translator().model.target_vocabulary_size
-    search = GreedySearch(
-        max_length=4,
-        min_length=2,
-        no_repeat_ngram_size=1,
-        forbidden_ids=[x for x in range(size) if x not in only],
-    )
-    path = tmp_path / "x.onnx"
-    export(path, search)
-    ids = tiny_translator().source_tokenizer.tokenize(["12"]).numpy()
-    session = onnxruntime.InferenceSession(path)
-    tokens, scores = session.run(NAMES, {"source_ids": ids})
-    assert tokens.tolist() == [[[4, 3, 0, 0]]]
-    assert np.isfinite(scores).all()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHES)
 def test_names_and_tokenizers(files, name):
     model = onnx.load(files / f"{name}.onnx")
