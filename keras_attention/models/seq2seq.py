@@ -147,15 +147,15 @@ class Seq2Seq(AbstractWordModel):
                 for features `(B, Tv, D)`.
         """
         source, target = as_pair(input_shape, "build")
-        self._source_features = tuple(source[2:])
+        # Lengths change; height and width of an image may not.
+        changes = len(source) <= 3
+        self._source_axes = (None if changes else source[1], *source[2:])
         reads_ids = self.source_embedding is not None
         dtype = "int32" if reads_ids else self.compute_dtype
         # A symbolic call works for any lengths, and computes nothing.
         self.call(
             (
-                keras.KerasTensor(
-                    (None, None, *self._source_features), dtype=dtype
-                ),
+                keras.KerasTensor((None, *self._source_axes), dtype=dtype),
                 keras.KerasTensor((None, None, *target[2:]), dtype="int32"),
             )
         )
@@ -320,7 +320,7 @@ class Seq2Seq(AbstractWordModel):
         ids = keras.InputSpec(shape=(None, None), dtype="int32")
         if self.source_embedding is not None:
             return ids, ids
-        shape = (None, None, *self._source_features)
+        shape = (None, *self._source_axes)
         return keras.InputSpec(shape=shape, dtype=self.compute_dtype), ids
 
     def compute_output_shape(self, input_shape):

@@ -109,7 +109,8 @@ def check_parts(encoder, decoder, bridge):
     one_way = isinstance(encoder, keras.layers.RNN) or (
         isinstance(encoder, RecurrentEncoder) and not encoder.bidirectional
     )
-    if isinstance(bridge, StateBridge) and bridge.bidirectional and one_way:
+    joins = isinstance(bridge, StateBridge) and bridge.mode != "zeros"
+    if joins and bridge.bidirectional and one_way:
         raise ValueError(
             "A StateBridge joins the states of two directions. Received: "
             f"bidirectional=True behind {type(encoder).__name__}, which reads "

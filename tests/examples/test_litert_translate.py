@@ -14,7 +14,6 @@ if keras.backend.backend() == "tensorflow":
 
     from keras_attention import CharacterTokenizer
     from keras_attention import WordTokenizer
-    from keras_attention.export.litert import export_litert
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "litert_translate.py"
 ALONE = """
@@ -37,7 +36,7 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("litert") / "digits.tflite"
-    export_litert(path, *tiny_translator()._parts()[:4])
+    tiny_translator().export(path, "litert")
     return path
 
 

@@ -187,3 +187,25 @@ def test_a_source_of_one_word_warns_of_nothing(recwarn):
     model((SOURCE[:, :1], TARGET))
     model.generate(SOURCE[:, :1], GreedySearch(max_length=3))
     assert not [w for w in recwarn if "softmax" in str(w.message)]
+
+
+class Cells(layers.Layer):
+    """Reads an image, whose height and width it has to know."""
+
+    def call(self, image):
+        height, width, size = image.shape[1:]
+        sequence = keras.ops.reshape(image, (-1, height * width, size))
+        return sequence, *[keras.ops.mean(sequence, axis=1)] * 2
+
+
+def test_an_image_keeps_its_height_and_width():
+    cell = AttentionDecoderCell(layers.LSTMCell(4), BahdanauAttention(3))
+    model = Seq2Seq(
+        target_vocabulary_size=7,
+        embedding_dim=3,
+        encoder=Cells(),
+        decoder=AttentionDecoder(cell),
+    )
+    model.build(((None, 2, 5, 4), (None, None)))
+    image = samples.draw(3, 2, 5, 4, dtype="float32")
+    assert tuple(model((image, TARGET)).shape) == (3, 4, 7)
