@@ -152,11 +152,11 @@ class Seq2Seq(AbstractWordModel):
         self._source_axes = (None if changes else source[1], *source[2:])
         reads_ids = self.source_embedding is not None
         dtype = "int32" if reads_ids else self.compute_dtype
-        # A symbolic call works for any lengths, and computes nothing.
+        # A symbolic call creates weights, and computes nothing.
         self.call(
             (
-                keras.KerasTensor((None, *self._source_axes), dtype=dtype),
-                keras.KerasTensor((None, None, *target[2:]), dtype="int32"),
+                keras.KerasTensor(tuple(source), dtype=dtype),
+                keras.KerasTensor(tuple(target), dtype="int32"),
             )
         )
 
