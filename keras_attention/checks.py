@@ -145,3 +145,10 @@ def check_same_features(layer, query_shape, key_shape):
             f"key_shape={key_shape}. To compare two different sizes, use "
             "LuongGeneral, which learns the map between them."
         )
+
+
+def shapes_agree(one, other) -> bool:
+    """Return whether two shapes are the same, as far as they are known."""
+    pairs = zip(one, other, strict=False)
+    same = all(a is None or b is None or a == b for a, b in pairs)
+    return same and len(one) == len(other)

@@ -14,6 +14,7 @@ from keras_attention.checks import check_number
 from keras_attention.checks import check_object
 from keras_attention.checks import check_rate
 from keras_attention.checks import check_same_features
+from keras_attention.checks import shapes_agree
 
 
 @pytest.mark.parametrize("value", [1, 64, np.int64(2), np.uint8(3)])
@@ -135,3 +136,17 @@ def test_same_features():
     check_same_features(layer, (None, 3, 8), (2, 7, 8))
     with pytest.raises(ValueError, match=r"Identity needs.*LuongGeneral"):
         check_same_features(layer, (None, 3, 8), (2, 7, 9))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agree"),
+    [
+        ((2, 3), (2, 3), True),
+        ((2, None), (None, 3), True),
+        ((2, 3), (2, 4), False),
+        ((2, None), (2,), False),
+        ((), (), True),
+    ],
+)
+def test_shapes_agree_as_far_as_they_are_known(one, other, agree):
+    assert shapes_agree(one, other) == shapes_agree(other, one) == agree

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
+from keras_attention.checks import shapes_agree
 from keras_attention.ops import join_masks
 
 
@@ -38,7 +39,7 @@ def check_source(layer, value, key=None, value_mask=None):
     shape = check_rank_3(layer, "value", value, "(B, Tv, Dv)")
     if key is not None:
         keys = check_rank_3(layer, "key", key, "(B, Tv, Dk)")
-        if not _agree(keys[:2], shape[:2]):
+        if not shapes_agree(keys[:2], shape[:2]):
             raise ValueError(
                 f"{type(layer).__name__} needs one key for each value. "
                 f"Received: key.shape={keys}, value.shape={shape}."
@@ -62,7 +63,7 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
     """
     queries = check_rank_3(layer, "query", query, "(B, Tq, Dq)")
     source = _shape(value)
-    if not _agree(queries[:1], source[:1]):
+    if not shapes_agree(queries[:1], source[:1]):
         raise ValueError(
             f"{type(layer).__name__} needs queries and values of one batch. "
             f"Received: query.shape={queries}, value.shape={source}."
@@ -94,7 +95,7 @@ def check_mask(layer, name: str, mask, shape, wanted: str):
     Raises:
         ValueError: If the mask has another shape.
     """
-    if mask is not None and not _agree(_shape(mask), shape):
+    if mask is not None and not shapes_agree(_shape(mask), shape):
         raise ValueError(
             f"{type(layer).__name__} needs `{name}` as booleans {wanted}, True "
             f"where there is no padding. Received: {name}.shape={_shape(mask)} "
@@ -132,12 +133,6 @@ def as_mask(mask):
 
 def _shape(x) -> tuple:
     return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
-
-
-def _agree(one, other):
-    pairs = zip(one, other, strict=False)
-    same = all(a is None or b is None or a == b for a, b in pairs)
-    return same and len(one) == len(other)
 
 
 def visible_positions(

@@ -4,6 +4,7 @@ import math
 
 from keras import ops
 
+from keras_attention.checks import shapes_agree
 from keras_attention.ops.numerics import widen
 
 
@@ -30,7 +31,7 @@ def token_weights(y_true, sample_weight=None, dtype="float32"):
     if len(shape) == 1:
         weight = ops.expand_dims(weight, 1)
     whole = weight.shape[-1:] == (1,)  # one weight for a whole sentence
-    if not _agree(weight.shape, (rows[0], 1) if whole else rows):
+    if not shapes_agree(weight.shape, (rows[0], 1) if whole else rows):
         raise ValueError(
             "`sample_weight` needs one number a sentence, (B,), or one a "
             f"token, (B, T). Received: sample_weight.shape={shape}, "
@@ -113,15 +114,9 @@ def check_tokens(y_true, logits):
         ValueError: If the shapes do not fit.
     """
     ids, scores = tuple(y_true.shape), tuple(logits.shape)
-    if len(ids) != 2 or not _agree(ids, scores[:-1]):
+    if len(ids) != 2 or not shapes_agree(ids, scores[:-1]):
         raise ValueError(
             "Targets need the shape (B, T) and logits (B, T, V), with the "
             f"same B and T. Received: y_true.shape={ids}, "
             f"y_pred.shape={scores}. Targets are ids, not one-hot vectors."
         )
-
-
-def _agree(one, other):
-    pairs = zip(one, other, strict=False)
-    same = all(a is None or b is None or a == b for a, b in pairs)
-    return same and len(one) == len(other)
