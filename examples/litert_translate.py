@@ -1,7 +1,8 @@
 r"""How does a phone translate? With one file, without TensorFlow and Keras.
 
 `translator.export("translator.tflite", format="litert")` writes a LiteRT file
-that ends with a ZIP archive of both tokenizers in JSON:
+that ends with a ZIP archive of both tokenizers in JSON. Its last 64 bytes are
+the SHA-256 of all before them:
 
     python examples/litert_translate.py saved_models/dates/translator.tflite \
         "12 May 2021"
@@ -13,6 +14,7 @@ the text in another way.
 """
 
 import argparse
+import hashlib
 import json
 import unicodedata
 import zipfile
@@ -82,6 +84,21 @@ class Characters:
         return unicodedata.normalize(self.normalization.upper(), text)
 
 
+def check(file: Path):
+    """Raise a `ValueError` unless a file is as it was written.
+
+    Args:
+        file: A LiteRT file. The interpreter would not see that it was cut.
+    """
+    content = Path(file).read_bytes()
+    if hashlib.sha256(content[:-64]).hexdigest().encode() != content[-64:]:
+        raise ValueError(
+            "This program needs a file as the export wrote it. Received: "
+            f"{file}, whose last 64 bytes are not the SHA-256 of the others. "
+            "Copy the file again, or export it again."
+        )
+
+
 def load(file: Path) -> Callable[[list[str]], list[str]]:
     """Load the tokenizers and the model of a file.
 
@@ -91,6 +108,7 @@ def load(file: Path) -> Callable[[list[str]], list[str]]:
     Returns:
         A function from sentences to the best translation of each.
     """
+    check(file)
     with zipfile.ZipFile(file) as archive:
         source, target = (
             Characters(archive.read(f"{side}_tokenizer.json"))

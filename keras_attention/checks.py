@@ -111,11 +111,16 @@ def check_object(name: str, value: Any, kind: type, way_out: str):
     """
     if isinstance(value, kind):
         return
-    said = f"the class {value.__name__}" if isinstance(value, type) else value
     raise ValueError(
         f"`{name}` must be an object of {kind.__name__}. Received: "
-        f"{name}={said!r}. {way_out}"
+        f"{name}={described(value)}. {way_out}"
     )
+
+
+def described(value: Any) -> str:
+    """Describe a value in an error, where a class may be taken for it."""
+    is_class = isinstance(value, type)
+    return f"the class {value.__name__}" if is_class else repr(value)
 
 
 def check_built(layer, method: str, way_out: str):

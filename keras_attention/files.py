@@ -1,9 +1,26 @@
-"""Files and folders that are replaced whole or not at all."""
+"""Files and folders that are replaced whole or not at all, and checked."""
 
 import contextlib
+import errno
+import hashlib
+import os
+import shutil
+import stat
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+DRAFT = ".keras_attention-"  # begins the name of a folder for drafts
+LOCK, NEW, OLD = "lock", "new", "old"  # what is in it
+SEAL = b"0" * 64  # keeps the place of a file's checksum
+MOST_EXPANSION = 10  # of an archive; Keras does not compress at all
 
 
 @contextlib.contextmanager
@@ -12,7 +29,7 @@ def replaced_file(
 ) -> Iterator[Path]:
     """Yield a draft that takes the place of a file at the end of the block.
 
-    If the block raises, the file stays as it was.
+    If the block raises or the process is killed, the file stays as it was.
 
     Args:
         path: The file to write. Its parents are made.
@@ -38,7 +55,7 @@ def replaced_file(
             f"path={str(path)!r}. Name a new file, or remove this."
         )
     with _private_folder(path.parent) as private:
-        draft = private / path.name
+        draft = private / NEW / path.name
         yield draft
         draft.replace(path)
 
@@ -47,7 +64,8 @@ def replaced_file(
 def replaced_folder(path: str | Path, made_by: str) -> Iterator[Path]:
     """Yield a draft that takes the place of a folder at the end of the block.
 
-    If the block raises, the folder stays as it was.
+    If the block raises, the folder stays as it was. If the process is killed,
+    the folder stays, or is brought back by the next `recover`.
 
     Args:
         path: The folder to write. Its parents are made.
@@ -61,19 +79,75 @@ def replaced_folder(path: str | Path, made_by: str) -> Iterator[Path]:
         ValueError: If something else stands at `path`.
     """
     path = Path(path)
-    if path.exists() and not _is_replaceable(path, made_by):
-        raise ValueError(
-            f"Will not replace what was not written here: it is no folder, or "
-            f"has no `{made_by}`. Received: path={str(path)!r}. Name a new "
-            "folder, or remove this one."
-        )
     with _private_folder(path.parent) as private:
-        draft = private / "new"
+        _check_replaceable(path, made_by)
+        draft = private / NEW / path.name
         draft.mkdir()
         yield draft
-        if path.exists():
-            path.rename(private / "old")
-        draft.rename(path)
+        _exchange(draft, path, private / OLD / path.name, made_by)
+
+
+def recover(path: str | Path):
+    """Bring back what a process that was killed moved away, and tidy up.
+
+    A folder that was about to be replaced comes back to its place. Drafts of
+    killed processes are removed from the parent of `path`; those of living
+    processes, of other users, and other folders stay. Where files cannot be
+    locked, as on Windows, nothing is done.
+
+    Args:
+        path: A file or a folder that `replaced_file` or `replaced_folder`
+            writes.
+    """
+    for private in Path(path).parent.glob(f"{DRAFT}*"):
+        with _hold(private) as held:
+            if held:
+                _settle(private)
+
+
+def seal(file: Path):
+    """Let the last 64 bytes of a file be the SHA-256 of all the others.
+
+    Args:
+        file: A file. If it ends with `SEAL`, the checksum takes its place;
+            else it follows.
+    """
+    content = file.read_bytes().removesuffix(SEAL)
+    digest = hashlib.sha256(content).hexdigest()
+    file.write_bytes(content + digest.encode())
+
+
+def check_seal(file: Path):
+    """Raise a `ValueError` unless a file is as it was when it was sealed.
+
+    Args:
+        file: The file.
+    """
+    content = memoryview(file.read_bytes())
+    digest = hashlib.sha256(content[: -len(SEAL)]).hexdigest()
+    if bytes(content[-len(SEAL) :]) != digest.encode():
+        _fail(file, "its last 64 bytes are not the SHA-256 of the others")
+
+
+def check_archive(file: Path):
+    """Raise a `ValueError` unless a ZIP archive is whole and of honest size.
+
+    Args:
+        file: The archive.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+            if size > MOST_EXPANSION * file.stat().st_size:
+                _fail(file, f"it would unpack to {size} bytes")
+            damaged = archive.testzip()
+    except Exception as error:  # damaged archives raise any
+        _fail(file, f"{type(error).__name__}: {error}", error)
+    if damaged is not None:
+        _fail(file, f"the CRC-32 of its member {damaged!r} is wrong")
+
+
+# Drafts.
 
 
 @contextlib.contextmanager
@@ -81,16 +155,102 @@ def _private_folder(parent: Path) -> Iterator[Path]:
     """Make a folder for drafts, which only the owner can enter.
 
     Its name cannot be guessed, so that nobody who shares the parent can put a
-    link where a draft will be written. It is gone after the block.
+    link where a draft will be written. It is locked as long as the process
+    lives, and gone after the block. Drafts lie in the folder `new`, and what
+    they replace in `old`, under the names that they have outside.
     """
     parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(
-        prefix=".draft-", dir=parent, ignore_cleanup_errors=True
-    ) as private:
-        yield Path(private)
+    recover(parent / NEW)
+    private = Path(tempfile.mkdtemp(prefix=DRAFT, dir=parent))
+    begun = private / "begun"
+    with open(begun, "xb") if fcntl else contextlib.nullcontext() as file:
+        try:
+            if _lock(file):  # before others look for it
+                begun.rename(private / LOCK)
+            for name in (NEW, OLD):
+                (private / name).mkdir()
+            yield private
+        finally:
+            _settle(private)
 
 
-def _is_replaceable(path, made_by):
-    if not path.is_dir():
+@contextlib.contextmanager
+def _hold(private: Path) -> Iterator[bool]:
+    """Lock a folder for drafts, unless it is in use or somebody else's."""
+    try:
+        about = private.lstat()
+        own = stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid()
+        closed = not about.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        file = open(private / LOCK, "r+b") if own and closed else None
+    except (OSError, AttributeError):  # just gone; Windows has no `geteuid`
+        file = None
+    with file or contextlib.nullcontext():
+        yield file is not None and _lock(file)
+
+
+def _lock(file: BinaryIO) -> bool:
+    if fcntl is None:
         return False
-    return (path / made_by).exists() or not any(path.iterdir())
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # it is locked, or this file system has no locks
+        return False
+    return True
+
+
+def _settle(private: Path):
+    """Undo a replacement that was not finished, and remove its folder.
+
+    As long as the draft is there, what it replaces is not replaced yet.
+    """
+    for old in (private / OLD).glob("*"):
+        path = private.parent / old.name
+        if (private / NEW / old.name).exists() and _is_free(path):
+            try:
+                old.rename(path)
+            except OSError:  # keep it where it is
+                return
+    for folder in (private / NEW, private / OLD, private):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _exchange(draft: Path, path: Path, old: Path, made_by: str):
+    """Move a draft to its place; another process may do the same meanwhile."""
+    while True:
+        _check_replaceable(path, made_by)
+        shutil.rmtree(old, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            path.rename(old)
+        try:
+            draft.rename(path)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+
+
+def _check_replaceable(path, made_by):
+    if not _is_free(path, made_by):
+        raise ValueError(
+            f"Will not replace what was not written here: it is no folder, or "
+            f"has no `{made_by}`. Received: path={str(path)!r}. Name a new "
+            "folder, or remove this one."
+        )
+
+
+def _is_free(path, made_by=None):
+    """Whether nothing, an empty folder, or one with a mark stands there."""
+    try:
+        names = os.listdir(path)  # in one step: others may move it
+    except FileNotFoundError:
+        return True
+    except NotADirectoryError:
+        return False
+    return not names or made_by in names
+
+
+def _fail(file, reason, error=None):
+    raise ValueError(
+        "What was saved or exported must be as it was written. Received: "
+        f"{file}, which cannot be used: {reason}. Copy or write it again."
+    ) from error

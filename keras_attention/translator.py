@@ -1,7 +1,11 @@
 """Text, model and search as one thing: call it, save it, export it."""
 
+import hashlib
+import io
 import json
+import tempfile
 import warnings
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
@@ -17,6 +21,8 @@ from keras_attention.export import count_ids
 from keras_attention.export import find_format
 from keras_attention.export import join_entries
 from keras_attention.export import run_in_batches
+from keras_attention.files import check_archive
+from keras_attention.files import recover
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
@@ -26,6 +32,9 @@ from keras_attention.text import as_bytes
 from keras_attention.version import __version__
 
 MAIN_FILE = "translator.json"
+MODEL = "model.keras"
+SOURCE = "source_tokenizer/tokenizer.json"
+TARGET = "target_tokenizer/tokenizer.json"
 
 
 class Translator:
@@ -33,7 +42,14 @@ class Translator:
 
     On TensorFlow everything runs in one graph for all lengths; on JAX and by
     XLA, which compile for each shape, at a few sizes. Sentences run in
-    batches of similar length, and their translations keep the order.
+    batches of similar length, and their translations keep the order. However
+    long a sentence is, a batch takes no more memory than `batch_size` times
+    `max_source_length`, beside that of the text itself.
+
+    Threads may share a translator. It is pickled and copied by what `save`
+    writes, for other processes. Start them by `spawn` or `forkserver`, as by
+    `multiprocessing.get_context("spawn")`: after a `fork` TensorFlow hangs in
+    the child if it has run in the parent.
 
     Args:
         model: A trained `Seq2Seq`.
@@ -48,16 +64,17 @@ class Translator:
             languages. Defaults to `False`.
 
     Call arguments:
-        sentences: A list, an array or a tensor of strings, or a finite
-            `tf.data.Dataset` of strings or of batches of them. Bytes that
-            are not UTF-8 are read as U+FFFD.
+        sentences: A list, an array, a tensor or a table's column of strings,
+            or a finite `tf.data.Dataset` of strings or of batches of them.
+            Bytes that are not UTF-8 are read as U+FFFD.
         return_scores: Whether to return the scores as well.
         return_attention_scores: Whether to return tokens and attention.
         batch_size: How many sentences run at a time. Defaults to `32`.
         prefixes: The beginning of each translation, one string a sentence,
             or `None`. Defaults to `None`.
         verbose: `1` for a progress bar, `0` for none; `"auto"` shows it if
-            there is more than one batch. Defaults to `"auto"`.
+            there is more than one batch and standard output is a terminal.
+            Defaults to `"auto"`.
 
     Returns:
         A list of strings, or a list of lists of them if the search gives
@@ -111,11 +128,11 @@ class Translator:
         check_integer("batch_size", batch_size)
         check_choice("verbose", verbose, ("auto", 0, 1))
         columns = [as_bytes("sentences", sentences)]
-        graph = self._graph
-        run = graph.align if return_attention_scores else graph.translate
+        graph, aligned = self._graph, return_attention_scores
+        run = graph.align if aligned else graph.translate
         if prefixes is not None:
             columns.append(as_bytes("prefixes", prefixes))
-            run = graph.complete
+            run = graph.align_complete if aligned else graph.complete
             if len(columns[1]) != len(columns[0]):
                 raise ValueError(
                     "`prefixes` needs one string a sentence, empty for none. "
@@ -124,9 +141,10 @@ class Translator:
                 )
         counts = count_ids(graph, columns[0])
         self._warn_of_cuts(counts)
-        found = run_in_batches(run, columns, counts, batch_size, verbose)
-        if return_scores or return_attention_scores:
-            return join_entries(found, return_scores, return_attention_scores)
+        limits = batch_size, self.max_source_length
+        found = run_in_batches(run, columns, counts, *limits, verbose)
+        if return_scores or aligned:
+            return join_entries(found, return_scores, aligned)
         return [entry.texts for entry in found]
 
     def _warn_of_cuts(self, counts):
@@ -139,6 +157,18 @@ class Translator:
                 "raise max_source_length.",
                 stacklevel=3,
             )
+
+    def __reduce__(self):
+        with tempfile.TemporaryDirectory() as parent:
+            folder = Path(parent) / "translator"
+            self.save(folder)
+            return type(self)._from_zip, (_zipped(folder),)
+
+    @classmethod
+    def _from_zip(cls, content):
+        with tempfile.TemporaryDirectory() as folder:
+            zipfile.ZipFile(io.BytesIO(content)).extractall(folder)
+            return cls.load(folder)
 
     def save(self, folder: str | Path):
         """Write model, tokenizers, search and options into one folder.
@@ -157,9 +187,12 @@ class Translator:
             "replace_unknown": self.replace_unknown,
         }
         with replaced_folder(folder, MAIN_FILE) as new:
-            self.model.save(new / "model.keras")
-            self.source_tokenizer.save(new / "source_tokenizer")
-            self.target_tokenizer.save(new / "target_tokenizer")
+            self.model.save(new / MODEL)
+            self.source_tokenizer.save((new / SOURCE).parent)
+            self.target_tokenizer.save((new / TARGET).parent)
+            content["sha256"] = {
+                name: _sha256(new / name) for name in (MODEL, SOURCE, TARGET)
+            }
             (new / MAIN_FILE).write_text(json.dumps(content, indent=1), "utf-8")
 
     @classmethod
@@ -173,12 +206,15 @@ class Translator:
             The translator, with its options.
 
         Raises:
-            ValueError: If a file is missing or damaged. The message names it.
+            ValueError: If a file is missing, damaged, or of another
+                translator. The message names it.
         """
-        folder = Path(folder)
+        folder, checksums = Path(folder), {}
+        recover(folder)
 
         def read(name, how):
             try:
+                _check_content(folder / name, checksums.get(name))
                 return how(folder / name)
             except Exception as error:  # damaged files raise any
                 raise ValueError(
@@ -187,11 +223,15 @@ class Translator:
                     f"{type(error).__name__}: {error}"
                 ) from error
 
-        options = read(MAIN_FILE, _read_options)
-        model = read("model.keras", keras.saving.load_model)
-        source = read("source_tokenizer", AbstractTokenizer.load)
-        target = read("target_tokenizer", AbstractTokenizer.load)
-        return cls(model, source, target, **options)
+        def load_tokenizer(file):
+            return AbstractTokenizer.load(file.parent)
+
+        options, checksums = read(MAIN_FILE, _read_main)
+        model = read(MODEL, _load_model)
+        source = read(SOURCE, load_tokenizer)
+        target = read(TARGET, load_tokenizer)
+        parts = model, source, target
+        return read(MAIN_FILE, lambda _: cls(*parts, **options))
 
     def export(
         self,
@@ -241,10 +281,43 @@ class Translator:
         )
 
 
-def _read_options(file):
+def _read_main(file):
+    """Read the options of a translator, and the checksums of other files."""
     content = json.loads(file.read_text(encoding="utf-8"))
     search = keras.saving.deserialize_keras_object(content["search"])
     if not isinstance(search, AbstractSearch):
         raise ValueError(f"it holds no search strategy, but {search!r}")
     options = {x: content[x] for x in ("max_source_length", "replace_unknown")}
-    return {"search": search, **options}
+    checksums = content.get("sha256", {})  # old folders have none
+    if not isinstance(checksums, dict):
+        raise ValueError(f"its checksums are no object, but {checksums!r}")
+    return {"search": search, **options}, checksums
+
+
+def _load_model(file):
+    if file.exists():  # Keras says of a damaged one that it is not there
+        check_archive(file)
+    return keras.saving.load_model(file)
+
+
+def _check_content(file, checksum):
+    """Raise an error if a file is not the one that was saved."""
+    if checksum is not None and _sha256(file) != checksum:
+        raise ValueError(
+            f"it is damaged, or of another translator than {MAIN_FILE}. Copy "
+            "the whole folder again. If it was changed on purpose, remove its "
+            f"line of `sha256` in {MAIN_FILE}"
+        )
+
+
+def _sha256(file):
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _zipped(folder):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name in (MAIN_FILE, MODEL, SOURCE, TARGET):
+            archive.write(folder / name, name)
+    return content.getvalue()

@@ -44,10 +44,22 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
+def pytest_collection_finish():
+    """Spare the garbage collector what the imports made, which stays."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True, scope="module")
 def give_memory_back():
-    """Free what the tests of a file leave, of which malloc keeps a lot."""
+    """Free what the tests of a file leave.
+
+    TensorFlow keeps kernels until the session is cleared, and malloc a lot of
+    what is free.
+    """
     yield
+    if "keras" in sys.modules:
+        sys.modules["keras"].backend.clear_session()
     gc.collect()
     if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"):
         ctypes.CDLL(None).malloc_trim(0)

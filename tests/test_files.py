@@ -1,10 +1,17 @@
 """Files and folders are replaced whole or not at all, by drafts of our own."""
 
+import json
 import os
 import stat
+import subprocess
+import sys
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
+from keras_attention import files
 from keras_attention.files import replaced_file
 from keras_attention.files import replaced_folder
 
@@ -35,6 +42,9 @@ def content(path):
     return (path / "mark" if path.is_dir() else path).read_text()
 
 
+needs_locks = pytest.mark.skipif(
+    files.fcntl is None, reason="Windows has no `fcntl`"
+)
 FILL = [fill_file, fill_folder]
 DRAFTS = [
     lambda path: replaced_file(path),
@@ -146,3 +156,239 @@ def test_what_others_wrote_stays(tmp_path, kind):
         fill_folder(path, "one")
     assert path.exists()
     assert kind == "file" or (path / "thesis.txt").exists()
+
+
+# Processes that are killed.
+
+
+KILLED = """
+import itertools, json, os, runpy, shutil, signal, sys
+from pathlib import Path
+
+module, path = sys.argv[1:]
+files, path = runpy.run_path(module), Path(path)
+EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}
+
+
+def save(text, die_at=0):
+    if die_at:
+        count = itertools.count(1)
+
+        def kill(event, _):
+            if event in EVENTS and next(count) == die_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(kill)
+    with files["replaced_folder"](path, "mark") as draft:
+        (draft / "mark").write_text(text)
+        (draft / "more").write_text(text)
+
+
+def look():
+    found = {x.name: (x / "mark").read_text() for x in path.parent.iterdir()
+             if (x / "mark").exists()}
+    return [found, len(list(path.parent.iterdir()))]
+
+
+for point in itertools.count(1):
+    shutil.rmtree(path.parent)
+    path.parent.mkdir()
+    save("old")
+    child = os.fork()
+    if not child:
+        save("new", point)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    before = look()
+    files["recover"](path)
+    print(json.dumps([os.WIFSIGNALED(status), before, look()]))
+    if not status:
+        break
+"""
+
+
+def run(program, *arguments):
+    """Run a program that needs no package but reads `files.py`."""
+    command = [sys.executable, "-S", "-c", program, files.__file__, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=True
+    )
+
+
+@needs_locks
+def test_a_kill_at_any_moment_leaves_one_whole_folder(tmp_path):
+    (tmp_path / "here").mkdir()
+    said = run(KILLED, tmp_path / "here" / "model").stdout.splitlines()
+    killed, befores, afters = zip(*map(json.loads, said), strict=True)
+    assert len(killed) > 20
+    assert all(killed[:-1])
+    assert {} in [found for found, _ in befores]  # between the two renames
+    texts = [found["model"] for found, _ in afters]
+    assert texts == sorted(texts, reverse=True)  # the old one, then the new
+    assert {*texts} == {"old", "new"}
+    few = [count for _, count in afters if count > 1]
+    assert len(few) <= 4  # before the lock there is nothing but an empty folder
+
+
+@needs_locks
+@pytest.mark.parametrize("fill", FILL)
+def test_the_next_one_finds_what_was_moved_away(tmp_path, fill):
+    """Whatever is written beside it."""
+    fill_folder(tmp_path / "model", "old")
+    private = stale_draft(tmp_path, "model")
+    (tmp_path / "model").rename(private / "old" / "model")
+    fill(tmp_path / "thing.txt", "one")
+    assert content(tmp_path / "model") == "old"
+    assert sorted(names(tmp_path)) == ["model", "thing.txt"]
+
+
+def stale_draft(parent, name, lock="lock"):
+    """Make what a killed process leaves that was replacing a folder."""
+    private = parent / f"{files.DRAFT}x{len(names(parent))}"
+    private.mkdir(mode=0o700)
+    (private / "new" / name).mkdir(parents=True)
+    (private / "new" / name / "mark").write_text("new")
+    (private / "old").mkdir()
+    (private / lock).touch()
+    return private
+
+
+@needs_locks
+@pytest.mark.parametrize("stands", ["folder", "file", "link"])
+def test_what_came_in_between_is_kept(tmp_path, stands):
+    fill_folder(tmp_path / "else", "precious")
+    private, path = stale_draft(tmp_path, "model"), tmp_path / "model"
+    fill_folder(private / "old" / "model", "old")
+    if stands == "folder":
+        (tmp_path / "else").rename(path)
+    elif stands == "file":
+        path.write_text("precious")
+    else:
+        path.symlink_to(tmp_path / "else")
+    files.recover(path)
+    assert content(path) == "precious"
+    assert not private.exists()
+
+
+@needs_locks
+def test_an_empty_folder_makes_room(tmp_path):
+    private = stale_draft(tmp_path, "model")
+    fill_folder(private / "old" / "model", "old")
+    (tmp_path / "model").mkdir()
+    files.recover(tmp_path / "model")
+    assert content(tmp_path / "model") == "old"
+
+
+@needs_locks
+def test_what_was_replaced_does_not_come_back(tmp_path):
+    """The process was killed while it tidied up, and the new one removed."""
+    private = stale_draft(tmp_path, "model")
+    fill_folder(private / "old" / "model", "old")
+    (private / "new" / "model" / "mark").unlink()
+    (private / "new" / "model").rmdir()
+    files.recover(tmp_path / "model")
+    assert names(tmp_path) == []
+
+
+@needs_locks
+def test_what_is_in_use_or_of_others_stays(tmp_path):
+    stays = [
+        stale_draft(tmp_path, "model", "its own"),  # no lock
+        stale_draft(tmp_path, "model").rename(tmp_path / ".draft-thesis"),
+        stale_draft(tmp_path, "model"),
+        stale_draft(tmp_path, "model"),
+        tmp_path / f"{files.DRAFT}notes",
+        tmp_path / f"{files.DRAFT}link",
+    ]
+    stays[2].chmod(0o755)
+    stays[4].write_text("precious")
+    stays[5].symlink_to(stays[1])
+    before = {path for path in tmp_path.rglob("*")}
+    with open(stays[3] / "lock", "r+b") as file:
+        files.fcntl.flock(file, files.fcntl.LOCK_EX)
+        fill_folder(tmp_path / "model", "one")
+        files.recover(tmp_path / "model")
+        assert before < {*tmp_path.rglob("*")}
+    files.recover(tmp_path / "model")
+    assert {path for path in stays if not path.exists()} == {stays[3]}
+
+
+def test_two_at_once_both_end_and_one_is_there(tmp_path):
+    """Each finds that the other replaced what it was about to replace."""
+    path = tmp_path / "model"
+    fill_folder(path, "old")
+
+    def save(text):
+        for _ in range(30):
+            fill_folder(path, text)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(save, "abcd")] == [None] * 4
+    assert content(path) in "abcd"
+    assert names(tmp_path) == ["model"]
+
+
+@pytest.mark.parametrize("fails", [OSError, KeyboardInterrupt])
+def test_an_error_between_the_renames_brings_the_old_one_back(
+    tmp_path, monkeypatch, fails
+):
+    path, rename = tmp_path / "model", Path.rename
+    fill_folder(path, "old")
+
+    def fail(self, target):
+        if target == path and self.parent.name == "new":
+            raise fails("no")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(fails, match="no"):
+        fill_folder(path, "new")
+    assert content(path) == "old"
+    assert names(tmp_path) == ["model"]
+
+
+def test_without_locks_nothing_is_taken_for_stale(tmp_path, monkeypatch):
+    fill_folder(tmp_path / "model", "old")
+    private = stale_draft(tmp_path, "model")
+    monkeypatch.setattr(files, "fcntl", None)
+    fill_folder(tmp_path / "model", "new")
+    assert content(tmp_path / "model") == "new"
+    assert private.exists()
+    assert len(names(tmp_path)) == 2
+
+
+# Checksums.
+
+
+@pytest.mark.parametrize("end", [b"", files.SEAL])
+def test_a_seal_shows_every_change(tmp_path, end):
+    path = tmp_path / "x.tflite"
+    path.write_bytes(b"content" + end)
+    files.seal(path)
+    files.check_seal(path)
+    whole = path.read_bytes()
+    assert whole[:-64] == b"content"
+    for i in range(len(whole)):
+        flipped = bytearray(whole)
+        flipped[i] ^= 1
+        for damaged in (flipped, whole[:i]):
+            path.write_bytes(damaged)
+            with pytest.raises(ValueError, match=r"x\.tflite, which cannot"):
+                files.check_seal(path)
+
+
+def test_an_archive_is_whole_and_of_honest_size(tmp_path):
+    path = tmp_path / "x.keras"
+    for size in (0, 100, 10**6):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("zeros", b"\0" * size)
+        files.check_archive(path)
+        content = bytearray(path.read_bytes())
+        content[35 + size // 2] ^= 1  # in the name, or in the zeros
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"x\.keras, which cannot"):
+            files.check_archive(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", b"\0" * 10**6)
+    with pytest.raises(ValueError, match="it would unpack to 1000000 bytes"):
+        files.check_archive(path)

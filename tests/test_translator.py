@@ -1,5 +1,10 @@
 """Translator: text in, text out, and errors for what cannot be."""
 
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import keras
 import numpy as np
 import pytest
@@ -19,6 +24,30 @@ if keras.backend.backend() == "tensorflow":
 
 
 NUMBERS = ["7", "1234", "905", "42", "6006"]
+LONG = """
+import resource
+import warnings
+from keras import layers
+from keras_attention import *
+words = WordTokenizer(["a", "b"])
+model = Seq2Seq(
+    source_vocabulary_size=6, target_vocabulary_size=6, embedding_dim=2,
+    encoder=RecurrentEncoder(2), bridge=StateBridge(),
+    decoder=AttentionDecoder(
+        AttentionDecoderCell(layers.LSTMCell(4), BahdanauAttention(2))
+    ),
+)
+model.build(((None, None), (None, None)))
+parts = model, words, words, GreedySearch(max_length=5)
+translator = Translator(*parts, max_source_length=64, replace_unknown=True)
+translator(["a"], prefixes=["a"])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+warnings.simplefilter("ignore")
+long = "a b ? " * 33_333
+translator(["a"] * 1023 + [long], prefixes=[""] * 1023 + [long])
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((after - before) / 1024)
+"""
 
 
 def make(**changed):
@@ -48,11 +77,11 @@ def test_a_long_list_keeps_its_order_and_has_a_bar(capsys):
     draw = np.random.default_rng(1).integers
     numbers = [str(draw(0, 10 ** draw(1, 5))) for _ in range(70)]
     translator = tiny_translator()
-    translated = translator(numbers, batch_size=16)
+    translated = translator(numbers, batch_size=16, verbose=1)
     assert "70/70" in capsys.readouterr().out
     assert translator(numbers, batch_size=70) == translated
-    assert translator(numbers, batch_size=16, verbose=0) == translated
-    assert capsys.readouterr().out == ""
+    assert translator(numbers, batch_size=16) == translated
+    assert capsys.readouterr().out == ""  # which is no terminal
     right = sum(t == write(n) for t, n in zip(translated, numbers, strict=True))
     assert right >= 65
 
@@ -101,6 +130,30 @@ def test_a_book_is_cut_and_changes_no_other_row():
     with pytest.warns(UserWarning, match="max_source_length=1024"):
         texts = tiny_translator()(["42", "1 2 3 " * 20_000, "7"])
     assert texts[::2] == ["vx", "s"]
+
+
+@pytest.mark.slow
+def test_one_long_sentence_takes_no_memory_from_others():
+    """200,000 characters once were 3.5 GB, since all rows were padded."""
+    run = subprocess.run(
+        [sys.executable, "-c", LONG], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    assert float(run.stdout.split()[-1]) < 200
+
+
+def test_threads_share_a_translator_from_the_first_call_on():
+    translator, start = make(), threading.Barrier(8)
+
+    def work(n):
+        start.wait()
+        return translator(NUMBERS[n % 5 :], batch_size=n + 1)
+
+    with ThreadPoolExecutor(8) as threads:
+        found = [*threads.map(work, range(8))]
+    wanted = [write(n) for n in NUMBERS]
+    assert found == [wanted[n % 5 :] for n in range(8)]
+    assert translator._graph.translate.experimental_get_tracing_count() == 1
 
 
 def test_unknown_words_are_those_of_the_source():
@@ -189,6 +242,9 @@ def test_it_tells_what_is_asked_for():
     ("arguments", "message"),
     [
         ({"sentences": "42"}, "into a list"),
+        ({"sentences": np.array("42")}, "into a list"),
+        ({"sentences": ["42", float("nan")]}, r"sentences\[1\]=nan"),
+        ({"sentences": {"42": 1}, "prefixes": [None]}, r"prefixes\[0\]=None"),
         ({"sentences": [["42"]]}, "one flat list"),
         ({"prefixes": ["v", ""]}, "2 prefixes for 1 sentences"),
         ({"prefixes": "v"}, "`prefixes` must be a list"),

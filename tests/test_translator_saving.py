@@ -1,6 +1,9 @@
 """Translator.save and load: one folder, whole or not at all."""
 
+import copy
 import json
+import multiprocessing
+import pickle
 import shutil
 
 import keras
@@ -12,6 +15,11 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     from keras_attention import GreedySearch
     from keras_attention import Translator
+
+
+def pickled(x):
+    return pickle.loads(pickle.dumps(x))
+
 
 NUMBERS = ["7", "1234", "905", "42", "6006"]
 
@@ -63,7 +71,7 @@ def test_a_flipped_bit_is_named(tmp_path):
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
-    with pytest.raises(ValueError, match=r"model\.keras.* CRC"):
+    with pytest.raises(ValueError, match=r"model\.keras.* damaged"):
         Translator.load(tmp_path)
 
 
@@ -73,6 +81,100 @@ def test_another_translator_json_is_named(tmp_path, content):
     (tmp_path / "translator.json").write_text(content)
     with pytest.raises(ValueError, match=r"translator\.json, which cannot"):
         Translator.load(tmp_path)
+
+
+def put(folder, content):
+    (folder / "translator.json").write_text(json.dumps(content))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    tiny_translator().save(tmp_path / "digits")
+    return tmp_path / "digits"
+
+
+def content_of(folder):
+    return json.loads((folder / "translator.json").read_text())
+
+
+def test_a_cut_model_is_named_as_damaged(saved):
+    file, content = saved / "model.keras", content_of(saved)
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(ValueError, match=r"model\.keras, .* it is damaged"):
+        Translator.load(saved)
+    del content["sha256"]
+    put(saved, content)
+    with pytest.raises(ValueError, match=r"model\.keras, .* not a zip file"):
+        Translator.load(saved)
+
+
+def test_tokenizers_in_each_other_s_place_are_named(saved):
+    sides = [saved / f"{side}_tokenizer" for side in ("source", "target")]
+    contents = [(side / "tokenizer.json").read_bytes() for side in sides]
+    for side, other in zip(sides, reversed(contents), strict=True):
+        (side / "tokenizer.json").write_bytes(other)
+    with pytest.raises(ValueError, match=r"source_tok.*of another translator"):
+        Translator.load(saved)
+
+
+def test_what_was_changed_on_purpose_loads(saved):
+    """And so does a folder of the time before there were checksums."""
+    content = content_of(saved)
+    tokenizer = tiny_translator().source_tokenizer
+    file = saved / "target_tokenizer" / "tokenizer.json"
+    file.write_text(tokenizer.to_json())
+    with pytest.raises(ValueError, match="remove its line of `sha256`"):
+        Translator.load(saved)
+    del content["sha256"]["target_tokenizer/tokenizer.json"]
+    put(saved, content)
+    found = Translator.load(saved).target_tokenizer
+    assert found.get_config() == tokenizer.get_config()
+    del content["sha256"]
+    put(saved, content)
+    Translator.load(saved)
+
+
+def test_a_wrong_option_names_its_file(saved):
+    put(saved, {**content_of(saved), "max_source_length": -1})
+    with pytest.raises(ValueError, match=r"translator\.json, .*max_source"):
+        Translator.load(saved)
+
+
+def test_only_files_of_a_translator_are_checked(saved):
+    """No name in the file makes anybody read another file."""
+    content = content_of(saved)
+    content["sha256"]["/dev/zero"] = content["sha256"]["../x"] = "0"
+    put(saved, content)
+    Translator.load(saved)
+    for wrong in (3, [], {"model.keras": 3}):
+        put(saved, {**content, "sha256": wrong})
+        with pytest.raises(
+            ValueError, match=r"(translator\.json|model\.keras)"
+        ):
+            Translator.load(saved)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
+def test_a_copy_is_a_translator_of_its_own(copied):
+    tiny = tiny_translator()
+    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
+    first = Translator(*parts, GreedySearch(max_length=5), 7, True)
+    twin = copied(first)
+    assert twin.search.get_config() == first.search.get_config()
+    assert (twin.max_source_length, twin.replace_unknown) == (7, True)
+    assert twin.model is not first.model
+    if copied is pickled:
+        assert twin(NUMBERS, return_scores=True) == first(
+            NUMBERS, return_scores=True
+        )
+
+
+@pytest.mark.slow
+def test_another_process_gets_the_same():
+    translator = tiny_translator()
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.apply(translator, (NUMBERS,))
+    assert found == translator(NUMBERS)
 
 
 def test_load_refuses_another_search(tmp_path):

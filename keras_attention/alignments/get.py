@@ -5,6 +5,7 @@ import keras
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.alignments.simplex import MAPPINGS
 from keras_attention.alignments.simplex import SimplexAlignment
+from keras_attention.checks import described
 
 
 def get_alignment(
@@ -31,11 +32,9 @@ def get_alignment(
         return type(identifier).from_config(identifier.get_config())
     if isinstance(identifier, str) and identifier in MAPPINGS:
         return SimplexAlignment(identifier)
-    is_class = isinstance(identifier, type)
-    said = f"the class {identifier.__name__}" if is_class else repr(identifier)
     raise ValueError(
         f"`alignment` must be one of {tuple(MAPPINGS)}, an object of an "
         "alignment, such as Monotonic(), or its config. Received: "
-        f"alignment={said}. Other alignments have no name: import the class "
-        "from keras_attention and pass an object of it."
+        f"alignment={described(identifier)}. Other alignments have no name: "
+        "import the class from keras_attention and pass an object of it."
     )

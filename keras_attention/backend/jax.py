@@ -21,7 +21,8 @@ def compiled(function: Callable, variables, seeds, jit_compile: bool):
         jit_compile: Ignored: JAX always compiles with XLA.
 
     Returns:
-        A function with the same arguments and results.
+        A function with the same arguments and results. It also takes
+        `states`, variables to read and change in place of `seeds`.
     """
 
     @jax.jit
@@ -32,11 +33,11 @@ def compiled(function: Callable, variables, seeds, jit_compile: bool):
             result = function(*arguments)
         return result, [scope.get_current_value(seed) for seed in seeds]
 
-    def call(*arguments):
-        values, states = ([x.value for x in xs] for xs in (variables, seeds))
-        result, states = run(values, states, arguments)
-        for seed, state in zip(seeds, states, strict=True):
-            seed.assign(state)
+    def call(*arguments, states=seeds):
+        values, begin = ([x.value for x in xs] for xs in (variables, states))
+        result, end = run(values, begin, arguments)
+        for state, value in zip(states, end, strict=True):
+            state.assign(value)
         return result
 
     return call

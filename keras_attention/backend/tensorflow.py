@@ -1,7 +1,9 @@
 """Fast paths on TensorFlow."""
 
+import weakref
 from collections.abc import Callable
 
+import keras
 import tensorflow as tf
 from keras import tree
 
@@ -21,14 +23,27 @@ def compiled(function: Callable, variables, seeds, jit_compile: bool):
         jit_compile: Whether XLA compiles it, once for each shape.
 
     Returns:
-        A function with the same arguments and results.
+        A function with the same arguments and results. It also takes
+        `states`, variables to read and change in place of `seeds`.
     """
-    return tf.function(
-        function,
-        autograph=False,
-        reduce_retracing=True,
-        jit_compile=jit_compile,
+
+    @tf.function(
+        autograph=False, reduce_retracing=True, jit_compile=jit_compile
     )
+    def run(arguments, states):
+        if not seeds:  # the function may change other variables
+            return function(*arguments)
+        pairs = zip(seeds, states, strict=True)
+        with keras.StatelessScope(pairs) as scope:
+            result = function(*arguments)
+        for seed, state in zip(seeds, states, strict=True):
+            state.assign(scope.get_current_value(seed))
+        return result
+
+    def call(*arguments, states=seeds):
+        return run(arguments, [state.value for state in states])
+
+    return call
 
 
 def custom_gradient(function: Callable):
@@ -41,7 +56,48 @@ def custom_gradient(function: Callable):
     Returns:
         A function from tensors to the results.
     """
-    return tf.custom_gradient(function)
+
+    def run(*arguments):
+        results, one = [], False
+
+        def attached(*arguments):
+            nonlocal one
+            found, gradient = function(*arguments)
+            one = not isinstance(found, tuple)
+            results.extend([found] if one else found)
+            return results, _forgotten(gradient)
+
+        found = tf.custom_gradient(attached)(*arguments)
+        if not tf.executing_eagerly():
+            results[:] = [0.0] * len(results)  # only their number is needed
+        return found[0] if one else found
+
+    return run
+
+
+def _forgotten(gradient):
+    """Wrap a gradient function so that it is freed with its graph.
+
+    TensorFlow keeps custom gradients in a registry as long as the process
+    lives, and with them their models and graphs. So the graph owns the
+    function, and the registry has a weak reference. A cotangent that is
+    returned as it came is not freed either if another tensor gets it too, so
+    a copy is returned.
+    """
+    traced = not tf.executing_eagerly()
+    if traced:
+        graph = tf.compat.v1.get_default_graph()
+        owned = getattr(graph, "keras_attention_gradients", [])
+        graph.keras_attention_gradients = [*owned, gradient]
+        gradient = weakref.ref(gradient)
+
+    def pull(*cotangents):
+        found = (gradient() if traced else gradient)(*cotangents)
+        found = found if isinstance(found, tuple) else (found,)
+        given = {id(x) for x in cotangents}
+        return tuple(tf.identity(x) if id(x) in given else x for x in found)
+
+    return pull
 
 
 def differentiate(function: Callable, arguments):

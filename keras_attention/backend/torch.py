@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import keras
 import torch
 from keras import tree
 
@@ -21,9 +22,22 @@ def compiled(function: Callable, variables, seeds, jit_compile: bool):
         jit_compile: Ignored: torch runs eagerly.
 
     Returns:
-        A function with the same arguments and results.
+        A function with the same arguments and results. It also takes
+        `states`, variables to read and change in place of `seeds`.
     """
-    return torch.no_grad()(function)
+
+    @torch.no_grad()
+    def call(*arguments, states=seeds):
+        if not seeds:  # the function may change other variables
+            return function(*arguments)
+        pairs = zip(seeds, states, strict=True)
+        with keras.StatelessScope(pairs) as scope:
+            result = function(*arguments)
+        for seed, state in zip(seeds, states, strict=True):
+            state.assign(scope.get_current_value(seed))
+        return result
+
+    return call
 
 
 def custom_gradient(function: Callable):

@@ -8,6 +8,7 @@ import keras
 from keras import ops
 from keras import tree
 
+from keras_attention.checks import described
 from keras_attention.decoder.beams import BeamAxis
 from keras_attention.decoder.equations import find_equations
 
@@ -166,13 +167,12 @@ class CellStack:
 
 
 def _check_cell(cell):
-    said = f"the class {cell.__name__}" if isinstance(cell, type) else cell
     is_loop = isinstance(cell, keras.layers.RNN | type)
     if is_loop or not callable(cell) or not hasattr(cell, "state_size"):
         raise ValueError(
             "`cell` must be a Keras RNN cell, which runs one step, or a list "
-            f"of them. Received: cell={said}. Instead of the layer LSTM pass "
-            "an LSTMCell(units), and likewise for others."
+            f"of them. Received: cell={described(cell)}. Instead of the layer "
+            "LSTM pass an LSTMCell(units), and likewise for others."
         )
 
 

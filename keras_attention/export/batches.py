@@ -1,5 +1,6 @@
 """Sentences through a translation graph, in batches of similar length."""
 
+import sys
 from collections.abc import Callable
 
 import keras
@@ -8,8 +9,11 @@ import numpy as np
 from keras_attention.export.graph import TranslationGraph
 from keras_attention.export.translation import Translation
 from keras_attention.export.translation import read_answer
+from keras_attention.text import split_in_parts
 
 COUNTED_AT_ONCE = 1024
+BYTES_AT_ONCE = 2**20
+BYTES_AN_ID = 32  # words are shorter
 
 
 def count_ids(graph: TranslationGraph, sentences: list[bytes]) -> list[int]:
@@ -20,9 +24,10 @@ def count_ids(graph: TranslationGraph, sentences: list[bytes]) -> list[int]:
         sentences: The sentences.
     """
     counts = []
-    for start in range(0, len(sentences), COUNTED_AT_ONCE):
-        part = sentences[start : start + COUNTED_AT_ONCE]
-        counts += graph.count(np.array(part, object)).numpy().tolist()
+    sizes = [len(text) for text in sentences]
+    for part in split_in_parts(sizes, COUNTED_AT_ONCE, BYTES_AT_ONCE):
+        texts = np.array(sentences[part], object)
+        counts += graph.count(texts).numpy().tolist()
     return counts
 
 
@@ -31,6 +36,7 @@ def run_in_batches(
     columns: list[list[bytes]],
     counts: list[int],
     batch_size: int,
+    max_source_length: int,
     verbose: int | str,
 ) -> list[Translation]:
     """Run all sentences, sorted by length, and return them in their order.
@@ -39,20 +45,24 @@ def run_in_batches(
         run: A function of a `TranslationGraph`.
         columns: Its arguments: the sentences, and what goes with each.
         counts: The lengths to sort by, one for each sentence.
-        batch_size: How many sentences go through at a time.
-        verbose: `1` for a progress bar, `0` for none; `"auto"` shows it if
-            there is more than one batch.
+        batch_size: How many sentences go through at a time; fewer, where
+            they are far longer than `max_source_length`.
+        max_source_length: The ids that are read of a sentence, at most.
+        verbose: `1` for a progress bar, `0` for none; `"auto"` shows it on a
+            terminal, if there is more than one batch.
 
     Returns:
         A `Translation` for each sentence, with its entries alone.
     """
     order = sorted(range(len(counts)), key=counts.__getitem__)
     if verbose == "auto":
-        verbose = int(len(order) > batch_size)
+        verbose = int(len(order) > batch_size and _has_terminal())
     bar = keras.utils.Progbar(len(order), verbose=verbose, unit_name="sentence")
     found = [None] * len(order)
-    for start in range(0, len(order), batch_size):
-        rows = order[start : start + batch_size]
+    sizes = [max(len(column[i]) for column in columns) for i in order]
+    most = max(BYTES_AT_ONCE, batch_size * max_source_length * BYTES_AN_ID)
+    for part in split_in_parts(sizes, batch_size, most):
+        rows = order[part]
         batch = [[column[i] for i in rows] for column in columns]
         answer = run(*(np.array(part, object) for part in batch))
         answer = {name: x.numpy() for name, x in answer.items()}
@@ -60,3 +70,8 @@ def run_in_batches(
             found[i] = read_answer({name: x[k] for name, x in answer.items()})
         bar.add(len(rows))
     return found
+
+
+def _has_terminal():
+    """Return whether standard output is seen, and not written to a file."""
+    return sys.stdout is not None and sys.stdout.isatty()

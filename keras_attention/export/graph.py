@@ -11,6 +11,7 @@ from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import aligned_words
 from keras_attention.text import copied_words
+from keras_attention.text import cut_or_pad
 from keras_attention.text import spell_source
 
 TEXT = tf.TensorSpec((None,), tf.string, name="text")
@@ -44,11 +45,12 @@ class TranslationGraph:
 
     Attributes:
         translate: Function of `text (B,)`, to `translations (B, N)` and
-            `scores (B, N)`, float32.
+            `scores (B, N)`, float32. It keeps no attention.
         align: The same with `source_tokens (B, Tv)`, `target_tokens (B, N,
             T)` and, if the model attends, `attention (B, N, T, Tv)`.
-        complete: As `align`, of `text (B,)` and `prefix (B,)`, with which
+        complete: As `translate`, of `text (B,)` and `prefix (B,)`, with which
             each translation of a row begins.
+        align_complete: As `align`, likewise.
         count: Function of `text (B,)`, to the number of ids of each row
             before any is cut.
     """
@@ -75,29 +77,29 @@ class TranslationGraph:
             stages = _Stages(
                 _traced(self._read, TEXT),
                 _traced(self._begin, PREFIX),
-                tf.function(self._write, reduce_retracing=True),
+                tf.function(
+                    self._write, autograph=False, reduce_retracing=True
+                ),
             )
 
-        def run(text, prefix=None):
-            return self._run(stages, text, prefix)
+        def align(text, prefix=None):
+            return self._run(stages, text, prefix, True)
 
-        def translate(text):
-            answer = run(text)
+        def translate(text, prefix=None):
+            answer = self._run(stages, text, prefix, self.replace_unknown)
             return {name: answer[name] for name in ("translations", "scores")}
 
-        self.count = _traced(self._count, TEXT)
+        self.count = _traced(source_tokenizer.count, TEXT)
         self.translate = _traced(translate, TEXT) if whole else translate
-        self.align = _traced(run, TEXT) if whole else run
-        self.complete = _traced(run, TEXT, PREFIX) if whole else run
+        self.align = _traced(align, TEXT) if whole else align
+        both = TEXT, PREFIX
+        self.complete = _traced(translate, *both) if whole else translate
+        self.align_complete = _traced(align, *both) if whole else align
 
-    def _count(self, text):
-        ids = self.source_tokenizer.tokenize(text)
-        return tf.math.count_nonzero(ids, axis=1, dtype=tf.int32)
-
-    def _run(self, stages, text, prefix):
+    def _run(self, stages, text, prefix, attends):
         ids, words = stages.read(text)
         prefix = None if prefix is None else stages.begin(prefix)
-        tokens, scores, _, weights = self._generate(ids, prefix)
+        tokens, scores, _, weights = self._generate(ids, prefix, attends)
         return stages.write(ids, words, tokens, scores, weights)
 
     def _read(self, text):
@@ -122,16 +124,20 @@ class TranslationGraph:
         return tf.ensure_shape(ids, (None, None)), words
 
     def _begin(self, prefix):
-        """Turn prefixes `(B,)` into ids `(B, P)`."""
+        """Turn prefixes `(B,)` into ids `(B, P)`, at most `max_length`."""
         clean = self.target_tokenizer.clean(prefix)
-        return self.target_tokenizer.encode(clean).to_tensor()
+        ids = self.target_tokenizer.encode(clean)
+        longest = tf.reduce_max(tf.pad(ids.row_lengths(), [[0, 1]]))
+        longest = tf.minimum(longest, self.search.max_length)
+        return cut_or_pad(ids, longest)
 
-    def _generate(self, ids, prefix):
+    def _generate(self, ids, prefix, attends):
         """Call the model, with TensorFlow's tensors on both sides."""
         if keras.backend.backend() == "tensorflow":
-            return self.model.generate(ids, self.search, prefix)
+            return self.model.generate(ids, self.search, prefix, attends)
         prefix = None if prefix is None else prefix.numpy()
-        found = self.model.generate(ids.numpy(), self.search, prefix)
+        ids = ids.numpy()
+        found = self.model.generate(ids, self.search, prefix, attends)
         return [
             None if x is None else tf.constant(keras.ops.convert_to_numpy(x))
             for x in found

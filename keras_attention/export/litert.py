@@ -20,7 +20,10 @@ from keras_attention.export.ids import check_ids
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.quiet import quiet
 from keras_attention.extras import require
+from keras_attention.files import SEAL
+from keras_attention.files import check_seal
 from keras_attention.files import replaced_file
+from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
@@ -44,7 +47,8 @@ def export_litert(
     only. Ids are framed and padded as `source_tokenizer` gives them.
 
     The file is also a ZIP archive, which holds both tokenizers as
-    `source_tokenizer.json` and `target_tokenizer.json`.
+    `source_tokenizer.json` and `target_tokenizer.json`. The last 64 bytes, the
+    archive's comment, are the SHA-256 of all before them.
 
     The results of the file are compared with those of the model. A quantized
     file may have other results, so only their shapes and types are compared.
@@ -133,7 +137,7 @@ def append_tokenizers(
     source_tokenizer: AbstractTokenizer,
     target_tokenizer: AbstractTokenizer,
 ):
-    """Make a file a ZIP archive as well, with the tokenizers in it.
+    """Make a file a ZIP archive as well, with the tokenizers in it; seal it.
 
     Args:
         file: A LiteRT file, whose readers ignore what follows.
@@ -147,6 +151,8 @@ def append_tokenizers(
         ):
             name = zipfile.ZipInfo(f"{side}_tokenizer.json")  # of 1980
             archive.writestr(name, tokenizer.to_json())
+        archive.comment = SEAL
+    seal(file)
 
 
 def run_litert(
@@ -158,7 +164,7 @@ def run_litert(
     """Run batches in a process of its own, by the program `run_litert.py`.
 
     Args:
-        file: The LiteRT file.
+        file: The LiteRT file, sealed.
         signature: The name of its signature.
         batches: For each run the inputs by their names, as NumPy arrays of
             numbers or, of type `object`, of bytes.
@@ -169,12 +175,14 @@ def run_litert(
         For each run the outputs by their names, likewise.
 
     Raises:
+        ValueError: If the file was cut or changed since it was sealed.
         RuntimeError: If the file cannot be loaded or run.
         ImportError: If the extra `litert` is not installed.
     """
     program = require(
         "keras_attention.export.run_litert", "litert", "run_litert"
     )
+    check_seal(file)
     # -P: the folder of the program holds files of the names of packages.
     command = [sys.executable, "-P", program.__file__, file, signature]
     question = json.dumps([program.to_json(batch) for batch in batches])

@@ -19,6 +19,7 @@ from keras_attention.export.litert import run_litert
 from keras_attention.export.portable import text_archive
 from keras_attention.extras import require
 from keras_attention.files import replaced_file
+from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
@@ -42,7 +43,8 @@ def export_litert_text(
     need operations of `tensorflow_text`: to run the file, use
     `ai_edge_litert.interpreter.InterpreterWithCustomOps` with
     `tensorflow_text.tflite_registrar.SELECT_TFTEXT_OPS`. For an app without
-    such operations use `export_litert`, and tokenize in the app.
+    such operations use `export_litert`, and tokenize in the app. The last 64
+    bytes of the file are the SHA-256 of all before them.
 
     The results of the file are compared with those of the model. A quantized
     file may have other results, so only their shapes and types are compared.
@@ -74,6 +76,7 @@ def export_litert_text(
             model, SIGNATURE, function, quantize, archive
         )
         draft.write_bytes(content)
+        seal(draft)
         sources = [
             source_tokenizer.detokenize(ids).numpy()
             for ids in probe_sources(source_tokenizer.vocabulary_size)

@@ -12,13 +12,15 @@ from keras_attention.export.ids import check_ids
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.quiet import quiet
 from keras_attention.extras import require
+from keras_attention.files import SEAL
 from keras_attention.files import replaced_file
+from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
 
 OPSET = 18
-OUTPUTS = ("tokens", "scores")
+OUTPUTS = ("tokens", "scores")  # in this order
 
 
 def export_onnx(
@@ -33,7 +35,9 @@ def export_onnx(
     It takes `source_ids` int32 `(B, T)`, of any size, and gives `tokens`
     int32 `(B, N, T')` and `scores` float32 `(B, N)`. Ids are framed and
     padded as `source_tokenizer` gives them. Both tokenizers are in the file's
-    metadata, `source_tokenizer` and `target_tokenizer`, in JSON.
+    metadata, `source_tokenizer` and `target_tokenizer`, in JSON. The last 64
+    bytes of the file, `sha256` of the metadata, are the SHA-256 of all before
+    them.
 
     Args:
         path: The file to write, `*.onnx`. One that is there is replaced.
@@ -59,12 +63,19 @@ def export_onnx(
                 function, [IDS], opset=OPSET
             )
         content.graph.name = SIGNATURE
-        tokenizers = {
+        outputs = sorted(
+            content.graph.output, key=lambda x: OUTPUTS.index(x.name)
+        )
+        del content.graph.output[:]
+        content.graph.output.extend(outputs)
+        metadata = {
             "source_tokenizer": source_tokenizer.to_json(),
             "target_tokenizer": target_tokenizer.to_json(),
+            "sha256": SEAL.decode(),  # metadata are last in the file
         }
-        onnx.helper.set_model_props(content, tokenizers)
+        onnx.helper.set_model_props(content, metadata)
         draft.write_bytes(content.SerializeToString())
+        seal(draft)
         sources = probe_sources(model.source_vocabulary_size)
         answers = _run(onnx, runtime, draft, sources)
         check_answers("ONNX file", model, search, sources, answers)
@@ -76,9 +87,7 @@ def _run(onnx, runtime, file, sources):
         with quiet():
             onnx.checker.check_model(file)
             session = runtime.InferenceSession(file)
-            found = [
-                session.run(OUTPUTS, {"source_ids": ids}) for ids in sources
-            ]
+            found = [session.run(None, {"source_ids": ids}) for ids in sources]
     except Exception as error:  # of onnx or onnxruntime
         raise RuntimeError(
             "The ONNX file was made, but cannot be run: "

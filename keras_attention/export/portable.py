@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import keras
 
+from keras_attention.export.quiet import ONE_AT_A_TIME
 from keras_attention.export.sublayers import sublayers
 from keras_attention.text import AbstractTokenizer
 
@@ -29,21 +30,20 @@ def check_exportable(needed_by: str):
 def portable(model: keras.Model) -> Iterator[None]:
     """Keep cuDNN and XLA out of what is traced inside the block.
 
+    One thread at a time enters: what is set on the model's layers, here and
+    inside, is of the whole process.
+
     Args:
         model: The model that is traced.
     """
-    layers = [x for x in sublayers(model) if hasattr(x, "use_cudnn")]
-    before = [layer.use_cudnn for layer in layers]
-    xla = model.jit_compile
-    try:
-        model.jit_compile = False
-        for layer in layers:
-            layer.use_cudnn = False
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(ONE_AT_A_TIME)
+        layers = [x for x in sublayers(model) if hasattr(x, "use_cudnn")]
+        switches = [(model, "jit_compile"), *((x, "use_cudnn") for x in layers)]
+        for target, name in switches:
+            stack.callback(setattr, target, name, getattr(target, name))
+            setattr(target, name, False)
         yield
-    finally:
-        model.jit_compile = xla
-        for layer, setting in zip(layers, before, strict=True):
-            layer.use_cudnn = setting
 
 
 def text_archive(

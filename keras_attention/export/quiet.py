@@ -1,14 +1,16 @@
 """Silences converters, which log while they work."""
 
 import contextlib
+import errno
 import logging
 import os
 import sys
 import threading
 from collections.abc import Iterator
+from typing import TextIO
 
 LOGGERS = ("tensorflow", "absl", "tf2onnx")
-ONE_AT_A_TIME = threading.RLock()  # streams and levels belong to the process
+ONE_AT_A_TIME = threading.RLock()  # streams, levels, models are shared
 
 
 @contextlib.contextmanager
@@ -17,22 +19,38 @@ def quiet() -> Iterator[None]:
 
     Converters write there without Python, so the file descriptor is
     redirected too, and what other threads write meanwhile is lost. One thread
-    at a time enters. Exceptions pass with their messages.
+    at a time enters. Exceptions pass with their messages. A stream or a
+    descriptor that was closed is closed again.
     """
-    with ONE_AT_A_TIME:
-        loggers = [logging.getLogger(name) for name in LOGGERS]
-        levels = [logger.level for logger in loggers]
-        sys.stderr.flush()
-        kept = os.dup(2)
-        try:
-            with open(os.devnull, "w") as nothing:
-                os.dup2(nothing.fileno(), 2)
-                for logger in loggers:
-                    logger.setLevel(logging.CRITICAL)
-                with contextlib.redirect_stderr(nothing):
-                    yield
-        finally:
-            for logger, level in zip(loggers, levels, strict=True):
-                logger.setLevel(level)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(ONE_AT_A_TIME)
+        nothing = stack.enter_context(open(os.devnull, "w"))
+        stack.enter_context(_redirected(nothing))
+        for name in LOGGERS:
+            logger = logging.getLogger(name)
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL)
+        stack.enter_context(contextlib.redirect_stderr(nothing))
+        yield
+
+
+@contextlib.contextmanager
+def _redirected(nothing: TextIO) -> Iterator[None]:
+    """Let file descriptor 2 be that of `nothing`, which may have got it."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        sys.stderr.flush()  # there may be none, or a closed one
+    try:
+        kept = os.dup(2) if nothing.fileno() != 2 else None
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        kept = None  # it is closed
+    try:
+        os.dup2(nothing.fileno(), 2)
+        yield
+    finally:
+        if kept is not None:
             os.dup2(kept, 2)
             os.close(kept)
+        elif nothing.fileno() != 2:
+            os.close(2)

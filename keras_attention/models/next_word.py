@@ -6,10 +6,12 @@ import math
 from keras import ops
 
 from keras_attention.ops import widen
+from keras_attention.search import GreedySearch
+from keras_attention.search import Sampling
 from keras_attention.search import ban
 
 
-def next_word(model, source, memory, states, mask, never=()):
+def next_word(model, source, memory, states, mask, never=(), attends=True):
     """Prepare a source, and return the step function that scores next words.
 
     Args:
@@ -19,6 +21,7 @@ def next_word(model, source, memory, states, mask, never=()):
         states: List of the decoder's initial states, or `None`.
         mask: Boolean `(B, Tv)`, `True` at real positions, or `None`.
         never: Ids that get probability 0. Defaults to `()`.
+        attends: Whether the step returns weights. Defaults to `True`.
 
     Returns:
         `step(tokens, states)`, as an `AbstractSearch` calls it, and the
@@ -41,9 +44,20 @@ def next_word(model, source, memory, states, mask, never=()):
         log_probs = ops.log_softmax(widen(logits), axis=-1)
         if never:
             log_probs = ban(log_probs, never)
-        return log_probs, states, mean(weights)
+        return log_probs, states, mean(weights) if attends else None
 
     return step, cell.initial_state(prepared, states, beams=1)
+
+
+def reads_weights(search) -> bool:
+    """Return whether a search may need weights that nobody asked it for.
+
+    Args:
+        search: An `AbstractSearch`. One that is not known here may.
+    """
+    if isinstance(search, GreedySearch | Sampling):
+        return False
+    return getattr(search, "coverage_penalty", None) != 0
 
 
 def mean(weights):

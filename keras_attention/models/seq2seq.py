@@ -11,6 +11,7 @@ from keras_attention.decoder import AttentionDecoder
 from keras_attention.layers import carried_mask
 from keras_attention.models.generation import generation_compiler
 from keras_attention.models.next_word import next_word
+from keras_attention.models.next_word import reads_weights
 from keras_attention.models.scheduled_sampling import feed_guesses
 from keras_attention.models.seq2seq_checks import as_pair
 from keras_attention.models.seq2seq_checks import check_arrays
@@ -250,7 +251,11 @@ class Seq2Seq(AbstractWordModel):
         return memory, states or None, mask if carried is None else carried
 
     def generate(
-        self, source, search: AbstractSearch | None = None, prefix=None
+        self,
+        source,
+        search: AbstractSearch | None = None,
+        prefix=None,
+        return_attention_scores: bool = True,
     ):
         """Generate a target for every source.
 
@@ -265,10 +270,12 @@ class Seq2Seq(AbstractWordModel):
             search: A search strategy. Defaults to `GreedySearch()`.
             prefix: Ids `(B, P)` that the targets of each row begin with,
                 padded with 0, or `None`. Defaults to `None`.
+            return_attention_scores: Whether to keep the weights of all
+                steps, the largest part of what is found. Defaults to `True`.
 
         Returns:
             A `Generation`. Its weights are those of the cell's attention, or
-            their mean if there are several.
+            their mean if there are several; `None` if not asked for.
 
         Raises:
             ValueError: If the model is not built, or `search` is no search.
@@ -280,24 +287,25 @@ class Seq2Seq(AbstractWordModel):
         if prefix is not None:
             prefix = ops.convert_to_tensor(prefix, "int32")
 
-        def generate(source, prefix):
-            return self._generate(source, search, prefix)
-
+        attends = return_attention_scores
         is_traced = fast_path("is_traced")
-        if is_traced is None or is_traced(source):
-            return generate(source, prefix)
-        if carried_mask(source) is not None:  # compiling would lose it
-            return generate(source, prefix)
-        return self._compiled_generation(generate, search)(source, prefix)
+        plain = is_traced is None or is_traced(source)
+        if plain or carried_mask(source) is not None:  # compiling loses it
+            return self._generate(source, search, prefix, attends)
+        run = self._compiled_generation(self._generate, search, attends)
+        return run(source, prefix)
 
-    def _generate(self, source, search, prefix):
+    def _generate(self, source, search, prefix, attends=True):
         encoded = self.encode(source, training=False)
         never = {0, getattr(search, "start_id", 0)}
         never -= {getattr(search, "end_id", None)}
-        step, states = next_word(self, source, *encoded, never=sorted(never))
+        keep = attends or reads_weights(search)
+        step, states = next_word(self, source, *encoded, sorted(never), keep)
         step = hoisting(step, self.decoder.cell.variables)
         rows = ops.shape(source)[0]
-        return search(step, states, rows, memory_mask=encoded[2], prefix=prefix)
+        options = {"memory_mask": encoded[2], "prefix": prefix}
+        found = search(step, states, rows, **options)
+        return found if attends else found._replace(weights=None)
 
     @functools.wraps(keras.Model.fit)
     def fit(self, *args, **kwargs):

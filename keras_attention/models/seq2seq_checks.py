@@ -6,6 +6,7 @@ import keras
 import numpy as np
 
 from keras_attention.checks import check_object
+from keras_attention.checks import described
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import StateBridge
 from keras_attention.models.encoder import RecurrentEncoder
@@ -140,11 +141,9 @@ def check_search(search):
         ValueError: If it is a class, or cannot be called.
     """
     if isinstance(search, type) or not callable(search):
-        is_class = isinstance(search, type)
-        said = f"the class {search.__name__}" if is_class else repr(search)
         raise ValueError(
             "`search` must be an object of a search strategy. Received: "
-            f"search={said}. Try BeamSearch(5) or GreedySearch()."
+            f"search={described(search)}. Try BeamSearch(5) or GreedySearch()."
         )
 
 

@@ -101,6 +101,12 @@ class AbstractSearch:
             or `prefix` has not two axes.
     """
 
+    # What a compiled search takes as tensors, so that searches which differ in
+    # nothing else share a program. A subclass has to name its own.
+    tensor_options: tuple[str, ...] = ()
+    # Scalar int32, at most `max_length`, which then sizes the buffers.
+    limit = None
+
     def __init__(
         self,
         max_length: int = 100,
@@ -170,6 +176,15 @@ class AbstractSearch:
             "batch_size, memory_mask=None, prefix=None)`, which returns a "
             "Generation."
         )
+
+    def longest(self):
+        """Return how many tokens a text may have.
+
+        Returns:
+            `max_length`, or a scalar tensor in a search that is compiled for
+            several limits.
+        """
+        return self.max_length if self.limit is None else self.limit
 
     def get_config(self) -> dict:
         return {

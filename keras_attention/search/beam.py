@@ -85,6 +85,8 @@ class BeamSearch(AbstractSearch):
         [Wu et al., 2016](https://arxiv.org/abs/1609.08144), equation 14.
     """
 
+    tensor_options = ("max_length",)
+
     def __init__(
         self,
         beam_size: int,
@@ -129,7 +131,7 @@ class BeamSearch(AbstractSearch):
             lambda beams: may_improve(self, beams),
             lambda beams: grow(beams, step(beams.words, beams.state)),
             grow(*begin_beams(self, step, state, batch_size)),
-            self.max_length - 1,
+            self.longest() - 1,
         )
         best = (beams.tokens, beams.scores, beams.lengths, beams.weights)
         return Generation(

@@ -35,6 +35,7 @@ def draw_tokens(
         log_probs, ids = ops.top_k(log_probs, count)
     # The likeliest at 0, so that a small temperature overflows nothing.
     scores = log_probs - ops.top_k(log_probs, 1)[0]
+    temperature = ops.convert_to_tensor(temperature, scores.dtype)
     parts = ops.exp(scores / temperature)  # not normalized
     sums = ops.cast(ops.cumsum(parts, axis=-1), parts.dtype)
     real = ops.greater(parts, 0)

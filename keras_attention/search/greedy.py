@@ -52,6 +52,8 @@ class GreedySearch(AbstractSearch):
     [[[1, 3, 0, 0, 0]]]
     """
 
+    tensor_options = ("max_length",)
+
     def call(
         self, step, state, batch_size, memory_mask=None, prefix=None
     ) -> Generation:

@@ -62,7 +62,7 @@ def follow_path(
 
     path = grow(_begin(search, state, batch_size))
     path = loop_while(
-        lambda path: ops.any(path.alive), grow, path, search.max_length - 1
+        lambda path: ops.any(path.alive), grow, path, search.longest() - 1
     )
     return Generation(path.tokens, path.scores, path.lengths, path.weights)
 

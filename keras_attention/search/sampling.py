@@ -32,6 +32,8 @@ class Sampling(AbstractSearch):
     texts. Two searches with the same seed give the same texts call by call,
     if backend, batch size and compiler (XLA or none) are the same too.
 
+    What is loaded, copied or unpickled begins with the seed again.
+
     As in any Keras layer with dropout, under `jax.jit` the generator's state
     is carried by a `keras.StatelessScope`.
 
@@ -79,6 +81,10 @@ class Sampling(AbstractSearch):
         [Fan et al., 2018](https://arxiv.org/abs/1805.04833) (`top_k`);
         [Holtzman et al., 2020](https://arxiv.org/abs/1904.09751) (`top_p`).
     """
+
+    # Not `max_length`: what is drawn depends on it. The seed is in the state
+    # of the generator.
+    tensor_options = ("temperature", "seed")
 
     def __init__(
         self,
@@ -129,6 +135,9 @@ class Sampling(AbstractSearch):
             )
 
         return follow_path(self, draw, step, state, batch_size, prefix)
+
+    def __reduce__(self):
+        return type(self).from_config, (self.get_config(),)
 
     def get_config(self) -> dict:
         return {

@@ -1,6 +1,7 @@
 """From text to ids and back, and from files to batches."""
 
 from .base import AbstractTokenizer as AbstractTokenizer
+from .base import cut_or_pad as cut_or_pad
 from .character import CharacterTokenizer as CharacterTokenizer
 from .copies import aligned_words as aligned_words
 from .copies import check_shared as check_shared
@@ -12,5 +13,6 @@ from .files import read_lines as read_lines
 from .files import read_parallel as read_parallel
 from .sentencepiece import SentencePieceTokenizer as SentencePieceTokenizer
 from .sentences import as_bytes as as_bytes
+from .sentences import split_in_parts as split_in_parts
 from .word import WordTokenizer as WordTokenizer
 from .wordpiece import WordPieceTokenizer as WordPieceTokenizer

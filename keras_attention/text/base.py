@@ -10,6 +10,7 @@ from keras_attention.text.cleaning import clean
 from keras_attention.text.saved import AbstractSaved
 
 PAD, UNKNOWN, START, END = range(4)
+FRAME = 2  # start and end
 SPECIAL_NAMES = ("", "<unk>", "<s>", "</s>")  # how `tokens` shows them
 
 
@@ -119,6 +120,21 @@ class AbstractTokenizer(AbstractSaved):
             self.encode(self.clean(_as_strings(text))), max_length
         )
 
+    def count(self, text):
+        """Count the ids of `tokenize`, in memory linear in the text.
+
+        Args:
+            text: Strings `(B,)`: a tensor, a list or an array.
+
+        Returns:
+            `(B,)` int32, start and end included.
+
+        Raises:
+            ValueError: If `text` is not `(B,)`.
+        """
+        ids = self.encode(self.clean(_as_strings(text)))
+        return tf.cast(ids.row_lengths(), tf.int32) + FRAME
+
     def surfaces(self, text):
         """Split strings into the pieces behind the ids of `tokenize`.
 
@@ -200,14 +216,12 @@ class AbstractTokenizer(AbstractSaved):
 
     def _framed(self, ids, max_length):
         """Put start and end around ragged ids, by operations of LiteRT."""
-        if max_length is not None:
-            check_integer("max_length", max_length, 2)
         lengths = ids.row_lengths()  # (B,)
         if max_length is not None:
-            lengths = tf.minimum(lengths, max_length - 2)
+            check_integer("max_length", max_length, FRAME)
+            lengths = tf.minimum(lengths, max_length - FRAME)
         longest = tf.reduce_max(tf.pad(lengths, [[0, 1]]))
-        rows = ids.to_tensor(PAD)[:, :longest]  # LiteRT pads by too much
-        rows = tf.pad(rows, [[0, 0], [1, 1]])
+        rows = tf.pad(cut_or_pad(ids, longest), [[0, 0], [1, 1]])
         place = tf.range(tf.shape(rows, tf.int64)[1])
         rows = tf.where(place == 0, START, rows)
         rows = tf.where(place == lengths[:, None] + 1, END, rows)
@@ -231,6 +245,22 @@ def own_ids(ids):
     """
     ended = tf.cumsum(tf.cast(ids == END, tf.int32), axis=1) > 0
     return ~ended & (ids != PAD) & (ids != START)
+
+
+def cut_or_pad(rows, width):
+    """Cut ragged rows to a width, and only then pad them to it.
+
+    So one long row does not make all others as long.
+
+    Args:
+        rows: Ids or strings, a ragged tensor `(B, None)`.
+        width: `T`, a scalar int64.
+
+    Returns:
+        `(B, T)`, with zeros or empty strings to the right.
+    """
+    rows = rows.to_tensor(shape=tf.stack([-1, width]))
+    return rows[:, :width]  # LiteRT pads by too much
 
 
 def _as_strings(text):

@@ -7,6 +7,7 @@ from keras_attention.text.base import PAD
 from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
+from keras_attention.text.base import cut_or_pad
 
 
 def check_shared(
@@ -44,11 +45,9 @@ def aligned_words(tokenizer: AbstractTokenizer, text, ids):
     Returns:
         Strings `(B, T)`, empty for start, end and padding.
     """
-    words = tokenizer.surfaces(text).to_tensor()
-    # One word for each column of `ids`: start is the first, end and pad last.
-    words = tf.pad(words, [[0, 0], [1, 1]])[:, : tf.shape(ids)[1]]
-    missing = tf.shape(ids)[1] - tf.shape(words)[1]
-    words = tf.pad(words, [[0, 0], [0, missing]])
+    columns = tf.shape(ids, tf.int64)[1]
+    words = cut_or_pad(tokenizer.surfaces(text), columns - 1)
+    words = tf.pad(words, [[0, 0], [1, 0]])  # the start comes first
     real = (ids != PAD) & (ids != START) & (ids != END)
     return tf.where(real, words, "")
 

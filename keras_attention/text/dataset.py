@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attention.checks import check_integer
+from keras_attention.text.base import FRAME
 from keras_attention.text.base import PAD
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.buckets import choose_buckets
@@ -16,9 +17,10 @@ from keras_attention.text.copies import spell_source
 from keras_attention.text.copies import spell_target
 from keras_attention.text.files import Files
 from keras_attention.text.files import read_parallel
+from keras_attention.text.sentences import split_in_parts
 
 SENTENCES_AT_ONCE = 1024
-FRAME = 2  # start and end
+CHARACTERS_AT_ONCE = 2**20
 
 
 def parallel_dataset(
@@ -174,8 +176,9 @@ def _ids(lines, tokenizers, max_length, copying):
     """
     cut = None if max_length is None else max_length + 1
     rows = [], []
-    for start in range(0, len(lines[0]), SENTENCES_AT_ONCE):
-        texts = [side[start : start + SENTENCES_AT_ONCE] for side in lines]
+    sizes = [max(map(len, pair)) for pair in zip(*lines, strict=True)]
+    for part in split_in_parts(sizes, SENTENCES_AT_ONCE, CHARACTERS_AT_ONCE):
+        texts = [side[part] for side in lines]
         texts = [[x if x.strip() else "" for x in side] for side in texts]
         found = [
             tokenizer.tokenize(side, max_length=cut)

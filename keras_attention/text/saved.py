@@ -10,13 +10,16 @@ import tensorflow as tf
 from keras_attention.files import replaced_file
 
 FILE_NAME = "tokenizer.json"
+# What damaged JSON raises; deeply nested brackets end in the last of them.
+UNUSABLE = (OSError, ValueError, LookupError, TypeError, RecursionError)
 
 
 class AbstractSaved(tf.Module):
     """Saves a tokenizer as the name of its class and its config, in JSON.
 
     Nothing is pickled. A subclass is registered with Keras, and its
-    `get_config` returns only what JSON can hold.
+    `get_config` returns only what JSON can hold. A tokenizer that is copied,
+    or sent to another process, goes by this JSON too.
     """
 
     def get_config(self) -> dict:
@@ -61,12 +64,15 @@ class AbstractSaved(tf.Module):
         """
         try:
             return cls._from_json(text)
-        except (ValueError, LookupError, TypeError) as error:
+        except UNUSABLE as error:
             raise ValueError(
                 f"`{cls.__name__}.from_json` needs what `to_json` wrote. "
                 f"Received: {str(text)[:40]!r}..., which cannot be used: "
                 f"{type(error).__name__}: {error}. Write it again."
             ) from error
+
+    def __reduce__(self):
+        return type(self).from_json, (self.to_json(),)
 
     def save(self, folder: str | Path):
         """Write the tokenizer to a JSON file, whole or not at all.
@@ -94,7 +100,7 @@ class AbstractSaved(tf.Module):
         file = Path(folder) / FILE_NAME
         try:
             return cls._from_json(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, LookupError, TypeError) as error:
+        except UNUSABLE as error:
             raise ValueError(
                 f"`{cls.__name__}.load` needs a file that a tokenizer's "
                 f"`save` wrote. Received: {file}, which cannot be used: "

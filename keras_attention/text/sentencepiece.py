@@ -20,6 +20,7 @@ from keras_attention.text.cleaning import clean
 from keras_attention.text.cleaning import mend
 from keras_attention.text.files import read_sentences
 from keras_attention.text.pieces import own_pieces
+from keras_attention.text.spans import cut_out
 from keras_attention.text.training import check_room
 from keras_attention.text.training import clean_sentences
 from keras_attention.text.training import frequent_characters
@@ -90,11 +91,9 @@ class SentencePieceTokenizer(AbstractTokenizer):
 
     def split(self, text):
         _, starts, ends = self._cut(text)
-        lengths = ends.flat_values - starts.flat_values
-        text = tf.gather(text, starts.value_rowids())
-        pieces = tf.strings.substr(text, starts.flat_values, lengths)
-        pieces = tf.strings.regex_replace(pieces, "^ +| +$", "")
-        return starts.with_flat_values(pieces)
+        pieces = cut_out(text, starts, ends)
+        bare = tf.strings.regex_replace(pieces.flat_values, "^ +| +$", "")
+        return pieces.with_flat_values(bare)
 
     def decode(self, ids, unknown):
         texts = tf.gather(self._texts, ids)

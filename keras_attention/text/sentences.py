@@ -1,10 +1,13 @@
 """Sentences of a user, in any container, as a list of bytes."""
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+
+MISSING = 'Give text, and "" where it is missing.'
 
 
 def as_bytes(name: str, strings: Any) -> list[bytes]:
@@ -12,9 +15,9 @@ def as_bytes(name: str, strings: Any) -> list[bytes]:
 
     Args:
         name: The argument, as the user typed it.
-        strings: A list, an array, a string tensor, or any other iterable of
-            strings; or a finite `tf.data.Dataset` of strings or of batches of
-            them.
+        strings: A list, an array, a string tensor, a column of a table, or
+            any other iterable of strings; or a finite `tf.data.Dataset` of
+            strings or of batches of them.
 
     Returns:
         One entry for each string. Characters that UTF-8 cannot encode, such
@@ -22,32 +25,82 @@ def as_bytes(name: str, strings: Any) -> list[bytes]:
 
     Raises:
         ValueError: If `strings` is a single string, holds anything but
-            strings, or is a dataset that never ends.
+            strings, or is a dataset of anything else or without end.
     """
-    if isinstance(strings, str | bytes) or not isinstance(strings, Iterable):
-        raise ValueError(
-            f"`{name}` must be a list of strings. Received: "
-            f"{name}={strings!r}. Put a single one into a list."
-        )
     if isinstance(strings, tf.data.Dataset):
-        if strings.cardinality() == tf.data.INFINITE_CARDINALITY:
-            raise ValueError(
-                f"`{name}` must come to an end. Received: {name}={strings}, "
-                "which repeats forever. Take a part of it, by `take(n)`."
-            )
-        strings = [
-            x for batch in strings.as_numpy_iterator() for x in np.ravel(batch)
-        ]
-    elif hasattr(strings, "numpy"):
-        strings = strings.numpy()
-    listed = [*strings]
+        listed = _read_dataset(name, strings)
+    else:
+        listed = _read_container(name, strings)
     for i, string in enumerate(listed):
         if not isinstance(string, str | bytes):
+            nested = isinstance(string, Iterable)
             raise ValueError(
                 f"`{name}` must be a list of strings. Received: "
-                f"{name}[{i}]={string!r}. Put strings into one flat list."
+                f"{name}[{i}]={string!r}. "
+                + ("Put strings into one flat list." if nested else MISSING)
             )
     return [
         s.encode("utf-8", errors="replace") if isinstance(s, str) else bytes(s)
         for s in listed
     ]
+
+
+def _read_container(name, strings):
+    received = f"{name}={strings!r:.80}"
+    if hasattr(strings, "__array__"):  # also a tensor, or a table's column
+        strings = np.asarray(strings)
+        if strings.ndim > 1:
+            raise ValueError(
+                f"`{name}` must be a list of strings. Received: {name}.shape="
+                f"{strings.shape}. Take one column, or make it flat."
+            )
+    single = isinstance(strings, str | bytes) or not isinstance(
+        strings, Iterable
+    )
+    if single or getattr(strings, "ndim", 1) == 0:
+        raise ValueError(
+            f"`{name}` must be a list of strings. Received: {received}. Put a "
+            "single one into a list."
+        )
+    return [*strings]
+
+
+def _read_dataset(name, dataset):
+    if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
+        raise ValueError(
+            f"`{name}` must come to an end. Received: {name}={dataset}, "
+            "which repeats forever. Take a part of it, by `take(n)`."
+        )
+    spec = dataset.element_spec
+    plain = isinstance(spec, tf.TensorSpec) and spec.dtype == tf.string
+    if not plain or (spec.shape.rank or 0) > 1:
+        raise ValueError(
+            f"`{name}` must be a dataset of strings or of batches of them. "
+            f"Received: {name}={dataset}. Take the strings alone, such as by "
+            "`dataset.map(lambda source, target: source)`."
+        )
+    return [x for batch in dataset.as_numpy_iterator() for x in np.ravel(batch)]
+
+
+def split_in_parts(
+    sizes: list[int], most_rows: int, most_bytes: int
+) -> Iterator[slice]:
+    """Split texts into parts of bounded memory, padded or not.
+
+    Args:
+        sizes: The bytes of each text.
+        most_rows: The number of texts in a part, at most.
+        most_bytes: What they may have together, all as long as the longest
+            of the part. A longer text is a part by itself.
+
+    Yields:
+        The place of each part, in order.
+    """
+    start = longest = 0
+    for i, size in enumerate(sizes):
+        rows, longest = i - start, max(longest, size)
+        if rows == most_rows or (rows and (rows + 1) * longest > most_bytes):
+            yield slice(start, i)
+            start, longest = i, size
+    if sizes:
+        yield slice(start, len(sizes))

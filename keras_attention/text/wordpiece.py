@@ -21,6 +21,7 @@ from keras_attention.text.pieces import inner_names
 from keras_attention.text.pieces import rename_learned
 from keras_attention.text.pieces import written
 from keras_attention.text.spaces import split_at_spaces
+from keras_attention.text.spans import cut_out
 from keras_attention.text.training import check_room
 from keras_attention.text.training import clean_sentences
 from keras_attention.text.training import frequent_characters
@@ -122,10 +123,7 @@ class WordPieceTokenizer(AbstractTokenizer):
     def split(self, text):
         words = tf.strings.split(text)
         _, starts, ends = self._pieces.tokenize_with_offsets(words.flat_values)
-        word = tf.gather(words.flat_values, starts.value_rowids())
-        lengths = ends.flat_values - starts.flat_values
-        pieces = tf.strings.substr(word, starts.flat_values, lengths)
-        return _rows(starts.with_flat_values(pieces), words)
+        return _rows(cut_out(words.flat_values, starts, ends), words)
 
     def decode(self, ids, unknown):
         texts = tf.gather(self._texts, ids)

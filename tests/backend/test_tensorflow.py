@@ -1,5 +1,8 @@
 """TensorFlow: one graph for all shapes, with and without XLA."""
 
+import gc
+import weakref
+
 import keras
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
     from keras_attention.backend.tensorflow import compiled
+    from keras_attention.backend.tensorflow import custom_gradient
     from keras_attention.backend.tensorflow import is_traced
 
 
@@ -38,3 +42,55 @@ def test_shapes_share_a_graph(jit_compile):
     assert len(traced) == 2  # the first, and one for all others
     weight.assign([1.0, 1.0])  # as training does
     np.testing.assert_array_equal(run(tf.constant(x), None)["x"], x)
+
+
+def tripled(x, y):
+    """Compute `2 x + y`, and say that its gradient by `x` is 3."""
+    known = Layer()
+
+    def gradient(dy):
+        return known.factor * dy, dy
+
+    tripled.known = weakref.ref(known)
+    return 2 * x + y, gradient
+
+
+class Layer:
+    factor = 3
+
+
+@pytest.mark.parametrize("eagerly", [False, True])
+def test_a_gradient_is_freed_with_its_graph(eagerly):
+    """TensorFlow's registry keeps neither the layer nor the graph."""
+    graphs = []
+
+    def function(x):
+        if not eagerly:
+            graphs.append(weakref.ref(tf.compat.v1.get_default_graph()))
+        y, z = 1 * x, 1 * x
+        with tf.GradientTape() as tape:
+            tape.watch([x, y, z])
+            found = custom_gradient(tripled)(x, y) + z
+        found = tape.gradient(found, [x, y, z])  # y and z: the same tensor
+        gc.collect()
+        assert tripled.known() is None or not eagerly
+        return found
+
+    run = function if eagerly else tf.function(function, autograph=False)
+    for _ in range(2):
+        found = run(tf.constant([1.0, 5.0]))
+        np.testing.assert_array_equal(found, [[3, 3], [1, 1], [1, 1]])
+    assert len(graphs) == (not eagerly)
+    del run
+    gc.collect()
+    assert tripled.known() is None
+    assert all(graph() is None for graph in graphs)
+
+
+@pytest.mark.parametrize("one", [False, True])
+def test_results_have_the_form_of_the_function(one):
+    def function(x):
+        return x if one else (x,), lambda dy: dy
+
+    found = custom_gradient(function)(tf.ones(2))
+    assert tf.is_tensor(found) == one

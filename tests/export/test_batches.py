@@ -1,5 +1,7 @@
 """run_in_batches: sorted by length inside, in their own order outside."""
 
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -28,10 +30,12 @@ def echo(*columns):
     }
 
 
-def run(columns, batch_size=2, verbose=0):
+def run(columns, batch_size=2, verbose=0, max_source_length=9):
     echo.seen = []
     counts = [len(text) for text in columns[0]]
-    return batches.run_in_batches(echo, columns, counts, batch_size, verbose)
+    return batches.run_in_batches(
+        echo, columns, counts, batch_size, max_source_length, verbose
+    )
 
 
 def test_batches_are_of_similar_length_and_keep_their_order():
@@ -53,13 +57,41 @@ def test_nothing_needs_no_batch():
     assert echo.seen == []
 
 
+@pytest.mark.parametrize("column", [0, 1])
+def test_long_texts_make_small_batches(column, monkeypatch):
+    monkeypatch.setattr(batches, "BYTES_AT_ONCE", 100)
+    columns = [[b"1", b"2", b"3", b"4"], [b""] * 4]
+    columns[column][2] = b"3" * 1000
+    found = run(columns, batch_size=3, max_source_length=2)
+    assert [len(seen[0]) for seen in echo.seen] == (
+        [3, 1] if column == 0 else [2, 1, 1]
+    )
+    assert [x.scores for x in found] == [1, 1, 1000 + column, 1]
+    run(columns, batch_size=3, max_source_length=2000)
+    assert [len(seen[0]) for seen in echo.seen] == [3, 1]
+
+
 @pytest.mark.parametrize(
-    ("batch_size", "verbose", "shown"),
-    [(2, "auto", True), (5, "auto", False), (5, 1, True), (2, 0, False)],
+    ("batch_size", "verbose", "terminal", "shown"),
+    [
+        (2, "auto", True, True),
+        (2, "auto", False, False),
+        (5, "auto", True, False),
+        (5, 1, False, True),
+        (2, 0, True, False),
+    ],
 )
-def test_a_bar_is_shown_if_it_is_worth_it(capsys, batch_size, verbose, shown):
+def test_a_bar_is_shown_if_it_is_worth_it(
+    capsys, monkeypatch, batch_size, verbose, terminal, shown
+):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     run([SENTENCES], batch_size, verbose)
     assert ("5/5" in capsys.readouterr().out) == shown
+
+
+def test_a_program_without_an_output_shows_no_bar(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert len(run([SENTENCES], verbose="auto")) == 5
 
 
 def test_ids_are_counted_in_parts(monkeypatch):
@@ -69,3 +101,5 @@ def test_ids_are_counted_in_parts(monkeypatch):
     graph = TranslationGraph(*parts, tiny.search, max_source_length=4)
     assert batches.count_ids(graph, SENTENCES) == [3, 7, 3, 7, 3]
     assert batches.count_ids(graph, []) == []
+    monkeypatch.setattr(batches, "BYTES_AT_ONCE", 1)
+    assert batches.count_ids(graph, SENTENCES) == [3, 7, 3, 7, 3]

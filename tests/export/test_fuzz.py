@@ -1,10 +1,12 @@
-"""Thousands of hostile texts through the committed model, alone and together.
+"""Hostile texts through the committed model, alone and together.
 
-A row must not notice its neighbours, so answers are compared exactly. Sums in
-another order move scores by up to 2e-6 here, which could turn a choice between
-two tokens that are as likely as each other; of 14,000 texts it turned none.
+`HOSTILE_TEXTS=100000` in the environment takes so many of them. A row must not
+notice its neighbours, so answers are compared exactly. Sums in another order
+move scores by up to 2e-6 here, which could turn a choice between two tokens
+that are as likely as each other; of 14,000 texts it turned none.
 """
 
+import os
 import random
 from pathlib import Path
 
@@ -19,29 +21,33 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 DATES = Path(__file__).parents[2] / "saved_models" / "dates" / "1"
 SIZE = 32
+COUNT = int(os.environ.get("HOSTILE_TEXTS", "650"))
 HELD_OUT = random.Random(2).sample(all_dates(held_out=True), 160)
 VALID = dict(zip(*make_pairs(HELD_OUT, seed=2), strict=True))
-HOSTILE = hostile_texts(2080, list(VALID), seed=0)
+HOSTILE = hostile_texts(COUNT, list(VALID), seed=0)
 TEXTS = [*HOSTILE, *(text.encode() for text in VALID)]
 random.Random(0).shuffle(TEXTS)
 BATCHES = [TEXTS[i : i + SIZE] for i in range(0, len(TEXTS), SIZE)]
-FEW = BATCHES[:6]
+SOME, FEW = 10, 3  # batches whose rows are sent alone; aligned, backwards
+MOST_BYTES = 2e9  # of the process that serves
 
 
 @pytest.fixture(scope="module")
 def answers():
     asked = {
-        "alone": ("serving_default", [[text] for text in TEXTS]),
+        "alone": ("serving_default", [[x] for x in TEXTS[: SOME * SIZE]]),
         "together": ("serving_default", BATCHES),
-        "backwards": ("serving_default", [batch[::-1] for batch in FEW]),
-        "aligned": ("align", FEW),
+        "backwards": ("serving_default", [x[::-1] for x in BATCHES[:FEW]]),
+        "aligned": ("align", BATCHES[:FEW]),
     }
     requests = [(name, x) for name, batches in asked.values() for x in batches]
-    found = iter(ask(DATES, requests)["answers"])
-    return {
+    told = ask(DATES, requests)
+    found = iter(told["answers"])
+    answers = {
         key: [next(found) for _ in batches]
         for key, (_, batches) in asked.items()
     }
+    return {**answers, "kilobytes": told["kilobytes"]}
 
 
 def column(answers, name):
@@ -49,15 +55,18 @@ def column(answers, name):
 
 
 def test_what_is_sent_is_hostile():
-    assert len(HOSTILE) >= 2000
+    assert len(HOSTILE) >= 600
     everything = b"".join(HOSTILE)
     for part in (b"\0", b"\xed\xa0\x80", b"\xff", b"\xe2\x80\xae", b"\x7f"):
         assert part in everything
     assert "\N{ZERO WIDTH JOINER}".encode() in everything
-    assert sum(b"\xef\xbf\xbd" in _repaired(text) for text in HOSTILE) > 400
+    assert (
+        sum(b"\xef\xbf\xbd" in _repaired(text) for text in HOSTILE)
+        > len(HOSTILE) / 5
+    )
     assert b"" in HOSTILE
     assert max(map(len, HOSTILE)) > 900
-    assert HOSTILE == hostile_texts(2080, list(VALID), seed=0)
+    assert HOSTILE == hostile_texts(COUNT, list(VALID), seed=0)
 
 
 def _repaired(text):
@@ -69,14 +78,19 @@ def test_every_row_has_an_answer(answers, how):
     texts, scores = (
         column(answers[how], name) for name in ("translations", "scores")
     )
-    assert len(texts) == len(scores) == len(TEXTS)
+    sent = TEXTS if how == "together" else TEXTS[: SOME * SIZE]
+    assert len(texts) == len(scores) == len(sent)
     assert np.isfinite(scores).all()
     assert (scores <= 0).all()
     assert all(set(text.decode()) <= set("0123456789-") for text in texts)
 
 
+def test_memory_is_bounded(answers):
+    assert 1024 * answers["kilobytes"] < MOST_BYTES
+
+
 def test_alone_and_together_are_the_same(answers):
-    alone, together = answers["alone"], answers["together"]
+    alone, together = answers["alone"], answers["together"][:SOME]
     wanted = column(alone, "translations")
     differ = np.flatnonzero(column(together, "translations") != wanted)
     assert not len(differ), [(i, TEXTS[i]) for i in differ]

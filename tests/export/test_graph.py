@@ -46,6 +46,45 @@ def test_align_tells_the_same_and_more(graph):
     assert ended == [b"y", b"</s>", *[b""] * 6]
 
 
+def test_prefixes_begin_what_is_translated_and_aligned(graph):
+    text, prefix = tf.constant(["905", "1"]), tf.constant(["zz", ""])
+    plain, more = (
+        f(text, prefix) for f in (graph.complete, graph.align_complete)
+    )
+    assert [*plain] == ["translations", "scores"]
+    for name, value in plain.items():
+        np.testing.assert_array_equal(value, more[name])
+    assert plain["translations"][0, 0].numpy().startswith(b"zz")
+    assert plain["translations"][1, 0].numpy().decode() == write("1")
+    assert more["attention"].shape == (2, 1, 8, 5)
+
+
+def test_a_prefix_is_cut_before_it_is_padded(graph):
+    long = "zyx" * 100
+    ids = graph._begin(tf.constant([long, ""]))
+    assert ids.shape == (2, graph.search.max_length)
+    text = tf.constant(["1", "1"])
+    found = graph.complete(text, tf.constant([long, ""]))["translations"]
+    assert found[0, 0].numpy().decode() == long[: graph.search.max_length]
+
+
+def test_a_translation_keeps_no_attention(graph):
+    """All steps of it, `(T, B, K, Tv)`, would be most of the memory."""
+
+    def buffers(function, *text):
+        loops = [
+            node
+            for node in function.get_concrete_function().graph.get_operations()
+            if node.type == "While"
+        ]
+        return max(
+            sum(x.shape.rank == 4 for x in node.outputs) for node in loops
+        )
+
+    assert buffers(graph.align) == buffers(graph.translate) + 1
+    assert buffers(graph.complete) == buffers(graph.translate)
+
+
 @pytest.mark.slow
 def test_a_model_without_attention_has_none_to_tell():
     translator = tiny_translator(attention=False)

@@ -29,6 +29,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.export import litert
     from keras_attention.export import run_litert
     from keras_attention.export.litert import export_litert
+    from keras_attention.files import seal
 
 GREEDY = GreedySearch(max_length=8)
 BEAM = BeamSearch(4, n_best=3, max_length=8, length_penalty=0.6)
@@ -124,6 +125,7 @@ def test_it_is_an_archive_with_both_tokenizers(files):
     whole = tiny_translator()
     with zipfile.ZipFile(files[None]) as archive:
         assert archive.testzip() is None
+        assert archive.comment == files[None].read_bytes()[-64:]
         for side in ("source", "target"):
             wanted = getattr(whole, f"{side}_tokenizer").to_json()
             given = json.loads(archive.read(f"{side}_tokenizer.json"))
@@ -276,8 +278,14 @@ def test_a_crash_is_told(tmp_path, monkeypatch):
     program = tmp_path / "crash.py"
     program.write_text("import os; os.abort()")
     monkeypatch.setattr(run_litert, "__file__", str(program))
+    file = tmp_path / "x.tflite"
+    file.write_text("anything")
+    seal(file)
     with pytest.raises(RuntimeError, match="ended with -6"):
-        litert.run_litert(tmp_path, "translate_ids", [])
+        litert.run_litert(file, "translate_ids", [])
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"x\.tflite, which cannot"):
+        litert.run_litert(file, "translate_ids", [])
 
 
 def test_wrong_arguments(tmp_path):

@@ -24,6 +24,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.export import litert_text
     from keras_attention.export.litert import run_litert
     from keras_attention.export.litert_text import export_litert_text
+    from keras_attention.files import check_seal
 
 WORDS = {
     "two": "zwei",
@@ -116,6 +117,7 @@ def test_no_operation_of_tensorflow_is_in_the_files(files):
     names = {"greedy.tflite", "beam.tflite"}
     assert {p.name for p in files.iterdir()} == names
     for name in names:
+        check_seal(files / name)
         content = (files / name).read_bytes()
         assert b"Flex" not in content
         assert b"FastWordpieceTokenize" in content

@@ -65,7 +65,7 @@ def test_a_model_that_does_not_generate_is_refused():
     for model in (keras.layers.Dense(1), keras.Model(), "model.keras", None):
         with pytest.raises(ValueError, match=r"`model` must .*generates"):
             check(model=model)
-    with pytest.raises(ValueError, match="Received: model='the class Seq2Seq'"):
+    with pytest.raises(ValueError, match="Received: model=the class Seq2Seq"):
         check(model=type(tiny_translator().model))
 
 

@@ -1,5 +1,6 @@
 """quiet: converters say nothing, errors pass, and all is as before."""
 
+import errno
 import logging
 import os
 import sys
@@ -77,3 +78,117 @@ def test_two_threads_leave_all_as_it_was(capfd):
     assert logger.level == level
     os.write(2, b"after")
     assert "after" in capfd.readouterr().err
+
+
+def state():
+    """What belongs to the process: fd 2, the stream, and the levels."""
+    try:
+        about = os.fstat(2)
+        below = about.st_dev, about.st_ino
+    except OSError:
+        below = None
+    levels = [logging.getLogger(x).level for x in ("tensorflow", "tf2onnx")]
+    return below, sys.stderr, levels
+
+
+class Gone:
+    """A stream of a program without a console."""
+
+    def flush(self):
+        raise OSError(9, "Bad file descriptor")
+
+    write = flush
+
+
+def closed_stream():
+    stream = open(os.devnull, "w")
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("make", [lambda: None, closed_stream, Gone])
+def test_a_stream_that_is_not_there_is_no_fault(monkeypatch, make):
+    monkeypatch.setattr(sys, "stderr", make())
+    before = state()
+    with quiet():
+        os.write(2, b"inside")
+        print("inside", file=sys.stderr)
+    assert state() == before
+    with pytest.raises(KeyError, match="thrown"):
+        fail()
+    assert state() == before
+
+
+@pytest.mark.parametrize("also", [(), (0,), (0, 1)])
+def test_a_closed_descriptor_stays_closed(also):
+    """As of daemons: a new file may get the number 2 itself."""
+    kept = {number: os.dup(number) for number in (*also, 2)}
+    try:
+        for number in kept:
+            os.close(number)
+        before = state()
+        with quiet():
+            os.write(2, b"inside")
+            print("inside", file=sys.stderr)
+            assert state() != before
+        after = state()
+        still_closed = [open_numbers(also) == []]
+        with pytest.raises(KeyError, match="thrown"):
+            fail()
+        after_error = state()
+    finally:
+        for number, copy in kept.items():
+            os.dup2(copy, number)
+            os.close(copy)
+    assert before[0] is None
+    assert after == after_error == before
+    assert still_closed == [True]
+
+
+def open_numbers(numbers):
+    """Which of some file descriptors are open."""
+    found = []
+    for number in numbers:
+        try:
+            found.append(os.fstat(number) and number)
+        except OSError:
+            continue
+    return found
+
+
+def test_threads_that_fail_leave_all_as_it_was():
+    before = state()
+    numbers = len(os.listdir("/dev/fd"))
+    start = threading.Barrier(4)
+    raised = []
+
+    def work():
+        start.wait(10)
+        for _ in range(50):
+            try:
+                fail()
+            except KeyError as error:
+                raised.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(raised) == 200
+    assert state() == before
+    assert len(os.listdir("/dev/fd")) == numbers
+
+
+def test_without_free_descriptors_nothing_is_changed(monkeypatch):
+    """A descriptor that cannot be kept is not taken for a closed one."""
+
+    def fail(number):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    before = state()
+    monkeypatch.setattr(os, "dup", fail)
+    with pytest.raises(OSError, match="Too many"), quiet():
+        pass
+    monkeypatch.undo()
+    assert state() == before

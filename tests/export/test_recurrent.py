@@ -72,7 +72,8 @@ def operations(layer):
         return layer(x)
 
     spec = tf.TensorSpec((None, None, D), tf.float32)
-    graph = tf.function(run).get_concrete_function(spec).graph.as_graph_def()
+    traced = tf.function(run, [spec], autograph=False).get_concrete_function()
+    graph = traced.graph.as_graph_def()
     parts = [graph.node, *(f.node_def for f in graph.library.function)]
     return {node.op for part in parts for node in part}
 

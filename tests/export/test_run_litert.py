@@ -25,7 +25,10 @@ def file(tmp_path_factory):
     """Write a file that gives texts back, and needs an operation of text."""
     tokenizer = tensorflow_text.WhitespaceTokenizer()
 
-    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "text")])
+    @tf.function(
+        input_signature=[tf.TensorSpec((None,), tf.string, "text")],
+        autograph=False,
+    )
     def count(text):
         words = tokenizer.tokenize(text)
         return {"words": words.row_lengths(), "same": tf.identity(text)}

@@ -137,10 +137,3 @@ def test_xla_gives_the_same(model):
     model.compile("sgd", jit_compile=True)
     assert_same(model.generate(source, search), plain)
     model.compile("sgd", jit_compile=False)
-
-
-def test_a_search_that_no_one_uses_is_forgotten(model):
-    for n in range(1, 12):
-        model.generate(draw(1, 3), GreedySearch(max_length=n))
-    found = model.generate(draw(1, 3), GreedySearch(max_length=1))
-    assert found.tokens.shape == (1, 1, 1)

@@ -13,6 +13,7 @@ from seq2seqs import TARGET
 from seq2seqs import WORDS
 from seq2seqs import small_model
 
+from keras_attention import AbstractSearch
 from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
@@ -21,11 +22,22 @@ from keras_attention import Sampling
 from keras_attention import SequenceCrossentropy
 from keras_attention.models.next_word import mean
 from keras_attention.models.next_word import next_word
+from keras_attention.search import follow_path
 
 OWN = SOURCE.copy()  # with words of no vocabulary, spelled by their places
 OWN[0, 2] = OWN[0, 3] = WORDS + 2
 OWN[2, 1] = WORDS + 1
 COPIED = np.where(TARGET == 6, WORDS + 2, TARGET)
+
+
+class Odd(AbstractSearch):
+    """A search of somebody else, which may need the weights."""
+
+    def call(self, step, state, batch_size, memory_mask=None, prefix=None):
+        def take(log_probs, position):
+            return ops.cast(ops.argmax(log_probs, axis=-1), "int32")
+
+        return follow_path(self, take, step, state, batch_size, prefix)
 
 
 def models():
@@ -132,6 +144,46 @@ def test_lengths_may_be_told_late():
         for width in (5, 9):
             found = run(tf.pad(ids, [[0, 0], [0, width - 5]]))
             assert found.weights.shape[-1] == width
+
+
+@pytest.mark.parametrize(
+    ("search", "needed"),
+    [
+        (GreedySearch(max_length=3), False),
+        (Sampling(seed=1, max_length=3), False),
+        (BeamSearch(2, max_length=3), False),
+        (BeamSearch(2, coverage_penalty=0.2, max_length=3), True),
+        (Odd(max_length=3), True),
+    ],
+)
+def test_searches_get_weights_only_where_they_are_needed(
+    search, needed, monkeypatch
+):
+    plain, seen = type(search).call, []
+
+    def call(self, step, *args, **options):
+        def watched(tokens, state):
+            found = step(tokens, state)
+            seen.append(found[2] is not None)
+            return found
+
+        return plain(self, watched, *args, **options)
+
+    monkeypatch.setattr(type(search), "call", call)
+    source = ops.convert_to_tensor(SOURCE)
+    found = small_model()._generate(source, search, None, False)
+    assert set(seen) == {needed}
+    assert found.weights is None
+
+
+def test_weights_are_kept_only_if_they_are_asked_for():
+    model, search = small_model(), GreedySearch(max_length=3)
+    wanted = to_numpy(model.generate(SOURCE, search))
+    found = model.generate(SOURCE, search, return_attention_scores=False)
+    assert wanted.weights.shape == (3, 1, 3, 5)
+    assert found.weights is None
+    assert_close(found.tokens, wanted.tokens, 0)
+    assert_close(found.scores, wanted.scores)
 
 
 def test_several_weights_are_averaged():

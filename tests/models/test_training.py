@@ -196,7 +196,7 @@ def test_compiled_losses_are_those_of_eager():
 
 
 class EveryAttention(keras.Model):
-    """One decoder for each attention layer, in both orders, side by side."""
+    """One decoder for each attention layer, in either order by turns."""
 
     def __init__(self):
         super().__init__()
@@ -205,10 +205,9 @@ class EveryAttention(keras.Model):
             make_decoder(
                 make(),
                 layers.SimpleRNNCell(samples.DV),
-                order=order,
+                order=("bahdanau", "luong")[k % 2],
             )
-            for make in samples.ATTENTIONS.values()
-            for order in ("bahdanau", "luong")
+            for k, make in enumerate(samples.ATTENTIONS.values())
         ]
         self.dense = [layers.Dense(VOCABULARY) for _ in self.decoders]
 
@@ -248,11 +247,14 @@ def test_every_attention_trains_in_xla():
 # Dropout.
 
 
+INPUTS, STATES = {"dropout": 0.4}, {"recurrent_dropout": 0.4}
 CELLS = {
-    "lstm": (layers.LSTMCell, {"dropout": 0.4, "recurrent_dropout": 0.4}),
-    "gru_inputs": (layers.GRUCell, {"dropout": 0.4}),
-    "gru_states": (layers.GRUCell, {"recurrent_dropout": 0.4}),
-    "rnn": (layers.SimpleRNNCell, {"dropout": 0.4, "recurrent_dropout": 0.4}),
+    "lstm": [(layers.LSTMCell, INPUTS | STATES)] * 2,
+    "others": [
+        (layers.GRUCell, INPUTS),
+        (layers.GRUCell, STATES),
+        (layers.SimpleRNNCell, INPUTS | STATES),
+    ],
 }
 
 
@@ -260,16 +262,11 @@ CELLS = {
 @pytest.mark.parametrize("kind", CELLS)
 def test_dropout_with_changing_sizes(kind):
     """No mask of one batch is used in the next, or outside of its graph."""
-    cell, rates = CELLS[kind]
-    depth = 2 if kind == "lstm" else 1
+    cells = [cell(16, **rates) for cell, rates in CELLS[kind]]
+    encoder = "lstm" if kind == "lstm" else "gru"
     model = seq2seq(
-        encoder=RecurrentEncoder(
-            8, depth=depth, cell="lstm" if kind == "lstm" else "gru"
-        ),
-        decoder=make_decoder(
-            BahdanauAttention(8, dropout=0.2),
-            [cell(16, **rates) for _ in range(depth)],
-        ),
+        encoder=RecurrentEncoder(8, depth=len(cells), cell=encoder),
+        decoder=make_decoder(BahdanauAttention(8, dropout=0.2), cells),
     )
     compiled(model, **({} if kind == "lstm" else GRAPH))
     make_ready(model, make_batch(5, 3)[:2])

@@ -86,3 +86,28 @@ class TestFollowPath:
         assert len(calls) == 1
         scores = ops.convert_to_numpy(found.scores)
         assert scores.tolist() == [[-np.inf]] * 2
+
+    def test_what_has_ended_stays_as_it_is(self):
+        """Row 0 ends with its second token, row 1 with its fourth."""
+        texts = np.array([[5, 3, 7, 8], [6, 5, 7, 3]], "int32")
+
+        def take(_, position):
+            return ops.take(texts, position, axis=1)[:, None]
+
+        def step(tokens, state):
+            log_probs = ops.full((2, 1, 9), np.log(0.5), "float32")
+            return log_probs, state + 1, ops.ones((2, 1, 3))
+
+        search = GreedySearch(max_length=6)
+        state = ops.zeros((2, 1, 1))
+        found = follow_path(search, take, step, state, 2)
+        tokens, scores, lengths, weights = map(ops.convert_to_numpy, found)
+        assert tokens[0].tolist() == [[5, 3, 0, 0, 0, 0]]
+        assert tokens[1].tolist() == [[6, 5, 7, 3, 0, 0]]
+        assert lengths.tolist() == [[2], [4]]
+        wanted = np.log(0.5) * lengths
+        np.testing.assert_allclose(scores, wanted, rtol=1e-6)
+        for row, length in zip(weights[:, 0], (2, 4), strict=True):
+            assert row.shape == (6, 3)
+            assert (row[:length] == 1).all()
+            assert not row[length:].any()

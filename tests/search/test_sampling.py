@@ -1,5 +1,8 @@
 """Sampling: the distribution that was asked for, and nothing outside of it."""
 
+import copy
+import pickle
+
 import keras
 import numpy as np
 import pytest
@@ -33,6 +36,10 @@ def constant(probabilities):
         return ops.broadcast_to(log_probs, shape), state, None
 
     return step
+
+
+def pickled(x):
+    return pickle.loads(pickle.dumps(x))
 
 
 def draw(probabilities, count=20000, **options):
@@ -278,3 +285,14 @@ class TestArguments:
         assert isinstance(revived, Sampling)
         assert revived.get_config() == arguments
         assert Sampling().get_config()["seed"] is None
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
+def test_a_copy_begins_with_the_seed(copied):
+    step = constant(PROBABILITIES)
+    first = Sampling(0.7, top_k=4, seed=1, max_length=9, forbidden_ids=[4])
+    wanted = [arrays(first(step, (), 5)).tokens for _ in range(2)]
+    twin = copied(first)
+    assert twin.get_config() == first.get_config()
+    for tokens in wanted:
+        np.testing.assert_array_equal(arrays(twin(step, (), 5)).tokens, tokens)

@@ -12,6 +12,7 @@ Both are in JSON, as `ask` of `served.py` writes and reads them.
 import ctypes
 import importlib.util
 import json
+import resource
 import sys
 from pathlib import Path
 
@@ -212,8 +213,9 @@ def answer(folder: str, with_operations: bool, requests: list) -> dict:
     A character of a text stands for each of its bytes.
 
     Returns:
-        `answers`, and names of operations: `used` by the model, TensorFlow's
-        `own`, and those `linked` to it.
+        `answers`; `kilobytes`, the most memory that the process had; and names
+        of operations: `used` by the model, TensorFlow's `own`, and those
+        `linked` to it.
     """
     own = known_operations()
     if with_operations:
@@ -227,6 +229,7 @@ def answer(folder: str, with_operations: bool, requests: list) -> dict:
     assert not loaded & FORBIDDEN, loaded & FORBIDDEN
     return {
         "answers": answers,
+        "kilobytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         "used": sorted(model.operations),
         "own": sorted(own),
         "linked": sorted(known_operations() - own),

@@ -5,6 +5,8 @@ import keras
 # XLA, which is the default, compiles every step for seconds. Tests that are
 # about something else take a plain graph; JAX has nothing between.
 GRAPH = {"jit_compile": "auto" if keras.backend.backend() == "jax" else False}
+# One or two steps are faster without a graph; on JAX with one.
+EAGER = {"run_eagerly": keras.backend.backend() != "jax"}
 
 
 def make_ready(model: keras.Model, inputs) -> keras.Model:

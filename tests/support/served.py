@@ -20,7 +20,7 @@ def ask(folder: Path, requests: list, with_operations: bool = True) -> dict:
 
     Returns:
         What `answer` of `libtensorflow.py` returns: arrays by their names for
-        each request, and sets of names of operations.
+        each request, kilobytes, and sets of names of operations.
 
     Raises:
         RuntimeError: If the process fails; with what it said.
@@ -44,5 +44,6 @@ def ask(folder: Path, requests: list, with_operations: bool = True) -> dict:
         raise RuntimeError(f"exit {done.returncode}: {said}")
     found = json.loads(done.stdout)
     answers = [from_json(answer) for answer in found.pop("answers")]
+    memory = found.pop("kilobytes")
     sets = {name: set(operations) for name, operations in found.items()}
-    return {"answers": answers, **sets}
+    return {"answers": answers, "kilobytes": memory, **sets}

@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from tokenizers import train
 
 from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import WordPieceTokenizer
+from keras_attention.text import aligned_words
 
 pytestmark = pytest.mark.tensorflow
 
@@ -22,6 +26,7 @@ SERVED = {
     "SentencepieceOp",
     "SentencepieceTokenizeWithOffsetsOp",
 }
+STATUS = Path("/proc/self/status")
 HOSTILE = hostile_texts(260, TEXT, 5)
 
 
@@ -241,14 +246,74 @@ def test_a_long_text_is_read(tokenizer):
     )
 
 
+def test_a_long_text_makes_no_other_row_long(tokenizer, monkeypatch):
+    """What is cut is cut before rows are padded to the longest."""
+    widths = []
+    pad = tf.RaggedTensor.to_tensor
+
+    def watched(rows, *args, **kwargs):
+        dense = pad(rows, *args, **kwargs)
+        widths.append(dense.shape[1])
+        return dense
+
+    monkeypatch.setattr(tf.RaggedTensor, "to_tensor", watched)
+    text = ["Ein", "Ein Mann " * 99]
+    ids = tokenizer.tokenize(text, max_length=9)
+    words = aligned_words(tokenizer, text, ids)
+    assert words.shape == ids.shape == (2, 9)
+    assert max(widths) <= 9
+
+
+def peak_memory():
+    [peak] = re.findall(r"VmHWM:\s*(\d+) kB", STATUS.read_text())
+    return int(peak) * 1024
+
+
+def forget_peak():
+    """Let the peak begin at the memory of now, and return it."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+        return peak_memory()
+    except OSError:
+        pytest.skip("needs Linux")
+
+
+@pytest.mark.parametrize(
+    "text", ["Ein, der? " * 10_000, "Ein" * 30_000, "\0\xff" * 30_000]
+)
+def test_memory_is_linear_in_the_text(tokenizer, text):
+    """100 kB take at most 60 MB, in whatever pieces."""
+    tokenizer.surfaces(["Ein"])
+    before = forget_peak()
+    assert tokenizer.count([text]).numpy()[0] >= 3
+    assert tokenizer.surfaces([text]).shape[0] == 1
+    assert peak_memory() - before < 60e6
+
+
+def test_ids_are_counted(tokenizer):
+    text = [*HOSTILE, *TEXT]
+    ids = tokenizer.tokenize(text).numpy()
+    counts = tokenizer.count(text)
+    assert counts.dtype == tf.int32
+    assert counts.numpy().tolist() == (ids > 0).sum(axis=1).tolist()
+    assert tokenizer.count([]).shape == (0,)
+    with pytest.raises(ValueError, match="into a list"):
+        tokenizer.count("Ein")
+
+
+def traced(function, spec):
+    run = tf.function(function, [spec], autograph=False)
+    return run.get_concrete_function()
+
+
 def test_serving_has_the_operations(tokenizer):
     spec = tf.TensorSpec((None,), tf.string)
     ids = tf.TensorSpec((None, None), tf.int32)
     graphs = [
-        tf.function(tokenizer.tokenize).get_concrete_function(spec),
-        tf.function(tokenizer.surfaces).get_concrete_function(spec),
-        tf.function(tokenizer.detokenize).get_concrete_function(ids),
-        tf.function(tokenizer.tokens).get_concrete_function(ids),
+        traced(tokenizer.tokenize, spec),
+        traced(tokenizer.surfaces, spec),
+        traced(tokenizer.detokenize, ids),
+        traced(tokenizer.tokens, ids),
     ]
     used = set()
     for graph in graphs:

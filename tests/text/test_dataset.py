@@ -96,6 +96,34 @@ def test_one_pair_too_many_is_not_always_the_longest(files):
     assert left_out == {lines[0], lines[-1]}
 
 
+def test_all_that_may_be_left_out_is(files):
+    """Of 10 pairs two do not fill a batch: short ones, long ones, or both."""
+    lines = [str(n) * n for n in range(1, 10)] + ["0" * 10]
+    write(files, lines, lines)
+    dataset = batches(files, training=True, seed=1, buckets=10)
+    left_out = set()
+    for _ in range(24):
+        found = {source.decode() for source, _ in pairs(dataset)}
+        left_out.add(tuple(i for i, x in enumerate(lines) if x not in found))
+    assert left_out == {(0, 1), (0, 9), (8, 9)}
+
+
+def test_a_long_line_is_read_alone(files, monkeypatch):
+    """No other line is padded to its length."""
+    seen, tokenize = [], CharacterTokenizer.tokenize
+
+    def watched(tokenizer, text, max_length):
+        seen.append([len(line) for line in text])
+        return tokenize(tokenizer, text, max_length)
+
+    monkeypatch.setattr(CharacterTokenizer, "tokenize", watched)
+    lines = ["1", "2", "3" * 2**20, "4"]
+    write(files, lines, ["1"] * 4)
+    with pytest.warns(UserWarning, match="1 of 4"):
+        batches(files, max_length=9)
+    assert seen[::2] == [[1, 1], [2**20], [1]]
+
+
 def test_a_seed_gives_the_same_row_of_epochs(files):
     first = batches(files, training=True, seed=1)
     second = batches(files, training=True, seed=1)

@@ -1,6 +1,8 @@
+import copy
 import inspect
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -18,6 +20,10 @@ from keras_attention.text import WordPieceTokenizer
 from keras_attention.text import WordTokenizer
 
 pytestmark = pytest.mark.tensorflow
+
+
+def pickled(x):
+    return pickle.loads(pickle.dumps(x))
 
 
 OPTIONS = {
@@ -66,6 +72,12 @@ def test_the_draft_of_a_file_follows_no_link(kind, tmp_path):
     assert planted.is_symlink()
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", '{"config": {}}'])
+def test_damaged_json_is_refused(text):
+    with pytest.raises(ValueError, match="Write it again"):
+        AbstractTokenizer.from_json(text)
+
+
 @every_kind
 def test_json_holds_what_a_file_holds(kind, tmp_path):
     first = train(kind, **OPTIONS[kind])
@@ -74,6 +86,17 @@ def test_json_holds_what_a_file_holds(kind, tmp_path):
     assert (tmp_path / "tokenizer.json").read_text("utf-8") == text
     twin = AbstractTokenizer.from_json(text)
     assert type(twin) is type(kind.from_json(text)) is kind
+    assert twin.get_config() == first.get_config()
+    np.testing.assert_array_equal(twin.tokenize(TEXT), first.tokenize(TEXT))
+
+
+@every_kind
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
+def test_a_copy_is_equal(kind, copied):
+    first = train(kind, **OPTIONS[kind])
+    first.tokenize(TEXT)
+    twin = copied(first)
+    assert type(twin) is kind
     assert twin.get_config() == first.get_config()
     np.testing.assert_array_equal(twin.tokenize(TEXT), first.tokenize(TEXT))
 

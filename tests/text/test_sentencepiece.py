@@ -322,7 +322,8 @@ def test_training_is_quiet():
 
 def test_ids_are_the_same_in_a_graph():
     tokenizer = train()
-    graph = tf.function(tokenizer.tokenize, [tf.TensorSpec((None,), tf.string)])
+    spec = tf.TensorSpec((None,), tf.string)
+    graph = tf.function(tokenizer.tokenize, [spec], autograph=False)
     for batch in ([], [""], TEXT):
         batch = tf.constant(batch, tf.string)
         np.testing.assert_array_equal(graph(batch), tokenizer.tokenize(batch))
@@ -332,7 +333,9 @@ def test_a_graph_holds_its_model_once():
     """However many endpoints an export has."""
     tokenizer = train()
 
-    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string)])
+    @tf.function(
+        input_signature=[tf.TensorSpec((None,), tf.string)], autograph=False
+    )
     def serve(text):
         both = tokenizer.tokenize(text), tokenizer.tokenize(text[1:])
         return *both, tokenizer.surfaces(text).to_tensor()
@@ -348,7 +351,7 @@ def test_a_graph_holds_its_model_once():
 def test_a_new_seed_takes_no_model_away():
     """TensorFlow then drops the kernels that resources may belong to."""
     first, second = train(), train(size=300)
-    graph = tf.function(first.tokenize)
+    graph = tf.function(first.tokenize, autograph=False)
     wanted = [x.tokenize(TEXT).numpy() for x in (first, second)]
     np.testing.assert_array_equal(graph(tf.constant(TEXT)), wanted[0])
     keras.utils.set_random_seed(1)

@@ -10,6 +10,21 @@ if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
     from keras_attention.text import as_bytes
+    from keras_attention.text import split_in_parts
+
+
+class Column:
+    """A column of a table, as a pandas Series is one."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, object)
+
+    def __iter__(self):
+        return iter(self.values)
+
 
 TEXTS = ["eins", "zwei", "drei"]
 WANTED = [b"eins", b"zwei", b"drei"]
@@ -29,6 +44,7 @@ WANTED = [b"eins", b"zwei", b"drei"]
         lambda x: tf.data.Dataset.from_tensor_slices(x),
         lambda x: tf.data.Dataset.from_tensor_slices(x).batch(2),
         lambda x: dict.fromkeys(x),
+        Column,
     ],
 )
 def test_every_form_gives_the_same(form):
@@ -47,18 +63,81 @@ def test_half_a_surrogate_pair_stops_nobody():
     assert as_bytes("sentences", ["a\udcffb", "ü"]) == [b"a?b", "ü".encode()]
 
 
-@pytest.mark.parametrize("wrong", ["eins", b"eins", 5, None])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("eins", b"eins", 5, None),
+        *(np.array("eins"), np.str_("eins"), np.array(b"eins", object)),
+        "tensor",
+    ],
+)
 def test_one_string_is_refused(wrong):
+    wrong = tf.constant("eins") if wrong == "tensor" else wrong
     with pytest.raises(ValueError, match="Put a single one into a list"):
         as_bytes("sentences", wrong)
 
 
+@pytest.mark.parametrize("form", [list, Column])
 @pytest.mark.parametrize(
-    "wrong", [["a", 5], ["a", None], ["a", ["b"]], ["a", np.array(["b"])]]
+    ("wrong", "way_out"),
+    [
+        *(
+            (x, "where it is missing")
+            for x in (5, None, float("nan"), b"".join)
+        ),
+        *((x, "one flat list") for x in (["b"], np.array(["b"]), ("b",))),
+    ],
 )
-def test_what_is_no_string_is_named(wrong):
-    with pytest.raises(ValueError, match=r"prefixes\[1\]="):
-        as_bytes("prefixes", wrong)
+def test_what_is_no_string_is_named(form, wrong, way_out):
+    with pytest.raises(ValueError, match=rf"prefixes\[1\]=(?s:.*){way_out}"):
+        as_bytes("prefixes", form(["a", wrong]))
+
+
+def test_a_table_is_refused():
+    """Its columns' names, or rows of several strings, are no sentences."""
+    table = Column([["a", "b"], ["c", "d"]])
+    for wrong in (table, table.__array__(), tf.constant(table.values)):
+        with pytest.raises(
+            ValueError, match=r"shape=\(2, 2\). Take one column"
+        ):
+            as_bytes("sentences", wrong)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        (TEXTS, TEXTS),
+        {"de": TEXTS, "en": TEXTS},
+        [[x, x] for x in TEXTS],
+        [1, 2],
+    ],
+)
+def test_a_dataset_of_anything_else_is_refused(content):
+    """Pairs would be taken for sentences, one after the other."""
+    dataset = tf.data.Dataset.from_tensor_slices(content)
+    for wrong in (dataset.batch(2), dataset.batch(2).batch(2)):
+        with pytest.raises(ValueError, match=r"\.map\(lambda source, target"):
+            as_bytes("sentences", wrong)
+    if isinstance(content, tuple):
+        sources = dataset.map(lambda source, _: source)
+        assert as_bytes("sentences", sources) == WANTED
+
+
+@pytest.mark.parametrize(
+    ("sizes", "parts"),
+    [
+        ([], []),
+        ([5], [[5]]),
+        ([99], [[99]]),
+        ([1, 1, 1, 1], [[1, 1, 1], [1]]),
+        ([1, 99, 1, 1], [[1], [99], [1, 1]]),
+        ([4, 5, 5, 5], [[4, 5], [5, 5]]),
+        ([0, 0, 10, 0], [[0, 0], [10], [0]]),
+    ],
+)
+def test_parts_are_bounded_when_padded(sizes, parts):
+    found = split_in_parts(sizes, most_rows=3, most_bytes=10)
+    assert [sizes[part] for part in found] == parts
 
 
 def test_a_dataset_without_end_is_refused():

@@ -6,6 +6,7 @@ from tokenizers import strings
 
 from keras_attention.export.litert import run_litert
 from keras_attention.export.litert_text import OPERATIONS
+from keras_attention.files import seal
 from keras_attention.text import WordPieceTokenizer
 
 pytestmark = pytest.mark.tensorflow
@@ -169,7 +170,9 @@ def convert(tokenizer, path):
     module = tf.Module()
     module.tokenizer = tokenizer
     signatures = {
-        name: tf.function(lambda x, f=f: {"answer": f(x)}, [spec])
+        name: tf.function(
+            lambda x, f=f: {"answer": f(x)}, [spec], autograph=False
+        )
         for name, (f, spec) in parts.items()
     }
     tf.saved_model.save(module, str(path / "saved"), signatures)
@@ -180,6 +183,7 @@ def convert(tokenizer, path):
     converter.allow_custom_ops = True
     file = path / "tokenizer.tflite"
     file.write_bytes(converter.convert())
+    seal(file)
     return file
 
 

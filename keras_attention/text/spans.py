@@ -1,0 +1,26 @@
+"""Cuts pieces out of text, in memory linear in the text."""
+
+import tensorflow as tf
+
+
+def cut_out(text, starts, ends):
+    """Cut pieces out of strings.
+
+    `tf.strings.substr` would need a copy of the whole string for each of its
+    pieces: 10 GB for a string of 200,000 bytes and pieces of 4.
+
+    Args:
+        text: Strings `(B,)`.
+        starts: Where each piece begins, in bytes: ragged int64 `(B, None)`.
+        ends: Where each piece ends, likewise.
+
+    Returns:
+        The pieces, a ragged tensor of strings `(B, None)`.
+    """
+    data = tf.strings.bytes_split(text)  # (B, None)
+    first = tf.gather(data.row_starts(), starts.value_rowids())
+    places = tf.ragged.range(
+        first + starts.flat_values, first + ends.flat_values
+    )
+    data = tf.gather(data.flat_values, places)
+    return starts.with_flat_values(tf.strings.reduce_join(data, axis=-1))

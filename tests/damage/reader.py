@@ -1,0 +1,244 @@
+"""Reads damaged files, and says for each what came of it. A program.
+
+    python reader.py FOLDER FORMAT:FIRST:LAST...
+
+It makes whole files in the folder, if it is empty, and reads copies with the
+damages from FIRST to below LAST. It prints a line of JSON before each file,
+and one after it: a process that dies, dies of the last one. It may take 2 GB
+more than it has when it has read whole files.
+"""
+
+import functools
+import json
+import random
+import resource
+import shutil
+import sys
+from pathlib import Path
+
+import keras
+import litert_translate
+import onnx
+import onnxruntime
+from damages import damage
+
+from keras_attention import AbstractTokenizer
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import BeamSearch
+from keras_attention import CharacterTokenizer
+from keras_attention import RecurrentEncoder
+from keras_attention import SentencePieceTokenizer
+from keras_attention import Seq2Seq
+from keras_attention import Translator
+from keras_attention import WordPieceTokenizer
+from keras_attention import WordTokenizer
+from keras_attention.files import SEAL
+from keras_attention.files import check_seal
+from keras_attention.files import seal
+
+MOST = 2 * 10**9  # bytes
+TEXTS = ["12 May 2021", "zwei Hunde spielen im Schnee", "xyz", "ABC"]
+DATES = Path(__file__).parents[2] / "saved_models/dates/translator.tflite"
+FORMATS = {}
+
+
+def read_by(name, *files, checksums=True):
+    """Register the function that reads a format, and the names of its files."""
+
+    def register(reader):
+        FORMATS[name] = reader, files, checksums
+        return reader
+
+    return register
+
+
+FOLDER = (
+    "model.keras",
+    "translator.json",
+    "source_tokenizer/tokenizer.json",
+    "target_tokenizer/tokenizer.json",
+)
+
+
+@read_by("translator", *FOLDER)
+@read_by("translator without checksums", *FOLDER, checksums=False)
+def read_translator(folder, _):
+    found = Translator.load(folder)
+    return [
+        fingerprint(found.model),
+        found.source_tokenizer.to_json(),
+        found.target_tokenizer.to_json(),
+        found.search.get_config(),
+        found.max_source_length,
+        found.replace_unknown,
+    ]
+
+
+TOKENIZERS = tuple(f"{kind}/tokenizer.json" for kind in "cswp")
+
+
+@read_by("tokenizers", *TOKENIZERS, checksums=False)
+def read_tokenizer(folder, name):
+    found = AbstractTokenizer.load((folder / name).parent)
+    ids = found.tokenize(TEXTS)
+    texts = found.detokenize(ids).numpy().tolist()
+    return [found.to_json(), ids.numpy().tolist(), str(texts)]
+
+
+@read_by("litert", "x.tflite")
+def read_litert(folder, name):
+    return litert_translate.load(folder / name)(TEXTS[:1])
+
+
+@read_by("onnx", "x.onnx")
+def read_onnx(folder, name):
+    check_seal(folder / name)
+    session = onnxruntime.InferenceSession(folder / name)
+    return session.get_modelmeta().custom_metadata_map
+
+
+@read_by("weights", "x.weights.h5", checksums=False)
+def read_weights(folder, name):
+    model = untrained()
+    model.set_weights([0 * x for x in model.get_weights()])
+    model.load_weights(folder / name)
+    return fingerprint(model)
+
+
+def fingerprint(model):
+    return [x.tobytes() for x in model.get_weights()]
+
+
+# Whole files, and others of their kinds.
+
+
+def make_model(seed, units=4):
+    keras.utils.set_random_seed(seed)
+    cell = AttentionDecoderCell(
+        keras.layers.GRUCell(2 * units), BahdanauAttention(units)
+    )
+    model = Seq2Seq(
+        source_vocabulary_size=300,
+        target_vocabulary_size=300,
+        embedding_dim=units,
+        encoder=RecurrentEncoder(units, cell="gru"),
+        decoder=AttentionDecoder(cell),
+    )
+    model.build(((None, None), (None, None)))
+    return model
+
+
+@functools.cache
+def untrained():
+    return make_model(0)
+
+
+def make(folder, seed, texts):
+    """Write one file or folder of each format."""
+    model = make_model(seed)
+    kinds = {
+        "c": CharacterTokenizer.train(texts, 40),
+        "s": SentencePieceTokenizer.train(texts * 3, 30, byte_fallback=False),
+        "w": WordTokenizer.train(texts, 20),
+        "p": WordPieceTokenizer.train(texts, 40),
+    }
+    for name, tokenizer in kinds.items():
+        tokenizer.save(folder / name)
+    search = BeamSearch(2, max_length=9 + seed)
+    Translator(model, kinds["c"], kinds["w"], search).save(folder / "all")
+    model.save_weights(folder / "x.weights.h5")
+    shutil.copy(DATES, folder / "x.tflite")
+    make_onnx(folder / "x.onnx", seed)
+
+
+def make_onnx(path, seed):
+    """Write a file that ends as those of the export."""
+    value = onnx.helper.make_tensor_value_info
+    kind, values = onnx.TensorProto.FLOAT, [float(seed)] * 5000
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Add", ["x", "w"], ["y"])],
+        "translate_ids",
+        [value("x", kind, [5000])],
+        [value("y", kind, [5000])],
+        [onnx.helper.make_tensor("w", kind, [5000], values)],
+    )
+    model = onnx.helper.make_model(graph, ir_version=8)
+    model.opset_import[0].version = 18
+    tokenizers = {"source_tokenizer": '{"class_name": "x"}'}
+    onnx.helper.set_model_props(model, {**tokenizers, "sha256": SEAL.decode()})
+    path.write_bytes(model.SerializeToString())
+    seal(path)
+
+
+# One damaged file after the other.
+
+
+def attempt(reader, folder, name, wanted):
+    """Read a file, and name what comes of it."""
+    try:
+        found = reader(folder, name)
+    except ValueError as error:
+        named = name in str(error)
+        return "refused" if named else f"not named: {error!r}"
+    except Exception as error:
+        return f"raw: {error!r}"
+    return "same" if found == wanted else "other"
+
+
+def place(bases, kind, files, checksums, folder):
+    """Copy the files of a format, and return what is in them."""
+    main = "translator.json"
+    inside = bases / kind / ("all" if main in files else "")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(inside, folder)
+    if main in files and not checksums:
+        content = json.loads((folder / main).read_text())
+        del content["sha256"]  # as version 0.1 wrote it
+        (folder / main).write_text(json.dumps(content))
+    return {name: (folder / name).read_bytes() for name in files}
+
+
+def limit_memory():
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + MOST
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def say(*row):
+    print(json.dumps(row), flush=True)
+
+
+def read_damaged(bases, kind, first, last):
+    """Read the files of one format."""
+    reader, files, checksums = FORMATS[kind]
+    target = bases / "damaged"
+    others = place(bases, "other", files, checksums, target)
+    whole = place(bases, "this", files, checksums, target)
+    wanted = {file: reader(target, file) for file in files}
+    limit_memory()
+    for number in range(first, last):
+        draw = random.Random(number)
+        file = draw.choice(files)
+        how, content = damage(whole[file], others[file], draw)
+        say(kind, number, file, how)
+        (target / file).unlink()  # HDF5 keeps what it failed to read open
+        (target / file).write_bytes(content)
+        outcome = attempt(reader, target, file, wanted[file])
+        if outcome == "other" and content == others[file]:
+            outcome = "swapped"  # for a whole file, which is no damage
+        (target / file).write_bytes(whole[file])
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        say(kind, number, file, how, outcome, most)
+
+
+if __name__ == "__main__":
+    bases = Path(sys.argv[1])
+    if not any(bases.iterdir()):
+        make(bases / "this", 0, TEXTS)
+        make(bases / "other", 1, [x[::-1] for x in TEXTS])
+    for job in sys.argv[2:]:
+        kind, first, last = job.split(":")
+        read_damaged(bases, kind, int(first), int(last))

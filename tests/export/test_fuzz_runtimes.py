@@ -1,0 +1,114 @@
+"""Hostile texts through `Translator`, LiteRT and ONNX, alone and together.
+
+`HOSTILE_TEXTS=100000` in the environment takes so many of them.
+"""
+
+import os
+import random
+import resource
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+from hostile import hostile_texts
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import CharacterTokenizer
+from keras_attention import GreedySearch
+from keras_attention import RecurrentEncoder
+from keras_attention import Seq2Seq
+from keras_attention import StateBridge
+from keras_attention import Translator
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+
+DATES = Path(__file__).parents[2] / "saved_models/dates/translator.tflite"
+VALID = ["1. März 2021", "12/31/99", "2024년 2월 29일", "May 5"]
+COUNT = int(os.environ.get("HOSTILE_TEXTS", "650"))
+CHUNK, SIZE, LIMIT = 520, 32, 64
+MOST_GROWTH = 100_000  # kilobytes, after the first chunk
+
+
+def chunks():
+    """Draw hostile texts, each chunk with others and with an ordinary one."""
+    for n in range(0, COUNT, CHUNK):
+        texts = hostile_texts(min(CHUNK, COUNT - n), VALID, seed=n)
+        texts[::SIZE] = [VALID[0].encode()] * len(texts[::SIZE])
+        yield texts
+
+
+def check_rows(translate):
+    """Assert that no row notices the others, and that memory is bounded.
+
+    Args:
+        translate: Function from a list of texts, as bytes, to arrays with one
+            row each.
+    """
+    begin = None
+    for texts in chunks():
+        batches = [texts[i : i + SIZE] for i in range(0, len(texts), SIZE)]
+        together = [row for batch in batches for row in translate(batch)]
+        assert len(together) == len(texts)
+        assert len({str(row) for row in together[::SIZE]}) == 1
+        for i in random.Random(0).sample(range(len(texts)), 8):
+            (alone,) = translate(texts[i : i + 1])
+            np.testing.assert_array_equal(alone, together[i], str(texts[i]))
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        begin = begin or used
+    assert used - begin < MOST_GROWTH
+
+
+@pytest.fixture(scope="module")
+def translator():
+    keras.utils.set_random_seed(0)
+    words = [str(n) for n in range(1000)]
+    source, target = (
+        CharacterTokenizer.train(words + more, 40) for more in (VALID, [])
+    )
+    cell = AttentionDecoderCell(keras.layers.GRUCell(8), BahdanauAttention(8))
+    model = Seq2Seq(
+        source_vocabulary_size=source.vocabulary_size,
+        target_vocabulary_size=target.vocabulary_size,
+        embedding_dim=8,
+        encoder=RecurrentEncoder(4, cell="gru"),
+        decoder=AttentionDecoder(cell),
+        bridge=StateBridge(units=8),
+    )
+    model.build(((None, None), (None, None)))
+    for weight in model.weights:  # sure of itself
+        weight.assign(4 * weight)
+    search = GreedySearch(max_length=4, forbidden_ids=[1])
+    return Translator(model, source, target, search, max_source_length=LIMIT)
+
+
+@pytest.mark.filterwarnings("ignore:Translator cuts")
+def test_translator(translator):
+    check_rows(translator)
+
+
+def test_litert():
+    litert_translate = pytest.importorskip("litert_translate")
+    translate = litert_translate.load(DATES)
+
+    def run(texts):  # an app has to cut texts: time grows as their square
+        return translate([x.decode(errors="replace")[:LIMIT] for x in texts])
+
+    assert run([VALID[0].encode()]) == ["2021-03-01"]
+    check_rows(run)
+
+
+def test_onnx(translator, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    translator.export(tmp_path / "model.onnx", format="onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+
+    def run(texts):
+        ids = translator.source_tokenizer.tokenize(texts).numpy()[:, :LIMIT]
+        tokens, scores = session.run(["tokens", "scores"], {"source_ids": ids})
+        assert np.isfinite(scores).all()
+        return tokens[:, 0]
+
+    check_rows(run)

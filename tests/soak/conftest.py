@@ -1,0 +1,10 @@
+"""The option `--minutes` of `pytest tests/soak --minutes 60`."""
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--minutes",
+        type=float,
+        default=None,
+        help="How long the soak lasts; 20 seconds by default.",
+    )

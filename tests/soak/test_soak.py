@@ -1,0 +1,194 @@
+"""As production runs it: one process, eight threads, everything at once.
+
+`pytest tests/soak --minutes 10` soaks for longer than the suite does. Between
+rounds all threads rest, `keras.backend.clear_session()` gives back the kernels
+that TensorFlow keeps of what was loaded and exported, and memory is measured.
+"""
+
+import ctypes
+import gc
+import os
+import random
+import shutil
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from ready import GRAPH
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import BeamSearch
+from keras_attention import CharacterTokenizer
+from keras_attention import GreedySearch
+from keras_attention import RecurrentEncoder
+from keras_attention import Sampling
+from keras_attention import Seq2Seq
+from keras_attention import SequenceCrossentropy
+from keras_attention import StateBridge
+from keras_attention import Translator
+
+if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
+
+pytestmark = [
+    pytest.mark.tensorflow,
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+]
+
+THREADS, ROUND, WARM = 8, 1.5, 4  # threads, seconds, rounds of warming up
+ARENA_MAX = -8  # what `mallopt` calls the number of heaps
+SENTENCES = [str(7 ** (2 * n))[:n] for n in range(1, 31, 3)]
+MOST = 8  # sentences of a request
+# Megabytes. Plain Keras models that are loaded, used and dropped leave 0.1.
+SLOPE, EACH_RELOAD = 0.2, 0.2  # a minute
+SEARCHES = {
+    "greedy": lambda: GreedySearch(5),
+    "short": lambda: GreedySearch(3),
+    "beam": lambda: BeamSearch(3, 2, max_length=5, length_penalty=0.6),
+    "sampling": lambda: Sampling(seed=1, max_length=4),
+    "other seed": lambda: Sampling(0.7, seed=2, max_length=4),
+}
+
+
+def build():
+    keras.utils.set_random_seed(0)
+    tokenizer = CharacterTokenizer.train(SENTENCES, 20)
+    cell = AttentionDecoderCell(keras.layers.GRUCell(8), BahdanauAttention(8))
+    model = Seq2Seq(
+        source_vocabulary_size=tokenizer.vocabulary_size,
+        target_vocabulary_size=tokenizer.vocabulary_size,
+        embedding_dim=8,
+        encoder=RecurrentEncoder(4, cell="gru"),
+        decoder=AttentionDecoder(cell),
+        bridge=StateBridge(units=8),
+    )
+    model.build(((None, None), (None, None)))
+    for weight in model.weights:  # sure of itself
+        weight.assign(4 * weight)
+    return Translator(model, tokenizer, tokenizer, BeamSearch(2, max_length=6))
+
+
+class Work:
+    """What the threads do for one round each, and what they should find."""
+
+    def __init__(self, folder):
+        self.folder, self.translator, self.other = folder, build(), build()
+        self.model = self.translator.model
+        self.ids = self.translator.source_tokenizer.tokenize(SENTENCES)
+        self.texts = dict(
+            zip(SENTENCES, self.translator(SENTENCES), strict=True)
+        )
+        self.found = {name: self.generate(name) for name in SEARCHES}
+        self.translator.save(folder / "saved")
+        pair = (self.ids, self.ids[:, :-1]), self.ids[:, 1:]
+        self.pairs = tf.data.Dataset.from_tensors(pair)
+        self.other.model.compile("sgd", SequenceCrossentropy(), **GRAPH)
+        jobs = [self.translate] * 4 + [self.search] * 2
+        self.jobs = [*jobs, self.train, self.reload]
+        self.seconds = ROUND
+        for text in SENTENCES:  # oneDNN keeps a kernel for each shape
+            for count in range(1, MOST + 1):
+                self.translator([text] * count, batch_size=MOST)
+
+    def generate(self, name):
+        found = self.model.generate(self.ids, SEARCHES[name]())
+        return [ops.convert_to_numpy(x) for x in found]
+
+    def until_the_end(self, seed):
+        end = time.monotonic() + self.seconds
+        draw = random.Random(seed)
+        while time.monotonic() < end:
+            yield draw
+
+    def translate(self, seed):
+        for draw in self.until_the_end(seed):
+            texts = draw.choices(SENTENCES, k=draw.randint(1, 2 * MOST))
+            found = self.translator(texts, batch_size=MOST)
+            assert found == [self.texts[x] for x in texts]
+
+    def search(self, seed):
+        for draw in self.until_the_end(seed):
+            name = draw.choice([*SEARCHES])
+            for x, y in zip(self.generate(name), self.found[name], strict=True):
+                np.testing.assert_allclose(x, y, atol=1e-5)
+
+    def train(self, seed):
+        """Fit once, since each call of `fit` leaves a little in Keras."""
+        model, batches = self.other.model, self.until_the_end(seed)
+        stop = keras.callbacks.LambdaCallback(
+            on_epoch_end=lambda *_: setattr(
+                model, "stop_training", next(batches, None) is None
+            )
+        )
+        model.fit(self.pairs, epochs=10**6, callbacks=[stop], verbose=0)
+        assert all(np.isfinite(w).all() for w in model.get_weights())
+
+    def reload(self, seed):
+        loaded = Translator.load(self.folder / "saved")
+        texts = random.Random(seed).choices(SENTENCES, k=8)
+        assert loaded(texts) == [self.texts[x] for x in texts]
+        if seed % 3 == 0:
+            loaded.export(self.folder / "exported")
+            shutil.rmtree(self.folder / "exported")
+
+
+def at_rest():
+    """Return megabytes, threads and open files of the process at rest."""
+    keras.backend.clear_session()
+    for _ in range(2):
+        gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    status = Path("/proc/self/status").read_text()
+    kilobytes = int(status.split("VmRSS:")[1].split()[0])
+    descriptors = len(os.listdir("/proc/self/fd"))
+    return kilobytes / 1024, threading.active_count(), descriptors
+
+
+@pytest.fixture
+def traces(monkeypatch):
+    seen, generate = [], Seq2Seq._generate
+
+    def counted(self, *arguments):
+        seen.append(self)
+        return generate(self, *arguments)
+
+    monkeypatch.setattr(Seq2Seq, "_generate", counted)
+    return seen
+
+
+def test_days_of_work(tmp_path, traces, request, capsys):
+    minutes = request.config.getoption("minutes", None) or 1 / 3
+    ctypes.CDLL(None).mallopt(ARENA_MAX, 2)  # what is free is for all threads
+    work, times, rest = Work(tmp_path), [], []
+    begin, traced = time.monotonic(), None
+    with ThreadPoolExecutor(THREADS) as pool:
+        while len(rest) < WARM + 3 or time.monotonic() - begin < 60 * minutes:
+            seeds = [THREADS * len(rest) + k for k in range(THREADS)]
+            ends = [pool.submit(*x) for x in zip(work.jobs, seeds, strict=True)]
+            for end in ends:
+                end.result()
+            rest.append(at_rest())
+            times.append((time.monotonic() - begin) / 60)
+            if len(rest) == WARM:
+                traced = traces.count(work.model)
+    warm = max(WARM, len(rest) // 3)
+    memory, threads, descriptors = np.array(rest[warm:]).T
+    slope, _ = np.polyfit(times[warm:], memory, 1)
+    with capsys.disabled():
+        print(f"\n{len(rest)} rounds, {slope:.2f} MB a minute", memory)
+    assert traces.count(work.model) == traced
+    assert set(threads) == {threads[0]}
+    assert set(descriptors) == {descriptors[0]}
+    assert os.listdir(tmp_path) == ["saved"]
+    assert memory[-1] - memory[0] < 50
+    reloads = 1 / np.diff(times).mean()  # a minute
+    assert minutes < 2 or slope < SLOPE + EACH_RELOAD * reloads
