@@ -9,7 +9,6 @@ from keras import ops
 from keras_attention.checks import check_built
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.layers import carried_mask
-from keras_attention.models.generation import generation_compiler
 from keras_attention.models.next_word import next_word
 from keras_attention.models.next_word import reads_weights
 from keras_attention.models.scheduled_sampling import feed_guesses
@@ -19,6 +18,7 @@ from keras_attention.models.seq2seq_checks import check_parts
 from keras_attention.models.seq2seq_checks import check_search
 from keras_attention.models.seq2seq_checks import check_states
 from keras_attention.models.seq2seq_checks import with_nan_check
+from keras_attention.models.shared_programs import SharedPrograms
 from keras_attention.models.words import AbstractWordModel
 from keras_attention.ops import fast_path
 from keras_attention.ops import hoisting
@@ -120,7 +120,7 @@ class Seq2Seq(AbstractWordModel):
         self.return_attention_scores = return_attention_scores
         self._check_attention()
         self.supports_masking = True
-        self._compiled_generation = generation_compiler(self)
+        self._programs = SharedPrograms(self)
         if scheduled_sampling:
             self.seed_generator = keras.random.SeedGenerator()
             self.sampling_probability = self.add_weight(
@@ -292,8 +292,7 @@ class Seq2Seq(AbstractWordModel):
         plain = is_traced is None or is_traced(source)
         if plain or carried_mask(source) is not None:  # compiling loses it
             return self._generate(source, search, prefix, attends)
-        run = self._compiled_generation(self._generate, search, attends)
-        return run(source, prefix)
+        return self._programs.generate(source, search, prefix, attends)
 
     def _generate(self, source, search, prefix, attends=True):
         encoded = self.encode(source, training=False)

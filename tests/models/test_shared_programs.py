@@ -12,8 +12,8 @@ from keras import ops
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
 from keras_attention import Sampling
-from keras_attention.models import generation
-from keras_attention.models.generation import generation_compiler
+from keras_attention.models import shared_programs
+from keras_attention.models.shared_programs import SharedPrograms
 from keras_attention.ops import fast_path
 
 BACKEND = keras.backend.backend()
@@ -40,7 +40,7 @@ class Table:
         numbers = np.random.default_rng(0).normal(size=(WORDS, WORDS))
         self.log_probs = ops.log_softmax(2 * numbers.astype("float32"))
         self.searches = []
-        self.compile = generation_compiler(self)
+        self.programs = SharedPrograms(self)
 
     def _generate(self, source, search, prefix, *_):
         self.searches.append(search)
@@ -56,7 +56,7 @@ class Table:
         return self._generate(SOURCE, search, None)
 
     def generate(self, search):
-        return self.compile(self._generate, search)(SOURCE, None)
+        return self.programs.generate(SOURCE, search, None)
 
 
 SOURCE = ops.ones((2, 8), "int32")
@@ -106,7 +106,7 @@ def test_a_large_room_is_left_to_long_texts():
 
 @needs_tracing
 def test_the_program_that_was_not_used_for_longest_is_forgotten(monkeypatch):
-    monkeypatch.setattr(generation, "KEPT", 2)
+    monkeypatch.setattr(shared_programs, "KEPT", 2)
     model = Table()
     for end in (4, 5, 4, 6, 4, 5):
         model.generate(GreedySearch(2, end_id=end))
@@ -123,7 +123,7 @@ def test_threads_compile_a_search_once(monkeypatch):
         search = GreedySearch(4 - n % 2, end_id=4 + n % 3)
         return search, model.generate(search)
 
-    monkeypatch.setattr(generation, "fast_path", slow)
+    monkeypatch.setattr(shared_programs, "fast_path", slow)
     model, together = Table(), threading.Barrier(8)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(work, range(8)))
