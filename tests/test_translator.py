@@ -1,5 +1,6 @@
 """Translator: text in, text out, and errors for what cannot be."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -25,9 +26,9 @@ if keras.backend.backend() == "tensorflow":
 
 NUMBERS = ["7", "1234", "905", "42", "6006"]
 LONG = """
-import resource
 import warnings
 from keras import layers
+from memory import most_kilobytes
 from keras_attention import *
 words = WordTokenizer(["a", "b"])
 model = Seq2Seq(
@@ -41,11 +42,11 @@ model.build(((None, None), (None, None)))
 parts = model, words, words, GreedySearch(max_length=5)
 translator = Translator(*parts, max_source_length=64, replace_unknown=True)
 translator(["a"], prefixes=["a"])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = most_kilobytes()
 warnings.simplefilter("ignore")
 long = "a b ? " * 33_333
 translator(["a"] * 1023 + [long], prefixes=[""] * 1023 + [long])
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+after = most_kilobytes()
 print((after - before) / 1024)
 """
 
@@ -136,7 +137,10 @@ def test_a_book_is_cut_and_changes_no_other_row():
 def test_one_long_sentence_takes_no_memory_from_others():
     """200,000 characters once were 3.5 GB, since all rows were padded."""
     run = subprocess.run(
-        [sys.executable, "-c", LONG], capture_output=True, text=True
+        [sys.executable, "-c", LONG],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert run.returncode == 0, run.stderr
     assert float(run.stdout.split()[-1]) < 200

@@ -21,6 +21,7 @@ import litert_translate
 import onnx
 import onnxruntime
 from damages import damage
+from memory import most_kilobytes
 
 from keras_attention import AbstractTokenizer
 from keras_attention import AttentionDecoder
@@ -230,8 +231,7 @@ def read_damaged(bases, kind, first, last):
         if outcome == "other" and content == others[file]:
             outcome = "swapped"  # for a whole file, which is no damage
         (target / file).write_bytes(whole[file])
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        say(kind, number, file, how, outcome, most)
+        say(kind, number, file, how, outcome, most_kilobytes())
 
 
 if __name__ == "__main__":

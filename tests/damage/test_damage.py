@@ -51,7 +51,7 @@ def rows(tmp_path_factory):
         asked = [f"{name}:{first}:{COUNT}" for name, first in jobs]
         done = subprocess.run(
             [sys.executable, HERE / "reader.py", folder, *asked],
-            env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'examples'}"},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
             text=True,
             timeout=120 + 2 * COUNT * len(jobs),

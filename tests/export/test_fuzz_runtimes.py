@@ -5,13 +5,13 @@
 
 import os
 import random
-import resource
 from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 from hostile import hostile_texts
+from memory import most_kilobytes
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -56,7 +56,7 @@ def check_rows(translate):
         for i in random.Random(0).sample(range(len(texts)), 8):
             (alone,) = translate(texts[i : i + 1])
             np.testing.assert_array_equal(alone, together[i], str(texts[i]))
-        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        used = most_kilobytes()
         begin = begin or used
     assert used - begin < MOST_GROWTH
 

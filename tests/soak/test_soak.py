@@ -41,7 +41,7 @@ if keras.backend.backend() == "tensorflow":
 pytestmark = [
     pytest.mark.tensorflow,
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+    pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, glibc"),
 ]
 
 THREADS, ROUND, WARM = 8, 1.5, 4  # threads, seconds, rounds of warming up
@@ -75,6 +75,23 @@ def build():
     for weight in model.weights:  # sure of itself
         weight.assign(4 * weight)
     return Translator(model, tokenizer, tokenizer, BeamSearch(2, max_length=6))
+
+
+class Heap(ctypes.Structure):
+    """What `mallinfo2` of glibc returns."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks"),
+            *("fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+libc = ctypes.CDLL(None)
+if hasattr(libc, "mallinfo2"):
+    libc.mallinfo2.restype = Heap
 
 
 class Work:
@@ -142,15 +159,24 @@ class Work:
 
 
 def at_rest():
-    """Return megabytes, threads and open files of the process at rest."""
+    """Measure a process at rest.
+
+    Returns:
+        Megabytes that `malloc` has given out, since what it holds back for
+        many threads rises and falls; megabytes of memory; threads; open files.
+    """
     keras.backend.clear_session()
     for _ in range(2):
         gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
+    libc.malloc_trim(0)
+    found = libc.mallinfo2()
     status = Path("/proc/self/status").read_text()
-    kilobytes = int(status.split("VmRSS:")[1].split()[0])
-    descriptors = len(os.listdir("/proc/self/fd"))
-    return kilobytes / 1024, threading.active_count(), descriptors
+    return (
+        (found.hblkhd + found.uordblks) / 2**20,
+        int(status.split("VmRSS:")[1].split()[0]) / 1024,
+        threading.active_count(),
+        len(os.listdir("/proc/self/fd")),
+    )
 
 
 @pytest.fixture
@@ -167,7 +193,7 @@ def traces(monkeypatch):
 
 def test_days_of_work(tmp_path, traces, request, capsys):
     minutes = request.config.getoption("minutes", None) or 1 / 3
-    ctypes.CDLL(None).mallopt(ARENA_MAX, 2)  # what is free is for all threads
+    libc.mallopt(ARENA_MAX, 2)  # what is free is for all threads
     work, times, rest = Work(tmp_path), [], []
     begin, traced = time.monotonic(), None
     with ThreadPoolExecutor(THREADS) as pool:
@@ -181,10 +207,10 @@ def test_days_of_work(tmp_path, traces, request, capsys):
             if len(rest) == WARM:
                 traced = traces.count(work.model)
     warm = max(WARM, len(rest) // 3)
-    memory, threads, descriptors = np.array(rest[warm:]).T
-    slope, _ = np.polyfit(times[warm:], memory, 1)
+    used, memory, threads, descriptors = np.array(rest[warm:]).T
+    slope, _ = np.polyfit(times[warm:], used, 1)
     with capsys.disabled():
-        print(f"\n{len(rest)} rounds, {slope:.2f} MB a minute", memory)
+        print(f"\n{len(rest)} rounds, {slope:.2f} MB a minute", used, memory)
     assert traces.count(work.model) == traced
     assert set(threads) == {threads[0]}
     assert set(descriptors) == {descriptors[0]}

@@ -12,12 +12,12 @@ Both are in JSON, as `ask` of `served.py` writes and reads them.
 import ctypes
 import importlib.util
 import json
-import resource
 import sys
 from pathlib import Path
 
 import numpy as np
 from arrays import to_json
+from memory import most_kilobytes
 from wire import every
 from wire import read_saved_model
 
@@ -229,7 +229,7 @@ def answer(folder: str, with_operations: bool, requests: list) -> dict:
     assert not loaded & FORBIDDEN, loaded & FORBIDDEN
     return {
         "answers": answers,
-        "kilobytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        "kilobytes": most_kilobytes(),
         "used": sorted(model.operations),
         "own": sorted(own),
         "linked": sorted(known_operations() - own),
