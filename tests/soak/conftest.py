@@ -6,5 +6,5 @@ def pytest_addoption(parser):
         "--minutes",
         type=float,
         default=None,
-        help="How long the soak lasts; 20 seconds by default.",
+        help="How long the soak lasts. Without it there is none.",
     )

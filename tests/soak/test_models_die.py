@@ -21,7 +21,7 @@ from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 
-BUILDS, WARM = 50, 10
+BUILDS, WARM = 12, 4
 MOST = 2.0  # megabytes a model
 IDS = np.random.default_rng(0).integers(4, 20, (2, 8))
 
