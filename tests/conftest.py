@@ -1,6 +1,5 @@
 """What every test runs under: its backend, fast compilers, bounded memory."""
 
-import ctypes
 import gc
 import itertools
 import os
@@ -9,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from memory import give_back
 
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 20_000
@@ -52,17 +52,9 @@ def pytest_collection_finish():
 
 @pytest.fixture(autouse=True, scope="module")
 def give_memory_back():
-    """Free what the tests of a file leave.
-
-    TensorFlow keeps kernels until the session is cleared, and malloc a lot of
-    what is free.
-    """
+    """Free what the tests of a file leave."""
     yield
-    if "keras" in sys.modules:
-        sys.modules["keras"].backend.clear_session()
-    gc.collect()
-    if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"):
-        ctypes.CDLL(None).malloc_trim(0)
+    give_back()
 
 
 def pytest_runtest_teardown():

@@ -3,9 +3,10 @@
 import weakref
 from collections.abc import Callable
 
-import keras
 import tensorflow as tf
 from keras import tree
+
+from keras_attention.backend.states import run_with_states
 
 
 def is_traced(_) -> bool:
@@ -31,14 +32,7 @@ def compiled(function: Callable, variables, seeds, jit_compile: bool):
         autograph=False, reduce_retracing=True, jit_compile=jit_compile
     )
     def run(arguments, states):
-        if not seeds:  # the function may change other variables
-            return function(*arguments)
-        pairs = zip(seeds, states, strict=True)
-        with keras.StatelessScope(pairs) as scope:
-            result = function(*arguments)
-        for seed, state in zip(seeds, states, strict=True):
-            state.assign(scope.get_current_value(seed))
-        return result
+        return run_with_states(function, arguments, seeds, states)
 
     def call(*arguments, states=seeds):
         return run(arguments, [state.value for state in states])

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
-import keras
 import torch
 from keras import tree
+
+from keras_attention.backend.states import run_with_states
 
 
 def is_traced(_) -> bool:
@@ -28,14 +29,7 @@ def compiled(function: Callable, variables, seeds, jit_compile: bool):
 
     @torch.no_grad()
     def call(*arguments, states=seeds):
-        if not seeds:  # the function may change other variables
-            return function(*arguments)
-        pairs = zip(seeds, states, strict=True)
-        with keras.StatelessScope(pairs) as scope:
-            result = function(*arguments)
-        for seed, state in zip(seeds, states, strict=True):
-            state.assign(scope.get_current_value(seed))
-        return result
+        return run_with_states(function, arguments, seeds, states)
 
     return call
 

@@ -89,12 +89,14 @@ class TranslationGraph:
             answer = self._run(stages, text, prefix, self.replace_unknown)
             return {name: answer[name] for name in ("translations", "scores")}
 
+        def made(function, *signature):
+            return _traced(function, *signature) if whole else function
+
         self.count = _traced(source_tokenizer.count, TEXT)
-        self.translate = _traced(translate, TEXT) if whole else translate
-        self.align = _traced(align, TEXT) if whole else align
-        both = TEXT, PREFIX
-        self.complete = _traced(translate, *both) if whole else translate
-        self.align_complete = _traced(align, *both) if whole else align
+        self.translate = made(translate, TEXT)
+        self.align = made(align, TEXT)
+        self.complete = made(translate, TEXT, PREFIX)
+        self.align_complete = made(align, TEXT, PREFIX)
 
     def _run(self, stages, text, prefix, attends):
         ids, words = stages.read(text)

@@ -52,7 +52,7 @@ def at_few_sizes(run: Callable):
 
 
 def fitting_size(n: int) -> int:
-    """Return the smallest of `SIZES` that is not below a size."""
+    """Return the smallest of `SIZES` that is not below; 0 and 1 stay."""
     return SIZES[bisect.bisect_left(SIZES, n)] if n > 1 else n
 
 

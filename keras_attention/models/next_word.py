@@ -6,8 +6,6 @@ import math
 from keras import ops
 
 from keras_attention.ops import widen
-from keras_attention.search import GreedySearch
-from keras_attention.search import Sampling
 from keras_attention.search import ban
 
 
@@ -47,17 +45,6 @@ def next_word(model, source, memory, states, mask, never=(), attends=True):
         return log_probs, states, mean(weights) if attends else None
 
     return step, cell.initial_state(prepared, states, beams=1)
-
-
-def reads_weights(search) -> bool:
-    """Return whether a search may need weights that nobody asked it for.
-
-    Args:
-        search: An `AbstractSearch`. One that is not known here may.
-    """
-    if isinstance(search, GreedySearch | Sampling):
-        return False
-    return getattr(search, "coverage_penalty", None) != 0
 
 
 def mean(weights):

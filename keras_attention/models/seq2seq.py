@@ -10,7 +10,6 @@ from keras_attention.checks import check_built
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.layers import carried_mask
 from keras_attention.models.next_word import next_word
-from keras_attention.models.next_word import reads_weights
 from keras_attention.models.scheduled_sampling import feed_guesses
 from keras_attention.models.seq2seq_checks import as_pair
 from keras_attention.models.seq2seq_checks import check_arrays
@@ -298,12 +297,13 @@ class Seq2Seq(AbstractWordModel):
         encoded = self.encode(source, training=False)
         never = {0, getattr(search, "start_id", 0)}
         never -= {getattr(search, "end_id", None)}
-        keep = attends or reads_weights(search)
+        keep = attends or getattr(search, "reads_weights", True)
         step, states = next_word(self, source, *encoded, sorted(never), keep)
         step = hoisting(step, self.decoder.cell.variables)
         rows = ops.shape(source)[0]
-        options = {"memory_mask": encoded[2], "prefix": prefix}
-        found = search(step, states, rows, **options)
+        found = search(
+            step, states, rows, memory_mask=encoded[2], prefix=prefix
+        )
         return found if attends else found._replace(weights=None)
 
     @functools.wraps(keras.Model.fit)

@@ -104,6 +104,8 @@ class AbstractSearch:
     # What a compiled search takes as tensors, so that searches which differ in
     # nothing else share a program. A subclass has to name its own.
     tensor_options: tuple[str, ...] = ()
+    # Whether it needs the weights of a step, even if nobody asks for them.
+    reads_weights: bool = True
     # Scalar int32, at most `max_length`, which then sizes the buffers.
     limit = None
 

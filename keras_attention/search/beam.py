@@ -121,6 +121,11 @@ class BeamSearch(AbstractSearch):
                 f"n_best={n_best}, beam_size={beam_size}"
             )
 
+    @property
+    def reads_weights(self) -> bool:
+        """Whether coverage counts, which is made of weights."""
+        return self.coverage_penalty != 0
+
     def call(
         self, step, state, batch_size, memory_mask=None, prefix=None
     ) -> Generation:

@@ -53,6 +53,7 @@ class GreedySearch(AbstractSearch):
     """
 
     tensor_options = ("max_length",)
+    reads_weights = False
 
     def call(
         self, step, state, batch_size, memory_mask=None, prefix=None

@@ -85,6 +85,7 @@ class Sampling(AbstractSearch):
     # Not `max_length`: what is drawn depends on it. The seed is in the state
     # of the generator.
     tensor_options = ("temperature", "seed")
+    reads_weights = False
 
     def __init__(
         self,

@@ -7,20 +7,14 @@ import os
 import random
 from pathlib import Path
 
-import keras
 import numpy as np
 import pytest
 from hostile import hostile_texts
 from memory import most_kilobytes
+from seq2seqs import sure_model
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
 from keras_attention import CharacterTokenizer
 from keras_attention import GreedySearch
-from keras_attention import RecurrentEncoder
-from keras_attention import Seq2Seq
-from keras_attention import StateBridge
 from keras_attention import Translator
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
@@ -63,23 +57,11 @@ def check_rows(translate):
 
 @pytest.fixture(scope="module")
 def translator():
-    keras.utils.set_random_seed(0)
     words = [str(n) for n in range(1000)]
     source, target = (
         CharacterTokenizer.train(words + more, 40) for more in (VALID, [])
     )
-    cell = AttentionDecoderCell(keras.layers.GRUCell(8), BahdanauAttention(8))
-    model = Seq2Seq(
-        source_vocabulary_size=source.vocabulary_size,
-        target_vocabulary_size=target.vocabulary_size,
-        embedding_dim=8,
-        encoder=RecurrentEncoder(4, cell="gru"),
-        decoder=AttentionDecoder(cell),
-        bridge=StateBridge(units=8),
-    )
-    model.build(((None, None), (None, None)))
-    for weight in model.weights:  # sure of itself
-        weight.assign(4 * weight)
+    model = sure_model(source.vocabulary_size, target.vocabulary_size)
     search = GreedySearch(max_length=4, forbidden_ids=[1])
     return Translator(model, source, target, search, max_source_length=LIMIT)
 

@@ -3,6 +3,8 @@
 import keras
 import numpy as np
 import pytest
+from generations import assert_same
+from generations import to_numpy
 from keras import ops
 
 from keras_attention import AttentionDecoder
@@ -38,16 +40,6 @@ def model():
 def draw(rows, length):
     ids = np.random.default_rng(rows).integers(4, WORDS, (rows, length))
     return ids.astype("int32")
-
-
-def to_numpy(found):
-    return [None if x is None else ops.convert_to_numpy(x) for x in found]
-
-
-def assert_same(found, wanted):
-    for x, y in zip(to_numpy(found), to_numpy(wanted), strict=True):
-        assert x.shape == y.shape
-        np.testing.assert_allclose(x, y, atol=1e-5)
 
 
 def test_few_sizes_are_few():

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import keras
 import numpy as np
 import pytest
+from generations import assert_same
+from generations import to_numpy
 from keras import ops
 
 from keras_attention import BeamSearch
@@ -18,16 +20,6 @@ from keras_attention.ops import fast_path
 
 BACKEND = keras.backend.backend()
 WORDS = 20
-
-
-def to_numpy(found):
-    return [None if x is None else ops.convert_to_numpy(x) for x in found]
-
-
-def assert_same(found, wanted):
-    for x, y in zip(to_numpy(found), to_numpy(wanted), strict=True):
-        assert x.shape == y.shape
-        np.testing.assert_allclose(x, y, atol=1e-5)
 
 
 class Table:

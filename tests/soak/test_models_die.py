@@ -1,14 +1,14 @@
 """Nothing of a model outlives it: build, train, generate, drop, again."""
 
-import ctypes
 import gc
 import sys
 import weakref
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
+from memory import give_back
+from memory import kilobytes
 from ready import GRAPH
 
 from keras_attention import AttentionDecoder
@@ -51,11 +51,8 @@ def test_no_layer_outlives_its_model():
 
 
 def megabytes():
-    keras.backend.clear_session()
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+    give_back()
+    return kilobytes() / 1024
 
 
 @pytest.mark.slow

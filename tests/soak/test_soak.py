@@ -14,25 +14,22 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 from keras import ops
+from memory import give_back
+from memory import kilobytes
 from ready import GRAPH
+from seq2seqs import sure_model
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
 from keras_attention import GreedySearch
-from keras_attention import RecurrentEncoder
 from keras_attention import Sampling
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
-from keras_attention import StateBridge
 from keras_attention import Translator
 
 if keras.backend.backend() == "tensorflow":
@@ -60,20 +57,8 @@ SEARCHES = {
 
 
 def build():
-    keras.utils.set_random_seed(0)
     tokenizer = CharacterTokenizer.train(SENTENCES, 20)
-    cell = AttentionDecoderCell(keras.layers.GRUCell(8), BahdanauAttention(8))
-    model = Seq2Seq(
-        source_vocabulary_size=tokenizer.vocabulary_size,
-        target_vocabulary_size=tokenizer.vocabulary_size,
-        embedding_dim=8,
-        encoder=RecurrentEncoder(4, cell="gru"),
-        decoder=AttentionDecoder(cell),
-        bridge=StateBridge(units=8),
-    )
-    model.build(((None, None), (None, None)))
-    for weight in model.weights:  # sure of itself
-        weight.assign(4 * weight)
+    model = sure_model(*[tokenizer.vocabulary_size] * 2)
     return Translator(model, tokenizer, tokenizer, BeamSearch(2, max_length=6))
 
 
@@ -167,15 +152,12 @@ def at_rest():
         Megabytes that `malloc` has given out, since what it holds back for
         many threads rises and falls; megabytes of memory; threads; open files.
     """
-    keras.backend.clear_session()
-    for _ in range(2):
-        gc.collect()
-    libc.malloc_trim(0)
+    gc.collect()
+    give_back()
     found = libc.mallinfo2()
-    status = Path("/proc/self/status").read_text()
     return (
         (found.hblkhd + found.uordblks) / 2**20,
-        int(status.split("VmRSS:")[1].split()[0]) / 1024,
+        kilobytes() / 1024,
         threading.active_count(),
         len(os.listdir("/proc/self/fd")),
     )
