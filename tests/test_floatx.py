@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from gradients import to_numpy
 from keras import layers
+from ready import EAGER
 
 import keras_attention as ka
 
@@ -81,7 +82,7 @@ def test_a_whole_model(floatx, copying):
         bridge=ka.StateBridge(),
         copying=copying,
     )
-    model.compile("sgd", loss=ka.SequenceCrossentropy())
+    model.compile("sgd", loss=ka.SequenceCrossentropy(), **EAGER)
     history = model.fit((IDS, IDS[:, :-1]), IDS[:, 1:], verbose=0).history
     assert np.isfinite(history["loss"]).all()
     for search in (ka.BeamSearch(3, max_length=4), ka.Sampling(max_length=4)):

@@ -82,6 +82,26 @@ def inner_names(vocabulary: list[str]) -> list[str]:
     return names
 
 
+def first_names(vocabulary: list[str]) -> tuple[list[str], list[int]]:
+    """Name the pieces as `inner_names`, and as they begin a text.
+
+    Args:
+        vocabulary: The pieces with the ids 4, 5, ... in this order.
+
+    Returns:
+        names: Those of all ids, and after them of what a continuing piece is
+            at the beginning of a text, where it continues nothing.
+        firsts: For each id, the one that stands for it at the beginning.
+    """
+    names = inner_names(vocabulary)
+    ids = {name: i for i, name in enumerate(names)}
+    firsts = [
+        ids.setdefault(name.removeprefix(INNER_JOINER), len(ids))
+        for name in names
+    ]
+    return list(ids), firsts
+
+
 def written(piece: str) -> str:
     """Write a piece as it stands in a text.
 

@@ -17,6 +17,7 @@ from keras_attention.text.files import read_sentences
 from keras_attention.text.pieces import INNER_JOINER
 from keras_attention.text.pieces import JOINER
 from keras_attention.text.pieces import UNKNOWN_NAME
+from keras_attention.text.pieces import first_names
 from keras_attention.text.pieces import inner_names
 from keras_attention.text.pieces import rename_learned
 from keras_attention.text.pieces import written
@@ -99,7 +100,9 @@ class WordPieceTokenizer(AbstractTokenizer):
         ops = require("tensorflow_text", "text", name)
         self._normalizer = ops.FastBertNormalizer(self.lowercase)
         self._splitter = ops.ByteSplitter()
-        self._pieces = _piece_tokenizer(ops, vocabulary)
+        self._pieces = _piece_tokenizer(ops, inner_names(vocabulary))
+        names, self._firsts = first_names(vocabulary)
+        self._writer = _piece_tokenizer(ops, names)
         texts = ["", "", "", "", *map(written, vocabulary)]
         self._texts = tf.constant(texts, tf.string)
 
@@ -156,9 +159,12 @@ class WordPieceTokenizer(AbstractTokenizer):
         """
         own = own_ids(ids)
         lengths = tf.reduce_sum(tf.cast(own, tf.int64), axis=1)
-        ids = tf.boolean_mask(self._known(ids), own)
+        ids = self._known(ids)
+        first = tf.cumsum(tf.cast(own, tf.int32), axis=1) == 1
+        ids = tf.where(first, tf.gather(self._firsts, ids), ids)
+        ids = tf.boolean_mask(ids, own)
         ids = tf.RaggedTensor.from_row_lengths(ids, lengths, validate=False)
-        return self._pieces.detokenize(ids)
+        return self._writer.detokenize(ids)
 
     def _encode_words(self, words):
         ids = self._pieces.tokenize(words.flat_values)
@@ -222,10 +228,10 @@ class WordPieceTokenizer(AbstractTokenizer):
         return cls(list(dict.fromkeys(pieces))[:room], lowercase=lowercase)
 
 
-def _piece_tokenizer(ops, vocabulary):
+def _piece_tokenizer(ops, names):
     try:
         return ops.FastWordpieceTokenizer(
-            inner_names(vocabulary),
+            names,
             suffix_indicator=INNER_JOINER,
             max_bytes_per_word=LONGEST_WORD,
             token_out_type=tf.int32,

@@ -301,7 +301,8 @@ def test_it_says_nothing_and_leaves_nothing(tmp_path, capfd, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     monkeypatch.chdir(tmp_path / "here")
-    path = export(tmp_path / "x.tflite")
+    path = tmp_path / "x.tflite"
+    path.write_text("old")
     before = path.stat().st_ino
     export(path)
     assert path.stat().st_ino != before

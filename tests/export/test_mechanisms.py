@@ -21,19 +21,22 @@ if keras.backend.backend() == "tensorflow":
 
 SEARCH = BeamSearch(3, n_best=2, max_length=5, forbidden_ids=[0])
 CASES = [
-    ("tf_saved_model", "", MODELS[5]),  # among the three, every order
-    ("litert", ".tflite", MODELS[6]),
-    ("onnx", ".onnx", MODELS[7]),
+    ("tf_saved_model", "", MODELS[5], slice(None)),  # of three every order
+    ("litert", ".tflite", MODELS[6], slice(None)),
+    # The time of tf2onnx grows with the square of the size.
+    ("onnx", ".onnx", MODELS[7], slice(6)),
+    ("onnx", ".onnx", MODELS[7], slice(6, None)),
 ]
 
 
-@pytest.mark.parametrize(("format", "suffix", "n"), CASES)
+@pytest.mark.parametrize(("format", "suffix", "n", "part"), CASES)
 def test_what_is_written_gives_what_the_model_gives(
-    tmp_path, format, suffix, n
+    tmp_path, format, suffix, n, part
 ):
     """The export reads it back and compares, and raises if it differs."""
     tokenizer = CharacterTokenizer("0123456789", "identity")
-    model = make_model(make_attentions(n), order(n), tokenizer.vocabulary_size)
+    attentions = make_attentions(n)[part]
+    model = make_model(attentions, order(n), tokenizer.vocabulary_size)
     translator = Translator(model, tokenizer, tokenizer, SEARCH)
     path = (tmp_path / "model").with_suffix(suffix)
     translator.export(path, format=format)

@@ -15,6 +15,7 @@ from mechanisms import make_attentions
 from mechanisms import make_model
 from mechanisms import order
 from mechanisms import pairs
+from ready import EAGER
 from ready import make_ready
 from samples import to_numpy
 
@@ -40,7 +41,8 @@ def test_one_step_of_fit_moves_every_weight(n):
     """But those behind "hard", which is for inference: nothing reaches them."""
     attentions = make_attentions(n)
     model = make_model(attentions, order(n))
-    model.compile(keras.optimizers.Adam(0.01), loss=SequenceCrossentropy())
+    adam = keras.optimizers.Adam(0.01)
+    model.compile(adam, loss=SequenceCrossentropy(), **EAGER)
     target = draw_ids([5, 3, 4, 2], seed=1)
     data = (SOURCE, target[:, :-1]), target[:, 1:]
     make_ready(model, data[0])

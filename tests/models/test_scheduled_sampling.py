@@ -112,8 +112,7 @@ def test_fit_feeds_guesses_from_the_start():
     assert len(model.weights) == len(old.weights)
 
 
-@pytest.mark.parametrize("copying", [False, True])
-@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize(("copying", "jit"), [(False, False), (True, True)])
 def test_fit_feeds_guesses(copying, jit):
     if jit and keras.backend.backend() == "torch":
         jit = False  # has no XLA

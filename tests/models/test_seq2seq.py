@@ -9,7 +9,7 @@ import pytest
 import samples
 from keras import layers
 from keras import ops
-from ready import GRAPH
+from ready import EAGER
 from ready import make_ready
 from samples import assert_close
 from samples import draw
@@ -146,7 +146,7 @@ def test_trains_and_generates(name):
     if name == "halving":
         words = np.pad(words, PADDING[0])
     assert tuple(model((words, TARGET)).shape) == (3, 4, 12)
-    model.compile("adam", "mse", **GRAPH)
+    model.compile("adam", "mse", **EAGER)
     make_ready(model, (words, TARGET))
     before = to_numpy([w.value for w in model.trainable_variables])
     model.train_on_batch((words, TARGET), draw(3, 4, 12, dtype="float32"))

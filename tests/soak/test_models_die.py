@@ -1,6 +1,10 @@
-"""Nothing of a model outlives it: build, train, generate, drop, again."""
+"""Nothing of a model outlives it: build, train, generate, drop, again.
+
+`pytest tests/soak --builds 50` measures memory as well; the suite does not.
+"""
 
 import gc
+import shutil
 import sys
 import weakref
 
@@ -21,12 +25,16 @@ from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 
-BUILDS, WARM = 12, 4
+if keras.backend.backend() == "tensorflow":
+    from keras_attention import CharacterTokenizer
+    from keras_attention import Translator
+
+WARM = 4  # models that fill the caches of TensorFlow
 MOST = 2.0  # megabytes a model
 IDS = np.random.default_rng(0).integers(4, 20, (2, 8))
 
 
-def use_one_model(search):
+def use_one_model(search, folder=None):
     """Build a model and use it; return what tells whether it is alive."""
     cell = AttentionDecoderCell(keras.layers.GRUCell(4), BahdanauAttention(4))
     model = Seq2Seq(
@@ -40,6 +48,11 @@ def use_one_model(search):
     model.compile("sgd", SequenceCrossentropy(), **GRAPH)
     model.fit((IDS, IDS), IDS, verbose=0)
     model.generate(IDS, search)
+    if folder is not None and keras.backend.backend() == "tensorflow":
+        tokenizer = CharacterTokenizer("0123456789abcdef", "identity")
+        assert tokenizer.vocabulary_size == 20
+        Translator(model, tokenizer, tokenizer, search).export(folder / "1")
+        shutil.rmtree(folder)
     return [weakref.ref(x) for x in (model, model.decoder, cell)]
 
 
@@ -57,12 +70,18 @@ def megabytes():
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_memory_does_not_grow_with_the_models():
+def test_memory_does_not_grow_with_the_models(request, tmp_path, capsys):
+    builds = request.config.getoption("builds", None)
+    if builds is None:
+        pytest.skip("lasts: run `pytest tests/soak --builds 50`")
     seen, used = [], []
-    for _ in range(BUILDS):
-        seen += use_one_model(BeamSearch(2, max_length=3))
+    for _ in range(builds):
+        search = BeamSearch(2, max_length=3)
+        seen += use_one_model(search, tmp_path / "exported")
         used.append(megabytes())
     gc.collect()
     assert not [x for x in seen if x() is not None]
-    growth = np.polyfit(np.arange(BUILDS - WARM), used[WARM:], 1)[0]
+    growth = np.polyfit(np.arange(builds - WARM), used[WARM:], 1)[0]
+    with capsys.disabled():
+        print(f"\n{growth:.2f} MB a model")
     assert growth < MOST, used

@@ -1,6 +1,7 @@
 import pytest
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
+from keras_attention.text.pieces import first_names
 from keras_attention.text.pieces import inner_names
 from keras_attention.text.pieces import own_pieces
 from keras_attention.text.pieces import rename_learned
@@ -49,3 +50,9 @@ def test_no_word_has_the_name_of_an_id():
     assert names[4:] == ["a", "\x01a", "##", "\x01##"]
     assert names[1] == "<unk>"
     assert all(" " in names[special] for special in (0, 2, 3))
+
+
+def test_at_the_beginning_nothing_is_continued():
+    names, firsts = first_names(["a", "##a", "##", "##b"])
+    assert names[4:] == ["a", "\x01a", "##", "\x01b", "b"]
+    assert firsts == [0, 1, 2, 3, 4, 4, 6, 8]

@@ -4,7 +4,7 @@ import tensorflow as tf
 from hostile import hostile_texts
 from tokenizers import strings
 
-from keras_attention.export.litert import run_litert
+from keras_attention.export import run_litert
 from keras_attention.export.litert_text import OPERATIONS
 from keras_attention.files import seal
 from keras_attention.text import WordPieceTokenizer
@@ -190,7 +190,7 @@ def convert(tokenizer, path):
 def run(file, signature, batches):
     name = "ids" if signature in ("detokenize", "tokens") else "text"
     batches = [{name: batch} for batch in batches]
-    answers = run_litert(file, signature, batches, OPERATIONS)
+    answers = run_litert.run(str(file), signature, batches, OPERATIONS)
     return [answer["answer"] for answer in answers]
 
 
@@ -212,6 +212,8 @@ def test_litert_gives_the_same(lowercase, tmp_path):
     ids = [tokenizer.tokenize(batch).numpy() for batch in batches]
     odd = [[2, 9, 1, -3, 99_999, 3, 7], [3, 5, 5, 5, 5, 5, 5], [0, 8, 0, 2, 6]]
     ids += [np.array([row[:5] for row in odd], "int32")]
+    inner = [i for i, x in enumerate(tokenizer.vocabulary, 4) if "##" in x]
+    ids += [np.array([[0, 2, i, i, 3] for i in inner], "int32")]
     ids += [np.array(odd[:2], "int32")]
     for signature, inputs, function in (
         ("tokenize", batches, tokenizer.tokenize),
