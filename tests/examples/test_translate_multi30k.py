@@ -16,7 +16,7 @@ if keras.backend.backend() == "tensorflow":
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tokenizer", ["word", "sentencepiece", "wordpiece"])
+@pytest.mark.parametrize("tokenizer", ["word", "sentencepiece"])
 def test_it_runs_from_files_to_bleu(tmp_path, capsys, tokenizer):
     words = tokenizer == "word"
     plot, saved = tmp_path / "new" / "attention.png", tmp_path / "translator"
