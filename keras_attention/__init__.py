@@ -21,6 +21,7 @@ from .attention import LocationAttention
 from .attention import LocationAwareAttention
 from .attention import LuongGeneral
 from .attention import Memory
+from .attention import MultiHead
 from .attention import SelfAttention
 from .decoder import AttentionDecoder
 from .decoder import AttentionDecoderCell
@@ -89,6 +90,7 @@ __all__ = [
     "LuongGeneral",
     "Memory",
     "Monotonic",
+    "MultiHead",
     "Perplexity",
     "PointerGenerator",
     "RecurrentEncoder",

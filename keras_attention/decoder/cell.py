@@ -141,7 +141,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         top = self.cells.query_size if self.order == "bahdanau" else size
         self.attentions.build(top, memory_shape)
         if self.attentions:
-            context_size = len(self.attentions) * memory_shape[-1]
+            context_size = self.attentions.context_size(top, memory_shape)
         attentional_size = self.attention_layer_size or context_size
         self._add_attentional_layer(size + context_size)
         self.output_size = {

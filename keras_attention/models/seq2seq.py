@@ -20,7 +20,6 @@ from keras_attention.models.seq2seq_checks import with_nan_check
 from keras_attention.models.shared_programs import SharedPrograms
 from keras_attention.models.words import AbstractWordModel
 from keras_attention.ops import fast_path
-from keras_attention.ops import hoisting
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 
@@ -298,8 +297,9 @@ class Seq2Seq(AbstractWordModel):
         never = {0, getattr(search, "start_id", 0)}
         never -= {getattr(search, "end_id", None)}
         keep = attends or getattr(search, "reads_weights", True)
-        step, states = next_word(self, source, *encoded, sorted(never), keep)
-        step = hoisting(step, self.decoder.cell.variables)
+        step, states = next_word(
+            self, source, *encoded, sorted(never), keep, hoists=True
+        )
         rows = ops.shape(source)[0]
         found = search(
             step, states, rows, memory_mask=encoded[2], prefix=prefix

@@ -1,0 +1,110 @@
+"""The axis of heads: where it is added, moved into the batch, and removed."""
+
+from keras import ops
+
+from keras_attention.checks import check_choice
+from keras_attention.ops import hoist
+from keras_attention.ops import product
+
+
+def check_score_form(layer, form):
+    """Check `return_attention_scores`, which may be `"heads"` with heads.
+
+    Args:
+        layer: An `AbstractAttention`.
+        form: The argument.
+
+    Raises:
+        ValueError: If there is no such form.
+    """
+    forms = (False, True, *([] if layer.head_count is None else ["heads"]))
+    check_choice("return_attention_scores", form, forms)
+
+
+def merge_heads(layer, weights):
+    """Average weights over the heads of a layer, if it has any.
+
+    Args:
+        layer: An `AbstractAttention`.
+        weights: `(B, Tq, Tv)`, or `(B, Tq, H, Tv)` with heads.
+
+    Returns:
+        `(B, Tq, Tv)`.
+    """
+    return weights if layer.head_count is None else ops.mean(weights, axis=2)
+
+
+def project(x, kernel):
+    """Project features for every head, in one product.
+
+    Args:
+        x: `(B, T, D)`.
+        kernel: `(D, H, U)`.
+
+    Returns:
+        `(B, T, H, U)`.
+    """
+    found = product(x, hoist(_beside, kernel))
+    return ops.reshape(found, (*ops.shape(x)[:2], *kernel.shape[1:]))
+
+
+def _beside(kernel):
+    return ops.reshape(kernel, (kernel.shape[0], -1))
+
+
+def below(kernel):
+    """Lay the kernels of all heads below each other.
+
+    Args:
+        kernel: `(H, U, D)`.
+
+    Returns:
+        `(H U, D)`.
+    """
+    return ops.reshape(kernel, (-1, kernel.shape[-1]))
+
+
+def as_rows(x):
+    """Make every head a row of the batch.
+
+    Args:
+        x: `(B, T, H, ...)`.
+
+    Returns:
+        `(B H, T, ...)`.
+    """
+    batch, steps, heads, *rest = ops.shape(x)
+    return ops.reshape(ops.swapaxes(x, 1, 2), (batch * heads, steps, *rest))
+
+
+def from_rows(x, heads: int):
+    """Make heads an axis again.
+
+    Args:
+        x: `(B H, T, ...)`.
+        heads: The number `H`.
+
+    Returns:
+        `(B, T, H, ...)`.
+    """
+    rows, *rest = ops.shape(x)
+    return ops.swapaxes(ops.reshape(x, (rows // heads, heads, *rest)), 1, 2)
+
+
+def mask_rows(mask, batch, heads: int):
+    """Repeat a mask for every head.
+
+    Args:
+        mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
+        batch: The number `B`.
+        heads: The number `H`.
+
+    Returns:
+        Boolean that broadcasts to `(B H, Tq, Tv)`, or `None`.
+    """
+    if mask is None:
+        return None
+    for _ in range(3 - len(mask.shape)):
+        mask = ops.expand_dims(mask, 0)
+    mask = ops.broadcast_to(mask, (batch, *ops.shape(mask)[1:]))
+    return ops.repeat(mask, heads, axis=0)
