@@ -3,12 +3,12 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from .alignments import AbstractAlignment
+from .alignments import AbstractAlignment as AbstractAlignment
 from .alignments import ForwardAlignment
 from .alignments import LocalMonotonic
 from .alignments import LocalPredictive
 from .alignments import Monotonic
-from .attention import AbstractAttention
+from .attention import AbstractAttention as AbstractAttention
 from .attention import AttentionPooling
 from .attention import BahdanauAttention
 from .attention import CosineAttention
@@ -25,6 +25,7 @@ from .attention import MultiHead
 from .attention import SelfAttention
 from .decoder import AttentionDecoder
 from .decoder import AttentionDecoderCell
+from .decoder import LayerNormLSTMCell
 from .decoder import StateBridge
 from .models import PointerGenerator
 from .models import RecurrentEncoder
@@ -33,7 +34,7 @@ from .plots import plot_attention
 from .plots import plot_attention_batch
 from .plots import plot_attention_heads
 from .plots import plot_attention_over_image
-from .search import AbstractSearch
+from .search import AbstractSearch as AbstractSearch
 from .search import BeamSearch
 from .search import Generation as Generation
 from .search import GreedySearch
@@ -61,9 +62,6 @@ if TYPE_CHECKING:  # what is imported below when it is first asked for
     from .translator import Translator
 
 __all__ = [
-    "AbstractAlignment",
-    "AbstractAttention",
-    "AbstractSearch",
     "AttentionCoverage",
     "AttentionDecoder",
     "AttentionDecoderCell",
@@ -83,6 +81,7 @@ __all__ = [
     "GuidedAlignmentLoss",
     "InverseSigmoidSchedule",
     "KernelAttention",
+    "LayerNormLSTMCell",
     "LocalMonotonic",
     "LocalPredictive",
     "LocationAttention",

@@ -6,6 +6,7 @@ from keras import ops
 from keras_attention.alignments import AbstractAlignment
 from keras_attention.alignments import get_alignment
 from keras_attention.attention.heads import check_score_form
+from keras_attention.attention.heads import drop
 from keras_attention.attention.heads import merge_heads
 from keras_attention.attention.memory import Memory
 from keras_attention.attention.memory import as_mask
@@ -87,7 +88,7 @@ class AbstractAttention(keras.layers.Layer):
 
     remembers = False  # whether scores depend on earlier weights
     compares_pairs = False  # whether `score` computes a (B, Tq, Tv, U) table
-    head_count = None  # number of heads, if `weigh` returns (B, Tq, H, Tv)
+    head_count = None  # number of heads, if `weigh` returns (B, H, Tq, Tv)
 
     def __init__(
         self,
@@ -229,7 +230,7 @@ class AbstractAttention(keras.layers.Layer):
 
         Returns:
             Weights `(B, Tq, Tv)`, 0 where masked, and the next state. A layer
-            with heads returns `(B, Tq, H, Tv)`.
+            with heads returns `(B, H, Tq, Tv)`.
         """
         count = int(self.remembers)
         history, rest = state[:count], state[count:]
@@ -384,11 +385,10 @@ class AbstractAttention(keras.layers.Layer):
         steps, beams = (queries, 1) if self.state_count else (1, queries)
         noise = self.draw_noise(memory, steps, beams) if training else None
         if self.state_count:
-            state = self.initial_state(memory)
-            features = self.compute_output_shape(query.shape, value.shape)[-1]
-            sizes = features, self.head_count
+            given = query, memory, mask, self.initial_state(memory), noise
+            size = self.compute_output_shape(query.shape, value.shape)[-1]
             context, weights = attend_in_order(
-                self._attend, query, memory, mask, state, noise, *sizes
+                self._attend, *given, size, self.head_count
             )
         else:
             noise = None if noise is None else noise[0]
@@ -400,7 +400,7 @@ class AbstractAttention(keras.layers.Layer):
         if loss is not None:
             self.add_loss(loss)
         if return_attention_scores == "heads":
-            return context, ops.swapaxes(weights, 1, 2)  # (B, H, Tq, Tv)
+            return context, weights  # (B, H, Tq, Tv)
         return (context, merged) if return_attention_scores else context
 
     def _attend(
@@ -413,7 +413,7 @@ class AbstractAttention(keras.layers.Layer):
             query, memory, mask, tuple(state), noise, **options
         )
         weights = ops.cast(weights, self.compute_dtype)
-        kept = weights if dropped is None else weights * dropped
+        kept = drop(self, weights, dropped)
         return self.average(kept, memory.values), weights, state
 
     def _float(self, x):

@@ -26,12 +26,33 @@ def merge_heads(layer, weights):
 
     Args:
         layer: An `AbstractAttention`.
-        weights: `(B, Tq, Tv)`, or `(B, Tq, H, Tv)` with heads.
+        weights: `(B, Tq, Tv)`, or `(B, H, Tq, Tv)` with heads.
 
     Returns:
         `(B, Tq, Tv)`.
     """
-    return weights if layer.head_count is None else ops.mean(weights, axis=2)
+    return weights if layer.head_count is None else ops.mean(weights, axis=1)
+
+
+def drop(layer, weights, factors):
+    """Multiply weights by the factors of dropout.
+
+    Args:
+        layer: An `AbstractAttention`.
+        weights: `(B, Tq, Tv)`, or `(B, H, Tq, Tv)` with heads.
+        factors: `(B, Tq, Tv)`, or `(B, Tq, H, Tv)`; `None` for no dropout.
+
+    Returns:
+        Weights of the same shape.
+    """
+    if factors is not None and layer.head_count is not None:
+        factors = heads_first(factors, layer.head_count)
+    return weights if factors is None else weights * factors
+
+
+def of_head(h: int, x):
+    """Return what belongs to head `h` of `(B, T, H, ...)`, `(B, T, ...)`."""
+    return x[:, :, h]
 
 
 def project(x, kernel):
@@ -64,17 +85,46 @@ def below(kernel):
     return ops.reshape(kernel, (-1, kernel.shape[-1]))
 
 
+def heads_first(x, heads: int):
+    """Move the axis of heads before that of steps.
+
+    It stacks slices, since the converter to ONNX breaks transpositions that
+    move an axis of size 1.
+
+    Args:
+        x: `(B, T, H, ...)`.
+        heads: The number `H`.
+
+    Returns:
+        `(B, H, T, ...)`.
+    """
+    return ops.stack([x[:, :, h] for h in range(heads)], axis=1)
+
+
+def heads_last(x, heads: int):
+    """Move the axis of heads behind that of steps.
+
+    Args:
+        x: `(B, H, T, ...)`.
+        heads: The number `H`.
+
+    Returns:
+        `(B, T, H, ...)`.
+    """
+    return ops.stack([x[:, h] for h in range(heads)], axis=2)
+
+
 def as_rows(x):
     """Make every head a row of the batch.
 
     Args:
-        x: `(B, T, H, ...)`.
+        x: `(B, H, T, ...)`.
 
     Returns:
         `(B H, T, ...)`.
     """
-    batch, steps, heads, *rest = ops.shape(x)
-    return ops.reshape(ops.swapaxes(x, 1, 2), (batch * heads, steps, *rest))
+    batch, heads, *rest = ops.shape(x)
+    return ops.reshape(x, (batch * heads, *rest))
 
 
 def from_rows(x, heads: int):
@@ -85,10 +135,10 @@ def from_rows(x, heads: int):
         heads: The number `H`.
 
     Returns:
-        `(B, T, H, ...)`.
+        `(B, H, T, ...)`.
     """
     rows, *rest = ops.shape(x)
-    return ops.swapaxes(ops.reshape(x, (rows // heads, heads, *rest)), 1, 2)
+    return ops.reshape(x, (rows // heads, heads, *rest))
 
 
 def mask_rows(mask, batch, heads: int):

@@ -1,5 +1,7 @@
 """Attention in several heads, each with a score of its own."""
 
+import functools
+
 import keras
 from keras import ops
 
@@ -7,7 +9,10 @@ from keras_attention.attention.base import AbstractAttention
 from keras_attention.attention.heads import as_rows
 from keras_attention.attention.heads import below
 from keras_attention.attention.heads import from_rows
+from keras_attention.attention.heads import heads_first
+from keras_attention.attention.heads import heads_last
 from keras_attention.attention.heads import mask_rows
+from keras_attention.attention.heads import of_head
 from keras_attention.attention.heads import project
 from keras_attention.attention.memory import Memory
 from keras_attention.attention.noise import draw_noise
@@ -207,50 +212,50 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
             return self._weigh_together(
                 query, memory, mask, state, noise, **options
             )
-
-        def of_head(h):
-            return lambda x: x[:, :, h]
-
         found = []
         for h, head in enumerate(self.heads):
-            own = of_head(h)
+            own = functools.partial(of_head, h)
             keys, values, real = memory
             found.append(
                 head.weigh(
                     own(query),
                     Memory(hoist(own, keys), hoist(own, values), real),
                     mask,
-                    tuple(own(x) for x in state),
+                    tuple(map(own, state)),
                     None if noise is None else own(noise),
                     **options,
                 )
             )
         weights, states = zip(*found, strict=True)
         states = [ops.stack(x, axis=2) for x in zip(*states, strict=True)]
-        return ops.stack(weights, axis=2), tuple(states)
+        return ops.stack(weights, axis=1), tuple(states)
 
     def _weigh_together(self, query, memory, mask, state, noise, **options):
         """Run heads without weights, which are all the same, as rows."""
-        (keys, values, real), heads = memory, self.num_heads
+        (keys, values, real), rows, heads = memory, self._rows, self.num_heads
         if real is not None:
             real = ops.repeat(real, heads, axis=0)
         weights, state = self.heads[0].weigh(
-            as_rows(query),
-            Memory(hoist(as_rows, keys), hoist(as_rows, values), real),
+            rows(query),
+            Memory(hoist(rows, keys), hoist(rows, values), real),
             mask_rows(mask, ops.shape(query)[0], heads),
-            tuple(map(as_rows, state)),
-            None if noise is None else as_rows(noise),
+            tuple(map(rows, state)),
+            None if noise is None else rows(noise),
             **options,
         )
-        weights, *state = [from_rows(x, heads) for x in (weights, *state)]
-        return weights, tuple(state)
+        state = [heads_last(from_rows(x, heads), heads) for x in state]
+        return from_rows(weights, heads), tuple(state)
+
+    def _rows(self, x):
+        """Make heads rows of the batch: `(B, T, H, ...)`, `(B H, T, ...)`."""
+        return as_rows(heads_first(x, self.num_heads))
 
     def average(self, weights, values):
-        contexts = mix(as_rows(weights), hoist(as_rows, values))
-        contexts = from_rows(contexts, self.num_heads)  # (B, Tq, H, value_dim)
-        shape = ops.shape(contexts)
-        contexts = ops.reshape(contexts, (*shape[:2], shape[2] * shape[3]))
-        return product(contexts, hoist(below, self.output_kernel))
+        contexts = mix(as_rows(weights), hoist(self._rows, values))
+        contexts = from_rows(contexts, self.num_heads)  # (B, H, Tq, value_dim)
+        contexts = [contexts[:, h] for h in range(self.num_heads)]
+        joined = ops.concatenate(contexts, axis=-1)
+        return product(joined, hoist(below, self.output_kernel))
 
     def first_state(self, real) -> tuple:
         states = [head.first_state(real) for head in self.heads]

@@ -22,7 +22,7 @@ def attend_in_order(
     Args:
         attend: Function from one step's query `(B, 1, Dq)`, the memory, the
             step's mask `(B, 1, Tv)`, state and noise to the context, the
-            weights `(B, 1, Tv)`, or `(B, 1, H, Tv)` of heads, and the next
+            weights `(B, 1, Tv)`, or `(B, H, 1, Tv)` of heads, and the next
             state.
         query: `(B, Tq, Dq)`.
         memory: The prepared source.
@@ -34,7 +34,7 @@ def attend_in_order(
             axis. Defaults to `None`.
 
     Returns:
-        Context `(B, Tq, D)` and weights `(B, Tq, Tv)`, or `(B, Tq, H, Tv)`.
+        Context `(B, Tq, D)` and weights `(B, Tq, Tv)`, or `(B, H, Tq, Tv)`.
     """
     query = ops.swapaxes(query, 0, 1)  # (Tq, B, Dq)
     steps, batch = ops.shape(query)[:2]
@@ -63,4 +63,5 @@ def attend_in_order(
     context, weights = both[..., :features], both[..., features:]
     if heads is not None:
         weights = ops.reshape(weights, (batch, steps, heads, words))
+        weights = ops.swapaxes(weights, 1, 2)
     return context, weights

@@ -65,6 +65,10 @@ class AttentionDecoderCell(AbstractKernelLayer):
             Defaults to `"glorot_uniform"`.
         kernel_regularizer: Regularizer of that kernel. Defaults to `None`.
         kernel_constraint: Constraint of that kernel. Defaults to `None`.
+        residual: Whether every cell of a stack but the bottom one adds its
+            inputs to its outputs. All cells then have one size. The query of
+            the order `"bahdanau"` stays `h` of the top cell. Defaults to
+            `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -101,6 +105,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         kernel_initializer: Initializer = "glorot_uniform",
         kernel_regularizer: Regularizer = None,
         kernel_constraint: Constraint = None,
+        residual: bool = False,
         **kwargs,
     ):
         super().__init__(
@@ -109,7 +114,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             kernel_constraint=kernel_constraint,
             **kwargs,
         )
-        self.cell, self.cells = cell, CellStack(cell)
+        self.cell, self.cells = cell, CellStack(cell, residual)
         self.attention, self.attentions = attention, Attentions(attention)
         check_arguments(
             self.attentions,
@@ -123,6 +128,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self.attention_layer_size = attention_layer_size
         self.attention_activation = keras.activations.get(attention_activation)
         self.attention_use_bias = attention_use_bias
+        self.residual = residual
         self._output = output  # `output` is a property of Keras layers
         self.attention_kernel = self.attention_bias = None
         check_loadable("attention_activation", self.attention_activation)
@@ -422,6 +428,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             "attention_activation": serialize(self.attention_activation),
             "attention_use_bias": self.attention_use_bias,
             "output": self._output,
+            "residual": self.residual,
         }
         return {**super().get_config(), **own}
 

@@ -5,8 +5,10 @@ import keras
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
+from keras_attention.decoder import LayerNormLSTMCell
 
 LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
+CELLS = {"layer_norm_lstm": LayerNormLSTMCell}
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -15,16 +17,21 @@ class RecurrentEncoder(keras.layers.Layer):
 
     Each layer takes the outputs of the layer below, of both directions if it
     is bidirectional. Masked steps do not change the states, so the returned
-    states are those after the last real step.
+    states are those after the last real step. With `residual`, every layer
+    but the first adds its inputs to its outputs, before dropout, so that deep
+    stacks train; the states are those of the layers.
 
     Args:
         units: Units of each layer, in each direction.
         depth: Number of layers. Defaults to `1`.
-        cell: `"lstm"` or `"gru"`. Defaults to `"lstm"`.
+        cell: `"lstm"`, `"gru"`, or `"layer_norm_lstm"`, a
+            `LayerNormLSTMCell`. Defaults to `"lstm"`.
         bidirectional: Whether every layer runs in both directions. Defaults
             to `True`.
         dropout: Rate at which the inputs of every layer are dropped in
             training. Defaults to `0.0`.
+        residual: Whether every layer but the first adds its inputs to its
+            outputs. Defaults to `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -58,22 +65,28 @@ class RecurrentEncoder(keras.layers.Layer):
         cell: str = "lstm",
         bidirectional: bool = True,
         dropout: float = 0.0,
+        residual: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_choice("cell", cell, LAYERS)
+        check_choice("cell", cell, (*LAYERS, *CELLS))
         self.units = check_integer("units", units)
         self.depth = check_integer("depth", depth)
         self.cell = cell
         self.bidirectional = bidirectional
         self.dropout = check_rate("dropout", dropout)
+        self.residual = residual
         self.supports_masking = True
         self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.layers = [self._layer(i) for i in range(depth)]
 
     def _layer(self, i):
-        layer = LAYERS[self.cell](
-            self.units,
+        kind, what = LAYERS.get(self.cell), self.units
+        if kind is None:
+            cell = CELLS[self.cell](self.units, dtype=self.dtype_policy)
+            kind, what = keras.layers.RNN, cell
+        layer = kind(
+            what,
             return_sequences=True,
             return_state=True,
             dtype=self.dtype_policy,
@@ -94,9 +107,10 @@ class RecurrentEncoder(keras.layers.Layer):
 
     def call(self, sequence, mask=None, training: bool | None = None):
         states = []
-        for layer in self.layers:
-            sequence = self.drop(sequence, training=training)
-            sequence, *own = layer(sequence, mask=mask, training=training)
+        for i, layer in enumerate(self.layers):
+            dropped = self.drop(sequence, training=training)
+            outputs, *own = layer(dropped, mask=mask, training=training)
+            sequence = sequence + outputs if self.residual and i else outputs
             states.append(own)
         return (sequence, *(states[0] if self.depth == 1 else states))
 
@@ -113,7 +127,7 @@ class RecurrentEncoder(keras.layers.Layer):
 
         batch, steps = sequence.shape[:2]
         directions = 2 if self.bidirectional else 1
-        count = directions * (2 if self.cell == "lstm" else 1)
+        count = directions * (1 if self.cell == "gru" else 2)
         states = [
             [spec(batch, self.units) for _ in range(count)]
             for _ in range(self.depth)
@@ -131,5 +145,6 @@ class RecurrentEncoder(keras.layers.Layer):
             "cell": self.cell,
             "bidirectional": self.bidirectional,
             "dropout": self.dropout,
+            "residual": self.residual,
         }
         return {**super().get_config(), **own}

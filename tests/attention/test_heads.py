@@ -17,12 +17,13 @@ def draw(*shape):
 @pytest.mark.parametrize("rest", [(), (D,), (D, 2)])
 def test_rows_are_heads_of_one_batch(rest):
     x = draw(B, T, H, *rest)
-    rows = heads.as_rows(to_tensor(x))
+    rows = heads.as_rows(heads.heads_first(to_tensor(x), H))
     for b in range(B):
         for h in range(H):
             found = to_numpy(rows)[b * H + h]
             np.testing.assert_array_equal(found, x[b, :, h])
-    np.testing.assert_array_equal(to_numpy(heads.from_rows(rows, H)), x)
+    back = heads.heads_last(heads.from_rows(rows, H), H)
+    np.testing.assert_array_equal(to_numpy(back), x)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,17 @@ from samples import draw
 from samples import mask
 from samples import to_numpy
 
+from keras_attention import LayerNormLSTMCell
 from keras_attention import RecurrentEncoder
 
 OPTIONS = {"return_sequences": True, "return_state": True}
+KINDS = {
+    "lstm": layers.LSTM,
+    "gru": layers.GRU,
+    "layer_norm_lstm": lambda units, **kwargs: layers.RNN(
+        LayerNormLSTMCell(units), **kwargs
+    ),
+}
 
 
 def make(**kwargs):
@@ -25,9 +33,9 @@ def make(**kwargs):
     return encoder
 
 
-def stack(encoder, cell, bidirectional, depth):
+def stack(encoder, cell, bidirectional, depth, residual=False):
     """Keras' layers with the encoder's weights, called one by one."""
-    kind = {"lstm": layers.LSTM, "gru": layers.GRU}[cell]
+    kind = KINDS[cell]
     made, size = [], 3
     for _ in range(depth):
         layer = kind(4, **OPTIONS)
@@ -44,9 +52,12 @@ def stack(encoder, cell, bidirectional, depth):
 
     def run(x, mask):
         states = []
-        for layer in made:
+        for i, layer in enumerate(made):
+            below = x
             x, *own = layer(x, mask=mask)
             states.append(own)
+            if residual and i > 0:
+                x = below + x
         return (x, *(states[0] if depth == 1 else states))
 
     return run
@@ -63,6 +74,19 @@ def test_is_keras_own_layers(depth, bidirectional, cell):
         got, want = encoder(x, mask=given), by_hand(x, given)
         keras.tree.assert_same_structure(got, want)
         assert_close(got, want, 1e-6)
+
+
+@pytest.mark.parametrize("cell", KINDS)
+def test_residual_layers_add_what_comes_from_below(cell):
+    encoder = make(depth=3, cell=cell, residual=True)
+    x = draw(3, 5, 3, dtype="float32")
+    by_hand = stack(encoder, cell, True, 3, residual=True)
+    given = mask([5, 2, 1], 5)
+    got, want = encoder(x, mask=given), by_hand(x, given)
+    keras.tree.assert_same_structure(got, want)
+    assert_close(got, want, 1e-6)
+    plain = make(depth=3, cell=cell)
+    assert np.abs(to_numpy(plain(x)[0]) - to_numpy(got[0])).max() > 0.1
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
@@ -89,7 +113,7 @@ def test_uses_and_carries_the_mask_of_an_embedding():
     assert_close((sequence, *states), encoder(plain, mask=ids != 0), 1e-6)
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("cell", KINDS)
 @pytest.mark.parametrize("bidirectional", [True, False])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_symbolic_shapes(depth, bidirectional, cell):
@@ -126,7 +150,12 @@ def test_dtype_policy(policy):
 
 def test_config_holds_every_argument():
     encoder = RecurrentEncoder(
-        4, depth=2, cell="gru", bidirectional=False, dropout=0.1
+        4,
+        depth=2,
+        cell="layer_norm_lstm",
+        bidirectional=False,
+        dropout=0.1,
+        residual=True,
     )
     config = json.loads(json.dumps(encoder.get_config()))
     parameters = inspect.signature(RecurrentEncoder).parameters
