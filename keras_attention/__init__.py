@@ -42,12 +42,15 @@ from .search import Sampling
 from .training import AttentionCoverage
 from .training import AttentionEntropy
 from .training import AttentionImages
+from .training import AverageWeights
 from .training import GuidedAlignmentLoss
 from .training import InverseSigmoidSchedule
+from .training import InverseSquareRootSchedule
 from .training import Perplexity
 from .training import ScheduledSampling
 from .training import SequenceCrossentropy
 from .training import TokenAccuracy
+from .training import ValidationBleu as ValidationBleu
 from .training import alignment_error_rate
 from .version import __version__ as __version__
 
@@ -68,6 +71,7 @@ __all__ = [
     "AttentionEntropy",
     "AttentionImages",
     "AttentionPooling",
+    "AverageWeights",
     "BahdanauAttention",
     "BeamSearch",
     "CharacterTokenizer",
@@ -80,6 +84,7 @@ __all__ = [
     "GreedySearch",
     "GuidedAlignmentLoss",
     "InverseSigmoidSchedule",
+    "InverseSquareRootSchedule",
     "KernelAttention",
     "LayerNormLSTMCell",
     "LocalMonotonic",

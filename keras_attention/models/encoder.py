@@ -32,6 +32,8 @@ class RecurrentEncoder(keras.layers.Layer):
             training. Defaults to `0.0`.
         residual: Whether every layer but the first adds its inputs to its
             outputs. Defaults to `False`.
+        recurrent_dropout: Rate at which states are dropped in training, by
+            one mask a sequence. Defaults to `0.0`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -49,7 +51,7 @@ class RecurrentEncoder(keras.layers.Layer):
 
     Raises:
         ValueError: If `units` or `depth` is not positive, there is no such
-            `cell`, or `dropout` is not in `[0, 1)`.
+            `cell`, or a rate is not in `[0, 1)`.
 
     Example:
 
@@ -66,6 +68,7 @@ class RecurrentEncoder(keras.layers.Layer):
         bidirectional: bool = True,
         dropout: float = 0.0,
         residual: bool = False,
+        recurrent_dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -76,22 +79,28 @@ class RecurrentEncoder(keras.layers.Layer):
         self.bidirectional = bidirectional
         self.dropout = check_rate("dropout", dropout)
         self.residual = residual
+        self.recurrent_dropout = check_rate(
+            "recurrent_dropout", recurrent_dropout
+        )
         self.supports_masking = True
         self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.layers = [self._layer(i) for i in range(depth)]
 
     def _layer(self, i):
-        kind, what = LAYERS.get(self.cell), self.units
-        if kind is None:
-            cell = CELLS[self.cell](self.units, dtype=self.dtype_policy)
-            kind, what = keras.layers.RNN, cell
-        layer = kind(
-            what,
-            return_sequences=True,
-            return_state=True,
-            dtype=self.dtype_policy,
-            name=f"{self.cell}_{i}",
-        )
+        own = {
+            "recurrent_dropout": self.recurrent_dropout,
+            "dtype": self.dtype_policy,
+        }
+        options = {
+            "return_sequences": True,
+            "return_state": True,
+            "name": f"{self.cell}_{i}",
+        }
+        if self.cell in LAYERS:
+            layer = LAYERS[self.cell](self.units, **own, **options)
+        else:
+            cell = CELLS[self.cell](self.units, **own)
+            layer = keras.layers.RNN(cell, dtype=self.dtype_policy, **options)
         if self.bidirectional:
             return keras.layers.Bidirectional(
                 layer, dtype=self.dtype_policy, name=f"bidirectional_{i}"
@@ -146,5 +155,6 @@ class RecurrentEncoder(keras.layers.Layer):
             "bidirectional": self.bidirectional,
             "dropout": self.dropout,
             "residual": self.residual,
+            "recurrent_dropout": self.recurrent_dropout,
         }
         return {**super().get_config(), **own}

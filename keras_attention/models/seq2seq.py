@@ -53,7 +53,8 @@ class Seq2Seq(AbstractWordModel):
             `StateBridge`. `None` passes the states unchanged. Defaults to
             `None`.
         tie_embeddings: Whether the output layer is the target embedding,
-            transposed, without a bias. Defaults to `False`.
+            transposed, without a bias. `"all"`: the source embedding is the
+            same as well, which needs one vocabulary. Defaults to `False`.
         dropout: Rate at which embeddings and the output layer's inputs are
             dropped in training. Defaults to `0.0`.
         copying: Whether source words can be copied, also those that are not
@@ -80,9 +81,9 @@ class Seq2Seq(AbstractWordModel):
     Raises:
         ValueError: If `decoder` is no `AttentionDecoder` that returns
             sequences, if `copying` or `return_attention_scores` is set and
-            it has no attention, if `copying` is set and the vocabularies
-            differ, or if embeddings are tied and their size is not that of
-            the decoder's outputs.
+            it has no attention, if `copying` is set or all embeddings are
+            tied and the vocabularies differ, or if embeddings are tied and
+            their size is not that of the decoder's outputs.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Seq2Seq(AbstractWordModel):
         decoder: AttentionDecoder,
         source_vocabulary_size: int | None = None,
         bridge: keras.layers.Layer | None = None,
-        tie_embeddings: bool = False,
+        tie_embeddings: bool | str = False,
         dropout: float = 0.0,
         copying: bool = False,
         scheduled_sampling: bool = False,

@@ -139,6 +139,18 @@ def test_dropout_is_of_training_alone():
     assert first.shape == plain.shape
 
 
+@pytest.mark.parametrize("cell", KINDS)
+def test_recurrent_dropout_is_one_mask_a_sequence(cell):
+    """A step that sees nothing of the states is never changed."""
+    encoder = make(cell=cell, recurrent_dropout=0.9, bidirectional=False)
+    x = draw(3, 5, 3, dtype="float32")
+    plain = to_numpy(encoder(x)[0])
+    assert_close(encoder(x, training=False)[0], plain, 0)
+    drawn = to_numpy(encoder(x, training=True)[0])
+    np.testing.assert_allclose(drawn[:, 0], plain[:, 0], atol=1e-6)
+    assert np.abs(drawn[:, 1:] - plain[:, 1:]).max() > 1e-3
+
+
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_dtype_policy(policy):
     encoder = RecurrentEncoder(4, depth=2, dtype=policy)
@@ -156,6 +168,7 @@ def test_config_holds_every_argument():
         bidirectional=False,
         dropout=0.1,
         residual=True,
+        recurrent_dropout=0.2,
     )
     config = json.loads(json.dumps(encoder.get_config()))
     parameters = inspect.signature(RecurrentEncoder).parameters
@@ -171,6 +184,7 @@ def test_config_holds_every_argument():
         ({"depth": 0}, "`depth`"),
         ({"cell": "rnn"}, "`cell` must be one of"),
         ({"dropout": 1.0}, "`dropout`"),
+        ({"recurrent_dropout": 1.0}, "`recurrent_dropout`"),
     ],
 )
 def test_refuses_wrong_arguments(wrong, word):
