@@ -117,11 +117,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self.cell, self.cells = cell, CellStack(cell, residual)
         self.attention, self.attentions = attention, Attentions(attention)
         check_arguments(
-            self.attentions,
-            order,
-            input_feeding,
-            attention_layer_size,
-            output,
+            self.attentions, order, input_feeding, attention_layer_size, output
         )
         self.order = order
         self.input_feeding = input_feeding
@@ -143,11 +139,10 @@ class AttentionDecoderCell(AbstractKernelLayer):
         )
 
     def build(self, inputs_shape, memory_shape=None):
-        size, context_size = self.cells.output_size, 0
+        size = self.cells.output_size
         top = self.cells.query_size if self.order == "bahdanau" else size
         self.attentions.build(top, memory_shape)
-        if self.attentions:
-            context_size = self.attentions.context_size(top, memory_shape)
+        context_size = self.attentions.context_size(top, memory_shape)
         attentional_size = self.attention_layer_size or context_size
         self._add_attentional_layer(size + context_size)
         self.output_size = {

@@ -122,6 +122,7 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
         norm_beta_initializer: Initializer = "zeros",
         **kwargs,
     ):
+        rate = check_rate("recurrent_dropout", recurrent_dropout)
         super().__init__(
             check_integer("units", units),
             activation=activation,
@@ -138,18 +139,17 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
             recurrent_constraint=recurrent_constraint,
             bias_constraint=bias_constraint,
             dropout=check_rate("dropout", dropout),
-            recurrent_dropout=check_rate(
-                "recurrent_dropout", recurrent_dropout
-            ),
+            recurrent_dropout=rate,
             seed=seed,
             **kwargs,
         )
         # One product for all gates: one mask, also with recurrent dropout.
         self.implementation, self.dropout_mask_count = 2, None
-        self.norm_epsilon = check_number("norm_epsilon", norm_epsilon, above=0)
+        self.norm_epsilon = norm_epsilon
         self._add_norms(norm_gamma_initializer, norm_beta_initializer)
 
     def _add_norms(self, gamma_initializer, beta_initializer):
+        check_number("norm_epsilon", self.norm_epsilon, above=0)
         gamma = keras.initializers.get(gamma_initializer)
         beta = keras.initializers.get(beta_initializer)
         self.norm_gamma_initializer, self.norm_beta_initializer = gamma, beta
