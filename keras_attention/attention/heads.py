@@ -31,7 +31,8 @@ def merge_heads(layer, weights):
     Returns:
         `(B, Tq, Tv)`.
     """
-    return weights if layer.head_count is None else ops.mean(weights, axis=1)
+    heads = layer.head_count  # `ops.mean` gives float32 for float64 on torch
+    return weights if heads is None else ops.sum(weights, axis=1) / heads
 
 
 def drop(layer, weights, factors):

@@ -16,6 +16,7 @@ from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
 from keras_attention.ops import product
+from keras_attention.ops.numerics import layer_norm
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -215,13 +216,17 @@ class LayerNormLSTMEquations(AbstractEquations):
             x = x + product(rest, last_rows(cell, rest))
             x = self._normalize(cell, x)
         recurrent = masked_product(h, cell.recurrent_kernel, masks)
-        z = x + cell.recurrent_norm(recurrent)
+        z = x + _norm(cell.recurrent_norm, recurrent)
         gate, activation = cell.recurrent_activation, cell.activation
         i, f, g, o = ops.split(z, 4, axis=-1)
-        c = cell.state_norm(gate(f) * c + gate(i) * activation(g))
+        c = _norm(cell.state_norm, gate(f) * c + gate(i) * activation(g))
         h = gate(o) * activation(c)
         return h, [h, c]
 
     def _normalize(self, cell, projected):
-        x = cell.kernel_norm(projected)
+        x = _norm(cell.kernel_norm, projected)
         return x + ops.cast(cell.bias, x.dtype) if cell.use_bias else x
+
+
+def _norm(layer, x):
+    return layer_norm(x, layer.gamma, layer.beta, layer.epsilon)

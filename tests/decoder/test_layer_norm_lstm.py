@@ -59,7 +59,7 @@ def test_is_the_paper_in_a_loop_of_keras():
 
 
 def test_gradients_are_slopes():
-    cell, x = make(), draw(B, D)
+    cell, x = make(activation="sigmoid"), draw(B, D)  # tanh of JAX is float32
     states = [draw(B, U, seed=1), draw(B, U, seed=2)]
     weights = [to_numpy(w) for w in cell.trainable_weights]
     assert len(weights) == 3 + 2 * 3
@@ -68,10 +68,9 @@ def test_gradients_are_slopes():
         mapping = zip(cell.trainable_weights, weights, strict=True)
         with keras.StatelessScope(state_mapping=list(mapping)):
             output, (_, c) = cell(x, [h, c])
-        return ops.sum(output * ops.cos(output)) + ops.sum(c * c * c)
+        return ops.sum(output * output * output) + ops.sum(c * c * c)
 
-    tolerance = 1e-7 if keras.backend.backend() == "tensorflow" else 1e-4
-    check_gradients(function, [x, *states, *weights], tolerance)
+    check_gradients(function, [x, *states, *weights])
 
 
 def test_runs_both_ways_and_comes_back(tmp_path):
