@@ -54,6 +54,7 @@ from keras_attention import LocationAttention
 from keras_attention import LocationAwareAttention
 from keras_attention import LuongGeneral
 from keras_attention import Monotonic
+from keras_attention import MultiHead
 from keras_attention import SequenceCrossentropy
 from keras_attention.extras import require
 
@@ -74,6 +75,7 @@ def scores(units: int) -> dict[str, layers.Layer]:
         "Location": LocationAttention(max_length=LENGTH),
         "LocationAware": LocationAwareAttention(units, 8, 3),
         "Coverage": CoverageAttention(units),
+        "MultiHead": MultiHead(BahdanauAttention(units // 2), num_heads=2),
         "GaussianMixture": GaussianMixtureAttention(3),
     }
 

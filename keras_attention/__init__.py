@@ -3,12 +3,12 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from .alignments import AbstractAlignment
+from .alignments import AbstractAlignment as AbstractAlignment
 from .alignments import ForwardAlignment
 from .alignments import LocalMonotonic
 from .alignments import LocalPredictive
 from .alignments import Monotonic
-from .attention import AbstractAttention
+from .attention import AbstractAttention as AbstractAttention
 from .attention import AttentionPooling
 from .attention import BahdanauAttention
 from .attention import CosineAttention
@@ -21,9 +21,11 @@ from .attention import LocationAttention
 from .attention import LocationAwareAttention
 from .attention import LuongGeneral
 from .attention import Memory
+from .attention import MultiHead
 from .attention import SelfAttention
 from .decoder import AttentionDecoder
 from .decoder import AttentionDecoderCell
+from .decoder import LayerNormLSTMCell
 from .decoder import StateBridge
 from .models import PointerGenerator
 from .models import RecurrentEncoder
@@ -32,7 +34,7 @@ from .plots import plot_attention
 from .plots import plot_attention_batch
 from .plots import plot_attention_heads
 from .plots import plot_attention_over_image
-from .search import AbstractSearch
+from .search import AbstractSearch as AbstractSearch
 from .search import BeamSearch
 from .search import Generation as Generation
 from .search import GreedySearch
@@ -40,12 +42,15 @@ from .search import Sampling
 from .training import AttentionCoverage
 from .training import AttentionEntropy
 from .training import AttentionImages
+from .training import AverageWeights
 from .training import GuidedAlignmentLoss
 from .training import InverseSigmoidSchedule
+from .training import InverseSquareRootSchedule
 from .training import Perplexity
 from .training import ScheduledSampling
 from .training import SequenceCrossentropy
 from .training import TokenAccuracy
+from .training import ValidationBleu as ValidationBleu
 from .training import alignment_error_rate
 from .version import __version__ as __version__
 
@@ -60,15 +65,13 @@ if TYPE_CHECKING:  # what is imported below when it is first asked for
     from .translator import Translator
 
 __all__ = [
-    "AbstractAlignment",
-    "AbstractAttention",
-    "AbstractSearch",
     "AttentionCoverage",
     "AttentionDecoder",
     "AttentionDecoderCell",
     "AttentionEntropy",
     "AttentionImages",
     "AttentionPooling",
+    "AverageWeights",
     "BahdanauAttention",
     "BeamSearch",
     "CharacterTokenizer",
@@ -81,7 +84,9 @@ __all__ = [
     "GreedySearch",
     "GuidedAlignmentLoss",
     "InverseSigmoidSchedule",
+    "InverseSquareRootSchedule",
     "KernelAttention",
+    "LayerNormLSTMCell",
     "LocalMonotonic",
     "LocalPredictive",
     "LocationAttention",
@@ -89,6 +94,7 @@ __all__ = [
     "LuongGeneral",
     "Memory",
     "Monotonic",
+    "MultiHead",
     "Perplexity",
     "PointerGenerator",
     "RecurrentEncoder",

@@ -50,7 +50,8 @@ HOOKS = {
     *("compute_mask", "compute_output_shape", "compute_output_spec"),
     *("update_state", "result", "reset_state", "state_size"),
 }
-FIXED = {"GaussianMixtureAttention": {"alignment"}}  # arguments of a base
+# Arguments of a base; heads have the alignment of their `attention`.
+FIXED = {"GaussianMixtureAttention": {"alignment"}, "MultiHead": {"alignment"}}
 every_class = pytest.mark.parametrize(
     ("path", "node"), CLASSES, ids=lambda x: getattr(x, "name", "")
 )

@@ -14,5 +14,6 @@ from .location import LocationAttention as LocationAttention
 from .location_aware import LocationAwareAttention as LocationAwareAttention
 from .luong import LuongGeneral as LuongGeneral
 from .memory import Memory as Memory
+from .multi_head import MultiHead as MultiHead
 from .pooling import AttentionPooling as AttentionPooling
 from .self_attention import SelfAttention as SelfAttention

@@ -5,6 +5,9 @@ from keras import ops
 
 from keras_attention.alignments import AbstractAlignment
 from keras_attention.alignments import get_alignment
+from keras_attention.attention.heads import check_score_form
+from keras_attention.attention.heads import drop
+from keras_attention.attention.heads import merge_heads
 from keras_attention.attention.memory import Memory
 from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_query
@@ -66,14 +69,16 @@ class AbstractAttention(keras.layers.Layer):
             it in when `value` carries a mask.
         attention_mask: Boolean that broadcasts to `(B, Tq, Tv)`, `True` where
             a query may attend to a position.
-        return_attention_scores: Whether to return the weights as well.
+        return_attention_scores: Whether to return the weights as well. A
+            layer with heads also takes `"heads"`, and returns those of each.
         training: Whether to apply dropout and noise.
         use_causal_mask: Whether query `i` attends only to positions `j <= i`.
 
     Returns:
         context: `(B, Tq, Dv)`.
         weights: `(B, Tq, Tv)`, on request. With softmax, a row sums to 1, or
-            to 0 if every position is masked.
+            to 0 if every position is masked. Those of heads are
+            `(B, H, Tq, Tv)`.
 
     Raises:
         ValueError: If `dropout` is not in `[0, 1)`, there is no such
@@ -83,6 +88,7 @@ class AbstractAttention(keras.layers.Layer):
 
     remembers = False  # whether scores depend on earlier weights
     compares_pairs = False  # whether `score` computes a (B, Tq, Tv, U) table
+    head_count = None  # number of heads, if `weigh` returns (B, H, Tq, Tv)
 
     def __init__(
         self,
@@ -140,6 +146,17 @@ class AbstractAttention(keras.layers.Layer):
             `(B, Tv, ...)`.
         """
         return key
+
+    def project_values(self, value):
+        """Project values, once per source, to those that `average` takes.
+
+        Args:
+            value: `(B, Tv, Dv)`, 0 at padding.
+
+        Returns:
+            `(B, Tv, D)`, 0 at padding.
+        """
+        return value
 
     def score(self, query, keys):
         """Score projected queries against projected keys.
@@ -212,7 +229,8 @@ class AbstractAttention(keras.layers.Layer):
                 `compares_pairs`.
 
         Returns:
-            Weights `(B, Tq, Tv)`, 0 where masked, and the next state.
+            Weights `(B, Tq, Tv)`, 0 where masked, and the next state. A layer
+            with heads returns `(B, H, Tq, Tv)`.
         """
         count = int(self.remembers)
         history, rest = state[:count], state[count:]
@@ -230,6 +248,18 @@ class AbstractAttention(keras.layers.Layer):
         )
         history = [self.next_history(x, weights) for x in history]
         return weights, (*history, *rest)
+
+    def average(self, weights, values):
+        """Average values by weights.
+
+        Args:
+            weights: What `weigh` returned, after dropout.
+            values: What `project_values` returned.
+
+        Returns:
+            Context `(B, Tq, Dv)`.
+        """
+        return mix(weights, values)
 
     def auxiliary_loss(self, weights, query_mask=None):
         """Compute the auxiliary loss of the weights.
@@ -267,7 +297,7 @@ class AbstractAttention(keras.layers.Layer):
         value = keep_real(self._float(value), mask)
         key = value if key is None else keep_real(self._float(key), mask)
         keys = ops.cast(self.project_keys(key), self.compute_dtype)
-        return Memory(keys, value, mask)
+        return Memory(keys, self.project_values(value), mask)
 
     def initial_state(self, memory, beams: int = 1) -> tuple:
         """Return the state before the first step.
@@ -297,7 +327,7 @@ class AbstractAttention(keras.layers.Layer):
             its `noise`; `None` if nothing is random.
         """
         batch, words = ops.shape(memory[1])[:2]
-        return draw_noise(self, (steps, batch, beams, words))
+        return draw_noise(self, self.aligner, (steps, batch, beams, words))
 
     def step(
         self, query, memory, state=(), noise=None, one_by_one: bool = False
@@ -329,9 +359,10 @@ class AbstractAttention(keras.layers.Layer):
         keys, values, mask = Memory(*memory)
         memory = Memory(self._float(keys), self._float(values), as_mask(mask))
         visible = visible_positions(query, memory)
-        return self._attend(
+        context, weights, state = self._attend(
             self._float(query), memory, visible, state, noise, one_by_one
         )
+        return context, merge_heads(self, weights), state
 
     def call(
         self,
@@ -341,10 +372,11 @@ class AbstractAttention(keras.layers.Layer):
         query_mask=None,
         value_mask=None,
         attention_mask=None,
-        return_attention_scores: bool = False,
+        return_attention_scores: bool | str = False,
         training: bool | None = None,
         use_causal_mask: bool = False,
     ):
+        check_score_form(self, return_attention_scores)
         check_query(self, query, value, query_mask, attention_mask)
         memory = self.prepare(value, key, value_mask)
         query = self._float(query)
@@ -353,19 +385,23 @@ class AbstractAttention(keras.layers.Layer):
         steps, beams = (queries, 1) if self.state_count else (1, queries)
         noise = self.draw_noise(memory, steps, beams) if training else None
         if self.state_count:
-            state = self.initial_state(memory)
+            given = query, memory, mask, self.initial_state(memory), noise
+            size = self.compute_output_shape(query.shape, value.shape)[-1]
             context, weights = attend_in_order(
-                self._attend, query, memory, mask, state, noise
+                self._attend, *given, size, self.head_count
             )
         else:
             noise = None if noise is None else noise[0]
             context, weights, _ = self._attend(
                 query, memory, mask, (), noise, training is not False
             )
-        loss = self.auxiliary_loss(weights, query_mask)
+        merged = merge_heads(self, weights)
+        loss = self.auxiliary_loss(merged, query_mask)
         if loss is not None:
             self.add_loss(loss)
-        return (context, weights) if return_attention_scores else context
+        if return_attention_scores == "heads":
+            return context, weights  # (B, H, Tq, Tv)
+        return (context, merged) if return_attention_scores else context
 
     def _attend(
         self, query, memory, mask, state, noise, one_by_one: bool = False
@@ -377,8 +413,8 @@ class AbstractAttention(keras.layers.Layer):
             query, memory, mask, tuple(state), noise, **options
         )
         weights = ops.cast(weights, self.compute_dtype)
-        kept = weights if dropped is None else weights * dropped
-        return mix(kept, memory.values), weights, state
+        kept = drop(self, weights, dropped)
+        return self.average(kept, memory.values), weights, state
 
     def _float(self, x):
         return ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
@@ -394,14 +430,18 @@ class AbstractAttention(keras.layers.Layer):
         query_mask=None,
         value_mask=None,
         attention_mask=None,
-        return_attention_scores: bool = False,
+        return_attention_scores: bool | str = False,
         **kwargs,
     ):
-        def spec(size):
-            shape = (*query.shape[:-1], size)
+        def spec(*shape):
             return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
-        context, weights = spec(value.shape[-1]), spec(value.shape[1])
+        check_score_form(self, return_attention_scores)
+        context = spec(*self.compute_output_shape(query.shape, value.shape))
+        (batch, steps), words = query.shape[:2], value.shape[1]
+        weights = spec(batch, steps, words)
+        if return_attention_scores == "heads":
+            weights = spec(batch, self.head_count, steps, words)
         return (context, weights) if return_attention_scores else context
 
     def compute_mask(self, query, previous_mask=None):

@@ -8,11 +8,12 @@ import keras
 from keras import ops
 
 
-def draw_noise(layer, shape):
+def draw_noise(layer, aligner, shape):
     """Draw the random numbers of all steps.
 
     Args:
         layer: An `AbstractAttention`.
+        aligner: The alignment that needs noise if the layer is `noisy`.
         shape: `(steps, B, K, Tv)`.
 
     Returns:
@@ -25,7 +26,7 @@ def draw_noise(layer, shape):
         drawn.append(keras.random.dropout(ones, layer.dropout, seed=seed))
     if layer.noisy:
         seed = layer.seed_generator
-        drawn.append(layer.aligner.draw_noise(shape, dtype, seed))
+        drawn.append(aligner.draw_noise(shape, dtype, seed))
     return ops.concatenate(drawn, axis=-1) if drawn else None
 
 

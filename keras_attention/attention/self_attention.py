@@ -39,11 +39,12 @@ class SelfAttention(keras.layers.Layer):
         mask: Boolean `(B, T)`, `True` at real positions. Keras fills it in
             when `x` carries one.
         training: Whether to apply dropout and noise of `attention`.
-        return_attention_scores: Whether to return the weights as well.
+        return_attention_scores: Whether to return the weights as well; also
+            `"heads"` if `attention` is a `MultiHead`.
 
     Returns:
         context: `(B, T, D)`.
-        weights: `(B, T, T)`, on request.
+        weights: `(B, T, T)`, on request; `(B, H, T, T)` of heads.
 
     Raises:
         ValueError: If `attention` is no attention layer, or if `width` is not
@@ -89,7 +90,7 @@ class SelfAttention(keras.layers.Layer):
         x,
         mask=None,
         training: bool | None = None,
-        return_attention_scores: bool = False,
+        return_attention_scores: bool | str = False,
     ):
         shape = check_rank_3(self, "x", x, "(B, T, D)")
         check_mask(self, "mask", mask, shape[:2], "(B, T)")
@@ -117,14 +118,14 @@ class SelfAttention(keras.layers.Layer):
         return ops.logical_and(ahead >= first, ahead < first + self.width)
 
     def compute_output_shape(self, x_shape):
-        return tuple(x_shape)
+        return self.attention.compute_output_shape(x_shape, x_shape)
 
     def compute_output_spec(
         self,
         x,
         mask=None,
         training: bool | None = None,
-        return_attention_scores: bool = False,
+        return_attention_scores: bool | str = False,
     ):
         return self.attention.compute_output_spec(
             x, x, return_attention_scores=return_attention_scores

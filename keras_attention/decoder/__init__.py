@@ -2,4 +2,5 @@
 
 from .bridge import StateBridge as StateBridge
 from .cell import AttentionDecoderCell as AttentionDecoderCell
+from .layer_norm_lstm import LayerNormLSTMCell as LayerNormLSTMCell
 from .loop import AttentionDecoder as AttentionDecoder

@@ -93,6 +93,20 @@ class Attentions:
             if not layer.built:
                 layer.build((None, None, query_size), memory_shape)
 
+    def context_size(self, query_size: int, memory_shape) -> int:
+        """Return the size of all contexts together.
+
+        Args:
+            query_size: Size of the queries.
+            memory_shape: Shape of the memory, `(B, Tv, Dv)`.
+        """
+        query_shape = None, None, query_size
+        shapes = [
+            layer.compute_output_shape(query_shape, memory_shape)
+            for layer in self
+        ]
+        return sum(shape[-1] for shape in shapes)
+
     def prepare(self, value, value_mask=None):
         """Prepare a source for every layer.
 

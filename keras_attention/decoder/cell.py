@@ -65,6 +65,10 @@ class AttentionDecoderCell(AbstractKernelLayer):
             Defaults to `"glorot_uniform"`.
         kernel_regularizer: Regularizer of that kernel. Defaults to `None`.
         kernel_constraint: Constraint of that kernel. Defaults to `None`.
+        residual: Whether every cell of a stack but the bottom one adds its
+            inputs to its outputs. All cells then have one size. The query of
+            the order `"bahdanau"` stays `h` of the top cell. Defaults to
+            `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -101,6 +105,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         kernel_initializer: Initializer = "glorot_uniform",
         kernel_regularizer: Regularizer = None,
         kernel_constraint: Constraint = None,
+        residual: bool = False,
         **kwargs,
     ):
         super().__init__(
@@ -109,20 +114,17 @@ class AttentionDecoderCell(AbstractKernelLayer):
             kernel_constraint=kernel_constraint,
             **kwargs,
         )
-        self.cell, self.cells = cell, CellStack(cell)
+        self.cell, self.cells = cell, CellStack(cell, residual)
         self.attention, self.attentions = attention, Attentions(attention)
         check_arguments(
-            self.attentions,
-            order,
-            input_feeding,
-            attention_layer_size,
-            output,
+            self.attentions, order, input_feeding, attention_layer_size, output
         )
         self.order = order
         self.input_feeding = input_feeding
         self.attention_layer_size = attention_layer_size
         self.attention_activation = keras.activations.get(attention_activation)
         self.attention_use_bias = attention_use_bias
+        self.residual = residual
         self._output = output  # `output` is a property of Keras layers
         self.attention_kernel = self.attention_bias = None
         check_loadable("attention_activation", self.attention_activation)
@@ -137,11 +139,10 @@ class AttentionDecoderCell(AbstractKernelLayer):
         )
 
     def build(self, inputs_shape, memory_shape=None):
-        size, context_size = self.cells.output_size, 0
+        size = self.cells.output_size
         top = self.cells.query_size if self.order == "bahdanau" else size
         self.attentions.build(top, memory_shape)
-        if self.attentions:
-            context_size = len(self.attentions) * memory_shape[-1]
+        context_size = self.attentions.context_size(top, memory_shape)
         attentional_size = self.attention_layer_size or context_size
         self._add_attentional_layer(size + context_size)
         self.output_size = {
@@ -422,6 +423,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             "attention_activation": serialize(self.attention_activation),
             "attention_use_bias": self.attention_use_bias,
             "output": self._output,
+            "residual": self.residual,
         }
         return {**super().get_config(), **own}
 

@@ -136,7 +136,7 @@ class GRUEquations(AbstractEquations):
         (h,) = states
         kernel, units = cell.recurrent_kernel, cell.units
         if rest is not None:
-            x = x + product(rest, _last_rows(cell, rest))
+            x = x + product(rest, last_rows(cell, rest))
         xz, xr, xn = ops.split(x, 3, axis=-1)
         if cell.reset_after:
             every = masked_product(h, kernel, masks)
@@ -172,7 +172,16 @@ class SimpleRNNEquations(AbstractEquations):
         return h, [h]
 
 
-def _last_rows(cell, rest):
+def last_rows(cell, rest):
+    """Return the rows of a cell's kernel for the last features of its inputs.
+
+    Args:
+        cell: A built cell with a `kernel (D, U)`.
+        rest: The last features of the inputs, `(B, R)`.
+
+    Returns:
+        `(R, U)`.
+    """
     begin = cell.kernel.shape[0] - rest.shape[-1]
     return hoist(lambda kernel: kernel[begin:], cell.kernel)
 
@@ -182,7 +191,7 @@ def _both_products(cell, rest, h, masks):
     recurrent = cell.recurrent_kernel
     if rest is None:
         return masked_product(h, recurrent, masks)
-    kernel = _last_rows(cell, rest)
+    kernel = last_rows(cell, rest)
     if masks is None:
         return joint_product([rest, h], [kernel, recurrent])
     return product(rest, kernel) + masked_product(h, recurrent, masks)

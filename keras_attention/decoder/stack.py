@@ -18,12 +18,15 @@ class CellStack:
 
     Args:
         cell: A Keras RNN cell, a list of them, or a `StackedRNNCells`.
+        residual: Whether every cell but the first adds its inputs to its
+            outputs. Defaults to `False`.
 
     Raises:
-        ValueError: If one of them is not a cell.
+        ValueError: If one of them is not a cell, or if residual cells differ
+            in size.
     """
 
-    def __init__(self, cell):
+    def __init__(self, cell, residual: bool = False):
         if isinstance(cell, keras.layers.StackedRNNCells):
             cell = cell.cells
         cells = list(cell) if isinstance(cell, list | tuple) else [cell]
@@ -31,7 +34,14 @@ class CellStack:
             raise ValueError("`cell` must hold at least one cell. Received: []")
         for one in cells:
             _check_cell(one)
-        self.cells = cells
+        self.cells, self.residual = cells, residual
+        sizes = [_output_size(one) for one in cells]
+        if residual and len(set(sizes)) > 1:
+            raise ValueError(
+                "Cells that add their inputs to their outputs need one size. "
+                f"Received: residual=True for cells of sizes {sizes}. Give "
+                "all cells the same units, or leave `residual` out."
+            )
 
     def __iter__(self) -> Iterator:
         return iter(self.cells)
@@ -121,10 +131,13 @@ class CellStack:
             ahead = cell is self.cells[0] and _projects_ahead(cell, training)
             if rest is not None and not ahead:
                 x, rest = ops.concatenate([x, rest], axis=-1), None
+            below = x
             if find_equations(cell):
                 x, new = _run_equations(cell, x, rest, own, ahead, own_masks)
             else:
                 x, new = _call(cell, x, own, training)
+            if self.residual and cell is not self.cells[0]:
+                x = ops.cast(below, x.dtype) + x
             rest = None
             after.extend(tree.flatten(new))
         return beams.from_rows(x), [beams.from_rows(state) for state in after]

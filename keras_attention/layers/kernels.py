@@ -1,6 +1,9 @@
 """The base of layers with kernels: their creation and configuration."""
 
+import functools
+
 import keras
+from keras import ops
 
 Initializer = str | dict | keras.initializers.Initializer
 Regularizer = str | dict | keras.regularizers.Regularizer | None
@@ -30,12 +33,16 @@ class AbstractKernelLayer(keras.layers.Layer):
         self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
         self.kernel_constraint = keras.constraints.get(kernel_constraint)
 
-    def add_kernel(self, name: str, shape: tuple) -> keras.Variable:
+    def add_kernel(
+        self, name: str, shape: tuple, matrix: tuple | None = None
+    ) -> keras.Variable:
         """Add a weight that the kernel arguments apply to.
 
         Args:
             name: Name of the weight.
             shape: Shape of the weight.
+            matrix: Shape that the initializer gets, which is then reshaped.
+                Defaults to `None`, that of the weight.
 
         Returns:
             The weight, in the layer's variable dtype.
@@ -45,6 +52,8 @@ class AbstractKernelLayer(keras.layers.Layer):
         initializer = self.kernel_initializer
         if isinstance(initializer, keras.initializers.Initializer):
             initializer = initializer.clone()
+        if matrix is not None:
+            initializer = functools.partial(_reshaped, initializer, matrix)
         return self.add_weight(
             name=name,
             shape=shape,
@@ -76,3 +85,8 @@ class AbstractKernelLayer(keras.layers.Layer):
             "kernel_constraint": serialize(self.kernel_constraint),
         }
         return {**super().get_config(), **own}
+
+
+def _reshaped(initializer, matrix, shape, dtype=None):
+    """Initialize a matrix, and return it as a weight of another shape."""
+    return ops.reshape(initializer(matrix, dtype=dtype), shape)

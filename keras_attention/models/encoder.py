@@ -5,8 +5,10 @@ import keras
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
+from keras_attention.decoder import LayerNormLSTMCell
 
 LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
+CELLS = {"layer_norm_lstm": LayerNormLSTMCell}
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -15,16 +17,23 @@ class RecurrentEncoder(keras.layers.Layer):
 
     Each layer takes the outputs of the layer below, of both directions if it
     is bidirectional. Masked steps do not change the states, so the returned
-    states are those after the last real step.
+    states are those after the last real step. With `residual`, every layer
+    but the first adds its inputs to its outputs, before dropout, so that deep
+    stacks train; the states are those of the layers.
 
     Args:
         units: Units of each layer, in each direction.
         depth: Number of layers. Defaults to `1`.
-        cell: `"lstm"` or `"gru"`. Defaults to `"lstm"`.
+        cell: `"lstm"`, `"gru"`, or `"layer_norm_lstm"`, a
+            `LayerNormLSTMCell`. Defaults to `"lstm"`.
         bidirectional: Whether every layer runs in both directions. Defaults
             to `True`.
         dropout: Rate at which the inputs of every layer are dropped in
             training. Defaults to `0.0`.
+        residual: Whether every layer but the first adds its inputs to its
+            outputs. Defaults to `False`.
+        recurrent_dropout: Rate at which states are dropped in training, by
+            one mask a sequence. Defaults to `0.0`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -42,7 +51,7 @@ class RecurrentEncoder(keras.layers.Layer):
 
     Raises:
         ValueError: If `units` or `depth` is not positive, there is no such
-            `cell`, or `dropout` is not in `[0, 1)`.
+            `cell`, or a rate is not in `[0, 1)`.
 
     Example:
 
@@ -58,27 +67,40 @@ class RecurrentEncoder(keras.layers.Layer):
         cell: str = "lstm",
         bidirectional: bool = True,
         dropout: float = 0.0,
+        residual: bool = False,
+        recurrent_dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_choice("cell", cell, LAYERS)
+        check_choice("cell", cell, (*LAYERS, *CELLS))
         self.units = check_integer("units", units)
         self.depth = check_integer("depth", depth)
         self.cell = cell
         self.bidirectional = bidirectional
         self.dropout = check_rate("dropout", dropout)
+        self.residual = residual
+        self.recurrent_dropout = check_rate(
+            "recurrent_dropout", recurrent_dropout
+        )
         self.supports_masking = True
         self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.layers = [self._layer(i) for i in range(depth)]
 
     def _layer(self, i):
-        layer = LAYERS[self.cell](
-            self.units,
-            return_sequences=True,
-            return_state=True,
-            dtype=self.dtype_policy,
-            name=f"{self.cell}_{i}",
-        )
+        own = {
+            "recurrent_dropout": self.recurrent_dropout,
+            "dtype": self.dtype_policy,
+        }
+        options = {
+            "return_sequences": True,
+            "return_state": True,
+            "name": f"{self.cell}_{i}",
+        }
+        if self.cell in LAYERS:
+            layer = LAYERS[self.cell](self.units, **own, **options)
+        else:
+            cell = CELLS[self.cell](self.units, **own)
+            layer = keras.layers.RNN(cell, dtype=self.dtype_policy, **options)
         if self.bidirectional:
             return keras.layers.Bidirectional(
                 layer, dtype=self.dtype_policy, name=f"bidirectional_{i}"
@@ -94,9 +116,10 @@ class RecurrentEncoder(keras.layers.Layer):
 
     def call(self, sequence, mask=None, training: bool | None = None):
         states = []
-        for layer in self.layers:
-            sequence = self.drop(sequence, training=training)
-            sequence, *own = layer(sequence, mask=mask, training=training)
+        for i, layer in enumerate(self.layers):
+            dropped = self.drop(sequence, training=training)
+            outputs, *own = layer(dropped, mask=mask, training=training)
+            sequence = sequence + outputs if self.residual and i else outputs
             states.append(own)
         return (sequence, *(states[0] if self.depth == 1 else states))
 
@@ -113,7 +136,7 @@ class RecurrentEncoder(keras.layers.Layer):
 
         batch, steps = sequence.shape[:2]
         directions = 2 if self.bidirectional else 1
-        count = directions * (2 if self.cell == "lstm" else 1)
+        count = directions * (1 if self.cell == "gru" else 2)
         states = [
             [spec(batch, self.units) for _ in range(count)]
             for _ in range(self.depth)
@@ -131,5 +154,7 @@ class RecurrentEncoder(keras.layers.Layer):
             "cell": self.cell,
             "bidirectional": self.bidirectional,
             "dropout": self.dropout,
+            "residual": self.residual,
+            "recurrent_dropout": self.recurrent_dropout,
         }
         return {**super().get_config(), **own}

@@ -4,12 +4,23 @@ import functools
 import math
 
 from keras import ops
+from keras import tree
 
+from keras_attention.ops import hoisting
 from keras_attention.ops import widen
 from keras_attention.search import ban
 
 
-def next_word(model, source, memory, states, mask, never=(), attends=True):
+def next_word(
+    model,
+    source,
+    memory,
+    states,
+    mask,
+    never=(),
+    attends: bool = True,
+    hoists: bool = False,
+):
     """Prepare a source, and return the step function that scores next words.
 
     Args:
@@ -20,6 +31,9 @@ def next_word(model, source, memory, states, mask, never=(), attends=True):
         mask: Boolean `(B, Tv)`, `True` at real positions, or `None`.
         never: Ids that get probability 0. Defaults to `()`.
         attends: Whether the step returns weights. Defaults to `True`.
+        hoists: Whether to compute what is the same at every step once, when
+            the step is called before its loop. Such a loop has no gradient.
+            Defaults to `False`.
 
     Returns:
         `step(tokens, states)`, as an `AbstractSearch` calls it, and the
@@ -44,6 +58,9 @@ def next_word(model, source, memory, states, mask, never=(), attends=True):
             log_probs = ban(log_probs, never)
         return log_probs, states, mean(weights) if attends else None
 
+    if hoists:
+        memories = [x for x in tree.flatten(prepared) if x is not None]
+        step = hoisting(step, [*cell.variables, *memories])
     return step, cell.initial_state(prepared, states, beams=1)
 
 

@@ -20,7 +20,6 @@ from keras_attention.models.seq2seq_checks import with_nan_check
 from keras_attention.models.shared_programs import SharedPrograms
 from keras_attention.models.words import AbstractWordModel
 from keras_attention.ops import fast_path
-from keras_attention.ops import hoisting
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 
@@ -54,7 +53,8 @@ class Seq2Seq(AbstractWordModel):
             `StateBridge`. `None` passes the states unchanged. Defaults to
             `None`.
         tie_embeddings: Whether the output layer is the target embedding,
-            transposed, without a bias. Defaults to `False`.
+            transposed, without a bias. `"all"`: the source embedding is the
+            same as well, which needs one vocabulary. Defaults to `False`.
         dropout: Rate at which embeddings and the output layer's inputs are
             dropped in training. Defaults to `0.0`.
         copying: Whether source words can be copied, also those that are not
@@ -81,9 +81,9 @@ class Seq2Seq(AbstractWordModel):
     Raises:
         ValueError: If `decoder` is no `AttentionDecoder` that returns
             sequences, if `copying` or `return_attention_scores` is set and
-            it has no attention, if `copying` is set and the vocabularies
-            differ, or if embeddings are tied and their size is not that of
-            the decoder's outputs.
+            it has no attention, if `copying` is set or all embeddings are
+            tied and the vocabularies differ, or if embeddings are tied and
+            their size is not that of the decoder's outputs.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Seq2Seq(AbstractWordModel):
         decoder: AttentionDecoder,
         source_vocabulary_size: int | None = None,
         bridge: keras.layers.Layer | None = None,
-        tie_embeddings: bool = False,
+        tie_embeddings: bool | str = False,
         dropout: float = 0.0,
         copying: bool = False,
         scheduled_sampling: bool = False,
@@ -298,8 +298,9 @@ class Seq2Seq(AbstractWordModel):
         never = {0, getattr(search, "start_id", 0)}
         never -= {getattr(search, "end_id", None)}
         keep = attends or getattr(search, "reads_weights", True)
-        step, states = next_word(self, source, *encoded, sorted(never), keep)
-        step = hoisting(step, self.decoder.cell.variables)
+        step, states = next_word(
+            self, source, *encoded, sorted(never), keep, hoists=True
+        )
         rows = ops.shape(source)[0]
         found = search(
             step, states, rows, memory_mask=encoded[2], prefix=prefix

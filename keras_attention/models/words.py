@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.models.copying import PointerGenerator
@@ -26,7 +27,8 @@ class AbstractWordModel(keras.Model):
         source_vocabulary_size: Number of source ids, or `None` if the source
             consists of features. Defaults to `None`.
         tie_embeddings: Whether the output layer is the target embedding,
-            transposed, without a bias. Defaults to `False`.
+            transposed, without a bias. `"all"`: the source embedding is the
+            same as well, which needs one vocabulary. Defaults to `False`.
         dropout: Rate at which embeddings and the output layer's inputs are
             dropped in training. Defaults to `0.0`.
         copying: Whether source words can be copied. Defaults to `False`.
@@ -34,7 +36,8 @@ class AbstractWordModel(keras.Model):
 
     Raises:
         ValueError: If a size is not positive, if `dropout` is not in
-            `[0, 1)`, or if `copying` is set and the vocabularies differ.
+            `[0, 1)`, or if `copying` is set, or all embeddings are tied, and
+            the vocabularies differ.
     """
 
     def __init__(
@@ -42,7 +45,7 @@ class AbstractWordModel(keras.Model):
         target_vocabulary_size: int,
         embedding_dim: int,
         source_vocabulary_size: int | None = None,
-        tie_embeddings: bool = False,
+        tie_embeddings: bool | str = False,
         dropout: float = 0.0,
         copying: bool = False,
         **kwargs,
@@ -53,9 +56,13 @@ class AbstractWordModel(keras.Model):
         if source_vocabulary_size is not None:
             check_integer("source_vocabulary_size", source_vocabulary_size)
         check_rate("dropout", dropout)
-        if copying and source_vocabulary_size != target_vocabulary_size:
+        check_choice("tie_embeddings", tie_embeddings, (False, True, "all"))
+        joint = {"copying=True": copying}
+        joint["tie_embeddings='all'"] = tie_embeddings == "all"
+        needing = " and ".join(name for name, on in joint.items() if on)
+        if needing and source_vocabulary_size != target_vocabulary_size:
             raise ValueError(
-                "`copying` needs one vocabulary for source and target. "
+                f"{needing} needs one vocabulary for source and target. "
                 f"Received: source_vocabulary_size={source_vocabulary_size}, "
                 f"target_vocabulary_size={target_vocabulary_size}. Train one "
                 "tokenizer on both sides, and use it for both."
@@ -74,7 +81,10 @@ class AbstractWordModel(keras.Model):
             stddev=1 / math.sqrt(self.embedding_dim)
         )
         self.source_embedding = None
-        if self.source_vocabulary_size is not None:
+        if (
+            self.tie_embeddings != "all"
+            and self.source_vocabulary_size is not None
+        ):
             self.source_embedding = keras.layers.Embedding(
                 self.source_vocabulary_size,
                 self.embedding_dim,
@@ -89,6 +99,8 @@ class AbstractWordModel(keras.Model):
             name="target_embedding",
             **options,
         )
+        if self.tie_embeddings == "all":
+            self.source_embedding = self.target_embedding
         self.output_layer = None
         if not self.tie_embeddings:
             self.output_layer = keras.layers.Dense(

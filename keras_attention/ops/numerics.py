@@ -96,6 +96,27 @@ def unit_vectors(x):
     return ops.cast(ops.where(real, unit, 0.0), x.dtype)
 
 
+def layer_norm(x, gamma, beta, epsilon: float):
+    """Normalize the last axis to mean 0 and variance 1, scale it and move it.
+
+    Keras' own function computes float64 in float32 on JAX and torch.
+
+    Args:
+        x: `(..., D)`.
+        gamma: Scale, `(D,)`.
+        beta: Offset, `(D,)`.
+        epsilon: Number added to the variance.
+
+    Returns:
+        A tensor with the shape and dtype of `x`.
+    """
+    wide, size = widen(x), x.shape[-1]
+    wide = wide - ops.sum(wide, axis=-1, keepdims=True) / size
+    variance = ops.sum(ops.square(wide), axis=-1, keepdims=True) / size
+    wide = wide * ops.rsqrt(variance + epsilon) * ops.cast(gamma, wide.dtype)
+    return ops.cast(wide + ops.cast(beta, wide.dtype), x.dtype)
+
+
 def keep_real(x, mask):
     """Replace padding by zeros.
 

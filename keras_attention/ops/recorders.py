@@ -117,7 +117,8 @@ def hoisting(step: Callable, variables):
 
     Args:
         step: Any function, called once before the loop and then inside of it.
-        variables: Keras variables that hoisted values may depend on.
+        variables: Keras variables, and tensors from outside of the loop, that
+            hoisted values may depend on.
 
     Returns:
         A function with the arguments and results of `step`.

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_number
 from keras_attention.text.base import FRAME
 from keras_attention.text.base import PAD
 from keras_attention.text.base import AbstractTokenizer
@@ -18,6 +19,8 @@ from keras_attention.text.copies import spell_target
 from keras_attention.text.files import Files
 from keras_attention.text.files import read_parallel
 from keras_attention.text.sentences import split_in_parts
+from keras_attention.text.subwords import SubwordSampler
+from keras_attention.text.subwords import check_samples
 
 SENTENCES_AT_ONCE = 1024
 CHARACTERS_AT_ONCE = 2**20
@@ -34,6 +37,7 @@ def parallel_dataset(
     max_length: int | None = None,
     buckets: int = 8,
     copying: bool = False,
+    sample_subwords: float = 0.0,
 ) -> tf.data.Dataset:
     r"""Read parallel text and batch it for `fit` and `evaluate`.
 
@@ -48,6 +52,9 @@ def parallel_dataset(
     same seed gives the same sequence of epochs. Without `training`, every
     pair appears exactly once, short pairs first, and the last batch may not
     be full.
+
+    Segmentations that are drawn come in the same order of pairs, and in the
+    same shapes. One that is longer than all buckets is replaced by the best.
 
     Pairs that are too long or have a blank side are dropped. A warning counts
     them, and so does the attribute `dropped` of the dataset, such as
@@ -74,6 +81,10 @@ def parallel_dataset(
             `copying=True`: `V + j` for a word that first appears at position
             `j` of the source. Both tokenizers must then have the same
             vocabulary of `V` ids. Defaults to `False`.
+        sample_subwords: The `rate` at which segmentations of both sides are
+            drawn, anew in every epoch, as by `SentencePieceTokenizer.sample`.
+            It is for `training` alone, and has no effect without. Defaults to
+            `0.0`, the best segmentation always.
 
     Returns:
         A `tf.data.Dataset` with a known number of batches.
@@ -104,12 +115,19 @@ def parallel_dataset(
     if max_length is not None:
         check_integer("max_length", max_length, FRAME + 1)
     tokenizers = source_tokenizer, target_tokenizer
+    check_number("sample_subwords", sample_subwords, least=0, most=1)
+    check_samples(sample_subwords, tokenizers, copying)
     if copying:
         check_shared("parallel_dataset", *tokenizers)
     lines = read_parallel(source_files, target_files)
     sides = _ids(lines, tokenizers, max_length, copying)
-    sides, dropped = _drop(sides, max_length)
+    sides, kept, dropped = _drop(sides, max_length)
     batches = _Batches(sides, batch_size, training, seed, buckets)
+    if training and sample_subwords:
+        texts = [[side[i] for i in kept] for side in lines]
+        batches.sampler = SubwordSampler(
+            sample_subwords, tokenizers, texts, sides, batches.widths[-1]
+        )
     ids = tf.TensorSpec((batch_size if training else None, None), tf.int32)
     dataset = tf.data.Dataset.from_generator(
         batches, output_signature=((ids, ids), ids)
@@ -124,7 +142,7 @@ class _Batches:
     """Yields the batches of one epoch at each call."""
 
     def __init__(self, sides, batch_size, training, seed, buckets):
-        self.sides = sides
+        self.sides, self.sampler = sides, None
         self.batch_size = batch_size
         self.training = training
         self.seed = np.random.SeedSequence(seed).entropy
@@ -145,15 +163,20 @@ class _Batches:
         return full + (rest > 0 and not self.training)
 
     def __call__(self):
-        for pairs in self._plan():
-            widths = self.widths[self.bucket[pairs].max()]
-            source, target = (
-                _padded([side[i] for i in pairs], width)
-                for side, width in zip(self.sides, widths, strict=True)
-            )
+        plan, random = self._plan()
+        sides = self.sampler.draw(random) if self.sampler else self.sides
+        for pairs in plan:
+            rows = [[side[i] for i in pairs] for side in sides]
+            source, target = map(_padded, rows, self._widths(rows))
             yield (source, target[:, :-1]), target[:, 1:]
 
+    def _widths(self, rows):
+        """Return the widths of the first bucket that holds all rows."""
+        longest = [max(map(len, side)) for side in rows]
+        return self.widths[(self.widths >= longest).all(axis=1).argmax()]
+
     def _plan(self):
+        """Return the pairs of each batch, and the generator of the epoch."""
         random = np.random.default_rng([self.seed, next(self.epochs)])
         count = len(self.bucket)
         order = np.arange(count)
@@ -166,7 +189,7 @@ class _Batches:
         starts = np.arange(0, len(order), self.batch_size)
         if self.training:
             random.shuffle(starts)
-        return [order[i : i + self.batch_size] for i in starts]
+        return [order[i : i + self.batch_size] for i in starts], random
 
 
 def _ids(lines, tokenizers, max_length, copying):
@@ -220,7 +243,7 @@ def _drop(sides, max_length):
             stacklevel=3,
         )
     kept = np.flatnonzero(~(empty | long))
-    return [[side[i] for i in kept] for side in sides], dropped
+    return [[side[i] for i in kept] for side in sides], kept, dropped
 
 
 def _padded(rows, width):

@@ -1,18 +1,24 @@
 """Pieces of text, by `sentencepiece`."""
 
 import base64
+import secrets
+import threading
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Self
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_number
 from keras_attention.extras import require
+from keras_attention.text.base import END
 from keras_attention.text.base import SPECIAL_NAMES
+from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.cleaning import check_normalization
@@ -28,6 +34,7 @@ from keras_attention.text.training import learn_model
 from keras_attention.text.training import parse_model
 
 BYTES = 256
+_DRAWING = threading.Lock()
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -88,6 +95,54 @@ class SentencePieceTokenizer(AbstractTokenizer):
     def encode(self, text):
         ids, _, _ = self._cut(text)
         return ids.with_flat_values(tf.gather(self._ids, ids.flat_values))
+
+    def sample(
+        self, text: list[str], rate: float, seed: int
+    ) -> list[np.ndarray]:
+        """Draw a segmentation of each string, for training.
+
+        The text of the ids is the same, but for spaces at both ends. Models
+        that see other segmentations in every epoch over-fit later, and mind
+        misspelled words less.
+
+        Args:
+            text: Strings.
+            rate: `alpha` of `sentencepiece`, above 0 and at most 1. Of a
+                `"bpe"` model, the probability that a merge is left out: 0.1
+                is usual. Of a `"unigram"` model, the exponent of the
+                probability of segmentations, of which all are possible: the
+                lower, the more even are they; 0.1 to 0.5 are usual.
+            seed: The seed, from 0 to `2**32 - 1`. The same seed gives the
+                same segmentations.
+
+        Returns:
+            For each string its ids `(T,)` int32, with start and end.
+
+        Raises:
+            ValueError: If `rate` or `seed` is out of range.
+
+        Reference:
+            [Kudo, 2018](https://arxiv.org/abs/1804.10959);
+            [Provilkov et al., 2020](https://arxiv.org/abs/1910.13267).
+        """
+        check_number("rate", rate, above=0, most=1)
+        check_number("seed", check_integer("seed", seed, 0), below=2**32)
+        package = require("sentencepiece", "text", "SentencePieceTokenizer")
+        texts = self.clean(tf.constant(text, tf.string, (len(text),)))
+        with _DRAWING:  # sentencepiece has one seed for all models
+            package.set_random_generator_seed(seed)
+            found = package.SentencePieceProcessor(
+                model_proto=self.model
+            ).encode(
+                [x.decode() for x in texts.numpy()],
+                enable_sampling=True,
+                alpha=rate,
+                nbest_size=-1,
+                num_threads=1,  # threads would draw in any order
+            )
+            package.set_random_generator_seed(secrets.randbits(32))
+        ids = self._ids.numpy()
+        return [np.array([START, *ids[row], END], "int32") for row in found]
 
     def split(self, text):
         _, starts, ends = self._cut(text)

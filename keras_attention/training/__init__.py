@@ -4,11 +4,14 @@ from .alignment_error import alignment_error_rate as alignment_error_rate
 from .attention_images import AttentionImages as AttentionImages
 from .attention_metrics import AttentionCoverage as AttentionCoverage
 from .attention_metrics import AttentionEntropy as AttentionEntropy
+from .average_weights import AverageWeights as AverageWeights
 from .losses import GuidedAlignmentLoss as GuidedAlignmentLoss
 from .losses import SequenceCrossentropy as SequenceCrossentropy
 from .mean_metric import AbstractMeanMetric as AbstractMeanMetric
 from .scheduled_sampling import ScheduledSampling as ScheduledSampling
 from .schedules import InverseSigmoidSchedule as InverseSigmoidSchedule
+from .schedules import InverseSquareRootSchedule as InverseSquareRootSchedule
 from .token_metrics import AbstractTokenMetric as AbstractTokenMetric
 from .token_metrics import Perplexity as Perplexity
 from .token_metrics import TokenAccuracy as TokenAccuracy
+from .validation_bleu import ValidationBleu as ValidationBleu

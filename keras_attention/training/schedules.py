@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.ops.numerics import wide_dtype
 
@@ -54,3 +55,55 @@ class InverseSigmoidSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
     def get_config(self):
         return {"scale": self.scale}
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class InverseSquareRootSchedule(
+    keras.optimizers.schedules.LearningRateSchedule
+):
+    """Rises over the first steps, and then falls as a square root.
+
+    Formula:
+
+        rate[i] = peak * min(n / warmup, sqrt(warmup / n)), n = i + 1
+
+    The first step has the rate `peak / warmup`, step `warmup` the rate `peak`,
+    and one four times as late a half of it. That of Vaswani et al. for models
+    of `D` features is `peak = 1 / sqrt(D * warmup)`.
+
+    Args:
+        peak: The largest rate, positive.
+        warmup: The number of steps over which the rate rises, positive.
+
+    Call arguments:
+        step: The number `i` of the training step, from 0, or a tensor of
+            such numbers.
+
+    Returns:
+        Rates, of the shape of `step`, in float32 or wider.
+
+    Raises:
+        ValueError: If `peak` or `warmup` is not positive.
+
+    Example:
+
+    >>> schedule = InverseSquareRootSchedule(0.001, warmup=100)
+    >>> [round(float(schedule(step)), 6) for step in (0, 49, 99, 399)]
+    [1e-05, 0.0005, 0.001, 0.0005]
+
+    Reference:
+        [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), eq. 3.
+    """
+
+    def __init__(self, peak: float, warmup: int):
+        self.peak = check_number("peak", peak, above=0)
+        self.warmup = check_integer("warmup", warmup)
+
+    def __call__(self, step):
+        step = 1 + ops.cast(step, wide_dtype(keras.config.floatx()))
+        return self.peak * ops.minimum(
+            step / self.warmup, ops.sqrt(self.warmup / step)
+        )
+
+    def get_config(self):
+        return {"peak": self.peak, "warmup": self.warmup}

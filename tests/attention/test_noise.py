@@ -24,7 +24,7 @@ NOISY = Monotonic(sigmoid_noise=1.0)
 )
 def test_what_is_drawn_comes_apart_again(dropout, alignment, kinds):
     layer = DotAttention(dropout=dropout, alignment=alignment, seed=1)
-    noise = draw_noise(layer, SHAPE)
+    noise = draw_noise(layer, layer.aligner, SHAPE)
     if not any(kinds):
         assert noise is None
     parts = split_noise(layer, None if noise is None else noise[0])

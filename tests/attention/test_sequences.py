@@ -33,6 +33,7 @@ def test_states_masks_and_noise_belong_to_their_step(masked):
         None if mask is None else to_tensor(mask),
         (to_tensor(np.zeros((B, 1, 1))),),
         to_tensor(noise),
+        D,
     )
     wanted = noise[:, :, 0].swapaxes(0, 1) + np.arange(TQ)[:, None]
     wanted = wanted * mask if masked else wanted

@@ -28,6 +28,7 @@ CASES = {
     "lstm": ("lstm", "normalized", {"attention_layer_size": 7}),
     "gru": ("gru", "location", {}),
     "stack": ("stack", "general", {"output": "cell"}),
+    "heads": ("layer-norm", "heads", {}),
 }
 
 

@@ -10,6 +10,7 @@ from gradients import to_tensor
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
+from keras_attention import LayerNormLSTMCell
 from keras_attention.decoder import equations
 from keras_attention.decoder.equations import AbstractEquations
 from keras_attention.decoder.equations import find_equations
@@ -33,6 +34,8 @@ CELLS = {
         keras.layers.GRUCell,
         {"reset_after": False, "use_bias": False},
     ),
+    "layer_norm": (LayerNormLSTMCell, {}),
+    "layer_norm_bare": (LayerNormLSTMCell, {"use_bias": False}),
     "simple": (keras.layers.SimpleRNNCell, {}),
     "simple_linear": (
         keras.layers.SimpleRNNCell,

@@ -9,6 +9,7 @@ from samples import assert_close
 from samples import draw
 from samples import to_numpy
 
+from keras_attention import LayerNormLSTMCell
 from keras_attention.decoder.stack import CellStack
 
 SIZES = [4, 4, 6, 5]
@@ -306,3 +307,36 @@ def test_rates_come_back_after_a_step_without_training():
     x, first = keras.ops.ones((2, 3)), [keras.ops.ones((2, 4))] * 2
     run_cells(cells, x, first, training=False)
     assert (cells[0].dropout, cells[0].recurrent_dropout) == (0.5, 0.25)
+
+
+# Residual stacks.
+
+
+@pytest.mark.parametrize("shape", [(BATCH,), (BATCH, 2)], ids=["", "beams"])
+def test_residual_cells_add_what_comes_from_below(shape):
+    """All but the first; states stay those of the cells."""
+    cells = [
+        keras.layers.GRUCell(5),
+        Plain(),
+        LayerNormLSTMCell(5),
+    ]
+    stack = CellStack(cells, residual=True)
+    stack.build(3)
+    for cell in cells:
+        samples.randomize(cell)
+    own = [draw(*shape, 5, seed=i, dtype="float32") for i in range(4)]
+    found, after = stack.run(stack.project_inputs(inputs(*shape)), own)
+    rows = [keras.ops.reshape(x, (-1, 5)) for x in own]
+    x = keras.ops.reshape(inputs(*shape), (-1, 3))
+    x, one = cells[0](x, rows[:1])
+    y, two = cells[1](x, rows[1:2])
+    x = x + y
+    y, three = cells[2](x, rows[2:])
+    want = [x + y, *keras.tree.flatten([one, two, three])]
+    got = [keras.ops.reshape(x, (-1, 5)) for x in [found, *after]]
+    assert_close(got, want, 1e-6)
+
+
+def test_residual_cells_need_one_size():
+    with pytest.raises(ValueError, match=r"residual=True for.*\[4, 6, 5\]"):
+        CellStack(make(), residual=True)

@@ -27,6 +27,7 @@ FORMS = {
     "copying": {"copying": True},
     "scheduled": {"scheduled_sampling": True},
     "tied": {"tie_embeddings": True},
+    "tied_all": {"tie_embeddings": "all"},
     "stacked": {"encoder": lambda: RecurrentEncoder(2, depth=2)},
     "no_bridge": {
         "encoder": lambda: layers.LSTM(
@@ -41,7 +42,7 @@ FORMS = {
 def make(form="plain", attention=BahdanauAttention):
     depth = 2 if form == "stacked" else 1
     cell = [layers.LSTMCell(4) for _ in range(depth)]
-    size = 3 if form == "tied" else None
+    size = 3 if form.startswith("tied") else None
     arguments = {
         "source_vocabulary_size": 7,
         "target_vocabulary_size": 7,

@@ -13,9 +13,17 @@ from samples import draw
 from samples import mask
 from samples import to_numpy
 
+from keras_attention import LayerNormLSTMCell
 from keras_attention import RecurrentEncoder
 
 OPTIONS = {"return_sequences": True, "return_state": True}
+KINDS = {
+    "lstm": layers.LSTM,
+    "gru": layers.GRU,
+    "layer_norm_lstm": lambda units, **kwargs: layers.RNN(
+        LayerNormLSTMCell(units), **kwargs
+    ),
+}
 
 
 def make(**kwargs):
@@ -25,9 +33,9 @@ def make(**kwargs):
     return encoder
 
 
-def stack(encoder, cell, bidirectional, depth):
+def stack(encoder, cell, bidirectional, depth, residual=False):
     """Keras' layers with the encoder's weights, called one by one."""
-    kind = {"lstm": layers.LSTM, "gru": layers.GRU}[cell]
+    kind = KINDS[cell]
     made, size = [], 3
     for _ in range(depth):
         layer = kind(4, **OPTIONS)
@@ -44,9 +52,12 @@ def stack(encoder, cell, bidirectional, depth):
 
     def run(x, mask):
         states = []
-        for layer in made:
+        for i, layer in enumerate(made):
+            below = x
             x, *own = layer(x, mask=mask)
             states.append(own)
+            if residual and i > 0:
+                x = below + x
         return (x, *(states[0] if depth == 1 else states))
 
     return run
@@ -63,6 +74,19 @@ def test_is_keras_own_layers(depth, bidirectional, cell):
         got, want = encoder(x, mask=given), by_hand(x, given)
         keras.tree.assert_same_structure(got, want)
         assert_close(got, want, 1e-6)
+
+
+@pytest.mark.parametrize("cell", KINDS)
+def test_residual_layers_add_what_comes_from_below(cell):
+    encoder = make(depth=3, cell=cell, residual=True)
+    x = draw(3, 5, 3, dtype="float32")
+    by_hand = stack(encoder, cell, True, 3, residual=True)
+    given = mask([5, 2, 1], 5)
+    got, want = encoder(x, mask=given), by_hand(x, given)
+    keras.tree.assert_same_structure(got, want)
+    assert_close(got, want, 1e-6)
+    plain = make(depth=3, cell=cell)
+    assert np.abs(to_numpy(plain(x)[0]) - to_numpy(got[0])).max() > 0.1
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
@@ -89,7 +113,7 @@ def test_uses_and_carries_the_mask_of_an_embedding():
     assert_close((sequence, *states), encoder(plain, mask=ids != 0), 1e-6)
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("cell", KINDS)
 @pytest.mark.parametrize("bidirectional", [True, False])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_symbolic_shapes(depth, bidirectional, cell):
@@ -115,6 +139,18 @@ def test_dropout_is_of_training_alone():
     assert first.shape == plain.shape
 
 
+@pytest.mark.parametrize("cell", KINDS)
+def test_recurrent_dropout_is_one_mask_a_sequence(cell):
+    """A step that sees nothing of the states is never changed."""
+    encoder = make(cell=cell, recurrent_dropout=0.9, bidirectional=False)
+    x = draw(3, 5, 3, dtype="float32")
+    plain = to_numpy(encoder(x)[0])
+    assert_close(encoder(x, training=False)[0], plain, 0)
+    drawn = to_numpy(encoder(x, training=True)[0])
+    np.testing.assert_allclose(drawn[:, 0], plain[:, 0], atol=1e-6)
+    assert np.abs(drawn[:, 1:] - plain[:, 1:]).max() > 1e-3
+
+
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_dtype_policy(policy):
     encoder = RecurrentEncoder(4, depth=2, dtype=policy)
@@ -126,7 +162,13 @@ def test_dtype_policy(policy):
 
 def test_config_holds_every_argument():
     encoder = RecurrentEncoder(
-        4, depth=2, cell="gru", bidirectional=False, dropout=0.1
+        4,
+        depth=2,
+        cell="layer_norm_lstm",
+        bidirectional=False,
+        dropout=0.1,
+        residual=True,
+        recurrent_dropout=0.2,
     )
     config = json.loads(json.dumps(encoder.get_config()))
     parameters = inspect.signature(RecurrentEncoder).parameters
@@ -142,6 +184,7 @@ def test_config_holds_every_argument():
         ({"depth": 0}, "`depth`"),
         ({"cell": "rnn"}, "`cell` must be one of"),
         ({"dropout": 1.0}, "`dropout`"),
+        ({"recurrent_dropout": 1.0}, "`recurrent_dropout`"),
     ],
 )
 def test_refuses_wrong_arguments(wrong, word):

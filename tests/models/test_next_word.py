@@ -13,6 +13,7 @@ from seq2seqs import TARGET
 from seq2seqs import WORDS
 from seq2seqs import small_model
 
+from keras_attention import AbstractAttention
 from keras_attention import AbstractSearch
 from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
@@ -22,6 +23,8 @@ from keras_attention import Sampling
 from keras_attention import SequenceCrossentropy
 from keras_attention.models.next_word import mean
 from keras_attention.models.next_word import next_word
+from keras_attention.ops import dot_scores
+from keras_attention.ops import hoist
 from keras_attention.search import follow_path
 
 OWN = SOURCE.copy()  # with words of no vocabulary, spelled by their places
@@ -73,6 +76,32 @@ def test_steps_say_what_the_whole_model_says(case):
     assert (got[(target != 0)[..., None] & ~there] == -np.inf).all()
     if weights is not None:
         assert_close(ops.sum(weights, axis=-1), np.ones((3, 1)), 1e-5)
+
+
+class Counting(AbstractAttention):
+    """Counts how often it computes what only depends on the source."""
+
+    counted = 0
+
+    def score(self, query, keys):
+        return dot_scores(query, hoist(self.count, keys))
+
+    def count(self, keys):
+        self.counted += 1
+        return 2 * keys
+
+
+@pytest.mark.parametrize("hoists", [False, True])
+def test_what_depends_on_the_source_alone_may_be_computed_once(hoists):
+    attention = Counting()
+    model = small_model(attention)
+    attention.counted = 0
+    step, states = next_word(
+        model, SOURCE, *model.encode(SOURCE), hoists=hoists
+    )
+    for word in TARGET.T:
+        _, states, _ = step(word[:, None], states)
+    assert attention.counted == (1 if hoists else TARGET.shape[1])
 
 
 @pytest.mark.parametrize(

@@ -398,6 +398,29 @@ def test_tied_sizes_must_be_equal():
         make(tie_embeddings=True)
 
 
+def test_all_embeddings_may_be_one(tmp_path):
+    options = {
+        "source_vocabulary_size": 12,
+        "tie_embeddings": "all",
+        "decoder": make_decoder(attention_layer_size=5),
+    }
+    model = make(**options)
+    model((SOURCE, TARGET))
+    assert model.source_embedding is model.target_embedding
+    sizes = [w.shape for w in model.weights if "embedding" in w.path]
+    assert sizes == [(12, 5)]
+    samples.randomize(model)
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    assert again.source_embedding is again.target_embedding
+    assert_close(again((SOURCE, TARGET)), model((SOURCE, TARGET)), 1e-6)
+    for size in (11, None):
+        with pytest.raises(ValueError, match="'all' needs one vocabulary"):
+            make(**{**options, "source_vocabulary_size": size})
+    with pytest.raises(ValueError, match="`tie_embeddings` must be one of"):
+        make(tie_embeddings="both")
+
+
 def test_states_that_do_not_fit_name_the_bridge():
     with pytest.raises(ValueError, match="StateBridge"):
         make(bridge=None)

@@ -13,6 +13,7 @@ from keras_attention.ops import keep_real
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import unit_vectors
 from keras_attention.ops import widen
+from keras_attention.ops.numerics import layer_norm
 from keras_attention.ops.numerics import tanh
 
 HALVES = ["float16", "bfloat16"]
@@ -218,3 +219,46 @@ class TestKeepReal:
     def test_no_mask_keeps_everything(self):
         x = to_tensor(draw(2, 3, 4))
         assert keep_real(x, None) is x
+
+
+class TestLayerNorm:
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_is_the_formula(self, dtype):
+        x, gamma, beta = draw(2, 3, 4), draw(4, seed=1), draw(4, seed=2)
+        centred = x - x.mean(-1, keepdims=True)
+        scaled = centred / np.sqrt(x.var(-1, keepdims=True) + 1e-3)
+        out = apply(
+            lambda *given: layer_norm(*given, 1e-3), x, gamma, beta, dtype=dtype
+        )
+        tolerance = {"float64": 1e-14, "float32": 1e-5}.get(dtype, 3e-2)
+        np.testing.assert_allclose(out, scaled * gamma + beta, atol=tolerance)
+
+    @pytest.mark.parametrize("dtype", HALVES)
+    def test_nothing_overflows(self, dtype):
+        x = np.array([[6e4, -6e4, 6e4, -6e4]])
+        ones = np.ones(4)
+        out = apply(
+            lambda *given: layer_norm(*given, 1e-3),
+            x,
+            ones,
+            0 * ones,
+            dtype=dtype,
+        )
+        np.testing.assert_allclose(out, np.sign(x), atol=1e-2)
+
+    def test_equal_features_become_the_offset(self):
+        x, ones = np.full((2, 4), 7.0), np.ones(4)
+
+        def norm(x):
+            return layer_norm(x, to_tensor(ones), to_tensor(3 * ones), 1e-3)
+
+        np.testing.assert_allclose(apply(norm, x), 3)
+        (g,) = gradients(lambda x: ops.sum(ops.square(norm(x))), [x])
+        np.testing.assert_allclose(g, 0, atol=1e-12)
+
+    def test_gradients_are_slopes(self):
+        def number(*given):
+            out = layer_norm(*given, 1e-3)
+            return ops.sum(out * out * out)
+
+        check_gradients(number, [draw(2, 4), draw(4, seed=1), draw(4, seed=2)])

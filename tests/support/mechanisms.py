@@ -20,6 +20,10 @@ MECHANISMS = {
         3, 2, 4, cumulative=True, alignment=a
     ),
     "coverage": lambda a: ka.CoverageAttention(3, 0.5, alignment=a),
+    "heads": lambda a: ka.MultiHead(ka.DotAttention("sqrt", alignment=a), 2, 3),
+    "additive-heads": lambda a: ka.MultiHead(
+        ka.BahdanauAttention(3, alignment=a), 2
+    ),
 }
 ALIGNMENTS = {
     "softmax": "softmax",

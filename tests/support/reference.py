@@ -5,7 +5,9 @@ import numpy as np
 
 def named_weights(layer):
     """Map the names of a layer's own weights to float64 arrays."""
-    return {w.name: _float64(w) for w in layer.weights}
+    named = {w.name: _float64(w) for w in layer.weights}
+    inner = {"/".join(w.path.split("/")[-2:]): w for w in layer.weights}
+    return {**named, **{name: _float64(w) for name, w in inner.items()}}
 
 
 def _float64(weight):
@@ -28,6 +30,24 @@ def lstm(x, states, w):
     return h, [h, c]
 
 
+def normalized(x, w, name):
+    """Keras' layer normalization, by the weights of an inner layer."""
+    x = (x - x.mean()) / np.sqrt(x.var() + 1e-3)
+    return x * w[f"{name}/gamma"] + w[f"{name}/beta"]
+
+
+def layer_norm_lstm(x, states, w):
+    """Ba et al., eqs. 20 to 22, as TensorFlow Addons reads them."""
+    h, c = states
+    z = normalized(x @ w["kernel"], w, "kernel_norm") + w["bias"]
+    z = z + normalized(h @ w["recurrent_kernel"], w, "recurrent_norm")
+    i, f, g, o = np.split(z, 4)
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    c = normalized(c, w, "state_norm")
+    h = sigmoid(o) * np.tanh(c)
+    return h, [h, c]
+
+
 def gru(x, states, w):
     """Keras' GRU with `reset_after=True`: two biases, z before r."""
     (h,) = states
@@ -39,7 +59,11 @@ def gru(x, states, w):
     return h, [h]
 
 
-CELLS = {"LSTMCell": (lstm, 2), "GRUCell": (gru, 1)}
+CELLS = {
+    "LSTMCell": (lstm, 2),
+    "GRUCell": (gru, 1),
+    "LayerNormLSTMCell": (layer_norm_lstm, 2),
+}
 
 
 # Scores: one query and one key.
@@ -70,12 +94,26 @@ def location(q, _, w, position):
     return (q @ w["kernel"])[position]
 
 
+def multi_head(query, memory, mask, w):
+    """Heads of `DotAttention("sqrt")`."""
+    contexts, every = [], []
+    for h in range(w["query_kernel"].shape[1]):
+        keys = memory @ w["key_kernel"][:, h]
+        scores = keys @ (query @ w["query_kernel"][:, h])
+        powers = np.exp(scores / np.sqrt(keys.shape[1])) * mask
+        every.append(powers / max(powers.sum(), 1e-300))
+        values = memory @ w["value_kernel"][:, h]
+        contexts.append(every[-1] @ values @ w["output_kernel"][h])
+    return sum(contexts), np.mean(every, axis=0)
+
+
 SCORES = {
     "BahdanauAttention": additive,
     "LuongGeneral": multiplicative,
     "DotAttention": dot,
     "CosineAttention": cosine,
     "LocationAttention": location,
+    "MultiHead": None,
 }
 
 
@@ -107,6 +145,11 @@ class ReferenceDecoder:
         """One query: a context and the weights of each attention."""
         contexts, every = [], []
         for score, w in self.attentions:
+            if score is None:
+                context, weights = multi_head(query, memory, mask, w)
+                contexts.append(context)
+                every.append(weights)
+                continue
             real = [j for j in range(len(memory)) if mask[j]]
             scores = [score(query, memory[j], w, j) for j in real]
             powers = np.exp(np.array(scores) - max(scores, default=0))

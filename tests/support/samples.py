@@ -8,8 +8,10 @@ from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
 from keras_attention import CosineAttention
 from keras_attention import DotAttention
+from keras_attention import LayerNormLSTMCell
 from keras_attention import LocationAttention
 from keras_attention import LuongGeneral
+from keras_attention import MultiHead
 
 BATCH, STEPS, WORDS = 3, 4, 5  # rows, target steps, source words
 DIM, DV = 3, 6  # features of the target and of the source
@@ -27,10 +29,14 @@ ATTENTIONS = {
     "dot": lambda **kwargs: DotAttention(**kwargs),
     "cosine": lambda **kwargs: CosineAttention(beta=3.0, **kwargs),
     "location": lambda **kwargs: LocationAttention(max_length=8, **kwargs),
+    "heads": lambda **kwargs: MultiHead(
+        DotAttention("sqrt"), 2, 4, output_dim=DV, **kwargs
+    ),
 }
 CELLS = {
     "lstm": lambda **kwargs: keras.layers.LSTMCell(UNITS, **kwargs),
     "gru": lambda **kwargs: keras.layers.GRUCell(UNITS, **kwargs),
+    "layer-norm": lambda **kwargs: LayerNormLSTMCell(UNITS, **kwargs),
     "stack": lambda **kwargs: [
         keras.layers.LSTMCell(4, **kwargs),
         keras.layers.GRUCell(UNITS, **kwargs),

@@ -1,5 +1,6 @@
-"""InverseSigmoidSchedule: its formula, wherever Keras takes a schedule."""
+"""schedules: their formulas, wherever Keras takes a schedule."""
 
+import json
 import math
 
 import keras
@@ -8,6 +9,7 @@ import pytest
 from keras import ops
 
 from keras_attention import InverseSigmoidSchedule
+from keras_attention import InverseSquareRootSchedule
 
 
 def value(scale, step):
@@ -84,3 +86,34 @@ def test_keras_serializes_it_alone_and_in_an_optimizer():
 def test_refuses_what_gives_no_schedule(scale):
     with pytest.raises(ValueError, match=r"`scale` must be .* at least 1"):
         InverseSigmoidSchedule(scale)
+
+
+# InverseSquareRootSchedule.
+
+
+@pytest.mark.parametrize("warmup", [1, 4000])
+def test_inverse_square_root_is_its_formula(warmup):
+    """That of the paper, for as many features as give this peak."""
+    steps = np.array([0, 1, 99, 3999, 4000, 16000, 10**6])
+    features = 512
+    peak = 1 / math.sqrt(features * warmup)
+    found = InverseSquareRootSchedule(peak, warmup)(steps)
+    n = 1.0 + steps
+    want = features**-0.5 * np.minimum(n**-0.5, n * warmup**-1.5)
+    np.testing.assert_allclose(ops.convert_to_numpy(found), want, rtol=1e-5)
+
+
+def test_inverse_square_root_comes_back_with_its_optimizer():
+    optimizer = keras.optimizers.Adam(InverseSquareRootSchedule(0.1, 10))
+    config = json.loads(
+        json.dumps(keras.saving.serialize_keras_object(optimizer))
+    )
+    again = keras.saving.deserialize_keras_object(config)
+    assert float(again.learning_rate) == pytest.approx(0.01)
+    assert again.get_config() == optimizer.get_config()
+
+
+@pytest.mark.parametrize(("name", "value"), [("peak", 0.0), ("warmup", 0)])
+def test_inverse_square_root_refuses_numbers_not_positive(name, value):
+    with pytest.raises(ValueError, match=f"`{name}` must be a positive"):
+        InverseSquareRootSchedule(**{"peak": 1.0, "warmup": 1, name: value})

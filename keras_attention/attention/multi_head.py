@@ -1,0 +1,323 @@
+"""Attention in several heads, each with a score of its own."""
+
+import functools
+
+import keras
+from keras import ops
+
+from keras_attention.attention.base import AbstractAttention
+from keras_attention.attention.heads import as_rows
+from keras_attention.attention.heads import below
+from keras_attention.attention.heads import from_rows
+from keras_attention.attention.heads import heads_first
+from keras_attention.attention.heads import heads_last
+from keras_attention.attention.heads import mask_rows
+from keras_attention.attention.heads import of_head
+from keras_attention.attention.heads import project
+from keras_attention.attention.memory import Memory
+from keras_attention.attention.noise import draw_noise
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_object
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
+from keras_attention.ops import hoist
+from keras_attention.ops import mix
+from keras_attention.ops import product
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class MultiHead(AbstractKernelLayer, AbstractAttention):
+    """Attends in several heads, and projects their contexts to one.
+
+    Formula:
+
+        c_h = attend_h(q Wq_h, k Wk_h, v Wv_h)
+        context = [c_1; ...; c_H] Wo
+
+    Each head has its own copy of `attention`, with weights and a state of its
+    own. Without `key_dim` the heads get queries and keys as they are: enough
+    for scores that project them themselves, such as those of
+    `BahdanauAttention`. Heads of a score without weights, such as
+    `DotAttention`, differ only if there is a `key_dim`.
+
+    The weights that come back are the mean over the heads, and so are those
+    that an auxiliary loss sees. With `DotAttention(scale="sqrt")` and a
+    `key_dim`, the layer is `keras.layers.MultiHeadAttention` without biases.
+
+    Args:
+        attention: The attention of every head. It is copied, without weights
+            that it may have; the heads compute in the dtype of this layer.
+        num_heads: Number `H` of heads, positive.
+        key_dim: Size of the projected queries and keys of a head. Defaults to
+            `None`, not projected.
+        value_dim: Size of the projected values of a head. Defaults to `None`,
+            the size of the values over `num_heads`, rounded down.
+        output_dim: Size of the context. Defaults to `None`, that of the
+            values.
+        dropout: Rate at which weights of each head are dropped in training.
+            Defaults to `None`, the rate of `attention`.
+        seed: Integer seed of everything random. Defaults to `None`, the seed
+            of `attention`.
+        kernel_initializer: Initializer of the kernels of this layer, made for
+            all heads at once, as one matrix. Defaults to `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of these kernels. Defaults to `None`.
+        kernel_constraint: Constraint of these kernels. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
+
+    Shapes:
+        query `(B, Tq, Dq)`, value `(B, Tv, Dv)`, key `(B, Tv, Dk)` ->
+        context `(B, Tq, output_dim)`; with `return_attention_scores="heads"`
+        also weights `(B, H, Tq, Tv)`; the rest as in `AbstractAttention`.
+
+    Raises:
+        ValueError: If `attention` is no attention layer, or has heads itself,
+            a size is not positive, or there are more heads than features of
+            the values and no `value_dim`.
+
+    Example:
+
+    >>> attention = MultiHead(DotAttention("sqrt"), num_heads=4, key_dim=2)
+    >>> context, weights = attention(
+    ...     np.ones((2, 3, 8)),
+    ...     np.ones((2, 7, 12)),
+    ...     return_attention_scores="heads",
+    ... )
+    >>> tuple(context.shape), tuple(weights.shape)
+    ((2, 3, 12), (2, 4, 3, 7))
+
+    Reference:
+        [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), section
+        3.2.2; in a recurrent decoder:
+        [Chen et al., 2018](https://arxiv.org/abs/1804.09849), section 4.
+    """
+
+    heads = ()  # until they are made
+
+    def __init__(
+        self,
+        attention: AbstractAttention,
+        num_heads: int,
+        key_dim: int | None = None,
+        value_dim: int | None = None,
+        output_dim: int | None = None,
+        *,
+        dropout: float | None = None,
+        seed: int | None = None,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        **kwargs,
+    ):
+        _check_attention(attention)
+        super().__init__(
+            alignment=None,
+            dropout=attention.dropout if dropout is None else dropout,
+            seed=attention.seed if seed is None else seed,
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
+        self.num_heads = check_integer("num_heads", num_heads)
+        self.key_dim = _check_size("key_dim", key_dim)
+        self.value_dim = _check_size("value_dim", value_dim)
+        self.output_dim = _check_size("output_dim", output_dim)
+        self.heads = [self._copy(attention, h) for h in range(num_heads)]
+        if self.noisy and not self.dropout:
+            self.seed_generator = keras.random.SeedGenerator(self.seed)
+
+    def _copy(self, attention, h):
+        config = {**attention.get_config(), "name": f"head_{h}"}
+        own = {"dtype": self.dtype_policy, "dropout": 0.0, "seed": None}
+        return type(attention).from_config({**config, **own})
+
+    @property
+    def attention(self) -> AbstractAttention:
+        """The attention of the first head."""
+        return self.heads[0]
+
+    @property
+    def head_count(self) -> int:
+        """Number of heads, by the name that `AbstractAttention` knows."""
+        return self.num_heads
+
+    @property
+    def state_count(self) -> int:
+        """Number of tensors that `initial_state` returns."""
+        return self.heads[0].state_count
+
+    @property
+    def noisy(self) -> bool:
+        """Whether `weigh` needs noise in training."""
+        return any(head.noisy for head in self.heads)
+
+    @property
+    def compares_pairs(self) -> bool:
+        """Whether scores of a head compute a `(B, Tq, Tv, U)` table."""
+        return self.heads[0].compares_pairs
+
+    def build(self, query_shape, value_shape, key_shape=None):
+        key_shape = key_shape or value_shape
+        query_size, key_size = query_shape[-1], key_shape[-1]
+        if self.key_dim is not None:
+            size = self.key_dim
+            self.query_kernel = self._add_split(
+                "query_kernel", query_size, size
+            )
+            self.key_kernel = self._add_split("key_kernel", key_size, size)
+            query_size = key_size = size
+        features = value_shape[-1]
+        size = self.value_dim or _share(features, self.num_heads)
+        self.value_kernel = self._add_split("value_kernel", features, size)
+        joined = self.num_heads, size, self.output_dim or features
+        self.output_kernel = self.add_kernel(
+            "output_kernel", joined, (self.num_heads * size, joined[-1])
+        )
+        for head in self.heads:
+            head.build(
+                (*query_shape[:-1], query_size),
+                (*value_shape[:-1], size),
+                (*key_shape[:-1], key_size),
+            )
+
+    def _add_split(self, name, features, size):
+        """Add the kernel of a projection to `size` features of each head."""
+        heads = self.num_heads
+        return self.add_kernel(
+            name, (features, heads, size), (features, heads * size)
+        )
+
+    def project_query(self, query):
+        if self.key_dim is None:
+            return ops.repeat(ops.expand_dims(query, 2), self.num_heads, axis=2)
+        return project(query, self.query_kernel)  # (B, Tq, H, key_dim)
+
+    def project_keys(self, key):
+        if self.key_dim is not None:
+            key = project(key, self.key_kernel)
+        keys = [
+            head.project_keys(key if self.key_dim is None else key[:, :, h])
+            for h, head in enumerate(self.heads)
+        ]
+        return ops.stack(keys, axis=2)  # (B, Tv, H, ...)
+
+    def project_values(self, value):
+        return project(value, self.value_kernel)  # (B, Tv, H, value_dim)
+
+    def weigh(self, query, memory, mask, state, noise, **options):
+        query = self.project_query(query)
+        if not self.heads[0].weights:
+            return self._weigh_together(
+                query, memory, mask, state, noise, **options
+            )
+        found = []
+        for h, head in enumerate(self.heads):
+            own = functools.partial(of_head, h)
+            keys, values, real = memory
+            found.append(
+                head.weigh(
+                    own(query),
+                    Memory(hoist(own, keys), hoist(own, values), real),
+                    mask,
+                    tuple(map(own, state)),
+                    None if noise is None else own(noise),
+                    **options,
+                )
+            )
+        weights, states = zip(*found, strict=True)
+        states = [ops.stack(x, axis=2) for x in zip(*states, strict=True)]
+        return ops.stack(weights, axis=1), tuple(states)
+
+    def _weigh_together(self, query, memory, mask, state, noise, **options):
+        """Run heads without weights, which are all the same, as rows."""
+        (keys, values, real), rows, heads = memory, self._rows, self.num_heads
+        if real is not None:
+            real = ops.repeat(real, heads, axis=0)
+        weights, state = self.heads[0].weigh(
+            rows(query),
+            Memory(hoist(rows, keys), hoist(rows, values), real),
+            mask_rows(mask, ops.shape(query)[0], heads),
+            tuple(map(rows, state)),
+            None if noise is None else rows(noise),
+            **options,
+        )
+        state = [heads_last(from_rows(x, heads), heads) for x in state]
+        return from_rows(weights, heads), tuple(state)
+
+    def _rows(self, x):
+        """Make heads rows of the batch: `(B, T, H, ...)`, `(B H, T, ...)`."""
+        return as_rows(heads_first(x, self.num_heads))
+
+    def average(self, weights, values):
+        contexts = mix(as_rows(weights), hoist(self._rows, values))
+        contexts = from_rows(contexts, self.num_heads)  # (B, H, Tq, value_dim)
+        contexts = [contexts[:, h] for h in range(self.num_heads)]
+        joined = ops.concatenate(contexts, axis=-1)
+        return product(joined, hoist(below, self.output_kernel))
+
+    def first_state(self, real) -> tuple:
+        states = [head.first_state(real) for head in self.heads]
+        return tuple(ops.stack(x, axis=2) for x in zip(*states, strict=True))
+
+    def draw_noise(self, memory, steps: int, beams: int = 1):
+        batch, words = ops.shape(memory[1])[:2]
+        rows = batch * self.num_heads
+        aligner = self.heads[0].aligner
+        noise = draw_noise(self, aligner, (steps, rows, beams, words))
+        if noise is None:
+            return None
+        noise = ops.reshape(
+            noise, (steps, batch, self.num_heads, *ops.shape(noise)[2:])
+        )
+        return ops.swapaxes(noise, 2, 3)  # (steps, B, K, H, ...)
+
+    def auxiliary_loss(self, weights, query_mask=None):
+        losses = [
+            head.auxiliary_loss(weights, query_mask) for head in self.heads
+        ]
+        return None if losses[0] is None else sum(losses) / len(losses)
+
+    def compute_output_shape(self, query_shape, value_shape, key_shape=None):
+        return (*query_shape[:-1], self.output_dim or value_shape[-1])
+
+    def get_config(self):
+        own = {
+            "attention": keras.saving.serialize_keras_object(self.attention),
+            "num_heads": self.num_heads,
+            "key_dim": self.key_dim,
+            "value_dim": self.value_dim,
+            "output_dim": self.output_dim,
+        }
+        return {**super().get_config(), **own}
+
+    @classmethod
+    def from_config(cls, config):
+        restore = keras.saving.deserialize_keras_object
+        return cls(**{**config, "attention": restore(config["attention"])})
+
+
+def _check_attention(attention):
+    way_out = "Try DotAttention('sqrt'), or BahdanauAttention(64)."
+    check_object("attention", attention, AbstractAttention, way_out)
+    if attention.head_count is not None:
+        raise ValueError(
+            "`attention` must be an attention layer without heads. Received: "
+            f"attention={attention!r}. {way_out}"
+        )
+
+
+def _check_size(name, value):
+    return None if value is None else check_integer(name, value)
+
+
+def _share(features, heads):
+    """Return the size of a head's values, if nothing else is said."""
+    if features < heads:
+        raise ValueError(
+            "MultiHead needs a feature of the values for each head, if it has "
+            f"no `value_dim`. Received: num_heads={heads} for values of size "
+            f"{features}. Lower `num_heads`, or give a `value_dim`."
+        )
+    return features // heads

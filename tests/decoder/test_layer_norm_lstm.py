@@ -1,0 +1,163 @@
+"""LayerNormLSTMCell: the paper in NumPy, in Keras' loops and in ours.
+
+Its gradients in a decoder are in test_decoder_gradients, its parts in
+test_equations.
+"""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+from gradients import check_gradients
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import ops
+from reference import layer_norm_lstm
+from reference import named_weights
+from samples import EXACT
+from samples import randomize
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import DotAttention
+from keras_attention import LayerNormLSTMCell
+
+B, T, D, U = 2, 4, 3, 5
+NORMS = ("kernel_norm", "recurrent_norm", "state_norm")
+
+
+def draw(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def make(**kwargs):
+    cell = LayerNormLSTMCell(U, dtype="float64", **kwargs)
+    cell.build((None, D))
+    randomize(cell)
+    return cell
+
+
+def paper(cell, x, steps=T):
+    """Outputs `(B, T, U)` of each row, step by step."""
+    w, every = named_weights(cell), []
+    for row in x:
+        states, outputs = [np.zeros(U), np.zeros(U)], []
+        for t in range(steps):
+            output, states = layer_norm_lstm(row[t], states, w)
+            outputs.append(output)
+        every.append(outputs)
+    return np.array(every)
+
+
+def test_is_the_paper_in_a_loop_of_keras():
+    cell, x = make(), draw(B, T, D)
+    layer = keras.layers.RNN(cell, return_sequences=True, dtype="float64")
+    found = to_numpy(layer(to_tensor(x)))
+    assert found.dtype == "float64"
+    np.testing.assert_allclose(found, paper(cell, x), atol=EXACT)
+
+
+def test_gradients_are_slopes():
+    cell, x = make(activation="sigmoid"), draw(B, D)  # tanh of JAX is float32
+    states = [draw(B, U, seed=1), draw(B, U, seed=2)]
+    weights = [to_numpy(w) for w in cell.trainable_weights]
+    assert len(weights) == 3 + 2 * 3
+
+    def function(x, h, c, *weights):
+        mapping = zip(cell.trainable_weights, weights, strict=True)
+        with keras.StatelessScope(state_mapping=list(mapping)):
+            output, (_, c) = cell(x, [h, c])
+        return ops.sum(output * output * output) + ops.sum(c * c * c)
+
+    check_gradients(function, [x, *states, *weights])
+
+
+def test_runs_both_ways_and_comes_back(tmp_path):
+    inner = keras.layers.RNN(LayerNormLSTMCell(U, 1e-2), return_state=True)
+    x = keras.Input((None, D))
+    out = keras.layers.Bidirectional(inner)(x)
+    model = keras.Model(x, out)
+    randomize(model)
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    data = draw(B, T, D).astype("float32")
+    found = model.predict(data, verbose=0)
+    for one, other in zip(found, again.predict(data, verbose=0), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_names_of_weights_are_those_of_tfa():
+    cell = make()
+    for name, shape in {
+        "kernel": (D, 4 * U),
+        "recurrent_kernel": (U, 4 * U),
+        "bias": (4 * U,),
+    }.items():
+        assert getattr(cell, name).shape == shape
+    for name, size in zip(NORMS, (4 * U, 4 * U, U), strict=True):
+        norm = getattr(cell, name)
+        assert norm.name == name
+        assert norm.gamma.shape == norm.beta.shape == (size,)
+
+
+def test_config_holds_every_argument():
+    given = {
+        "norm_epsilon": 0.01,
+        "activation": "relu",
+        "use_bias": False,
+        "dropout": 0.1,
+        "recurrent_dropout": 0.2,
+        "seed": 3,
+        "norm_gamma_initializer": keras.initializers.Constant(0.1),
+    }
+    cell = LayerNormLSTMCell(U, **given)
+    config = json.loads(json.dumps(cell.get_config()))
+    again = LayerNormLSTMCell.from_config(config)
+    assert again.get_config() == cell.get_config()
+    assert again.norm_epsilon == again.kernel_norm.epsilon == 0.01
+    again.build((None, D))
+    assert (to_numpy(again.state_norm.gamma) == np.float32(0.1)).all()
+    assert again.bias is None
+
+
+@pytest.mark.parametrize("name", ["dropout", "recurrent_dropout"])
+def test_dropout_is_for_training_alone(name):
+    cell, x = make(seed=1, **{name: 0.5}), draw(1, 6, D)
+    layer = keras.layers.RNN(cell, dtype="float64")
+    still = to_numpy(layer(x))
+    np.testing.assert_array_equal(to_numpy(layer(x, training=False)), still)
+    drawn = [to_numpy(layer(x, training=True)) for _ in range(3)]
+    assert all((y != still).any() for y in drawn)
+
+
+def test_rows_do_not_mind_the_scale_of_kernels():
+    """Up to the number added to the variance."""
+    cell, x = make(norm_epsilon=1e-12), draw(B, D)
+    states = cell.get_initial_state(B)
+    before, _ = cell(x, states)
+    cell.kernel.assign(100 * to_numpy(cell.kernel))
+    after, _ = cell(x, states)
+    np.testing.assert_allclose(to_numpy(after), to_numpy(before), atol=1e-6)
+
+
+def test_half_precision_stays_finite():
+    cell = LayerNormLSTMCell(U, dtype="mixed_float16")
+    decoder = AttentionDecoder(
+        AttentionDecoderCell(
+            cell, DotAttention(dtype="mixed_float16"), dtype="mixed_float16"
+        ),
+        dtype="mixed_float16",
+    )
+    found = decoder(50 * draw(B, T, D), 50 * draw(B, T, U), training=True)
+    assert keras.backend.standardize_dtype(found.dtype) == "float16"
+    assert np.isfinite(to_numpy(found)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("units", 0), ("norm_epsilon", 0.0), ("dropout", 1.0)],
+)
+def test_refuses_numbers_out_of_range(name, value):
+    with pytest.raises(ValueError, match=f"`{name}`.*Received: {name}="):
+        LayerNormLSTMCell(**{"units": U, name: value})

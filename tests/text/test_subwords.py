@@ -1,0 +1,152 @@
+"""subwords: segmentations drawn for each epoch, in `parallel_dataset`."""
+
+import numpy as np
+import pytest
+
+from keras_attention.text import CharacterTokenizer
+from keras_attention.text import SentencePieceTokenizer
+from keras_attention.text import parallel_dataset
+
+pytestmark = pytest.mark.tensorflow
+
+LINES = [
+    "ein kleiner hund spielt im garten",
+    "zwei hunde spielen im schnee",
+    "eine kleine katze schläft im garten",
+    "drei katzen schlafen",
+    "der hund und die katze",
+    "ein hund",
+    "die hunde und die katzen spielen im kleinen garten",
+    "der schnee",
+]
+
+
+@pytest.fixture(scope="module", params=["unigram", "bpe"])
+def tokenizer(request):
+    return SentencePieceTokenizer.train(
+        LINES * 3, 80, model_type=request.param, byte_fallback=False
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    paths = tmp_path / "a.txt", tmp_path / "b.txt"
+    for path in paths:
+        path.write_text("\n".join(LINES) + "\n")
+    return paths
+
+
+def epochs(files, tokenizer, count=3, **options):
+    """Ids of each batch of each epoch."""
+    dataset = parallel_dataset(
+        *files, tokenizer, tokenizer, batch_size=2, **options
+    )
+    return [
+        [(x.numpy(), y.numpy()) for (x, _), y in dataset] for _ in range(count)
+    ]
+
+
+def texts(tokenizer, epoch):
+    return [
+        [x.decode() for x in tokenizer.detokenize(side).numpy()]
+        for batch in epoch
+        for side in batch
+    ]
+
+
+def same(one, other):
+    pairs = zip(one, other, strict=True)
+    return all(
+        x.shape == y.shape and (x == y).all()
+        for batches in pairs
+        for x, y in zip(*batches, strict=True)
+    )
+
+
+def test_the_text_stays_and_the_pieces_change(files, tokenizer):
+    options = {"training": True, "seed": 1}
+    plain = epochs(files, tokenizer, **options)
+    drawn = epochs(files, tokenizer, **options, sample_subwords=0.3)
+    for one, other in zip(plain, drawn, strict=True):
+        assert texts(tokenizer, one) == texts(tokenizer, other)
+        assert not same(one, other)
+    rows = [
+        {tuple(row[row > 0]) for epoch in found for x, _ in epoch for row in x}
+        for found in (plain, drawn)
+    ]
+    assert len(rows[0]) == len(LINES) < len(rows[1])
+    sides = [(x[0, 1:], y[0]) for x, y in drawn[0]]
+    assert any(len(x) != len(y) or (x != y).any() for x, y in sides)
+
+
+def test_a_seed_decides(files, tokenizer):
+    options = {"training": True, "sample_subwords": 0.3}
+    first, second = (
+        epochs(files, tokenizer, seed=1, **options) for _ in range(2)
+    )
+    for one, other in zip(first, second, strict=True):
+        assert same(one, other)
+    other = epochs(files, tokenizer, seed=2, **options)
+    assert texts(tokenizer, first[0]) != texts(tokenizer, other[0])
+
+
+def test_is_for_training_alone(files, tokenizer):
+    plain = epochs(files, tokenizer, 1)
+    asked = epochs(files, tokenizer, 1, sample_subwords=0.5)
+    assert same(plain[0], asked[0])
+
+
+def test_shapes_are_those_of_the_best_segmentations(files, tokenizer):
+    options = {"training": True, "seed": 1, "buckets": 2}
+
+    def shapes(**more):
+        found = epochs(files, tokenizer, 4, **options, **more)
+        return {x.shape for epoch in found for batch in epoch for x in batch}
+
+    assert shapes(sample_subwords=1.0) <= shapes()
+
+
+def test_other_tokenizers_cannot(files, tokenizer):
+    letters = CharacterTokenizer("abc")
+    for pair in ((letters, tokenizer), (tokenizer, letters)):
+        with pytest.raises(ValueError, match="needs a SentencePieceTokenizer"):
+            parallel_dataset(*files, *pair, 2, sample_subwords=0.1)
+    with pytest.raises(ValueError, match="copying=False"):
+        parallel_dataset(
+            *files, tokenizer, tokenizer, 2, copying=True, sample_subwords=0.1
+        )
+    with pytest.raises(ValueError, match="`sample_subwords` must be"):
+        parallel_dataset(*files, tokenizer, tokenizer, 2, sample_subwords=2.0)
+
+
+class TestSample:
+    """`SentencePieceTokenizer.sample`."""
+
+    def test_the_text_is_the_same(self, tokenizer):
+        rows = tokenizer.sample(LINES, 0.2, seed=3)
+        for row, line in zip(rows, LINES, strict=True):
+            assert row.dtype == "int32"
+            assert (row[0], row[-1]) == (2, 3)
+            (text,) = tokenizer.detokenize(row[None]).numpy()
+            assert text.decode() == line
+        best = tokenizer.tokenize(LINES).numpy()
+        again = tokenizer.sample(LINES, 0.2, seed=3)
+        assert all((x == y).all() for x, y in zip(rows, again, strict=True))
+        assert sum(map(len, rows)) > np.count_nonzero(best)
+
+    def test_bytes_and_unknown_characters_stay(self):
+        whole = SentencePieceTokenizer.train(LINES, 330)
+        (row,) = whole.sample(["hund € x"], 0.3, seed=0)
+        assert whole.detokenize(row[None]).numpy()[0].decode() == "hund € x"
+
+    def test_nothing_is_a_frame(self, tokenizer):
+        assert tokenizer.sample([], 0.1, seed=0) == []
+        (row,) = tokenizer.sample([""], 0.1, seed=0)
+        assert row.tolist() == [2, 3]
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("rate", 0.0), ("rate", 1.5), ("seed", -1)]
+    )
+    def test_refuses_numbers_out_of_range(self, tokenizer, name, value):
+        with pytest.raises(ValueError, match=f"`{name}`"):
+            tokenizer.sample(LINES, **{"rate": 0.1, "seed": 0, name: value})
