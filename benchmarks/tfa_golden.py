@@ -5,7 +5,9 @@
 Each program of `tfa_cases.py` is built with TensorFlow Addons, gets random
 weights, and computes logits, alignments, greedy and beam search. Weights and
 outputs go to `tests/golden/tfa`, and some programs also as the files that
-their users have. `tests/migration` loads them into our layers, and compares.
+their users have. So do weights and outputs of the program of TFA in
+`docs/coming_from_tfa.md`. `tests/migration` and `tests/docs` load them into our
+layers, and compare.
 """
 
 import argparse
@@ -20,6 +22,7 @@ import environment
 HERE = Path(__file__).parent
 FOLDER = HERE.parent / "tests" / "golden" / "tfa"
 SIDE = HERE / "sides" / "golden_tfa.py"
+PAGE = HERE.parent / "docs" / "coming_from_tfa.md"
 
 
 def main(peer_environment: Path):
@@ -30,7 +33,7 @@ def main(peer_environment: Path):
         written = Path(scratch) / "tfa"
         written.mkdir()
         subprocess.run(
-            [str(python), str(SIDE), str(written), scratch],
+            [str(python), str(SIDE), str(written), scratch, str(PAGE)],
             env={**os.environ, **quiet, "PYTHONPATH": str(HERE)},
             check=True,
         )

@@ -44,8 +44,9 @@ def with_memories(entries: list, everything: list) -> list:
         everything: The same of the whole source.
 
     Returns:
-        The entries, and those outside of other wrappers that complete them;
-        all of these, if nothing of a mechanism has the prefix.
+        The entries, and those outside of other wrappers that complete them:
+        of the same name, and, if that has a counter for each wrapper, of the
+        same rank. All of these, if nothing of a mechanism has the prefix.
     """
     known = {id(x) for _, _, x in entries}
     outside = [
@@ -55,19 +56,31 @@ def with_memories(entries: list, everything: list) -> list:
     ]
     if not entries:
         return outside
-    fields = {}
+    mine, fields = {}, {}
     for owner, field, _ in entries:
+        mine[_plain_name(owner)] = owner
         fields.setdefault(_plain_name(owner), []).append(field)
-    return entries + [
-        entry
-        for entry in outside
-        if _is_missing(entry[1], fields.get(_plain_name(entry[0])))
-    ]
+    missing = {}
+    for entry in outside:
+        name, field = _plain_name(entry[0]), entry[1]
+        if name in fields and _is_missing(field, fields[name]):
+            missing.setdefault((name, field), []).append(entry)
+    for (name, _), found in missing.items():
+        wrapped = {x for x, _, _ in everything if _depth(x)[0]}
+        rivals = [x for x in wrapped if _plain_name(x) == name]
+        entries = entries + _of_rank(found, mine[name], rivals)
+    return entries
+
+
+def _of_rank(found, mine, rivals) -> list:
+    """Select by the order of counters, if each wrapper has one of these."""
+    if mine not in rivals or len(found) != len(rivals):
+        return found
+    found = sorted(found, key=lambda entry: natural(entry[0]))
+    return [found[sorted(rivals, key=natural).index(mine)]]
 
 
 def _is_missing(field, present) -> bool:
-    if present is None:
-        return False
     kernels = [x for x in present if x in ("kernel", "query", "memory")]
     if field in ("kernel", "query", "memory"):
         return len(kernels) < 2 and (field == "kernel" or field not in present)

@@ -98,3 +98,17 @@ def test_what_a_prefix_lacks_is_found_outside_of_other_wrappers():
     found = with_memories(everything[:1], everything)
     assert [field for _, field, _ in found] == ["vector", "memory"]
     assert len(with_memories([], everything)) == 2
+
+
+def test_counters_tell_whose_memory_it_is():
+    names = [f"m/d{i}/attention_wrapper{i}/Attention/" for i in ("", "_1")]
+    everything = entries(
+        **{f"{name}attention_v": (5,) for name in names},
+        **{
+            "m/Attention_2/memory_layer/kernel": (4, 5),
+            "m/Attention_1/memory_layer/kernel": (3, 5),
+        },
+    )
+    inside = [x for x in everything if x[0][1] == "d_1"]
+    *_, (_, field, stored) = with_memories(inside, everything)
+    assert (field, stored.value.shape) == ("memory", (4, 5))
