@@ -149,6 +149,20 @@ def _without_counters(group: Group):
     return tuple(re.sub(r"_?\d+$", "", part) for part in group.owner)
 
 
+def the_first(groups: list[Group]) -> Group | None:
+    """Return the first object, if all are alike but for counters.
+
+    Args:
+        groups: Objects that fit equally well, in their order.
+
+    Returns:
+        One of them; `None` if there is none, or if their names differ in more
+        than counters, whose order says nothing.
+    """
+    names = {_without_counters(one) for one in groups}
+    return groups[0] if len(names) == 1 else None
+
+
 def _wrappers(mechanisms, groups) -> set:
     """Return the names of all `AttentionWrapper` that can be told."""
     scopes = set()

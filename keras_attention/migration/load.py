@@ -138,8 +138,8 @@ def _complaint(target, matched: Match, prefix: str) -> str:
         if lines:
             said.append("\n  ".join([f"{title}:", *lines]))
     said.append(
-        "`prefix` takes a part of a source; a dictionary of names and arrays "
-        "takes what you choose."
+        "Where two fit one weight equally, neither is taken. `prefix` takes a "
+        "part of a source; a dictionary takes what you choose and name."
     )
     if any(TF1.search(f"/{line}") for line in matched.left_over):
         said.append(

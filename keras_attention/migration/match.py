@@ -9,6 +9,7 @@ from keras_attention.migration.attentional import join_layers
 from keras_attention.migration.groups import Group
 from keras_attention.migration.groups import Inventory
 from keras_attention.migration.groups import side
+from keras_attention.migration.groups import the_first
 from keras_attention.migration.mechanisms import in_order_of
 from keras_attention.migration.mechanisms import mechanism_groups
 from keras_attention.migration.slots import Slot
@@ -86,9 +87,10 @@ def pair_units(units: list[Unit], groups: list[Group]) -> list[tuple]:
     """Find the object of the source for every object of ours.
 
     It has the same names and shapes, and its own name tells no other side and
-    no other direction. Of several, one that tells the same side comes first,
-    then the first one. What finds none takes what is most like it, so that an
-    error can say what differs.
+    no other direction. Of several, those that tell the same side are meant; of
+    these the first one, if counters give them an order, and else none. What
+    finds none takes what is most like it, so that an error can say what
+    differs.
 
     Args:
         units: Objects of ours, in their order.
@@ -107,8 +109,8 @@ def pair_units(units: list[Unit], groups: list[Group]) -> list[tuple]:
         left = [x for x in left if x is not best]
         pairs.append((unit, _with_names_of(unit, best)))
     for unit in alone:
-        alike = [x for x in left if _likeness(unit, x) > (0, 0)]
-        alike.sort(key=lambda x, unit=unit: _likeness(unit, x), reverse=True)
+        most = max((_likeness(unit, x) for x in left), default=(0, 0))
+        alike = [x for x in left if _likeness(unit, x) == most > (0, 0)]
         best = _first(unit, alike)
         left = [x for x in left if x is not best]
         pairs.append((unit, best))
@@ -120,8 +122,8 @@ def _first(unit: Unit, groups: list[Group]) -> Group | None:
     sides = {id(x): side((*x.owner, *x.fields)) for x in groups}
     groups = [x for x in groups if _agree(sides[id(x)], unit.side)]
     groups = [x for x in groups if _agree(direction(x.owner), unit.direction)]
-    groups.sort(key=lambda x: sides[id(x)] != unit.side)  # stable
-    return groups[0] if groups else None
+    told = [x for x in groups if sides[id(x)] == unit.side]
+    return the_first(told or groups)
 
 
 def _agree(one, other) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from keras_attention.migration.groups import MECHANISMS
 from keras_attention.migration.groups import Group
+from keras_attention.migration.groups import the_first
 from keras_attention.migration.stored import Stored
 from keras_attention.migration.stored import base
 from keras_attention.migration.stored import natural
@@ -145,9 +146,9 @@ def in_order_of(wanted: list, groups: list[Group]) -> list[Group | None]:
 
     Returns:
         For each attention the mechanism of its index, where there are any;
-        else the first one that is left and fits best, by its shapes, else by
-        its fields, else by having a score vector or not. `None` where none is
-        left.
+        else the one that is left and fits best, by its shapes, else by its
+        fields, else by having a score vector or not. `None` where none is
+        left, or where several fit whose names give no order.
     """
     if all(one.owner[-1:] and one.owner[-1].isdigit() for one in groups):
         found = sorted(groups, key=lambda one: natural(one.owner))
@@ -158,10 +159,10 @@ def in_order_of(wanted: list, groups: list[Group]) -> list[Group | None]:
         ]
     left, found = list(groups), []
     for slots in wanted:
-        left.sort(key=lambda one: _misfit(one, slots))  # stable
-        best = left.pop(0) if left else None
+        least = min((_misfit(one, slots) for one in left), default=None)
+        best = the_first([x for x in left if _misfit(x, slots) == least])
         found.append(best and resolve_scalar(best, slots))
-        left = [one for one in groups if any(one is x for x in left)]
+        left = [one for one in left if one is not best]
     return found
 
 

@@ -71,6 +71,20 @@ def test_a_matrix_that_is_alone_may_have_any_name(name):
     assert list(group.fields) == list(one.slots) == ["embeddings"]
 
 
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (["en/embeddings", "de/embeddings"], [None, None]),
+        (["rnn_2/embeddings", "rnn_1/embeddings"], ["rnn_1", "rnn_2"]),
+        (["en/embeddings", "decoder/de/embeddings"], ["en", "decoder/de"]),
+    ],
+)
+def test_only_counters_give_an_order(names, wanted):
+    units = [unit(x, embeddings=(7, 2)) for x in ("source", "target")]
+    found = paired(units, groups(**dict.fromkeys(names, (7, 2))))
+    assert found[:2] == wanted
+
+
 def test_what_is_most_alike_is_named_in_the_error():
     units = [unit(kernel=(2, 3), bias=(3,)), unit(kernel=(4, 4), bias=(4,))]
     found = groups(**{"a/kernel": (2, 3), "b/gamma": (3,)})

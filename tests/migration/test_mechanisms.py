@@ -112,3 +112,9 @@ def test_counters_tell_whose_memory_it_is():
     inside = [x for x in everything if x[0][1] == "d_1"]
     *_, (_, field, stored) = with_memories(inside, everything)
     assert (field, stored.value.shape) == ("memory", (4, 5))
+
+
+def test_equal_mechanisms_without_an_order_are_not_taken():
+    found = entries(**{f"m/{x}/attention_v": (5,) for x in ("one", "two")})
+    slots = [{"vector": Slot(Weight(5))} for _ in range(2)]
+    assert in_order_of(slots, mechanism_groups(found, 2)) == [None, None]
