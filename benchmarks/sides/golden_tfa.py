@@ -91,6 +91,7 @@ def run_page(page: Path, folder: Path):
     (index,) = [i for i, (kind, _) in enumerate(blocks) if kind == "py"]
     scope = {}
     os.chdir(folder)
+    tf.keras.utils.set_random_seed(0)
     for _, code in blocks[index - 1 : index + 1]:  # its data come before it
         exec(compile(code, page, "exec"), scope)
     encode, decode = scope["encoder"], scope["decoder"]

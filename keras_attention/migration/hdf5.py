@@ -45,7 +45,8 @@ def read_hdf5(path: Path) -> list[Stored]:
 def _read_layers(root):
     """Yield layer, name and value of every variable of a `.h5` file."""
     for layer, group in root.items():
-        for name in _names(group.attrs):
+        names = _names(group.attrs) or [x for x, _ in _read_datasets(group)]
+        for name in names:
             yield layer, name, np.asarray(group[name])
 
 

@@ -58,12 +58,16 @@ def test_the_program_of_tfa_runs_here_with_its_weights(tmp_path, monkeypatch):
         np.testing.assert_allclose(
             logits[:8][real], theirs["logits"][real], atol=1e-5
         )
-        tokens = to_numpy(scope["greedy"].tokens)[:, 0]
-        size = theirs["greedy"].shape[1]
-        ended = np.cumsum(theirs["greedy"] == scope["END"], axis=1)
-        until = ended - (theirs["greedy"] == scope["END"]) == 0
-        want = np.where(until, theirs["greedy"], 0)
-        np.testing.assert_array_equal(tokens[:, :size], want)
+        for search in ("greedy", "beams"):
+            tokens = to_numpy(scope[search].tokens)[:, 0]
+            want = until_the_end(theirs[search], scope["END"])
+            np.testing.assert_array_equal(tokens[:, : want.shape[1]], want)
+
+
+def until_the_end(ids, end):
+    """Ids up to the first end, and 0 after it, as our searches give them."""
+    before = np.cumsum(ids == end, axis=1) - (ids == end)
+    return np.where(before == 0, ids, 0)
 
 
 def test_others_run(tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ def write(path, datasets, attributes=None, root=""):
             file[f"{root}{group}"].attrs[name] = value
 
 
-@pytest.mark.parametrize("names", ["weight_names", "weight_names0"])
+@pytest.mark.parametrize("names", ["weight_names", "weight_names0", "none"])
 @pytest.mark.parametrize("root", ["", "model_weights/"])
 def test_a_shared_variable_is_read_once(path, names, root):
     layers = ["wrapper", "mechanism"]
