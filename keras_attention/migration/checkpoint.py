@@ -69,7 +69,8 @@ def read_checkpoint(path: Path) -> list[Stored]:
 
 
 def _plain(key):
-    return key.removesuffix(SUFFIX)
+    """Return a key as a name: TensorFlow writes a slash within one as `.S`."""
+    return key.removesuffix(SUFFIX).replace(".S", "/")
 
 
 def _ways(graph: bytes) -> dict:

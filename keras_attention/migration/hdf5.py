@@ -27,6 +27,7 @@ def read_hdf5(path: Path) -> list[Stored]:
     """
     try:
         with h5py.File(path) as file:
+            _check_sizes(file, path.stat().st_size)
             root = file.get("model_weights", file)
             if "layer_names" in root.attrs:
                 return _unique(_read_layers(root))
@@ -40,6 +41,16 @@ def read_hdf5(path: Path) -> list[Stored]:
         return name_positions([Stored((name,), x) for name, x in found])
     parts = [(*name.partition("/"), x) for name, x in found]
     return _unique((layer, inner or layer, x) for layer, _, inner, x in parts)
+
+
+def _check_sizes(file, size: int):
+    """Refuse variables that are larger than the file, before memory is used."""
+
+    def check(name, item):
+        if isinstance(item, h5py.Dataset) and item.nbytes > size:
+            raise OSError(f"{name} has {item.nbytes} bytes, the file {size}")
+
+    file.visititems(check)
 
 
 def _read_layers(root):

@@ -40,6 +40,13 @@ def test_a_variable_in_a_list_has_the_name_it_was_given(tmp_path):
     assert ("all/0", "lstm/bias") in names
 
 
+def test_slashes_within_a_name(tmp_path):
+    holder = {"wrapper/_cell/kernel:0": tf.Variable(1.0)}
+    path = tf.train.Checkpoint(all=holder).save(tmp_path / "ckpt")
+    names = [x.names[0] for x in read_checkpoint(path)]
+    assert "all/wrapper/_cell/kernel:0" in names
+
+
 def test_a_checkpoint_is_found_by_its_name_its_folder_and_a_saved_model():
     folder = GOLDEN / "checkpoint"
     assert find_checkpoint(folder / "ckpt-1") == folder / "ckpt-1"

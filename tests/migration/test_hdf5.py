@@ -63,3 +63,10 @@ def test_a_damaged_file_is_named(path):
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(ValueError, match=r"weights\.h5"):
         read_hdf5(path)
+
+
+def test_a_variable_larger_than_its_file_takes_no_memory(path):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("one/m/kernel:0", (10**6, 10**6), "f4")
+    with pytest.raises(ValueError, match="one/m/kernel:0 has 4000000000000"):
+        read_hdf5(path)
