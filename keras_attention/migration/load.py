@@ -74,8 +74,8 @@ def load_tfa_weights(
     ...     "BahdanauAttention/memory_layer/kernel:0": np.ones((3, 4)),
     ...     "attention_wrapper/BahdanauAttention/attention_v:0": np.ones(4),
     ... })
-    >>> float(attention.score_vector[0])
-    1.0
+    >>> keras.ops.convert_to_numpy(attention.score_vector).tolist()
+    [1.0, 1.0, 1.0, 1.0]
     """
     check_object("target", target, keras.layers.Layer, "Pass a built layer.")
     check_built(target, "weights", BUILD)

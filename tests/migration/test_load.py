@@ -150,7 +150,7 @@ def test_an_attention_takes_a_mechanism():
         },
     )
     np.testing.assert_array_equal(to_numpy(layer.kernel), kernel.T)
-    assert float(layer.scale) == 2.0
+    assert to_numpy(layer.scale) == 2.0
 
 
 def test_a_keras_cell_takes_its_weights():
