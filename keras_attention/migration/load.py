@@ -78,6 +78,7 @@ def load_tfa_weights(
     [1.0, 1.0, 1.0, 1.0]
     """
     check_object("target", target, keras.layers.Layer, "Pass a built layer.")
+    check_object("prefix", prefix, str, "Leave it out to take all variables.")
     check_built(target, "weights", BUILD)
     _check_order(target)
     variables = read_variables(source)

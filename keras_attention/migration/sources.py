@@ -47,8 +47,12 @@ def read_variables(source: Mapping | str | Path) -> list[Stored]:
             f"source={described(source)}. Of a list of variables make "
             "{v.name: v.numpy() for v in variables}."
         )
-    weights = [x for x in found if not _is_of_optimizer(x)]
-    return [x for x in weights if np.issubdtype(x.value.dtype, np.floating)]
+    return [x for x in found if _is_weight(x) and not _is_of_optimizer(x)]
+
+
+def _is_weight(variable: Stored) -> bool:
+    dtype = variable.value.dtype
+    return np.issubdtype(dtype, np.floating) or dtype.name == "bfloat16"
 
 
 def _read_path(path: Path) -> list[Stored]:

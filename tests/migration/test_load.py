@@ -234,6 +234,7 @@ def test_cells_of_tensorflow_1_are_not_taken_for_others(model):
     ("options", "match"),
     [
         ({"prefix": "nowhere"}, "prefix='nowhere'"),
+        ({"prefix": None}, "prefix=None"),
         ({"source": [1]}, "dictionary"),
         ({"source": "no/such/ckpt-1"}, "no/such/ckpt-1"),
     ],

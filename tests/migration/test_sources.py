@@ -1,8 +1,13 @@
 """read_variables: weights of any source; select: some of them."""
 
+import keras
+import ml_dtypes
 import numpy as np
 import pytest
+import samples
+from gradients import to_numpy
 
+from keras_attention import load_tfa_weights
 from keras_attention.migration.sources import read_variables
 from keras_attention.migration.sources import select
 
@@ -23,6 +28,16 @@ def test_optimizers_and_counters_are_no_weights():
         }
     )
     assert [x.names[0] for x in found] == ["a/kernel:0"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16, "float64"])
+def test_any_floating_point_is_a_weight(dtype):
+    cell = keras.layers.Dense(3)
+    cell.build((None, 2))
+    kernel = samples.draw(2, 3).astype(dtype)
+    load_tfa_weights(cell, {"a/kernel": kernel, "a/bias": np.ones(3, dtype)})
+    got = to_numpy(cell.kernel)
+    np.testing.assert_allclose(got, kernel.astype("float64"), atol=1e-6)
 
 
 @pytest.mark.parametrize(
