@@ -27,6 +27,8 @@ from .decoder import AttentionDecoder
 from .decoder import AttentionDecoderCell
 from .decoder import LayerNormLSTMCell
 from .decoder import StateBridge
+from .migration import from_keras_layers as from_keras_layers
+from .migration import load_tfa_weights
 from .models import PointerGenerator
 from .models import RecurrentEncoder
 from .models import Seq2Seq
@@ -110,6 +112,7 @@ __all__ = [
     "WordPieceTokenizer",
     "WordTokenizer",
     "alignment_error_rate",
+    "load_tfa_weights",
     "parallel_dataset",
     "plot_attention",
     "plot_attention_batch",

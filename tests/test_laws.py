@@ -23,14 +23,14 @@ FLOORS = [
     "attention search text plots",
     "decoder training",
     "models",
-    "export",
+    "export migration",
     "translator",
 ]
 INSIDES = {"src", "python"}  # folders that packages keep to themselves
 OF_CLASSES = {"_abc_impl", "_tf_module_ignored_properties"}
 FLOOR = {part: n for n, parts in enumerate(FLOORS) for part in parts.split()}
 BACKENDS = {"tensorflow", "tensorflow_text", "jax", "jaxlib", "torch"}
-NAME_BACKENDS = {"backend", "text", "export", "training"}
+NAME_BACKENDS = {"backend", "text", "export", "training", "migration"}
 MAY_IMPORT_LATE = {"extras", "ops"}  # beside the package's own `__getattr__`
 CODE = [
     *PACKAGE.rglob("*.py"),

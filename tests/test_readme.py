@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import samples
 from gradients import to_numpy
+from pages import snippets
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
 from seq2seqs import small_model
@@ -39,12 +40,6 @@ PAIRS = {  # of German and English words
 }
 
 
-def snippets(text=TEXT):
-    """All Python blocks, each with as many lines before it as in the file."""
-    for found in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S):
-        yield "\n" * text[: found.start(1)].count("\n") + found[1]
-
-
 def write_corpus(folder):
     """Write the files that the snippets read: sentences of one length."""
     draw = random.Random(0)
@@ -61,7 +56,7 @@ def test_every_snippet_runs_in_its_order(tmp_path, monkeypatch):
     write_corpus(tmp_path)
     monkeypatch.chdir(tmp_path)
     scope = {}
-    for code in snippets():
+    for code in snippets(TEXT):
         began = time.perf_counter()
         exec(compile(code, README, "exec"), scope)
         line = len(code) - len(code.lstrip("\n"))
@@ -72,7 +67,7 @@ def test_every_snippet_runs_in_its_order(tmp_path, monkeypatch):
 
 
 def test_the_first_model_has_20_lines():
-    assert len(next(snippets()).strip().splitlines()) <= 20
+    assert len(next(snippets(TEXT)).strip().splitlines()) <= 20
 
 
 def quoted(kind):

@@ -1,0 +1,169 @@
+"""Keras' own attention layers as ours, with the same numbers."""
+
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_attention.attention import AbstractAttention
+from keras_attention.attention import BahdanauAttention
+from keras_attention.attention import DotAttention
+from keras_attention.checks import check_built
+from keras_attention.checks import described
+
+KINDS = (keras.layers.AdditiveAttention, keras.layers.Attention)
+BUILD = "Call it once, on [query, value]."
+
+
+def from_keras_layers(source: Any) -> Any:
+    """Make our attention from Keras' `AdditiveAttention` or `Attention`.
+
+    Formula:
+
+        AdditiveAttention: s . tanh(q + k)
+        Attention: q . k, times a scale if it is used
+        Attention, "concat": w sum tanh(g (q + k))
+
+    The first and the last become a `BahdanauAttention` whose kernels are the
+    identity, times `g`; the other one a `DotAttention`. Contexts and weights
+    are the same. In training the kernels move as well, since Keras' layer has
+    none. Only at padded queries, where Keras' layer returns zeros, ours
+    returns what their features ask for; and where a whole source is masked,
+    ours returns zeros.
+
+    A layer is called `layer(query, value, key=None)`, not with a list. A
+    functional model is copied: its attention layers are ours, which are
+    called as the model needs it, and all other weights are the same.
+
+    Args:
+        source: A built `keras.layers.AdditiveAttention` or
+            `keras.layers.Attention`, or a functional `keras.Model` with such
+            layers.
+
+    Returns:
+        An attention layer, or a model.
+
+    Raises:
+        ValueError: If `source` is another layer, is not built, or is a model
+            without such a layer or one that is not functional.
+
+    Example:
+
+    >>> layer = keras.layers.AdditiveAttention()
+    >>> query, value = np.ones((2, 3, 8)), np.ones((2, 7, 8))
+    >>> _ = layer([query, value])
+    >>> tuple(from_keras_layers(layer)(query, value).shape)
+    (2, 3, 8)
+    """
+    if type(source) in KINDS:
+        return _convert_layer(source)
+    if isinstance(source, keras.Model):
+        return _convert_model(source)
+    raise ValueError(
+        "from_keras_layers needs a keras.layers.AdditiveAttention, a "
+        "keras.layers.Attention, or a functional model with such layers. "
+        f"Received: source={described(source)}. No other layer of Keras has "
+        "an equal here."
+    )
+
+
+def _convert_layer(layer) -> AbstractAttention:
+    """Make the layer that computes the same, with its weights."""
+    check_built(layer, "build", BUILD)
+    shapes = _input_shapes(layer)
+    options = {
+        "dropout": layer.dropout,
+        "seed": layer.seed,
+        "name": layer.name,
+        "dtype": layer.dtype_policy,
+    }
+    additive = isinstance(layer, keras.layers.AdditiveAttention)
+    if not additive and layer.score_mode == "dot":
+        scale = "learned" if layer.use_scale else None
+        ours = DotAttention(scale, **options)
+        weights = {"scale": layer.scale} if layer.use_scale else {}
+    else:
+        ours = BahdanauAttention(shapes[0][-1], **options)
+        weights = _additive_weights(layer, shapes[0][-1], additive)
+    ours.build(*shapes)
+    for name, value in weights.items():
+        getattr(ours, name).assign(value)
+    ours.trainable = layer.trainable
+    return ours
+
+
+def _additive_weights(layer, size: int, additive: bool) -> dict:
+    """Return the weights of a `BahdanauAttention` of the same scores."""
+    factor, vector = 1.0, np.ones(size)
+    if additive and layer.use_scale:
+        vector = keras.ops.convert_to_numpy(layer.scale)
+    if not additive:
+        vector = vector * keras.ops.convert_to_numpy(layer.concat_score_weight)
+        if layer.use_scale:
+            factor = keras.ops.convert_to_numpy(layer.scale)
+    kernel = factor * np.eye(size)
+    return {
+        "query_kernel": kernel,
+        "key_kernel": kernel,
+        "score_vector": vector,
+    }
+
+
+def _input_shapes(layer) -> list:
+    """Return the shapes of query, value and key, as far as there are any."""
+    config = layer.get_build_config() or {}
+    return [tuple(shape) for shape in config["input_shape"]]
+
+
+def _convert_model(model):
+    """Copy a functional model, with our layers in place of Keras'."""
+    made = {}
+
+    def clone(layer):
+        if type(layer) in KINDS:
+            made[layer.name] = _convert_layer(layer)
+            return made[layer.name]
+        return type(layer).from_config(layer.get_config())
+
+    def call(layer, *args, **kwargs):
+        if not any(layer is x for x in made.values()):
+            return layer(*args, **kwargs)
+        inputs, *rest = args
+        return layer(*inputs, *rest, **_renamed(kwargs))
+
+    try:
+        copy = keras.models.clone_model(
+            model, clone_function=clone, call_function=call, recursive=True
+        )
+    except ValueError as error:
+        raise ValueError(
+            "from_keras_layers can copy a functional model, whose layers it "
+            f"finds. Received: source={model!r}. Of any other model, pass its "
+            f"attention layers one by one. ({error})"
+        ) from error
+    if not made:
+        raise ValueError(
+            "from_keras_layers needs a model with an AdditiveAttention or an "
+            f"Attention layer. Received: source={model!r}, whose layers are "
+            f"{[type(layer).__name__ for layer in model.layers]}."
+        )
+    _copy_weights(model, copy)
+    return copy
+
+
+def _renamed(kwargs: dict) -> dict:
+    """Pass on what a call was given, with masks by our arguments' names."""
+    masks = kwargs.pop("mask", None) or ()
+    names = ("query_mask", "value_mask")
+    given = {k: x for k, x in zip(names, masks, strict=False) if x is not None}
+    return {**kwargs, **given}
+
+
+def _copy_weights(source, target):
+    """Copy the weights of all layers that are the same in both models."""
+    for old, new in zip(source.layers, target.layers, strict=True):
+        if isinstance(old, keras.Model) and hasattr(old, "layers"):
+            _copy_weights(old, new)
+        elif type(old) not in KINDS:
+            new.set_weights(old.get_weights())
+        new.trainable = old.trainable
