@@ -43,6 +43,7 @@ from .training import AttentionImages
 from .training import GuidedAlignmentLoss
 from .training import InverseSigmoidSchedule
 from .training import Perplexity
+from .training import ResumeTraining
 from .training import ScheduledSampling
 from .training import SequenceCrossentropy
 from .training import TokenAccuracy
@@ -92,6 +93,7 @@ __all__ = [
     "Perplexity",
     "PointerGenerator",
     "RecurrentEncoder",
+    "ResumeTraining",
     "Sampling",
     "ScheduledSampling",
     "SelfAttention",
