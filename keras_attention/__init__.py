@@ -49,6 +49,7 @@ from .training import GuidedAlignmentLoss
 from .training import InverseSigmoidSchedule
 from .training import InverseSquareRootSchedule
 from .training import Perplexity
+from .training import ResumeTraining
 from .training import ScheduledSampling
 from .training import SequenceCrossentropy
 from .training import TokenAccuracy
@@ -100,6 +101,7 @@ __all__ = [
     "Perplexity",
     "PointerGenerator",
     "RecurrentEncoder",
+    "ResumeTraining",
     "Sampling",
     "ScheduledSampling",
     "SelfAttention",

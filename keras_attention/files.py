@@ -20,6 +20,7 @@ except ImportError:  # Windows
 DRAFT = ".keras_attention-"  # begins the name of a folder for drafts
 LOCK, NEW, OLD = "lock", "new", "old"  # what is in it
 SEAL = b"0" * 64  # keeps the place of a file's checksum
+AT_ONCE = 2**20  # bytes that are read
 MOST_EXPANSION = 10  # of an archive; Keras does not compress at all
 
 
@@ -112,9 +113,19 @@ def seal(file: Path):
         file: A file. If it ends with `SEAL`, the checksum takes its place;
             else it follows.
     """
-    content = file.read_bytes().removesuffix(SEAL)
-    digest = hashlib.sha256(content).hexdigest()
-    file.write_bytes(content + digest.encode())
+    with file.open("r+b") as content:
+        size = content.seek(0, os.SEEK_END)
+        content.seek(max(0, size - len(SEAL)))
+        if content.read() == SEAL:
+            size -= len(SEAL)
+        content.seek(0)
+        digest, left = hashlib.sha256(), size
+        while left:  # a file may be larger than memory
+            part = content.read(min(left, AT_ONCE))
+            digest.update(part)
+            left -= len(part)
+        content.seek(size)
+        content.write(digest.hexdigest().encode())
 
 
 def check_seal(file: Path):

@@ -16,7 +16,7 @@ from keras_attention import BahdanauAttention
 from keras_attention import SequenceCrossentropy
 
 FLOORS = [
-    "backend checks extras files version",
+    "backend checks data extras files version",
     "ops",
     "layers",
     "alignments",
@@ -25,6 +25,7 @@ FLOORS = [
     "models",
     "export migration",
     "translator",
+    "commands",
 ]
 INSIDES = {"src", "python"}  # folders that packages keep to themselves
 OF_CLASSES = {"_abc_impl", "_tf_module_ignored_properties"}

@@ -1,6 +1,5 @@
 """Batches of parallel text for teacher forcing, of few shapes."""
 
-import itertools
 import warnings
 
 import numpy as np
@@ -8,6 +7,7 @@ import tensorflow as tf
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
+from keras_attention.data import Position
 from keras_attention.text.base import FRAME
 from keras_attention.text.base import PAD
 from keras_attention.text.base import AbstractTokenizer
@@ -135,6 +135,7 @@ def parallel_dataset(
     cardinality = tf.data.experimental.assert_cardinality(len(batches))
     dataset = dataset.apply(cardinality).prefetch(tf.data.AUTOTUNE)
     dataset.dropped = dropped
+    dataset.position = batches.position
     return dataset
 
 
@@ -145,8 +146,6 @@ class _Batches:
         self.sides, self.sampler = sides, None
         self.batch_size = batch_size
         self.training = training
-        self.seed = np.random.SeedSequence(seed).entropy
-        self.epochs = itertools.count()
         lengths = np.array([[len(ids) for ids in side] for side in sides])
         if lengths.shape[1] < (batch_size if training else 1):
             raise ValueError(
@@ -157,6 +156,9 @@ class _Batches:
             )
         ends, self.widths = choose_buckets(lengths, buckets)
         self.bucket = np.searchsorted(ends, lengths.max(axis=0))
+        self.position = Position(seed, lengths, batch_size, buckets)
+        if training:
+            self.position.remember()
 
     def __len__(self):
         full, rest = divmod(len(self.bucket), self.batch_size)
@@ -177,7 +179,7 @@ class _Batches:
 
     def _plan(self):
         """Return the pairs of each batch, and the generator of the epoch."""
-        random = np.random.default_rng([self.seed, next(self.epochs)])
+        random = self.position.next_generator()
         count = len(self.bucket)
         order = np.arange(count)
         if self.training:

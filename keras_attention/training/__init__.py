@@ -1,6 +1,7 @@
 """Losses, metrics, callbacks and schedules, for `compile` and `fit`."""
 
 from .alignment_error import alignment_error_rate as alignment_error_rate
+from .alignment_error import error_rate_of_links as error_rate_of_links
 from .attention_images import AttentionImages as AttentionImages
 from .attention_metrics import AttentionCoverage as AttentionCoverage
 from .attention_metrics import AttentionEntropy as AttentionEntropy
@@ -8,6 +9,7 @@ from .average_weights import AverageWeights as AverageWeights
 from .losses import GuidedAlignmentLoss as GuidedAlignmentLoss
 from .losses import SequenceCrossentropy as SequenceCrossentropy
 from .mean_metric import AbstractMeanMetric as AbstractMeanMetric
+from .resume_training import ResumeTraining as ResumeTraining
 from .scheduled_sampling import ScheduledSampling as ScheduledSampling
 from .schedules import InverseSigmoidSchedule as InverseSigmoidSchedule
 from .schedules import InverseSquareRootSchedule as InverseSquareRootSchedule

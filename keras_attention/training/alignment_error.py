@@ -59,14 +59,31 @@ def alignment_error_rate(weights, gold, possible=None, mask=None) -> float:
     if mask is None:
         mask = [np.ones_like(matrix) for matrix in weights]
     mask = _like("mask", mask, weights)
+    found = [
+        _links(np.where(real, scores, 0.0))
+        for scores, real in zip(weights, mask, strict=True)
+    ]
+    gold = [sure & real for sure, real in zip(gold, mask, strict=True)]
+    return error_rate_of_links(found, gold, possible or gold)
+
+
+def error_rate_of_links(
+    found: list[np.ndarray], sure: list[np.ndarray], possible: list[np.ndarray]
+) -> float:
+    """Compute the alignment error rate of links, as `alignment_error_rate`.
+
+    Args:
+        found: Boolean matrices `(T, Tv)`, one for each sentence.
+        sure: The sure links of people, likewise.
+        possible: The possible ones, with the sure ones or without.
+
+    Returns:
+        The rate, from 0 to 1.
+    """
     right = counted = 0
-    for scores, sure, may_be, real in zip(
-        weights, gold, possible or gold, mask, strict=True
-    ):
-        found = _links(np.where(real, scores, 0.0))
-        sure = sure & real
-        right += (found & sure).sum() + (found & (sure | may_be)).sum()
-        counted += found.sum() + sure.sum()
+    for links, must_be, may_be in zip(found, sure, possible, strict=True):
+        right += (links & must_be).sum() + (links & (must_be | may_be)).sum()
+        counted += links.sum() + must_be.sum()
     return float(1 - right / counted) if counted else 0.0
 
 

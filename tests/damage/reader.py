@@ -38,6 +38,8 @@ from keras_attention import WordTokenizer
 from keras_attention.files import SEAL
 from keras_attention.files import check_seal
 from keras_attention.files import seal
+from keras_attention.training.resume_file import read_state
+from keras_attention.training.resume_file import write_state
 
 MOST = 2 * 10**9  # bytes
 TEXTS = ["12 May 2021", "zwei Hunde spielen im Schnee", "xyz", "ABC"]
@@ -108,6 +110,11 @@ def read_weights(folder, name):
     return fingerprint(model)
 
 
+@read_by("training", "training.state")
+def read_training(folder, name):
+    return repr(read_state(folder / name))
+
+
 def fingerprint(model):
     return [x.tobytes() for x in model.get_weights()]
 
@@ -150,6 +157,8 @@ def make(folder, seed, texts):
     search = BeamSearch(2, max_length=9 + seed)
     Translator(model, kinds["c"], kinds["w"], search).save(folder / "all")
     model.save_weights(folder / "x.weights.h5")
+    state = {"texts": texts, "weights": model.get_weights()}
+    write_state(folder / "training.state", state)
     shutil.copy(DATES, folder / "x.tflite")
     make_onnx(folder / "x.onnx", seed)
 

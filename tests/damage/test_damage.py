@@ -37,6 +37,7 @@ FORMATS = {
     "tokenizers": CHECKED | {"other", "swapped"},
     "litert": CHECKED,
     "onnx": CHECKED | {"swapped"},
+    "training": CHECKED | {"swapped"},
     "weights": None,  # read by Keras alone, with its own errors
 }
 

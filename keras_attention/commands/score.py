@@ -1,0 +1,149 @@
+"""`score REFERENCES`: how good translations or alignments are."""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from keras_attention.extras import require
+from keras_attention.text import read_lines
+from keras_attention.training import error_rate_of_links
+
+LINK = re.compile(r"(\d+)([-?p])(\d+)")
+
+
+def add_arguments(parser: argparse.ArgumentParser):
+    """Add the arguments of the command."""
+    add = parser.add_argument
+    add(
+        "references",
+        nargs="+",
+        help="files with one right translation a line, one or several",
+    )
+    add(
+        "--hypotheses",
+        metavar="FILE",
+        help="what is scored (standard input)",
+    )
+    add(
+        "--lowercase",
+        action="store_true",
+        help="do not distinguish capital letters",
+    )
+    add(
+        "--alignments",
+        action="store_true",
+        help="both files are alignments in Pharaoh's form: 1-2 is sure, 1?2 "
+        "possible; prints the alignment error rate",
+    )
+
+
+def run(arguments: argparse.Namespace):
+    """Score translations by BLEU and chrF, or alignments by AER."""
+    references = [read_lines(x) for x in arguments.references]
+    hypotheses = _read(arguments.hypotheses)
+    for name, lines in zip(arguments.references, references, strict=True):
+        if len(lines) != len(hypotheses):
+            raise ValueError(
+                "`score` needs one hypothesis a reference. Received: "
+                f"{len(hypotheses)} hypotheses, and {len(lines)} lines in "
+                f"{name}. Give all lines in their order."
+            )
+    if arguments.alignments:
+        if len(references) > 1:
+            raise ValueError(
+                "`score --alignments` needs one file of references. Received: "
+                f"{len(references)}. Mark possible links as 1?2."
+            )
+        print(f"AER = {alignment_error(hypotheses, references[0]):.4f}")
+        return
+    for score in text_scores(hypotheses, references, arguments.lowercase):
+        print(score)
+
+
+def _read(file):
+    if file is not None:
+        return read_lines(Path(file))
+    lines = sys.stdin.buffer.read().split(b"\n")
+    lines = lines[:-1] if not lines[-1] else lines
+    try:
+        return [x.removesuffix(b"\r").decode("utf-8") for x in lines]
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"Hypotheses must be UTF-8. Received: {error}. Convert them, for "
+            "example with iconv."
+        ) from error
+
+
+def text_scores(
+    hypotheses: list[str], references: list[list[str]], lowercase: bool
+) -> list[str]:
+    """Score translations.
+
+    Args:
+        hypotheses: The translations.
+        references: Right translations, one list for each file.
+        lowercase: Whether capital letters count as small ones.
+
+    Returns:
+        A line for each metric, with the signature of sacreBLEU.
+
+    Raises:
+        ImportError: If sacreBLEU is not installed.
+    """
+    metrics = require("sacrebleu.metrics", "evaluation", "`score`")
+    found = []
+    for metric in (
+        metrics.BLEU(lowercase=lowercase),
+        metrics.CHRF(lowercase=lowercase),
+    ):
+        score = metric.corpus_score(hypotheses, references)
+        found.append(f"{score.format(width=2)} {metric.get_signature()}")
+    return found
+
+
+def alignment_error(hypotheses: list[str], references: list[str]) -> float:
+    """Compute the alignment error rate of alignments in Pharaoh's form.
+
+    Args:
+        hypotheses: Links such as `"0-0 1-2"`, a line for each sentence.
+        references: Sure links, and possible ones such as `"1?2"`.
+
+    Returns:
+        The rate, from 0 to 1.
+
+    Raises:
+        ValueError: If a line has anything else.
+    """
+    found, sure, possible = [], [], []
+    for number, lines in enumerate(
+        zip(hypotheses, references, strict=True), start=1
+    ):
+        links, right = (list(_links(line, number)) for line in lines)
+        shape = np.max([[0, 0], *(x[:2] for x in links + right)], axis=0) + 1
+        found.append(_matrix(links, shape))
+        sure.append(_matrix([x for x in right if x[2]], shape))
+        possible.append(_matrix(right, shape))
+    return error_rate_of_links(found, sure, possible)
+
+
+def _links(line, number):
+    """Read links as places and whether they are sure."""
+    for link in line.split():
+        parts = LINK.fullmatch(link)
+        if parts is None:
+            raise ValueError(
+                "Alignments must be pairs such as 0-0 1-2, or 1?2 for a "
+                f"possible link. Received: {link!r} in line {number}."
+            )
+        yield int(parts[1]), int(parts[3]), parts[2] == "-"
+
+
+def _matrix(links: Iterable[tuple], shape):
+    matrix = np.zeros(shape, bool)
+    for i, j, _ in links:
+        matrix[i, j] = True
+    return matrix

@@ -1,0 +1,87 @@
+"""`show FOLDER`: what is in a saved translator."""
+
+import argparse
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from keras_attention.translator import MAIN_FILE
+from keras_attention.translator import MODEL
+from keras_attention.translator import Translator
+
+
+def add_arguments(parser: argparse.ArgumentParser):
+    """Add the arguments of the command."""
+    parser.add_argument("folder", help="what Translator.save has written")
+    parser.add_argument(
+        "--json", action="store_true", help="write JSON, for programs"
+    )
+
+
+def run(arguments: argparse.Namespace):
+    """Show what is in a saved translator: sizes, search, versions, hash."""
+    found = describe(Path(arguments.folder))
+    if arguments.json:
+        print(json.dumps(found, indent=1))
+        return
+    for name, value in found.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{k} {v}" for k, v in value.items())
+        print(f"{name}: {value}")
+
+
+def describe(folder: Path) -> dict[str, Any]:
+    """Describe a saved translator.
+
+    Args:
+        folder: What `Translator.save` has written.
+
+    Returns:
+        Texts, numbers and dictionaries of them.
+
+    Raises:
+        ValueError: If it cannot be loaded. The message names the file.
+    """
+    translator = Translator.load(folder)
+    main = folder / MAIN_FILE
+    files = [x for x in folder.rglob("*") if x.is_file()]
+    with zipfile.ZipFile(folder / MODEL) as archive:
+        saved = json.loads(archive.read("metadata.json"))
+    search = translator.search
+    return {
+        "folder": str(folder),
+        "bytes": sum(x.stat().st_size for x in files),
+        "sha256": hashlib.sha256(main.read_bytes()).hexdigest(),
+        "saved": str(saved.get("date_saved")),
+        "versions": {
+            "keras_attention": json.loads(main.read_text("utf-8"))["version"],
+            "keras": saved.get("keras_version"),
+        },
+        "model": _describe_model(translator.model),
+        "source": _describe_tokenizer(translator.source_tokenizer),
+        "target": _describe_tokenizer(translator.target_tokenizer),
+        "search": {"class": type(search).__name__, **search.get_config()},
+        "max_source_length": translator.max_source_length,
+        "replace_unknown": translator.replace_unknown,
+    }
+
+
+def _describe_model(model):
+    attentions = getattr(model.decoder.cell, "attentions", ())
+    return {
+        "class": type(model).__name__,
+        "weights": model.count_params(),
+        "encoder": type(model.encoder).__name__,
+        "attention": " ".join(type(x).__name__ for x in attentions) or None,
+        "copying": model.copying,
+        "dtype": model.dtype_policy.name,
+    }
+
+
+def _describe_tokenizer(tokenizer):
+    return {
+        "class": type(tokenizer).__name__,
+        "vocabulary_size": tokenizer.vocabulary_size,
+    }

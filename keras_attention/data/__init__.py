@@ -1,0 +1,5 @@
+"""What datasets and training share, without TensorFlow."""
+
+from .positions import Position as Position
+from .positions import read_positions as read_positions
+from .positions import set_positions as set_positions

@@ -1,0 +1,70 @@
+"""`score`: the figures of sacreBLEU, and of alignments by hand."""
+
+import keras
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    from shell import shell
+
+RIGHT = "two dogs play in the snow .\na cat sleeps .\n"
+FOUND = b"two dogs play in snow .\nA cat sleeps .\n"
+
+
+@pytest.fixture
+def right(tmp_path):
+    file = tmp_path / "right.txt"
+    file.write_text(RIGHT)
+    return file
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_scores_are_those_of_sacrebleu(right, lowercase):
+    sacrebleu = pytest.importorskip("sacrebleu")
+    words = ["--lowercase"] if lowercase else []
+    code, out, err = shell("score", right, *words, given=FOUND)
+    assert (code, err) == (0, "")
+    lines = [FOUND.decode().splitlines(), [RIGHT.splitlines()]]
+    for kind, row in zip("BLEU CHRF".split(), out.splitlines(), strict=True):
+        metric = getattr(sacrebleu.metrics, kind)(lowercase=lowercase)
+        score = metric.corpus_score(*lines).score
+        assert f"= {score:.2f}" in row
+        assert str(metric.get_signature()) in row
+
+
+def test_reads_files_and_several_references(right, tmp_path):
+    pytest.importorskip("sacrebleu")
+    (tmp_path / "found.txt").write_bytes(FOUND)
+    (tmp_path / "other.txt").write_bytes(FOUND)
+    words = right, tmp_path / "other.txt", "--hypotheses"
+    code, out, _ = shell("score", *words, tmp_path / "found.txt")
+    assert code == 0
+    assert "BLEU = 100.00" in out
+
+
+@pytest.mark.parametrize(
+    ("given", "words", "message"),
+    [
+        (b"one\n", [], "1 hypotheses, and 2 lines"),
+        (b"a\n\xff\n", [], "UTF-8"),
+        (b"0-0\n1 2\n", ["--alignments"], "'1' in line 2"),
+    ],
+)
+def test_wrong_lines_are_errors(right, given, words, message):
+    if words:
+        right.write_text("0-0\n1-1\n")
+    code, out, err = shell("score", right, *words, given=given)
+    assert (code, out) == (1, "")
+    assert message in err
+
+
+def test_the_error_rate_of_alignments(tmp_path):
+    """By hand: 4 found, of which 2 are sure and 1 more possible; 3 sure."""
+    file = tmp_path / "gold.txt"
+    file.write_text("0-0 1?1 2-2\n0p0 1-1\n")
+    words = "score", file, "--alignments"
+    assert shell(*words, given=b"0-0 1-1 2-1\n1-1\n")[1] == "AER = 0.2857\n"
+    assert shell(*words, given=b"0-0 2-2\n1-1\n")[1] == "AER = 0.0000\n"
+    several = shell(*words[:2], file, "--alignments", given=b"\n\n")
+    assert "one file of references" in several[2]

@@ -1,0 +1,37 @@
+"""`show`: a translator in a few lines."""
+
+import hashlib
+import json
+
+import keras
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    from shell import saved
+    from shell import shell
+
+    from keras_attention import Translator
+    from keras_attention import __version__
+
+
+def test_shows_what_is_there():
+    code, out, err = shell("show", saved(2))
+    assert (code, err) == (0, "")
+    count = Translator.load(saved(2)).model.count_params()
+    assert f"weights {count}" in out
+    assert "source: class CharacterTokenizer, vocabulary_size 9\n" in out
+    assert "search: class BeamSearch, " in out
+    assert "beam_size 2" in out
+    assert f"keras_attention {__version__}, keras {keras.__version__}" in out
+    main = (saved(2) / "translator.json").read_bytes()
+    assert f"sha256: {hashlib.sha256(main).hexdigest()}\n" in out
+
+
+def test_shows_json_to_programs():
+    found = json.loads(shell("show", saved(), "--json")[1])
+    assert found["model"]["attention"] == "BahdanauAttention"
+    assert found["search"]["class"] == "GreedySearch"
+    files = [x for x in saved().rglob("*") if x.is_file()]
+    assert found["bytes"] == sum(x.stat().st_size for x in files)

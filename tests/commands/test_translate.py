@@ -1,0 +1,141 @@
+"""`translate`: what the translator says, a line for each line."""
+
+import io
+import itertools
+import warnings
+
+import keras
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    from shell import load
+    from shell import saved
+    from shell import shell
+
+    from keras_attention import BeamSearch
+    from keras_attention import Translator
+    from keras_attention.commands.translate import parts
+    from keras_attention.commands.translate import pharaoh
+
+LINES = ["0123", "4", "", "431", "22", "10", "3"]
+TEXT = "".join(f"{x}\n" for x in LINES).encode()
+
+
+def translator(beams=1, **options):
+    loaded = load(str(saved(beams)))
+    if options:
+        config = {**loaded.search.get_config(), **options}
+        search = BeamSearch.from_config(config)
+        sides = loaded.source_tokenizer, loaded.target_tokenizer
+        loaded = Translator(loaded.model, *sides, search)
+    return loaded
+
+
+def test_writes_a_line_for_each_line():
+    code, out, err = shell("translate", saved(), given=TEXT)
+    assert (code, err) == (0, "")
+    assert out.split("\n") == [*translator()(LINES), ""]
+
+
+@pytest.mark.parametrize(
+    "given", [TEXT[:-1], TEXT.replace(b"\n", b"\r\n"), b"\xff\n"]
+)
+def test_reads_what_others_write(given):
+    code, out, _ = shell("translate", saved(), given=given)
+    lines = given.decode("utf-8", "replace").splitlines()
+    assert code == 0
+    assert out.splitlines() == translator()(lines)
+
+
+def test_no_lines_are_no_lines():
+    assert shell("translate", saved()) == (0, "", "")
+
+
+def test_is_the_same_in_small_parts(monkeypatch):
+    monkeypatch.setattr("keras_attention.commands.translate.BATCHES", 1)
+    words = "translate", saved(), "--batch-size", 2
+    assert shell(*words, given=TEXT)[1].splitlines() == translator()(LINES)
+
+
+def test_adds_scores_and_alignments():
+    words = "translate", saved(), "--scores", "--alignments"
+    rows = shell(*words, given=TEXT)[1].split("\n")[:-1]
+    found = translator()(LINES, True, True)
+    for i, row in enumerate(rows):
+        text, score, links = row.split("\t")
+        assert text == found.texts[i]
+        assert float(score) == pytest.approx(found.scores[i], abs=1e-6)
+        for link in links.split():
+            column, step = map(int, link.split("-"))
+            weights = found.attention[i][step, 1:-1]
+            assert weights.argmax() == column
+
+
+def test_writes_the_best_of_each():
+    words = "translate", saved(), "--n-best", 3, "--scores"
+    rows = shell(*words, given=TEXT)[1].splitlines()
+    assert len(rows) == 3 * len(LINES)
+    scores = np.array([float(x.split("\t")[1]) for x in rows]).reshape(-1, 3)
+    assert (np.diff(scores) <= 0).all()
+
+
+def test_takes_options_of_the_search():
+    options = {"beam_size": 3, "length_penalty": 0.6, "max_length": 4}
+    words = [f"--{k.replace('_', '-')}={v}" for k, v in options.items()]
+    rows = shell("translate", saved(2), *words, given=TEXT)[1].splitlines()
+    assert rows == translator(2, **options)(LINES)
+
+
+def test_wrong_options_are_errors():
+    for words in (["--batch-size", 0], ["--beam-size", 2, "--n-best", 3]):
+        code, out, err = shell("translate", saved(), *words, given=TEXT)
+        assert (code, out) == (1, "")
+        assert "Received: " in err
+
+
+def test_warnings_tell_lines(monkeypatch):
+    loaded = translator()
+    sides = loaded.source_tokenizer, loaded.target_tokenizer
+    short = Translator(loaded.model, *sides, loaded.search, max_source_length=4)
+    monkeypatch.setattr("shell.load", lambda _: short)
+    monkeypatch.setattr("keras_attention.commands.translate.BATCHES", 1)
+    words = "translate", saved(), "--batch-size", 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        code, out, err = shell(*words, given=TEXT)
+    assert code == 0
+    assert len(out.splitlines()) == len(LINES)
+    assert "warning: Lines 3 to 4: Translator cuts 1 of 2" in err
+
+
+def test_parts_are_small_and_complete():
+    lines = [b"%d\n" % i for i in range(200)]
+    found = list(parts(iter(lines), 2))
+    assert [len(part) for part in found] == [64, 64, 64, 8]
+    assert [*itertools.chain(*found)] == [x[:-1] for x in lines]
+    long = [b"x" * 2**21 + b"\n"] * 5
+    assert [len(part) for part in parts(iter(long), 2)] == [2, 2, 1]
+
+
+def test_a_terminal_is_answered_at_once():
+    class Terminal(io.BytesIO):
+        def isatty(self):
+            return True
+
+    typed = Terminal(b"1\n2\n")
+    assert next(parts(typed, 8)) == [b"1"]
+    assert typed.tell() <= 4
+    assert list(parts(Terminal(b"1\n2\n"), 8)) == [[b"1"], [b"2"]]
+
+
+def test_alignments_leave_out_start_end_and_nothing():
+    weights = np.array([[0.9, 0.1, 0, 0], [0, 0, 0.7, 0.3], [0, 0, 0, 1.0]])
+    source, target = ["<s>", "a", "b", "</s>"], ["x", "y", "</s>"]
+    assert pharaoh(weights, source, target) == "0-0 1-1"
+    weights[0] = [1, 0, 0, 0]
+    assert pharaoh(weights, source, target) == "1-1"
+    assert pharaoh(None, source, target) == ""
+    assert pharaoh(weights[2:], ["<s>", "</s>"], ["</s>"]) == ""

@@ -1,0 +1,52 @@
+"""Commands run in this process, and a saved translator to run them on."""
+
+import functools
+import io
+import sys
+import tempfile
+from pathlib import Path
+from unittest import mock
+
+from seq2seqs import small_model
+
+from keras_attention import BeamSearch
+from keras_attention import CharacterTokenizer
+from keras_attention import GreedySearch
+from keras_attention import Translator
+from keras_attention.commands import main
+
+LOAD = Translator.load
+FOLDER = tempfile.TemporaryDirectory()  # gone when the process ends
+
+
+@functools.cache
+def saved(beams: int = 1) -> Path:
+    """Save a translator of digits with random weights, once."""
+    digits = CharacterTokenizer("01234")
+    options = {"max_length": 6, "forbidden_ids": [0, 1, 2]}
+    search = BeamSearch(beams, **options) if beams > 1 else None
+    search = search or GreedySearch(**options)
+    folder = Path(FOLDER.name) / str(beams)
+    Translator(small_model(), digits, digits, search).save(folder)
+    return folder
+
+
+@functools.cache
+def load(folder) -> Translator:
+    """Load a translator once."""
+    return LOAD(folder)
+
+
+def shell(*words, given=b""):
+    """Run a command; return its exit code, output and messages."""
+    stdin = io.TextIOWrapper(io.BytesIO(given))
+    out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    with (
+        mock.patch.object(Translator, "load", load),  # traced once
+        mock.patch.object(sys, "stdin", stdin),
+        mock.patch.object(sys, "stdout", out),
+        mock.patch.object(sys, "stderr", err),
+    ):
+        code = main([*map(str, words)])
+        out.flush()
+    return code, out.buffer.getvalue().decode(), err.getvalue()
