@@ -23,6 +23,7 @@ from keras_attention.ops import mix
 from keras_attention.ops import score_one_by_one
 from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
+from keras_attention.ops.replicas import add_shared_loss
 
 BUILD = "Call it once, or `layer.build(query_shape, value_shape)`."
 
@@ -364,7 +365,7 @@ class AbstractAttention(keras.layers.Layer):
             )
         loss = self.auxiliary_loss(weights, query_mask)
         if loss is not None:
-            self.add_loss(loss)
+            add_shared_loss(self, loss)
         return (context, weights) if return_attention_scores else context
 
     def _attend(

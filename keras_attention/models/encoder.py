@@ -5,6 +5,7 @@ import keras
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
+from keras_attention.layers import Dropout
 
 LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
 
@@ -68,7 +69,7 @@ class RecurrentEncoder(keras.layers.Layer):
         self.bidirectional = bidirectional
         self.dropout = check_rate("dropout", dropout)
         self.supports_masking = True
-        self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.drop = Dropout(dropout, dtype=self.dtype_policy)
         self.layers = [self._layer(i) for i in range(depth)]
 
     def _layer(self, i):

@@ -3,6 +3,7 @@
 import itertools
 import warnings
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -18,6 +19,9 @@ from keras_attention.text.copies import spell_target
 from keras_attention.text.files import Files
 from keras_attention.text.files import read_parallel
 from keras_attention.text.sentences import split_in_parts
+from keras_attention.text.shards import Shard
+from keras_attention.text.shards import check_shard
+from keras_attention.text.shards import own_rows
 
 SENTENCES_AT_ONCE = 1024
 CHARACTERS_AT_ONCE = 2**20
@@ -34,6 +38,7 @@ def parallel_dataset(
     max_length: int | None = None,
     buckets: int = 8,
     copying: bool = False,
+    shard: Shard | None = None,
 ) -> tf.data.Dataset:
     r"""Read parallel text and batch it for `fit` and `evaluate`.
 
@@ -49,6 +54,20 @@ def parallel_dataset(
     pair appears exactly once, short pairs first, and the last batch may not
     be full.
 
+    With `shard`, each of several processes reads its part of every batch, for
+    training on several machines. Together they read what one process reads
+    with a batch of `count * batch_size` pairs: none is lost or read twice. All
+    have equally many batches, with the same widths in the same order. The
+    processes must agree, and do so without a word to each other: give them
+    the same files and arguments, and iterate equally often in each of them.
+    Every process reads and tokenizes all of the text.
+
+    Without `training`, the last batch of some shards may have one pair less
+    than that of others, or none. Devices of a `keras.distribution` need
+    equally many rows. If one is set when the dataset is made, the last batch
+    is filled with rows of padding, which count nothing in losses and metrics
+    of this package.
+
     Pairs that are too long or have a blank side are dropped. A warning counts
     them, and so does the attribute `dropped` of the dataset, such as
     `{"too_long": 0, "empty": 0}`. (The results of its `map` and `take` have no
@@ -62,11 +81,11 @@ def parallel_dataset(
             translates line `n` of its source file.
         source_tokenizer: The tokenizer of the source.
         target_tokenizer: The tokenizer of the target.
-        batch_size: The number `B` of pairs in a batch.
+        batch_size: The number `B` of pairs in a batch, of one process.
         training: Whether to shuffle, and to leave out the last batch unless
             it is full. Defaults to `False`.
         seed: The seed of shuffling, not negative. Defaults to `None`: another
-            one in every call.
+            one in every call; with `shard`, `0`.
         max_length: The maximum length of a side, with start and end. Defaults
             to `None`, no limit.
         buckets: The maximum number of buckets. Defaults to `8`.
@@ -74,6 +93,8 @@ def parallel_dataset(
             `copying=True`: `V + j` for a word that first appears at position
             `j` of the source. Both tokenizers must then have the same
             vocabulary of `V` ids. Defaults to `False`.
+        shard: The pair `(index, count)`: the number of this process, from 0,
+            and the number of processes. Defaults to `None`: there is one.
 
     Returns:
         A `tf.data.Dataset` with a known number of batches.
@@ -103,14 +124,20 @@ def parallel_dataset(
         check_integer("seed", seed, 0)
     if max_length is not None:
         check_integer("max_length", max_length, FRAME + 1)
+    index, count = check_shard(shard)
+    if seed is None and count > 1:
+        seed = 0  # the same order in all processes
     tokenizers = source_tokenizer, target_tokenizer
     if copying:
         check_shared("parallel_dataset", *tokenizers)
     lines = read_parallel(source_files, target_files)
     sides = _ids(lines, tokenizers, max_length, copying)
     sides, dropped = _drop(sides, max_length)
-    batches = _Batches(sides, batch_size, training, seed, buckets)
-    ids = tf.TensorSpec((batch_size if training else None, None), tf.int32)
+    batches = _Batches(
+        sides, batch_size, training, seed, buckets, (index, count)
+    )
+    rows = batch_size if training or batches.fills else None
+    ids = tf.TensorSpec((rows, None), tf.int32)
     dataset = tf.data.Dataset.from_generator(
         batches, output_signature=((ids, ids), ids)
     )
@@ -123,17 +150,21 @@ def parallel_dataset(
 class _Batches:
     """Yields the batches of one epoch at each call."""
 
-    def __init__(self, sides, batch_size, training, seed, buckets):
+    def __init__(self, sides, batch_size, training, seed, buckets, shard):
         self.sides = sides
-        self.batch_size = batch_size
+        self.rows = batch_size
+        self.shard = shard
+        self.batch_size = batch_size = batch_size * shard[1]
+        self.fills = keras.distribution.distribution() is not None
         self.training = training
         self.seed = np.random.SeedSequence(seed).entropy
         self.epochs = itertools.count()
         lengths = np.array([[len(ids) for ids in side] for side in sides])
         if lengths.shape[1] < (batch_size if training else 1):
+            each = f" in each of {shard[1]} processes" if shard[1] > 1 else ""
             raise ValueError(
                 "parallel_dataset needs pairs for at least one batch. "
-                f"Received: batch_size={batch_size}, and "
+                f"Received: batch_size={self.rows}{each}, and "
                 f"{lengths.shape[1]} pairs that are not too long or empty. "
                 "Lower `batch_size`, raise `max_length` or give more text."
             )
@@ -147,8 +178,10 @@ class _Batches:
     def __call__(self):
         for pairs in self._plan():
             widths = self.widths[self.bucket[pairs].max()]
+            own = own_rows(pairs, self.shard)
+            rows = self.rows if self.fills else len(own)
             source, target = (
-                _padded([side[i] for i in pairs], width)
+                _padded([side[i] for i in own], rows, width)
                 for side, width in zip(self.sides, widths, strict=True)
             )
             yield (source, target[:, :-1]), target[:, 1:]
@@ -223,8 +256,8 @@ def _drop(sides, max_length):
     return [[side[i] for i in kept] for side in sides], dropped
 
 
-def _padded(rows, width):
-    ids = np.full((len(rows), width), PAD, "int32")
-    for row, place in zip(rows, ids, strict=True):
+def _padded(found, rows, width):
+    ids = np.full((rows, width), PAD, "int32")
+    for row, place in zip(found, ids, strict=False):
         place[: len(row)] = row
     return ids
