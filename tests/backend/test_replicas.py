@@ -202,6 +202,24 @@ def test_a_step_is_that_of_one_device(strategy, policy, tolerance):
     assert_same_weights(one, two, tolerance)
 
 
+def test_coverage_needs_no_loss_of_this_package(strategy):
+    """Nor a model: replicas meet in the layer itself."""
+    models, logs = [], []
+    for scope in (contextlib.nullcontext(), strategy.scope()):
+        with scope:
+            keras.utils.set_random_seed(0)
+            ids = keras.Input((STEPS,), dtype="int32")
+            words = keras.layers.Embedding(WORDS, 4, mask_zero=True)(ids)
+            layers = [CoverageAttention(4, coverage_loss=c) for c in (1, 2)]
+            found = layers[1](layers[0](words, words), words)
+            model = keras.Model(ids, keras.layers.Dense(1)(found))
+            model.compile("sgd", loss="mse", run_eagerly=True)
+        logs.append(model.train_on_batch(INPUTS[1][:4], LINKS[:4, :, :1]))
+        models.append(model)
+    np.testing.assert_allclose(*logs, rtol=1e-6)
+    assert_same_weights(*models)
+
+
 @pytest.mark.slow
 def test_ten_steps_are_those_of_one_device(strategy):
     """In `fit`; of every second batch, one replica has no row."""
