@@ -30,7 +30,15 @@ os.environ.setdefault(
     "--xla_backend_optimization_level=0 "
     "--xla_llvm_disable_expensive_passes=true",
 )
+if BACKEND == "tensorflow":  # before its first operation
+    import tensorflow as tf
+
+    (processor,) = tf.config.list_physical_devices("CPU")
+    tf.config.set_logical_device_configuration(
+        processor, 2 * [tf.config.LogicalDeviceConfiguration()]
+    )
 if BACKEND == "jax":  # all of this before JAX is imported
+    os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=2"
     os.environ.setdefault("JAX_ENABLE_X64", "1")
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:

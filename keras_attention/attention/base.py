@@ -26,6 +26,7 @@ from keras_attention.ops import mix
 from keras_attention.ops import score_one_by_one
 from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
+from keras_attention.ops.replicas import add_shared_loss
 
 BUILD = "Call it once, or `layer.build(query_shape, value_shape)`."
 
@@ -398,7 +399,7 @@ class AbstractAttention(keras.layers.Layer):
         merged = merge_heads(self, weights)
         loss = self.auxiliary_loss(merged, query_mask)
         if loss is not None:
-            self.add_loss(loss)
+            add_shared_loss(self, loss)
         if return_attention_scores == "heads":
             return context, weights  # (B, H, Tq, Tv)
         return (context, merged) if return_attention_scores else context

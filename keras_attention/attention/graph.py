@@ -19,6 +19,7 @@ from keras_attention.ops import masked_softmax
 from keras_attention.ops import mix
 from keras_attention.ops import product
 from keras_attention.ops import widen
+from keras_attention.ops.replicas import own_seed
 
 SLOPE = 0.2  # of LeakyReLU below zero, as in both papers
 
@@ -164,9 +165,8 @@ class GraphAttention(AbstractKernelLayer):
         weights = ops.cast(weights, self.compute_dtype)
         kept = weights
         if training and self.dropout:
-            kept = keras.random.dropout(
-                weights, self.dropout, seed=self.seed_generator
-            )
+            seed = own_seed(self.seed_generator)
+            kept = keras.random.dropout(weights, self.dropout, seed=seed)
         outputs = self._average(kept, ops.swapaxes(values, 1, 2))
         return (outputs, weights) if return_attention_scores else outputs
 

@@ -7,6 +7,8 @@ last axis, so that a loop carries one tensor for each attention.
 import keras
 from keras import ops
 
+from keras_attention.ops.replicas import own_seed
+
 
 def draw_noise(layer, aligner, shape):
     """Draw the random numbers of all steps.
@@ -22,10 +24,10 @@ def draw_noise(layer, aligner, shape):
     """
     drawn, dtype = [], layer.compute_dtype
     if layer.dropout:
-        ones, seed = ops.ones(shape, dtype), layer.seed_generator
+        ones, seed = ops.ones(shape, dtype), own_seed(layer.seed_generator)
         drawn.append(keras.random.dropout(ones, layer.dropout, seed=seed))
     if layer.noisy:
-        seed = layer.seed_generator
+        seed = own_seed(layer.seed_generator)
         drawn.append(aligner.draw_noise(shape, dtype, seed))
     return ops.concatenate(drawn, axis=-1) if drawn else None
 

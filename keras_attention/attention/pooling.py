@@ -18,6 +18,7 @@ from keras_attention.ops import mix
 from keras_attention.ops import product
 from keras_attention.ops.numerics import tanh
 from keras_attention.ops.numerics import widen
+from keras_attention.ops.replicas import own_seed
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -123,9 +124,8 @@ class AttentionPooling(AbstractKernelLayer):
         weights = ops.cast(masked_softmax(scores, mask), self.compute_dtype)
         kept = weights
         if training and self.dropout:
-            kept = keras.random.dropout(
-                weights, self.dropout, seed=self.seed_generator
-            )
+            seed = own_seed(self.seed_generator)
+            kept = keras.random.dropout(weights, self.dropout, seed=seed)
         pooled = ops.squeeze(mix(ops.expand_dims(kept, 1), x), axis=1)
         return (pooled, weights) if return_attention_scores else pooled
 

@@ -14,6 +14,42 @@ def is_traced(_) -> bool:
     return not tf.executing_eagerly()
 
 
+def replica() -> tuple | None:
+    """Return the number of this replica, from 0, and how many there are.
+
+    Returns:
+        A scalar and an integer, or `None` where there is one replica: without
+        a strategy of `tf.distribute`, or outside of its `run`.
+    """
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return None
+    return context.replica_id_in_sync_group, context.num_replicas_in_sync
+
+
+def sum_over_replicas(tensors: list) -> list:
+    """Sum each tensor over all replicas, of which this must be one.
+
+    The gradient of each is the sum of its cotangents over all replicas.
+    """
+    context = tf.distribute.get_replica_context()
+    return context.all_reduce(tf.distribute.ReduceOp.SUM, tensors)
+
+
+def meet_replicas() -> int:
+    """Wait for the other replicas that run in threads of this process.
+
+    Returns:
+        Their number, with this one. They share the Python objects of layers.
+    """
+    strategy = tf.distribute.get_strategy()
+    devices = strategy.extended.worker_devices
+    if len(devices) == 1 or isinstance(strategy, tf.distribute.TPUStrategy):
+        return 1
+    tf.distribute.get_replica_context().merge_call(lambda _: None)
+    return len(devices)
+
+
 def compiled(function: Callable, variables, seeds, jit_compile: bool):
     """Trace one graph of a function, for all shapes of its arguments.
 
@@ -61,6 +97,8 @@ def custom_gradient(function: Callable):
             results.extend([found] if one else found)
             return results, _forgotten(gradient)
 
+        # Tensors, as TensorFlow looks for the gradients of variables.
+        arguments = [tf.convert_to_tensor(x) for x in arguments]
         found = tf.custom_gradient(attached)(*arguments)
         if not tf.executing_eagerly():
             results[:] = [0.0] * len(results)  # only their number is needed

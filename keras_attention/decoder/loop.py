@@ -15,6 +15,7 @@ from keras_attention.ops import freeze
 from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
 from keras_attention.ops import trainable_loop
+from keras_attention.ops.replicas import add_shared_loss
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -126,7 +127,7 @@ class AttentionDecoder(keras.layers.Layer):
         for attention, found in zip(self.cell.attentions, weights, strict=True):
             loss = attention.auxiliary_loss(found, sequence_mask)
             if loss is not None:
-                self.add_loss(loss)
+                add_shared_loss(self, loss)
         if not self.return_sequences:
             outputs = last_real(outputs, sequence_mask)
         return self._pick(outputs, weights, states, return_attention_scores)

@@ -11,6 +11,7 @@ from keras import tree
 from keras_attention.checks import described
 from keras_attention.decoder.beams import BeamAxis
 from keras_attention.decoder.equations import find_equations
+from keras_attention.ops.replicas import own_seed
 
 
 class CellStack:
@@ -228,7 +229,7 @@ def _draw_masks(cell, input_shape, state_shape):
         count = getattr(cell, "dropout_mask_count", None)
         ones = ops.ones(shape, cell.compute_dtype)
         drawn = [
-            keras.random.dropout(ones, rate, seed=cell.seed_generator)
+            keras.random.dropout(ones, rate, seed=own_seed(cell.seed_generator))
             for _ in range((count or 1) if rate else 0)
         ]
         masks.append((drawn if count else drawn[0]) if drawn else None)

@@ -1,5 +1,6 @@
 """Bases and functions shared by the layers of several folders."""
 
+from .dropout import Dropout as Dropout
 from .kernels import AbstractKernelLayer as AbstractKernelLayer
 from .kernels import Constraint as Constraint
 from .kernels import Initializer as Initializer

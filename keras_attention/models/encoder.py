@@ -6,6 +6,7 @@ from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.decoder import LayerNormLSTMCell
+from keras_attention.layers import Dropout
 
 LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
 CELLS = {"layer_norm_lstm": LayerNormLSTMCell}
@@ -83,7 +84,7 @@ class RecurrentEncoder(keras.layers.Layer):
             "recurrent_dropout", recurrent_dropout
         )
         self.supports_masking = True
-        self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.drop = Dropout(dropout, dtype=self.dtype_policy)
         self.layers = [self._layer(i) for i in range(depth)]
 
     def _layer(self, i):

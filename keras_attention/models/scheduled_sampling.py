@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.ops import loop_over_time
+from keras_attention.ops.replicas import own_seed
 from keras_attention.search.drawing import draw_tokens
 
 
@@ -30,7 +31,7 @@ def feed_guesses(step, states, target, probability, seed_generator):
         [Bengio et al., 2015](https://arxiv.org/abs/1506.03099), section 2.4.
     """
     shape = (2, *ops.shape(target)[::-1])  # (2, T, B)
-    luck = keras.random.uniform(shape, seed=seed_generator)
+    luck = keras.random.uniform(shape, seed=own_seed(seed_generator))
     words = ops.swapaxes(ops.cast(target, "int32"), 0, 1)  # (T, B)
 
     def feed(carry, inputs):

@@ -8,6 +8,7 @@ from keras import ops
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
+from keras_attention.layers import Dropout
 from keras_attention.models.copying import PointerGenerator
 from keras_attention.models.next_word import mean
 
@@ -106,7 +107,7 @@ class AbstractWordModel(keras.Model):
             self.output_layer = keras.layers.Dense(
                 self.target_vocabulary_size, name="output_layer", **options
             )
-        self.drop = keras.layers.Dropout(self.dropout, **options)
+        self.drop = Dropout(self.dropout, **options)
         self.pointer_generator = None
         if self.copying:
             self.pointer_generator = PointerGenerator(

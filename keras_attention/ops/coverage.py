@@ -4,6 +4,7 @@ from keras import ops
 
 from keras_attention.ops.cumulative import running_sum
 from keras_attention.ops.numerics import widen
+from keras_attention.ops.replicas import sum_over_replicas
 
 
 def coverage_loss(weights, mask=None):
@@ -14,7 +15,9 @@ def coverage_loss(weights, mask=None):
         loss = mean over real steps t of sum_j min(a[t, j], c[t, j])
         c[t] = a[0] + ... + a[t - 1], over real steps
 
-    It is 0 if no position is attended to twice, and at most 1.
+    It is 0 if no position is attended to twice, and at most 1. The mean is
+    over the rows of all replicas of a strategy. For Keras' trainer, which
+    divides what `add_loss` gets by their number, each has the whole of it.
 
     Args:
         weights: `(B, T, Tv)`, such as `AttentionDecoder` returns.
@@ -34,4 +37,5 @@ def coverage_loss(weights, mask=None):
     weights = ops.swapaxes(weights, 1, 2)  # (B, Tv, T)
     before = running_sum(weights) - weights
     repeated = ops.sum(ops.where(weights < before, weights, before))
-    return repeated / ops.maximum(ops.sum(real), 1.0)
+    repeated, steps = sum_over_replicas(repeated, ops.sum(real))
+    return repeated / ops.maximum(steps, 1.0)

@@ -6,6 +6,9 @@ import keras
 from keras import ops
 from keras import tree
 
+from keras_attention.ops.fast_paths import fast_path
+from keras_attention.ops.replicas import count_replicas
+
 
 def loop_over_time(
     step: Callable, carry, inputs, blank, length, reverse: bool = False
@@ -33,6 +36,8 @@ def loop_over_time(
     """
     loops = {"tensorflow": _buffered_loop, "jax": _scanned_loop}
     loop = loops.get(keras.backend.backend(), _python_loop)
+    if count_replicas() > 1:  # one may have no row, and nothing to scatter
+        loop = fast_path("loop_over_time")
     return loop(step, list(carry), inputs, list(blank), length, reverse)
 
 

@@ -11,6 +11,8 @@ import contextvars
 from collections.abc import Callable
 from typing import NamedTuple
 
+from keras.backend import standardize_dtype
+
 _recorder = contextvars.ContextVar("recorder", default=None)
 
 
@@ -69,6 +71,21 @@ def hoist(function: Callable, *constants):
     if recorder is None:
         return function(*constants)
     return recorder.hoist(function, *constants)
+
+
+def dtype_of(constant) -> str:
+    """Return the dtype that a constant has in a loop.
+
+    That of a Keras variable depends on the autocast scope of a layer's call,
+    in which the loop runs, but not its gradient.
+
+    Args:
+        constant: A tensor or a Keras variable.
+    """
+    recorder = _recorder.get()
+    if recorder is not None:
+        constant = recorder.value(constant)
+    return standardize_dtype(constant.dtype)
 
 
 def hoists() -> bool:

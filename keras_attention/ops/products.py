@@ -5,6 +5,7 @@ from keras.backend import standardize_dtype
 
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.operations import Operation
+from keras_attention.ops.operations import dtype_of
 from keras_attention.ops.operations import hoist
 from keras_attention.ops.operations import hoists
 from keras_attention.ops.operations import perform
@@ -25,7 +26,7 @@ def product(x, kernel):
         `(..., U)`.
     """
     dtype = standardize_dtype(x.dtype)
-    if standardize_dtype(kernel.dtype) != dtype:
+    if dtype_of(kernel) != dtype:
         kernel = hoist(lambda kernel: ops.cast(kernel, dtype), kernel)
     return perform(PRODUCT, x, kernel)
 

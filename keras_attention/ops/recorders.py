@@ -33,6 +33,11 @@ class AbstractRecorder:
     def _numbers(self, constants):
         return [self.index.get(id(x)) for x in constants]
 
+    def value(self, constant):
+        """Return the value that a constant has in this loop."""
+        number = self.index.get(id(constant))
+        return constant if number is None else self.constants[number]
+
     def hoist(self, function, *constants):
         """Return a hoisted constant; see `ops.operations.hoist`."""
         numbers = self._numbers(constants)

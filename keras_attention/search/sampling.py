@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
+from keras_attention.ops.replicas import own_seed
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
 from keras_attention.search.drawing import draw_tokens
@@ -123,7 +124,7 @@ class Sampling(AbstractSearch):
         self, step, state, batch_size, memory_mask=None, prefix=None
     ) -> Generation:
         shape = (batch_size, self.max_length)
-        luck = keras.random.uniform(shape, seed=self.seed_generator)
+        luck = keras.random.uniform(shape, seed=own_seed(self.seed_generator))
 
         def draw(log_probs, position):
             here = ops.take(luck, position, axis=1)  # (B,)

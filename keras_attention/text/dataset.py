@@ -2,6 +2,7 @@
 
 import warnings
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -19,6 +20,9 @@ from keras_attention.text.copies import spell_target
 from keras_attention.text.files import Files
 from keras_attention.text.files import read_parallel
 from keras_attention.text.sentences import split_in_parts
+from keras_attention.text.shards import Shard
+from keras_attention.text.shards import check_shard
+from keras_attention.text.shards import own_rows
 from keras_attention.text.subwords import SubwordSampler
 from keras_attention.text.subwords import check_samples
 
@@ -38,6 +42,7 @@ def parallel_dataset(
     buckets: int = 8,
     copying: bool = False,
     sample_subwords: float = 0.0,
+    shard: Shard | None = None,
 ) -> tf.data.Dataset:
     r"""Read parallel text and batch it for `fit` and `evaluate`.
 
@@ -56,6 +61,20 @@ def parallel_dataset(
     Segmentations that are drawn come in the same order of pairs, and in the
     same shapes. One that is longer than all buckets is replaced by the best.
 
+    With `shard`, each of several processes reads its part of every batch, for
+    training on several machines. Together they read what one process reads
+    with a batch of `count * batch_size` pairs: none is lost or read twice. All
+    have equally many batches, with the same widths in the same order. The
+    processes must agree, and do so without a word to each other: give them
+    the same files and arguments, and iterate equally often in each of them.
+    Every process reads and tokenizes all of the text.
+
+    Without `training`, the last batch of some shards may have one pair less
+    than that of others, or none. Devices of a `keras.distribution` need
+    equally many rows. If one is set when the dataset is made, the last batch
+    is filled with rows of padding, which count nothing in losses and metrics
+    of this package.
+
     Pairs that are too long or have a blank side are dropped. A warning counts
     them, and so does the attribute `dropped` of the dataset, such as
     `{"too_long": 0, "empty": 0}`. (The results of its `map` and `take` have no
@@ -69,11 +88,11 @@ def parallel_dataset(
             translates line `n` of its source file.
         source_tokenizer: The tokenizer of the source.
         target_tokenizer: The tokenizer of the target.
-        batch_size: The number `B` of pairs in a batch.
+        batch_size: The number `B` of pairs in a batch, of one process.
         training: Whether to shuffle, and to leave out the last batch unless
             it is full. Defaults to `False`.
         seed: The seed of shuffling, not negative. Defaults to `None`: another
-            one in every call.
+            one in every call; with `shard`, `0`.
         max_length: The maximum length of a side, with start and end. Defaults
             to `None`, no limit.
         buckets: The maximum number of buckets. Defaults to `8`.
@@ -85,6 +104,8 @@ def parallel_dataset(
             drawn, anew in every epoch, as by `SentencePieceTokenizer.sample`.
             It is for `training` alone, and has no effect without. Defaults to
             `0.0`, the best segmentation always.
+        shard: The pair `(index, count)`: the number of this process, from 0,
+            and the number of processes. Defaults to `None`: there is one.
 
     Returns:
         A `tf.data.Dataset` with a known number of batches.
@@ -114,6 +135,9 @@ def parallel_dataset(
         check_integer("seed", seed, 0)
     if max_length is not None:
         check_integer("max_length", max_length, FRAME + 1)
+    index, count = check_shard(shard)
+    if seed is None and count > 1:
+        seed = 0  # the same order in all processes
     tokenizers = source_tokenizer, target_tokenizer
     check_number("sample_subwords", sample_subwords, least=0, most=1)
     check_samples(sample_subwords, tokenizers, copying)
@@ -122,13 +146,16 @@ def parallel_dataset(
     lines = read_parallel(source_files, target_files)
     sides = _ids(lines, tokenizers, max_length, copying)
     sides, kept, dropped = _drop(sides, max_length)
-    batches = _Batches(sides, batch_size, training, seed, buckets)
+    batches = _Batches(
+        sides, batch_size, training, seed, buckets, (index, count)
+    )
     if training and sample_subwords:
         texts = [[side[i] for i in kept] for side in lines]
         batches.sampler = SubwordSampler(
             sample_subwords, tokenizers, texts, sides, batches.widths[-1]
         )
-    ids = tf.TensorSpec((batch_size if training else None, None), tf.int32)
+    rows = batch_size if training or batches.fills else None
+    ids = tf.TensorSpec((rows, None), tf.int32)
     dataset = tf.data.Dataset.from_generator(
         batches, output_signature=((ids, ids), ids)
     )
@@ -142,15 +169,19 @@ def parallel_dataset(
 class _Batches:
     """Yields the batches of one epoch at each call."""
 
-    def __init__(self, sides, batch_size, training, seed, buckets):
+    def __init__(self, sides, batch_size, training, seed, buckets, shard):
         self.sides, self.sampler = sides, None
-        self.batch_size = batch_size
+        self.rows = batch_size
+        self.shard = shard
+        self.batch_size = batch_size = batch_size * shard[1]
+        self.fills = keras.distribution.distribution() is not None
         self.training = training
         lengths = np.array([[len(ids) for ids in side] for side in sides])
         if lengths.shape[1] < (batch_size if training else 1):
+            each = f" in each of {shard[1]} processes" if shard[1] > 1 else ""
             raise ValueError(
                 "parallel_dataset needs pairs for at least one batch. "
-                f"Received: batch_size={batch_size}, and "
+                f"Received: batch_size={self.rows}{each}, and "
                 f"{lengths.shape[1]} pairs that are not too long or empty. "
                 "Lower `batch_size`, raise `max_length` or give more text."
             )
@@ -168,8 +199,13 @@ class _Batches:
         plan, random = self._plan()
         sides = self.sampler.draw(random) if self.sampler else self.sides
         for pairs in plan:
-            rows = [[side[i] for i in pairs] for side in sides]
-            source, target = map(_padded, rows, self._widths(rows))
+            widths = self._widths([[side[i] for i in pairs] for side in sides])
+            own = own_rows(pairs, self.shard)
+            rows = self.rows if self.fills else len(own)
+            source, target = (
+                _padded([side[i] for i in own], rows, width)
+                for side, width in zip(sides, widths, strict=True)
+            )
             yield (source, target[:, :-1]), target[:, 1:]
 
     def _widths(self, rows):
@@ -248,8 +284,8 @@ def _drop(sides, max_length):
     return [[side[i] for i in kept] for side in sides], kept, dropped
 
 
-def _padded(rows, width):
-    ids = np.full((len(rows), width), PAD, "int32")
-    for row, place in zip(rows, ids, strict=True):
+def _padded(found, rows, width):
+    ids = np.full((rows, width), PAD, "int32")
+    for row, place in zip(found, ids, strict=False):
         place[: len(row)] = row
     return ids

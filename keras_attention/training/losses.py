@@ -6,6 +6,8 @@ from keras import ops
 from keras_attention.checks import check_number
 from keras_attention.ops.numerics import TINY
 from keras_attention.ops.numerics import widen
+from keras_attention.ops.replicas import count_replicas
+from keras_attention.ops.replicas import sum_over_replicas
 from keras_attention.ops.tokens import token_crossentropy
 from keras_attention.ops.tokens import token_weights
 from keras_attention.ops.tokens import weighted_sum
@@ -144,9 +146,17 @@ class GuidedAlignmentLoss(keras.losses.Loss):
 
 
 def _weighted_mean(losses, weights):
-    total = ops.sum(weights)
+    """Average over the rows of all replicas, to this replica's share of it.
+
+    As with Keras' own losses, the shares of all replicas add up to the loss,
+    and their gradients to its gradient.
+    """
+    loss, total = sum_over_replicas(
+        weighted_sum(weights, losses), ops.sum(weights)
+    )
     total = ops.where(total == 0, ops.ones_like(total), total)
-    return weighted_sum(weights, losses) / total
+    replicas = count_replicas()
+    return loss / total if replicas == 1 else loss / total / replicas
 
 
 def _check_links(links, weights):

@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attention.ops.replicas import count_replicas
+from keras_attention.ops.replicas import sum_over_replicas
 from keras_attention.ops.tokens import weighted_sum
 
 
@@ -33,8 +35,14 @@ class AbstractMeanMetric(keras.metrics.Metric):
         """
         weights = ops.cast(weights, self.dtype)
         values = ops.cast(values, self.dtype)
-        self.total.assign(self.total + weighted_sum(weights, values))
-        self.count.assign(self.count + ops.sum(weights))
+        total, count = sum_over_replicas(
+            weighted_sum(weights, values), ops.sum(weights)
+        )
+        # Every replica adds its share of the sums of all: thus the results of
+        # a batch are right in each of them.
+        replicas = count_replicas()
+        self.total.assign(self.total + total / replicas)
+        self.count.assign(self.count + count / replicas)
 
     def mean(self):
         """Compute the mean of all values so far, a scalar; 0 of none."""

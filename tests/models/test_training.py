@@ -10,6 +10,9 @@ from ready import EAGER
 from ready import GRAPH
 from ready import make_ready
 from samples import to_numpy
+from seq2seqs import SOURCE
+from seq2seqs import TARGET
+from seq2seqs import small_model
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -322,6 +325,20 @@ def test_dropout_of_weights_is_anew_at_every_step():
 
 
 # Policies, regularizers.
+
+
+def test_mixed_precision_has_gradients_of_a_gru():
+    """Autocasting ends with the call, before its gradient is computed."""
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = small_model()
+    finally:
+        keras.config.set_dtype_policy("float32")
+    model.compile("sgd", loss=SequenceCrossentropy(), run_eagerly=True)
+    kernel = model.decoder.cell.cells[0].recurrent_kernel
+    before = ops.convert_to_numpy(kernel)
+    model.train_on_batch((SOURCE, TARGET), TARGET)
+    assert np.abs(ops.convert_to_numpy(kernel) - before).max() > 1e-4
 
 
 @pytest.mark.slow

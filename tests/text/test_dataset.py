@@ -1,3 +1,4 @@
+import itertools
 import warnings
 
 import keras
@@ -242,3 +243,81 @@ def test_fit_runs_through_every_epoch(files):
     )
     assert history.history["loss"][2] < history.history["loss"][0]
     assert model.optimizer.iterations == 3 * (PAIRS // 8)
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("count", [2, 3])
+def test_shards_are_parts_of_the_batches_of_one_process(files, training, count):
+    options = {"training": training, "seed": 5, "buckets": 3}
+    whole = batches(files, 4 * count, **options)
+    shards = [
+        batches(files, 4, shard=(n, count), **options) for n in range(count)
+    ]
+    for _ in range(2):  # epochs
+        found = [pairs(shard) for shard in shards]
+        assert sorted(itertools.chain(*found)) == sorted(pairs(whole))
+        assert {len(shard) for shard in shards} == {len(whole)}
+    if not training:
+        assert sorted(itertools.chain(*found)) == sorted(lines_of(files))
+
+
+def test_shards_take_steps_of_one_shape(files):
+    """Also those of the last batch, of which one shard may have nothing."""
+    for more in ({"training": True, "seed": 1}, {}):
+        shapes = [
+            [
+                (source.shape[1], labels.shape[1])
+                for (source, _), labels in shard
+            ]
+            for shard in (
+                batches(files, 2, shard=(n, 3), **more) for n in range(3)
+            )
+        ]
+        assert shapes[0] == shapes[1] == shapes[2]
+        assert len(set(shapes[0])) > 2
+    rows = [
+        [labels.shape[0] for _, labels in batches(files, 17, shard=(n, 3))]
+        for n in range(3)
+    ]
+    assert rows == [[17, 17, 1], [17, 17, 0], [17, 17, 0]]
+
+
+def test_unseeded_shards_agree(files):
+    one, two = (
+        batches(files, 4, training=True, shard=(n, 2)) for n in range(2)
+    )
+    found = pairs(one) + pairs(two)
+    assert len(found) == len(set(found)) == PAIRS // 8 * 8
+
+
+@pytest.mark.parametrize(
+    ("shard", "says"),
+    [
+        (3, "must be a pair"),
+        ((1, 2, 3), "must be a pair"),
+        ((2, 2), r"the last is \(1, 2\)"),
+        ((-1, 2), r"`shard\[0\]`"),
+        ((0, 0), r"`shard\[1\]`"),
+    ],
+)
+def test_wrong_shards_are_refused(files, shard, says):
+    with pytest.raises(ValueError, match=says):
+        batches(files, shard=shard)
+
+
+def test_too_few_pairs_for_all_shards(files):
+    says = "batch_size=52 in each of 2 processes, and 103 pairs"
+    with pytest.raises(ValueError, match=says):
+        batches(files, 52, training=True, shard=(0, 2))
+
+
+def test_devices_of_a_distribution_get_equally_many_rows(files, monkeypatch):
+    """The last batch has rows of padding, and no pair is there twice."""
+    monkeypatch.setattr(keras.distribution, "distribution", object)
+    shards = [batches(files, 8, shard=(n, 2)) for n in range(2)]
+    for shard in shards:
+        assert all(labels.shape[0] == 8 for _, labels in shard)
+        assert shard.element_spec[1].shape[0] == 8
+    found = pairs(shards[0]) + pairs(shards[1])
+    real = [pair for pair in found if pair != (b"", b"")]
+    assert sorted(real) == sorted(lines_of(files))

@@ -1,0 +1,94 @@
+"""Replicas: copies of a model that train together, each on its own rows.
+
+On TensorFlow, a strategy of `tf.distribute` runs a step in several replicas.
+Outside of a step, with one replica, and on other backends there is one. (On
+JAX, `keras.distribution` splits arrays, and a sum is over all rows anyway.)
+"""
+
+import keras
+from keras import ops
+
+from keras_attention.ops.fast_paths import fast_path
+
+APART = 1_000_003  # a prime: between the seeds of two replicas
+
+
+def count_replicas() -> int:
+    """Count the replicas that run this step together, 1 outside of one."""
+    replica = _replica()
+    return 1 if replica is None else replica[1]
+
+
+def sum_over_replicas(*tensors):
+    """Sum each tensor over all replicas that run this step together.
+
+    Every replica gets the sums, and must call this equally often. The
+    gradient is likewise summed: what a replica adds counts in the loss of
+    each of them.
+
+    Args:
+        *tensors: Float tensors.
+
+    Returns:
+        A list of as many tensors.
+    """
+    if _replica() is None:
+        return list(tensors)
+    return fast_path("sum_over_replicas")(list(tensors))
+
+
+def add_shared_loss(layer: keras.layers.Layer, loss):
+    """Add an auxiliary loss that is a mean over all replicas.
+
+    Replicas in threads of one process share the layer, and its list of
+    losses. Each adds an equal share of the value, with the whole gradient,
+    and waits: thus whoever reads the list finds the shares of all, and the
+    gradient of its own.
+
+    Args:
+        layer: The layer that is called.
+        loss: A scalar, the same in all replicas, made by `sum_over_replicas`.
+    """
+    if _replica() is not None:
+        sharing = fast_path("meet_replicas")()
+        loss = loss - ops.stop_gradient(loss) * (1 - 1 / sharing)
+    layer.add_loss(loss)
+    if _replica() is not None:
+        fast_path("meet_replicas")()
+
+
+def own_seed(seed_generator: keras.random.SeedGenerator):
+    """Return a generator whose seeds are this replica's own.
+
+    Each replica has a copy of the generator's state, and all copies are the
+    same, so that all replicas would draw the same numbers.
+
+    Args:
+        seed_generator: The generator of a layer.
+
+    Returns:
+        A generator for functions of `keras.random`: the same one in the first
+        replica and where there is one.
+    """
+    replica = _replica()
+    if replica is None:
+        return seed_generator
+    return _Own(seed_generator, replica[0])
+
+
+def _replica():
+    found = fast_path("replica")
+    return None if found is None else found()
+
+
+class _Own(keras.random.SeedGenerator):
+    """Passes on the seeds of another generator, shifted by the replica."""
+
+    def __init__(self, seed_generator, number):
+        # It has no state, so what the base makes is not wanted.
+        self.seed_generator, self.number = seed_generator, number
+
+    def next(self, ordered: bool = True):
+        seed = self.seed_generator.next(ordered)
+        shift = ops.stack([self.number * APART, 0])
+        return seed + ops.cast(shift, seed.dtype)
