@@ -33,7 +33,7 @@ from .models import PointerGenerator
 from .models import RecurrentEncoder
 from .models import Seq2Seq
 from .plots import plot_attention
-from .plots import plot_attention_batch
+from .plots import plot_attention_batch as plot_attention_batch
 from .plots import plot_attention_heads
 from .plots import plot_attention_over_image
 from .search import AbstractSearch as AbstractSearch
@@ -44,7 +44,7 @@ from .search import Sampling
 from .training import AttentionCoverage
 from .training import AttentionEntropy
 from .training import AttentionImages
-from .training import AverageWeights
+from .training import AverageWeights as AverageWeights
 from .training import GuidedAlignmentLoss
 from .training import InverseSigmoidSchedule
 from .training import InverseSquareRootSchedule
@@ -74,7 +74,6 @@ __all__ = [
     "AttentionEntropy",
     "AttentionImages",
     "AttentionPooling",
-    "AverageWeights",
     "BahdanauAttention",
     "BeamSearch",
     "CharacterTokenizer",
@@ -117,7 +116,6 @@ __all__ = [
     "load_tfa_weights",
     "parallel_dataset",
     "plot_attention",
-    "plot_attention_batch",
     "plot_attention_heads",
     "plot_attention_over_image",
 ]

@@ -439,10 +439,9 @@ class AbstractAttention(keras.layers.Layer):
 
         check_score_form(self, return_attention_scores)
         context = spec(*self.compute_output_shape(query.shape, value.shape))
-        (batch, steps), words = query.shape[:2], value.shape[1]
-        weights = spec(batch, steps, words)
-        if return_attention_scores == "heads":
-            weights = spec(batch, self.head_count, steps, words)
+        heads = return_attention_scores == "heads"
+        heads = [self.head_count] if heads else []
+        weights = spec(*query.shape[:1], *heads, query.shape[1], value.shape[1])
         return (context, weights) if return_attention_scores else context
 
     def compute_mask(self, query, previous_mask=None):

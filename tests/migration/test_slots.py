@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from gradients import to_numpy
-from tfa_programs import LayerNormCell
 from tfa_programs import make_model
 
 import keras_attention as ka
@@ -62,7 +61,7 @@ def test_what_is_laid_out_differently_is_converted(model):
 
 
 def test_norms_belong_to_their_cell():
-    cell = LayerNormCell(2)
+    cell = ka.LayerNormLSTMCell(2)
     cell.build((None, 3))
     (unit,) = wanted_by(cell).units
     assert list(unit.slots)[3:5] == ["kernel_norm/gamma", "kernel_norm/beta"]

@@ -26,6 +26,7 @@ CELLS = {
     "gru": keras.layers.GRUCell,
     "gru_before": lambda units: keras.layers.GRUCell(units, reset_after=False),
     "rnn": keras.layers.SimpleRNNCell,
+    "layer_norm": ka.LayerNormLSTMCell,
 }
 
 
@@ -39,31 +40,6 @@ class Hardmax(ka.AbstractAlignment):
         best = ops.argmax(scores, axis=-1)
         weights = ops.one_hot(best, ops.shape(scores)[-1], dtype=scores.dtype)
         return weights if mask is None else weights * mask, state
-
-
-class LayerNormCell(keras.layers.LSTMCell):
-    """TFA's cell, as its formula says, for as long as ours is not there."""
-
-    def build(self, input_shape):
-        super().build(input_shape)
-        for name, size in (
-            ("kernel_norm", 4 * self.units),
-            ("recurrent_norm", 4 * self.units),
-            ("state_norm", self.units),
-        ):
-            norm = keras.layers.LayerNormalization(epsilon=1e-3, name=name)
-            norm.build((None, size))
-            setattr(self, name, norm)
-
-    def call(self, inputs, states, training=False):
-        h, c = states
-        z = self.kernel_norm(ops.matmul(inputs, self.kernel))
-        z = z + self.recurrent_norm(ops.matmul(h, self.recurrent_kernel))
-        i, f, g, o = ops.split(z + self.bias, 4, axis=-1)
-        c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(g)
-        c = self.state_norm(c)
-        h = ops.sigmoid(o) * ops.tanh(c)
-        return h, [h, c]
 
 
 def make_attention(kind: str, options: dict):
@@ -83,9 +59,7 @@ def make_attention(kind: str, options: dict):
 
 def make_decoder(case) -> ka.AttentionDecoder:
     """Make the decoder of a case, not yet built."""
-    kinds = {**CELLS, "layer_norm": getattr(ka, "LayerNormLSTMCell", None)}
-    kinds["layer_norm"] = kinds["layer_norm"] or LayerNormCell
-    cells = [kinds[name](UNITS) for name in case.cells]
+    cells = [CELLS[name](UNITS) for name in case.cells]
     attentions = [make_attention(*one) for one in case.mechanisms]
     cell = ka.AttentionDecoderCell(
         cells if len(cells) > 1 else cells[0],
