@@ -30,13 +30,6 @@ os.environ.setdefault(
     "--xla_backend_optimization_level=0 "
     "--xla_llvm_disable_expensive_passes=true",
 )
-if BACKEND == "tensorflow":  # before its first operation
-    import tensorflow as tf
-
-    (processor,) = tf.config.list_physical_devices("CPU")
-    tf.config.set_logical_device_configuration(
-        processor, 2 * [tf.config.LogicalDeviceConfiguration()]
-    )
 if BACKEND == "jax":  # all of this before JAX is imported
     os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=2"
     os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -47,6 +40,20 @@ if BACKEND == "jax":  # all of this before JAX is imported
         os.environ["JAX_COMPILATION_CACHE_DIR"] = cache.name
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
+def pytest_configure(config):
+    """Give TensorFlow two devices, before its first operation."""
+    works = hasattr(config, "workerinput") or not config.getvalue(
+        "numprocesses"
+    )
+    if BACKEND == "tensorflow" and works:
+        import tensorflow as tf
+
+        (processor,) = tf.config.list_physical_devices("CPU")
+        tf.config.set_logical_device_configuration(
+            processor, 2 * [tf.config.LogicalDeviceConfiguration()]
+        )
 
 
 def pytest_collection_modifyitems(items):
