@@ -12,6 +12,7 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
+    from keras_attention import LayerNormLSTMCell
     from keras_attention import RecurrentEncoder
     from keras_attention.export.recurrent import exportable_recurrence
 
@@ -43,6 +44,9 @@ KINDS = {
     "GRU": lambda **o: layers.GRU(U, **o),
     "GRU of Cho": lambda **o: layers.GRU(U, reset_after=False, **o),
     "SimpleRNN": lambda **o: layers.SimpleRNN(U, dropout=0.5, **o),
+    "layer norm": lambda **o: layers.RNN(
+        LayerNormLSTMCell(U, dropout=0.5, recurrent_dropout=0.5), **o
+    ),
     "own cell": lambda **o: layers.RNN(SumCell(), **o),
     "stack": stack,
     "zeros at padding": lambda **o: layers.RNN(
