@@ -85,6 +85,20 @@ class Interrupt(keras.callbacks.Callback):
         self.hear("on_epoch_begin")
 
 
+class Draw(keras.callbacks.Callback):
+    """Logs numbers that all of a process draw from."""
+
+    def __init__(self):
+        super().__init__()
+        self.sum = 0.0
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.sum += np.random.rand() + float(keras.random.uniform(()))
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs["drawn"] = self.sum
+
+
 class Tiny(keras.Model):
     """A model that draws in every step, and has no weights before it."""
 
@@ -209,6 +223,7 @@ def make_callbacks(folder, patience):
         ),
         kinds.CSVLogger(folder / "log.csv", append=True),
         ScheduledSampling(InverseSigmoidSchedule(2)),
+        Draw(),
     ]
 
 

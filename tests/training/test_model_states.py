@@ -13,7 +13,7 @@ from keras_attention.training.model_states import read_inputs
 from keras_attention.training.model_states import read_variables
 from keras_attention.training.model_states import set_variables
 
-INPUTS = (((None, None), "int32"), ((6, None), "int32"))
+INPUTS = (((6, None), "int32"), ((6, None), "int32"))
 
 
 def ready(make=interrupted.make_tiny):
