@@ -26,6 +26,8 @@ class SequenceCrossentropy(keras.losses.Loss):
     does not count: with twice the padding the loss is the same. A mask that
     the logits carry is ignored, since it belongs to the inputs, which are
     shifted by one. A batch without a real token has loss 0 and gradient 0.
+    Under a strategy of `tf.distribute` the sums are over all replicas, and
+    each replica gets an equal share of the loss, as with Keras' losses.
 
     The loss is computed in float32 or wider, whatever dtype the logits have,
     without one-hot targets. To the softmax, the padding id 0 is a class like

@@ -1,15 +1,18 @@
 """operations: they run by themselves, or as the recorder says."""
 
+import keras
 import numpy as np
 import pytest
 from gradients import to_numpy
 from gradients import to_tensor
 
 from keras_attention.ops.operations import Operation
+from keras_attention.ops.operations import dtype_of
 from keras_attention.ops.operations import hoist
 from keras_attention.ops.operations import hoists
 from keras_attention.ops.operations import perform
 from keras_attention.ops.operations import recording
+from keras_attention.ops.recorders import Recorder
 
 TIMES = Operation(run=lambda x, y: x * y, pull=lambda dy, _, y: dy * y)
 
@@ -36,6 +39,15 @@ def test_a_recorder_decides():
         assert perform(TIMES, 1, 2) == ("performed", TIMES, 1, 2)
         assert hoist(abs, 5) == ("hoisted", abs, 5)
     assert perform(TIMES, 1, 2) == 2
+
+
+def test_a_constant_has_the_dtype_of_its_value_in_the_loop():
+    """Not that of the variable, which changes when autocasting ends."""
+    weight = keras.Variable(np.ones(2, "float32"))
+    assert dtype_of(weight) == "float32"
+    value = to_tensor(np.ones(2, "float16"))
+    with recording(Recorder([weight], [value])):
+        assert dtype_of(weight) == "float16"
 
 
 def test_the_recorder_before_comes_back_even_after_an_error():
