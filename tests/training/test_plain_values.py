@@ -89,7 +89,6 @@ def test_arrays_that_were_read_can_be_changed():
         [1, {"a": iter([])}],
         1j,
     ],
-    ids=repr,
 )
 def test_nothing_else_is_plain(value):
     assert not is_plain(value)
