@@ -25,6 +25,7 @@ from .attention import MultiHead
 from .attention import SelfAttention
 from .decoder import AttentionDecoder
 from .decoder import AttentionDecoderCell
+from .decoder import FreeRunningDecoder
 from .decoder import LayerNormLSTMCell
 from .decoder import StateBridge
 from .migration import from_keras_layers as from_keras_layers
@@ -34,7 +35,7 @@ from .models import RecurrentEncoder
 from .models import Seq2Seq
 from .plots import plot_attention
 from .plots import plot_attention_batch as plot_attention_batch
-from .plots import plot_attention_heads
+from .plots import plot_attention_heads as plot_attention_heads
 from .plots import plot_attention_over_image
 from .search import AbstractSearch as AbstractSearch
 from .search import BeamSearch
@@ -81,6 +82,7 @@ __all__ = [
     "CoverageAttention",
     "DotAttention",
     "ForwardAlignment",
+    "FreeRunningDecoder",
     "GaussianMixtureAttention",
     "GraphAttention",
     "GreedySearch",
@@ -116,7 +118,6 @@ __all__ = [
     "load_tfa_weights",
     "parallel_dataset",
     "plot_attention",
-    "plot_attention_heads",
     "plot_attention_over_image",
 ]
 

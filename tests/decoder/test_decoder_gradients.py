@@ -88,11 +88,12 @@ def test_gradients_are_slopes(order, case):
             for i, x in enumerate(found)
         )
 
-    results = [differentiate(run, arrays, weights, way) for way in WAYS]
+    ways = WAYS if case == "lstm" else WAYS[len(WAYS) // 2 :][:1]
+    results = [differentiate(run, arrays, weights, way) for way in ways]
     for n, array in enumerate([*arrays, *weights]):
         direction = samples.draw(*array.shape, seed=n)
         want = slope(decoder, arrays, n, direction)
-        for way, (_, found) in zip(WAYS, results, strict=True):
+        for way, (_, found) in zip(ways, results, strict=True):
             got = np.sum(found[n] * direction)
             atol = 10 * max(samples.EXACT, 1e-9)
             assert got == pytest.approx(want, abs=atol, rel=1e-6), (way, n)

@@ -24,8 +24,9 @@ CASES = [
     ("tf_saved_model", "", MODELS[5], slice(None)),  # of three every order
     ("litert", ".tflite", MODELS[6], slice(None)),
     # The time of tf2onnx grows with the square of the size.
-    ("onnx", ".onnx", MODELS[7], slice(6)),
-    ("onnx", ".onnx", MODELS[7], slice(6, None)),
+    ("onnx", ".onnx", MODELS[7], slice(5)),
+    ("onnx", ".onnx", MODELS[7], slice(5, 9)),
+    ("onnx", ".onnx", MODELS[7], slice(9, None)),
 ]
 
 

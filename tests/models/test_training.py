@@ -122,7 +122,7 @@ def compiled(model, rate=0.02, **kwargs):
 @pytest.mark.parametrize("kind", MODELS)
 def test_the_loss_goes_down(kind, tmp_path):
     keras.utils.set_random_seed(0)
-    way = {} if kind == "functional" else GRAPH
+    way = {} if kind == "functional" else EAGER
     model = compiled(MODELS[kind](), rate=0.04, **way)
     source, target, labels = make_batch(batch=32)
     best = tmp_path / "best.weights.h5"
@@ -230,13 +230,11 @@ class EveryAttention(keras.Model):
 def test_every_attention_trains_in_xla():
     source, target, labels = make_batch(4)
     found = []
-    for jit_compile in (False, True):
+    for way in (EAGER, {"jit_compile": True}):
         keras.utils.set_random_seed(0)
         model = EveryAttention()
         model.compile(
-            keras.optimizers.SGD(0.5),
-            loss=SequenceCrossentropy(),
-            jit_compile=jit_compile,
+            keras.optimizers.SGD(0.5), loss=SequenceCrossentropy(), **way
         )
         make_ready(model, (source, target))
         loss = [

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 from keras import layers
 from keras import ops
+from ready import EAGER
 from ready import GRAPH
 
 from keras_attention import AttentionDecoder
@@ -146,7 +147,7 @@ def make_model():
     )
     adam = keras.optimizers.Adam(0.05)
     loss = SequenceCrossentropy()
-    model.compile(adam, loss, metrics=[TokenAccuracy()], **GRAPH)
+    model.compile(adam, loss, metrics=[TokenAccuracy()], **EAGER)
     return model
 
 

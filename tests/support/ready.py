@@ -1,5 +1,8 @@
 """Models whose first training step takes a moment and not half a minute."""
 
+import contextlib
+import sys
+
 import keras
 
 # XLA, which is the default, compiles every step for seconds. Tests that are
@@ -25,3 +28,17 @@ def make_ready(model: keras.Model, inputs) -> keras.Model:
     model(inputs)
     model.optimizer.build(model.trainable_variables)
     return model
+
+
+@contextlib.contextmanager
+def without_graphs():
+    """Run functions that TensorFlow would trace first, for seconds."""
+    if keras.backend.backend() != "tensorflow":
+        yield
+        return
+    config = sys.modules["tensorflow"].config
+    config.run_functions_eagerly(True)
+    try:
+        yield
+    finally:
+        config.run_functions_eagerly(False)

@@ -1,0 +1,317 @@
+"""The decoder on its own predictions, of whatever kind they are."""
+
+from collections.abc import Callable
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_loadable
+from keras_attention.checks import check_object
+from keras_attention.checks import described
+from keras_attention.decoder.loop import AttentionDecoder
+from keras_attention.layers.symbolic import symbolic_result
+from keras_attention.ops import freeze
+from keras_attention.ops import loop_over_time
+from keras_attention.ops.replicas import add_shared_loss
+
+Function = keras.layers.Layer | Callable
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class FreeRunningDecoder(keras.layers.Layer):
+    """Runs an `AttentionDecoder` on its own predictions.
+
+    Formula:
+
+        p_t = readout(output_t)
+        x_{t+1} = feed(p_t), with x_1 = first
+
+    Predictions may be numbers, frames of a signal, or parameters of a
+    distribution, from which `feed` draws. Gradients flow through all steps, so
+    that the layer can be trained as it is used. With inputs that are its own
+    predictions, `decoder` gives the same outputs; both may share a model.
+
+    A row ends after the first step whose prediction `stop` is true of. Its
+    later predictions and weights are 0, and its states stay. All rows take
+    `steps` steps, so that the time does not depend on the data.
+
+    `readout`, `feed` and `stop` may be layers with weights and random numbers
+    of their own. `decoder` and its flags stay as they are.
+
+    Args:
+        decoder: An `AttentionDecoder`, trained or not.
+        readout: Layer or function from outputs `(B, size)` of the decoder to
+            predictions `(B, P)`, such as `Dense`.
+        steps: Number of steps, positive.
+        feed: Layer or function from predictions `(B, P)` to the next inputs
+            `(B, D)`. Defaults to `None`, the predictions themselves.
+        stop: Layer or function from predictions `(B, P)` to booleans `(B,)`
+            or `(B, 1)`, `True` in rows that end. Defaults to `None`: no row
+            ends early.
+        return_lengths: Whether to return the number of steps of each row.
+            Defaults to `False`.
+        return_attention_scores: Whether to return the weights of all steps.
+            Defaults to `False`.
+        return_state: Whether to return the final states. Defaults to `False`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        first: The first inputs `(B, D)`.
+        memory: The encoder's outputs `(B, Tv, Dv)`; `None` for a cell without
+            attention.
+        initial_state: As of `AttentionDecoder`.
+        memory_mask: Boolean `(B, Tv)`, `True` at real positions. Defaults to
+            the mask that `memory` carries.
+        training: Whether to apply dropout.
+
+    Returns:
+        predictions: `(B, steps, P)`.
+        lengths: `(B,)` int32, on request, the last step of each row included.
+        weights: `(B, steps, Tv)`, on request; a list of them if the cell has
+            several attentions.
+        states: On request, as of `AttentionDecoder`.
+
+    Raises:
+        ValueError: If `decoder` is no `AttentionDecoder`, a function is a
+            lambda or cannot be called, `first` has not two axes, or what is
+            fed back has not the size of `first`.
+
+    Example:
+
+    >>> cell = AttentionDecoderCell(GRUCell(16), BahdanauAttention(16))
+    >>> decoder = AttentionDecoder(cell)
+    >>> layer = FreeRunningDecoder(decoder, Dense(3), steps=24)
+    >>> tuple(layer(np.ones((2, 3)), np.ones((2, 7, 12))).shape)
+    (2, 24, 3)
+    """
+
+    def __init__(
+        self,
+        decoder: AttentionDecoder,
+        readout: Function,
+        steps: int,
+        feed: Function | None = None,
+        stop: Function | None = None,
+        return_lengths: bool = False,
+        return_attention_scores: bool = False,
+        return_state: bool = False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        way_out = "Use AttentionDecoder(AttentionDecoderCell(cell, attention))."
+        check_object("decoder", decoder, AttentionDecoder, way_out)
+        self.decoder = decoder
+        self.readout = _check_function("readout", readout)
+        self.steps = check_integer("steps", steps)
+        self.feed = feed and _check_function("feed", feed)
+        self.stop = stop and _check_function("stop", stop)
+        self.return_lengths = return_lengths
+        self.return_attention_scores = return_attention_scores
+        self.return_state = return_state
+        self.supports_masking = True
+
+    def build(self, first_shape, memory_shape=None):
+        if not self.decoder.built:
+            shape = (*first_shape[:-1], None, first_shape[-1])
+            self.decoder.build(shape, memory_shape)
+        shape = (first_shape[0], self.decoder.cell.output_size)
+        shape = _build(self.readout, shape)
+        fed = shape if self.feed is None else _build(self.feed, shape)
+        if self.stop is not None:
+            _build(self.stop, shape)
+        self.size = shape[-1]
+        if fed[-1] != first_shape[-1]:
+            name = "readout" if self.feed is None else "feed"
+            raise ValueError(
+                f"FreeRunningDecoder feeds back what `{name}` gives, which "
+                "must have the size of `first`. Received: first of size "
+                f"{first_shape[-1]}, and {name} gives {fed[-1]}. Let `feed` be "
+                f"a layer that gives {first_shape[-1]}."
+            )
+
+    def call(
+        self,
+        first,
+        memory=None,
+        initial_state=None,
+        memory_mask=None,
+        training: bool | None = None,
+    ):
+        cell = self.decoder.cell
+        first = ops.cast(ops.convert_to_tensor(first), cell.compute_dtype)
+        if len(first.shape) != 2:
+            raise ValueError(
+                "FreeRunningDecoder needs `first` of shape (B, D), one input. "
+                f"Received: first.shape={tuple(first.shape)}. For a sequence "
+                "of known inputs use AttentionDecoder."
+            )
+        rows = ops.shape(first)[0]
+        prepared = cell.prepare(memory, memory_mask)
+        if initial_state is None:
+            initial_state = cell.cells.initial_states(rows)
+        states = cell.initial_state(prepared, initial_state)
+        with cell.dropout_masks(rows, training) as masks:
+            found = self._loop(first, states, prepared, training, masks)
+        predictions, real, weights, states = found
+        lengths = ops.cast(ops.sum(ops.cast(real, "int32"), axis=1), "int32")
+        for attention, one in zip(cell.attentions, weights, strict=True):
+            mask = None if self.stop is None else real
+            loss = attention.auxiliary_loss(one, mask)
+            if loss is not None:
+                add_shared_loss(self, loss)
+        return self._pick(predictions, lengths, weights, states)
+
+    def _loop(self, first, states, memory, training, masks):
+        """Run all steps; return results with the batch on axis 0."""
+        cell, rows = self.decoder.cell, ops.shape(first)[0]
+
+        def step(x, real, states, noise):
+            output, weights, after = cell.advance(
+                cell.project_inputs(x, training),
+                states,
+                memory,
+                training,
+                noise,
+                masks,
+            )
+            prediction = self.readout(output)
+            fed = prediction if self.feed is None else self.feed(prediction)
+            after = [
+                ops.cast(a, b.dtype) for a, b in zip(after, states, strict=True)
+            ]
+            given = [prediction, real, *cell.attentions.unpack(weights)]
+            on = real
+            if self.stop is not None:
+                ended = ops.reshape(self.stop(prediction), (-1,))
+                on = ops.logical_and(real, ~ops.cast(ended, "bool"))
+                given = freeze(real, given, blank)
+                after = freeze(real, after, states)
+            return ops.cast(fed, x.dtype), on, after, given
+
+        memories = cell.attentions.as_memories(memory)
+        words = [ops.shape(one.values)[1] for one in memories]
+        dtype = getattr(self.readout, "compute_dtype", cell.compute_dtype)
+        blank = [
+            ops.zeros((rows, self.size), dtype),
+            ops.zeros((rows,), "bool"),
+            *[ops.zeros((rows, n), cell.compute_dtype) for n in words],
+        ]
+        noise = cell.draw_noise(memory, self.steps) if training else None
+        carry = [first, ops.ones((rows,), "bool"), *states]
+        given, (_, _, *states) = self._run(step, carry, noise, blank)
+        given = [ops.swapaxes(x, 0, 1) for x in given]
+        return given[0], given[1], given[2:], states
+
+    def _run(self, step, carry, noise, blank):
+        """Loop, and carry along the variables that a step changes.
+
+        A loop cannot assign to variables on every backend. So those of
+        `readout`, `feed` and `stop`, such as random generators, are tensors
+        in the loop, and are assigned after it.
+        """
+        parts = self.readout, self.feed, self.stop
+        layers = [x for x in parts if isinstance(x, keras.layers.Layer)]
+        moving = [v for x in layers for v in x.non_trainable_variables]
+        known = {id(v) for v in moving}
+        still = [v for v in self.variables if id(v) not in known and moving]
+        still = [(v, ops.convert_to_tensor(v)) for v in still]
+        count = len(moving)
+
+        def body(carry, noise):
+            values, (x, real, *states) = carry[:count], carry[count:]
+            if not moving:
+                x, real, states, given = step(x, real, states, noise)
+                return [x, real, *states], given
+            mapping = [*still, *zip(moving, values, strict=True)]
+            with keras.StatelessScope(state_mapping=mapping) as scope:
+                x, real, states, given = step(x, real, states, noise)
+                values = [scope.get_current_value(v) for v in moving]
+            return [*values, x, real, *states], given
+
+        values = [ops.convert_to_tensor(v) for v in moving]
+        carry, given = loop_over_time(
+            body, [*values, *carry], noise, blank, self.steps
+        )
+        for variable, value in zip(moving, carry, strict=False):
+            variable.assign(value)
+        return given, carry[count:]
+
+    def _pick(self, predictions, lengths, weights, states):
+        """Select the requested results: one tensor, or a tuple."""
+        asked = [predictions]
+        if self.return_lengths:
+            asked.append(lengths)
+        if self.return_attention_scores:
+            asked.append(self.decoder.cell.attentions.pack(list(weights)))
+        if self.return_state:
+            asked.extend(states)
+        return asked[0] if len(asked) == 1 else tuple(asked)
+
+    def compute_output_shape(self, first_shape, memory_shape=None):
+        return (first_shape[0], self.steps, self.size)
+
+    def compute_output_spec(
+        self,
+        first,
+        memory=None,
+        initial_state=None,
+        memory_mask=None,
+        training: bool | None = None,
+    ):
+        def spec(*shape, dtype=self.decoder.cell.compute_dtype):
+            return keras.KerasTensor(shape, dtype=dtype)
+
+        attentions = self.decoder.cell.attentions
+        attentions.check_memory(memory)
+        layout, batch = self.decoder.cell.state_layout, first.shape[0]
+        sizes = [*layout.cell_sizes, layout.fed_size]
+        states = [spec(batch, size) for size in sizes if size]
+        dtype = getattr(self.readout, "compute_dtype", self.compute_dtype)
+        return self._pick(
+            spec(batch, self.steps, self.size, dtype=dtype),
+            spec(batch, dtype="int32"),
+            [spec(batch, self.steps, memory.shape[1]) for _ in attentions],
+            [*states, *attentions.state_specs(memory)],
+        )
+
+    def compute_mask(self, first, previous_mask=None):
+        return None
+
+    def get_config(self):
+        parts = {
+            name: keras.saving.serialize_keras_object(getattr(self, name))
+            for name in ("decoder", "readout", "feed", "stop")
+        }
+        own = {
+            "steps": self.steps,
+            "return_lengths": self.return_lengths,
+            "return_attention_scores": self.return_attention_scores,
+            "return_state": self.return_state,
+        }
+        return {**super().get_config(), **parts, **own}
+
+    @classmethod
+    def from_config(cls, config):
+        restore = keras.saving.deserialize_keras_object
+        names = ("decoder", "readout", "feed", "stop")
+        return cls(**{**config, **{k: restore(config[k]) for k in names}})
+
+
+def _check_function(name, value):
+    if isinstance(value, type) or not callable(value):
+        raise ValueError(
+            f"`{name}` must be a layer or a registered function. Received: "
+            f"{name}={described(value)}. Try keras.layers.Dense(units)."
+        )
+    check_loadable(name, value)
+    return value
+
+
+def _build(part, shape):
+    """Build a layer, and return the shape that it or a function gives."""
+    if isinstance(part, keras.layers.Layer):
+        if not part.built:
+            part.build(shape)
+        return part.compute_output_shape(shape)
+    return symbolic_result(part, keras.KerasTensor(shape)).shape
