@@ -140,6 +140,7 @@ def test_words_of_the_source_are_copied():
         assert set(words) <= {0, *row}
 
 
+@pytest.mark.slow
 def test_copying_is_learned():
     """Words that no training text has had, from where they stand."""
     keras.utils.set_random_seed(0)
