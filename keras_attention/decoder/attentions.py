@@ -11,6 +11,7 @@ from keras_attention.checks import check_object
 from keras_attention.decoder.beams import BeamAxis
 from keras_attention.layers import symbolic_result
 from keras_attention.ops import wide_dtype
+from keras_attention.ops.replicas import add_shared_loss
 
 
 class Attentions:
@@ -106,6 +107,19 @@ class Attentions:
             for layer in self
         ]
         return sum(shape[-1] for shape in shapes)
+
+    def add_losses(self, layer: keras.layers.Layer, weights, mask=None):
+        """Add the auxiliary losses of all attentions to a layer.
+
+        Args:
+            layer: The layer that runs them.
+            weights: List of the weights of all steps, `(B, T, Tv)` each.
+            mask: Boolean `(B, T)`, `True` at real steps, or `None` for all.
+        """
+        for attention, found in zip(self, weights, strict=True):
+            loss = attention.auxiliary_loss(found, mask)
+            if loss is not None:
+                add_shared_loss(layer, loss)
 
     def prepare(self, value, value_mask=None):
         """Prepare a source for every layer.

@@ -10,10 +10,9 @@ from keras_attention.checks import check_loadable
 from keras_attention.checks import check_object
 from keras_attention.checks import described
 from keras_attention.decoder.loop import AttentionDecoder
-from keras_attention.layers.symbolic import symbolic_result
+from keras_attention.layers import symbolic_result
 from keras_attention.ops import freeze
 from keras_attention.ops import loop_over_time
-from keras_attention.ops.replicas import add_shared_loss
 
 Function = keras.layers.Layer | Callable
 
@@ -155,18 +154,17 @@ class FreeRunningDecoder(keras.layers.Layer):
             found = self._loop(first, states, prepared, training, masks)
         predictions, real, weights, states = found
         lengths = ops.cast(ops.sum(ops.cast(real, "int32"), axis=1), "int32")
-        for attention, one in zip(cell.attentions, weights, strict=True):
-            mask = None if self.stop is None else real
-            loss = attention.auxiliary_loss(one, mask)
-            if loss is not None:
-                add_shared_loss(self, loss)
+        cell.attentions.add_losses(
+            self, weights, None if self.stop is None else real
+        )
         return self._pick(predictions, lengths, weights, states)
 
     def _loop(self, first, states, memory, training, masks):
         """Run all steps; return results with the batch on axis 0."""
         cell, rows = self.decoder.cell, ops.shape(first)[0]
 
-        def step(x, real, states, noise):
+        def step(carry, noise):
+            x, real, *states = carry
             output, weights, after = cell.advance(
                 cell.project_inputs(x, training),
                 states,
@@ -187,7 +185,7 @@ class FreeRunningDecoder(keras.layers.Layer):
                 on = ops.logical_and(real, ~ops.cast(ended, "bool"))
                 given = freeze(real, given, blank)
                 after = freeze(real, after, states)
-            return ops.cast(fed, x.dtype), on, after, given
+            return [ops.cast(fed, x.dtype), on, *after], given
 
         memories = cell.attentions.as_memories(memory)
         words = [ops.shape(one.values)[1] for one in memories]
@@ -199,7 +197,7 @@ class FreeRunningDecoder(keras.layers.Layer):
         ]
         noise = cell.draw_noise(memory, self.steps) if training else None
         carry = [first, ops.ones((rows,), "bool"), *states]
-        given, (_, _, *states) = self._run(step, carry, noise, blank)
+        (_, _, *states), given = self._run(step, carry, noise, blank)
         given = [ops.swapaxes(x, 0, 1) for x in given]
         return given[0], given[1], given[2:], states
 
@@ -213,29 +211,25 @@ class FreeRunningDecoder(keras.layers.Layer):
         parts = self.readout, self.feed, self.stop
         layers = [x for x in parts if isinstance(x, keras.layers.Layer)]
         moving = [v for x in layers for v in x.non_trainable_variables]
-        known = {id(v) for v in moving}
-        still = [v for v in self.variables if id(v) not in known and moving]
+        if not moving:
+            return loop_over_time(step, carry, noise, blank, self.steps)
+        known, count = {id(v) for v in moving}, len(moving)
+        still = [v for v in self.variables if id(v) not in known]
         still = [(v, ops.convert_to_tensor(v)) for v in still]
-        count = len(moving)
 
-        def body(carry, noise):
-            values, (x, real, *states) = carry[:count], carry[count:]
-            if not moving:
-                x, real, states, given = step(x, real, states, noise)
-                return [x, real, *states], given
+        def scoped(carry, noise):
+            values, carry = carry[:count], carry[count:]
             mapping = [*still, *zip(moving, values, strict=True)]
             with keras.StatelessScope(state_mapping=mapping) as scope:
-                x, real, states, given = step(x, real, states, noise)
+                carry, given = step(carry, noise)
                 values = [scope.get_current_value(v) for v in moving]
-            return [*values, x, real, *states], given
+            return [*values, *carry], given
 
-        values = [ops.convert_to_tensor(v) for v in moving]
-        carry, given = loop_over_time(
-            body, [*values, *carry], noise, blank, self.steps
-        )
+        carry = [*map(ops.convert_to_tensor, moving), *carry]
+        carry, given = loop_over_time(scoped, carry, noise, blank, self.steps)
         for variable, value in zip(moving, carry, strict=False):
             variable.assign(value)
-        return given, carry[count:]
+        return carry[count:], given
 
     def _pick(self, predictions, lengths, weights, states):
         """Select the requested results: one tensor, or a tuple."""
@@ -265,8 +259,7 @@ class FreeRunningDecoder(keras.layers.Layer):
         attentions = self.decoder.cell.attentions
         attentions.check_memory(memory)
         layout, batch = self.decoder.cell.state_layout, first.shape[0]
-        sizes = [*layout.cell_sizes, layout.fed_size]
-        states = [spec(batch, size) for size in sizes if size]
+        states = layout.specs(batch, self.decoder.cell.compute_dtype)
         dtype = getattr(self.readout, "compute_dtype", self.compute_dtype)
         return self._pick(
             spec(batch, self.steps, self.size, dtype=dtype),

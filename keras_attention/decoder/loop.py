@@ -15,7 +15,6 @@ from keras_attention.ops import freeze
 from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
 from keras_attention.ops import trainable_loop
-from keras_attention.ops.replicas import add_shared_loss
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -124,10 +123,7 @@ class AttentionDecoder(keras.layers.Layer):
         outputs, weights, states = self._run(
             sequence, prepared, states, as_mask(sequence_mask), training
         )
-        for attention, found in zip(self.cell.attentions, weights, strict=True):
-            loss = attention.auxiliary_loss(found, sequence_mask)
-            if loss is not None:
-                add_shared_loss(self, loss)
+        self.cell.attentions.add_losses(self, weights, sequence_mask)
         if not self.return_sequences:
             outputs = last_real(outputs, sequence_mask)
         return self._pick(outputs, weights, states, return_attention_scores)
@@ -263,9 +259,7 @@ class AttentionDecoder(keras.layers.Layer):
         attentions = self.cell.attentions
         attentions.check_memory(memory)
         batch, steps = sequence.shape[:2]
-        layout = self.cell.state_layout
-        sizes = [*layout.cell_sizes, layout.fed_size]
-        states = [spec(batch, size) for size in sizes if size]
+        states = self.cell.state_layout.specs(batch, self.cell.compute_dtype)
         return self._pick(
             spec(*self.compute_output_shape(sequence.shape)),
             [spec(batch, steps, memory.shape[1]) for _ in attentions],

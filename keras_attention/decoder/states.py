@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import keras
 from keras import ops
 
 
@@ -39,6 +40,19 @@ class StateLayout(NamedTuple):
                 f"{len(states)} states. `initial_state` makes the first ones."
             )
         return states[:own], states[own:fed], states[fed:]
+
+    def specs(self, batch: int | None, dtype: str) -> list:
+        """Return the shapes and dtypes of all states but the attentions'.
+
+        Args:
+            batch: The number of rows, or `None` if it is not known.
+            dtype: Dtype of these states.
+
+        Returns:
+            List of `keras.KerasTensor`s `(B, size)`.
+        """
+        sizes = [*self.cell_sizes, self.fed_size]
+        return [keras.KerasTensor((batch, x), dtype) for x in sizes if x]
 
     def complete(self, given: list, attention_states: list, dtype) -> list:
         """Complete the cells' initial states to the flat list.

@@ -101,8 +101,6 @@ class WordPieceTokenizer(AbstractTokenizer):
         self._normalizer = ops.FastBertNormalizer(self.lowercase)
         self._splitter = ops.ByteSplitter()
         self._pieces = _piece_tokenizer(ops, inner_names(vocabulary))
-        names, self._firsts = first_names(vocabulary)
-        self._writer = _piece_tokenizer(ops, names)
         texts = ["", "", "", "", *map(written, vocabulary)]
         self._texts = tf.constant(texts, tf.string)
 
@@ -160,11 +158,14 @@ class WordPieceTokenizer(AbstractTokenizer):
         own = own_ids(ids)
         lengths = tf.reduce_sum(tf.cast(own, tf.int64), axis=1)
         ids = self._known(ids)
+        with tf.init_scope():  # outside of a graph, `vocabulary` can be read
+            names, firsts = first_names(self.vocabulary)
         first = tf.cumsum(tf.cast(own, tf.int32), axis=1) == 1
-        ids = tf.where(first, tf.gather(self._firsts, ids), ids)
+        ids = tf.where(first, tf.gather(firsts, ids), ids)
         ids = tf.boolean_mask(ids, own)
         ids = tf.RaggedTensor.from_row_lengths(ids, lengths, validate=False)
-        return self._writer.detokenize(ids)
+        ops = require("tensorflow_text", "text", type(self).__name__)
+        return _piece_tokenizer(ops, names).detokenize(ids)
 
     def _encode_words(self, words):
         ids = self._pieces.tokenize(words.flat_values)

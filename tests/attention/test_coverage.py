@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from contract import ProjectedAttentionContract
 from gradients import to_numpy
+from reference import coverage_weights
 
 from keras_attention import CoverageAttention
 from keras_attention.ops.coverage import coverage_loss
@@ -17,18 +18,7 @@ class TestCoverageAttention(ProjectedAttentionContract):
     kernel_names = KERNELS
 
     def reference_weights(self, query, key, mask, real, w):
-        covered, every = np.zeros(len(key)), []
-        for q, seen in zip(query, mask, strict=True):
-            hidden = (
-                q @ w["query_kernel"]
-                + key @ w["key_kernel"]
-                + np.outer(covered, w["coverage_vector"])
-                + w["bias"]
-            )
-            e = np.exp(np.tanh(hidden) @ w["score_vector"]) * seen
-            every.append(e / max(e.sum(), 1e-300))
-            covered = covered + every[-1]
-        return np.array(every)
+        return coverage_weights(query, key, mask, w)
 
     def test_starts_from_nothing(self):
         _, value = self.inputs()

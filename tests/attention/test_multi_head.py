@@ -8,6 +8,7 @@ from contract import ProjectedAttentionContract
 from contracts.noise import NoiseLaws
 from gradients import to_numpy
 from mechanisms import ALIGNMENTS
+from reference import coverage_weights
 
 from keras_attention import AbstractAttention
 from keras_attention import BahdanauAttention
@@ -161,18 +162,7 @@ class TestHeadsWithStates(HeadsCase):
         return CoverageAttention(4)
 
     def reference_weights(self, query, key, mask, real, w):
-        covered, every = np.zeros(len(key)), []
-        for q, seen in zip(query, mask, strict=True):
-            hidden = (
-                q @ w["query_kernel"]
-                + key @ w["key_kernel"]
-                + np.outer(covered, w["coverage_vector"])
-                + w["bias"]
-            )
-            e = np.exp(np.tanh(hidden) @ w["score_vector"]) * seen
-            every.append(e / max(e.sum(), 1e-300))
-            covered = covered + every[-1]
-        return np.array(every)
+        return coverage_weights(query, key, mask, w)
 
     def test_weights_of_each_head_in_a_call_are_those_of_its_steps(self):
         query, value = self.inputs()

@@ -239,3 +239,22 @@ class ReferenceDecoder:
         if self.kernel is not None:
             size = self.kernel.shape[1]
         return [*states, np.zeros(size)]
+
+
+# Attention over all steps, where a step depends on those before.
+
+
+def coverage_weights(query, key, mask, w):
+    """See et al., eq. 11: `query (Tq, Dq)`, `key (Tv, Dk)`, `mask (Tq, Tv)`."""
+    covered, every = np.zeros(len(key)), []
+    for q, seen in zip(query, mask, strict=True):
+        hidden = (
+            q @ w["query_kernel"]
+            + key @ w["key_kernel"]
+            + np.outer(covered, w["coverage_vector"])
+            + w["bias"]
+        )
+        e = np.exp(np.tanh(hidden) @ w["score_vector"]) * seen
+        every.append(e / max(e.sum(), 1e-300))
+        covered = covered + every[-1]
+    return np.array(every)
