@@ -42,6 +42,14 @@ if BACKEND == "jax":  # all of this before JAX is imported
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="Run the tests that are marked `thorough` as well.",
+    )
+
+
 def pytest_configure(config):
     """Give TensorFlow two devices, before its first operation."""
     works = hasattr(config, "workerinput") or not config.getvalue(
@@ -56,8 +64,12 @@ def pytest_configure(config):
         )
 
 
-def pytest_collection_modifyitems(items):
-    """Leave out what needs TensorFlow as its backend on any other."""
+def pytest_collection_modifyitems(config, items):
+    """Leave out what was not asked for, or needs TensorFlow as its backend."""
+    if not config.getoption("thorough"):
+        rare = [x for x in items if x.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=rare)
+        items[:] = [x for x in items if not x.get_closest_marker("thorough")]
     if BACKEND == "tensorflow":
         return
     reason = f"needs TensorFlow as the backend, not {BACKEND}"

@@ -66,6 +66,7 @@ def test_what_is_made_of_attention(floatx):
     check(ka.GraphAttention(4, add_self_loops=True)(x, ring[None]), floatx)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copying", [False, True])
 def test_a_whole_model(floatx, copying):
     # Not orthogonal: torch has no QR decomposition of float16.

@@ -151,6 +151,7 @@ def test_the_recipe_of_a_cell_gives_it_a_fast_path(monkeypatch):
     assert found[1] is None
 
 
+@pytest.mark.slow
 def test_the_recipe_of_a_format_exports(monkeypatch, tmp_path):
     monkeypatch.setattr(formats, "FORMATS", {**formats.FORMATS})
     _, code = snippets(RECIPES)

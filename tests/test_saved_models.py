@@ -63,6 +63,7 @@ def texts(answer):
     return [row[0].decode() for row in answer["translations"]]
 
 
+@pytest.mark.slow
 def test_held_out_dates_are_read(served):
     found = texts(served["serving_default"]["held out"])
     right = np.mean([x == y for x, y in zip(found, WANTED, strict=True)])

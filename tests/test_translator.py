@@ -58,6 +58,7 @@ def make(**changed):
     return Translator(**{name: getattr(tiny, name) for name in names} | changed)
 
 
+@pytest.mark.slow
 def test_it_translates():
     assert tiny_translator()(NUMBERS) == [write(n) for n in NUMBERS]
 
@@ -87,6 +88,7 @@ def test_a_long_list_keeps_its_order_and_has_a_bar(capsys):
     assert right >= 65
 
 
+@pytest.mark.slow
 def test_several_texts_come_best_first():
     translator = make(search=BeamSearch(beam_size=4, n_best=3, max_length=8))
     texts = translator(NUMBERS)
@@ -103,6 +105,7 @@ def test_several_texts_come_best_first():
         assert weights.shape == (3, longest, len(source))
 
 
+@pytest.mark.slow
 def test_prefixes_come_first():
     translator = tiny_translator()
     plain = translator(NUMBERS)
@@ -119,6 +122,7 @@ def test_prefixes_come_first():
     assert told.scores[0] < -1  # the model would not have said that
 
 
+@pytest.mark.slow
 def test_what_is_too_long_is_cut_with_a_warning():
     tiny = tiny_translator()
     short = make(max_source_length=5)
@@ -146,6 +150,7 @@ def test_one_long_sentence_takes_no_memory_from_others():
     assert float(run.stdout.split()[-1]) < 200
 
 
+@pytest.mark.slow
 def test_threads_share_a_translator_from_the_first_call_on():
     translator, start = make(), threading.Barrier(8)
 

@@ -14,6 +14,7 @@ from keras_attention import Translator
 NUMBERS = ["7", "1234", "905", "42", "6006", "77", "31"]
 
 
+@pytest.mark.slow
 def test_it_translates(tmp_path):
     translator = tiny_translator()
     wanted = [write(number) for number in NUMBERS]
@@ -30,6 +31,7 @@ def test_it_translates(tmp_path):
         np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_several_texts_and_prefixes():
     tiny = tiny_translator()
     parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer

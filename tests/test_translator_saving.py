@@ -154,6 +154,7 @@ def test_only_files_of_a_translator_are_checked(saved):
             Translator.load(saved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
 def test_a_copy_is_a_translator_of_its_own(copied):
     tiny = tiny_translator()

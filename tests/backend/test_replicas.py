@@ -182,6 +182,7 @@ def test_nothing_real_gives_no_nan(strategy):
     assert [float(share) for share in shares] == [0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "tolerance"), [("float32", 1e-6), ("mixed_float16", 1e-2)]
 )
@@ -202,6 +203,7 @@ def test_a_step_is_that_of_one_device(strategy, policy, tolerance):
     assert_same_weights(one, two, tolerance)
 
 
+@pytest.mark.slow
 def test_coverage_needs_no_loss_of_this_package(strategy):
     """Nor a model: replicas meet in the layer itself."""
     models, logs = [], []
@@ -220,7 +222,7 @@ def test_coverage_needs_no_loss_of_this_package(strategy):
     assert_same_weights(*models)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_ten_steps_are_those_of_one_device(strategy):
     """In `fit`; of every second batch, one replica has no row."""
     one, two = make_both(strategy)
@@ -237,6 +239,7 @@ def test_ten_steps_are_those_of_one_device(strategy):
     )
 
 
+@pytest.mark.slow
 def test_gradients_are_accumulated(strategy):
     """Eagerly: Keras' optimizers cannot do it in a graph."""
     models = []
@@ -256,6 +259,7 @@ def test_gradients_are_accumulated(strategy):
     assert_same_weights(*models)
 
 
+@pytest.mark.slow
 def test_scheduled_sampling_and_dropout_train(strategy):
     model = make_model(
         strategy.scope(), True, scheduled_sampling=True, dropout=0.5
@@ -270,6 +274,7 @@ def test_scheduled_sampling_and_dropout_train(strategy):
     assert history["sampling_probability"] == [0.5]
 
 
+@pytest.mark.slow
 def test_replicas_draw_their_own_noise(strategy):
     """From the same rows, in each layer that draws."""
     x = np.ones((4, 9, 4), "float32")
@@ -297,6 +302,7 @@ def test_replicas_draw_their_own_noise(strategy):
         assert np.abs(one - two).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_a_model_runs_in_the_scope_outside_of_replicas(strategy):
     """Also as in training, whose loop has a gradient of its own."""
     found = []

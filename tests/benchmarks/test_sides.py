@@ -52,6 +52,7 @@ class Side:
         return {name: np.asarray(x) for name, x in self._numbers().items()}
 
 
+@pytest.mark.slow
 @ours
 @pytest.mark.parametrize("peer", [decoder_torch, decoder_jax])
 def test_decoder_steps_agree(peer):
@@ -63,6 +64,7 @@ def test_decoder_steps_agree(peer):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("mode", ["xla", "default"])
 def test_the_bare_products_have_the_shapes_of_the_gradients(mode):
@@ -121,6 +123,7 @@ def test_the_bare_search_looks_at_every_beam():
     assert (best > 0).all()
 
 
+@pytest.mark.thorough
 @ours
 def test_models_lose_the_same():
     work = FitWork(30, 6, 4)

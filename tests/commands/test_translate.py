@@ -34,6 +34,7 @@ def translator(beams=1, **options):
     return loaded
 
 
+@pytest.mark.slow
 def test_writes_a_line_for_each_line():
     code, out, err = shell("translate", saved(), given=TEXT)
     assert (code, err) == (0, "")
@@ -74,6 +75,7 @@ def test_adds_scores_and_alignments():
             assert weights.argmax() == column
 
 
+@pytest.mark.slow
 def test_writes_the_best_of_each():
     words = "translate", saved(), "--n-best", 3, "--scores"
     rows = shell(*words, given=TEXT)[1].splitlines()
@@ -82,6 +84,7 @@ def test_writes_the_best_of_each():
     assert (np.diff(scores) <= 0).all()
 
 
+@pytest.mark.slow
 def test_takes_options_of_the_search():
     options = {"beam_size": 3, "length_penalty": 0.6, "max_length": 4}
     words = [f"--{k.replace('_', '-')}={v}" for k, v in options.items()]

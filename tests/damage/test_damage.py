@@ -76,6 +76,7 @@ def allowed(name, number, file, how, outcome, most):
     return outcome in FORMATS[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_damaged_file_is_refused_by_its_name(rows, name):
     found = [row for row in rows if row[0] == name]

@@ -73,6 +73,7 @@ def slope(decoder, arrays, n, direction, eps=1e-5):
     return (at(eps) - at(-eps)) / (2 * eps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("order", ["bahdanau", "luong"])
 def test_gradients_are_slopes(order, case):
@@ -134,6 +135,7 @@ def test_the_gradient_of_no_kernel_is_taken_in_the_loop(
     assert hoisted == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masks", [{}, MASKS], ids=["plain", "masked"])
 @pytest.mark.parametrize("way", WAYS)
 def test_attention_after_the_loop_is_attention_in_every_step(

@@ -148,6 +148,7 @@ def test_a_row_ends_where_stop_says(case):
     assert_close(rest, others)
 
 
+@pytest.mark.slow
 def test_gradients_are_slopes():
     layer = make("fed")
     first, memory, states, real = inputs(layer)
@@ -195,6 +196,7 @@ def model_of(layer):
     return keras.Model([first, memory], layer(first, memory))
 
 
+@pytest.mark.slow
 def test_it_trains_by_what_it_says():
     layer = make("lstm", feed=Draw(dtype="float64"))
     model = model_of(layer)

@@ -73,6 +73,7 @@ def test_gradients_are_slopes():
     check_gradients(function, [x, *states, *weights])
 
 
+@pytest.mark.slow
 def test_runs_both_ways_and_comes_back(tmp_path):
     inner = keras.layers.RNN(LayerNormLSTMCell(U, 1e-2), return_state=True)
     x = keras.Input((None, D))

@@ -135,6 +135,7 @@ def test_texts_of_your_own_are_read(tmp_path, capsys):
     assert f"Picture: {tmp_path / 'classify_text.png'}\n" in printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["no tab here", "class\t "])
 def test_a_line_without_class_and_text_is_named(tmp_path, line):
     file = tmp_path / "broken.tsv"

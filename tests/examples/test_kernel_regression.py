@@ -41,6 +41,7 @@ def test_a_point_that_is_left_out_does_not_see_itself():
     assert after[8] > before[8] + 1
 
 
+@pytest.mark.slow
 def test_what_is_learned_is_the_best_bandwidth_of_a_search(layers):
     every = np.geomspace(0.1, 3.0, 300)
     best = every[np.argmin([left_out(h) for h in every])]

@@ -73,6 +73,7 @@ def test_it_runs(tmp_path, capsys):
     assert printed.endswith(f"\nPicture: {picture}\n")
 
 
+@pytest.mark.slow
 def test_real_sentences_are_read_from_a_folder(tmp_path, monkeypatch, capsys):
     french.write_corpus(tmp_path, (9, 9, 9), seed=1)
     asked = []

@@ -94,6 +94,7 @@ def test_what_is_right_without_looking_is_told(capsys):
     assert "10.0\n" in printed
 
 
+@pytest.mark.slow
 def test_each_task_is_learned_anew(monkeypatch):
     found = {}
     for tasks in [("copy",), ("sort", "copy")]:

@@ -11,7 +11,7 @@ MODES = {"tensorflow": "multi_worker", "jax": "two_processes"}
 BACKEND = keras.backend.backend()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(BACKEND not in MODES, reason="torch has no such mode")
 def test_two_processes_learn_what_one_learns(tmp_path, monkeypatch):
     """Each reads its part of the files."""

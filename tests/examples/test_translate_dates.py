@@ -98,6 +98,7 @@ def test_forms_are_filled_in(date, language, form, wanted):
     assert write(date, language, form) == wanted
 
 
+@pytest.mark.slow
 def test_no_text_stands_for_two_dates():
     read = {}
     for date in [*DATES, *HELD_OUT]:

@@ -16,7 +16,10 @@ if keras.backend.backend() == "tensorflow":
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tokenizer", ["word", "sentencepiece"])
+@pytest.mark.parametrize(
+    "tokenizer",
+    [pytest.param("word", marks=pytest.mark.thorough), "sentencepiece"],
+)
 def test_it_runs_from_files_to_bleu(tmp_path, capsys, monkeypatch, tokenizer):
     words = tokenizer == "word"
     asked, write = [], Translator.export
@@ -81,6 +84,7 @@ def test_text_that_is_not_utf8_is_named_with_its_line():
         example.main(data=folder)
 
 
+@pytest.mark.slow
 def test_the_folder_has_to_be_named(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["translate_multi30k.py"])
     with pytest.raises(SystemExit):

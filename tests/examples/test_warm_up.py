@@ -79,6 +79,7 @@ def test_a_folder_without_a_model_is_named(tmp_path):
         warm_up.main(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_server_replays_them_when_it_loads(folder, servable):
     warm_up.main(folder, ["a", "b"])
     assert servable.Servable(folder, "dates", 2).warmed_up == 6

@@ -59,10 +59,12 @@ def test_sources_are_framed_and_padded_and_always_the_same():
     }
 
 
+@pytest.mark.slow
 def test_right_answers_pass(found):
     check(found, found[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -79,6 +81,7 @@ def test_wrong_answers_are_told(found, name, change):
         check(found, answers)
 
 
+@pytest.mark.slow
 def test_of_quantized_models_only_the_form_counts(found):
     check(found, changed(found[1], "scores", lambda x: x + 1), exact=False)
     for change in (lambda x: x * np.nan, lambda x: x[:, :1]):
@@ -98,6 +101,7 @@ def scored(ids, path):
     return score(ids).numpy()
 
 
+@pytest.mark.slow
 def test_texts_that_are_told_get_the_score_that_they_had(found):
     for ids, answer in zip(*found, strict=True):
         for n in range(2):
@@ -107,6 +111,7 @@ def test_texts_that_are_told_get_the_score_that_they_had(found):
             )
 
 
+@pytest.mark.slow
 def test_few_other_texts_pass_with_their_own_scores(found):
     sources, answers = found
     path = np.array([[4, 5, 3, 0, 0, 0]], "int32")
@@ -134,6 +139,7 @@ def test_few_other_texts_pass_with_their_own_scores(found):
         check(found, wrong)
 
 
+@pytest.mark.slow
 def test_texts_may_differ_in_half_of_the_rows():
     texts = np.array([[b"a"], [b"b"], [b"c"], [b"d"]], object)
     scores = -np.ones((4, 1), "float32")

@@ -25,6 +25,7 @@ def graph():
     )
 
 
+@pytest.mark.slow
 def test_one_trace_serves_all_shapes(graph):
     for text in ([], [""], ["1"], ["12345", "7", ""]):
         answer = graph.translate(tf.constant(text, tf.string))
@@ -33,6 +34,7 @@ def test_one_trace_serves_all_shapes(graph):
     assert graph.translate.experimental_get_tracing_count() == 1
 
 
+@pytest.mark.slow
 def test_align_tells_the_same_and_more(graph):
     text = tf.constant(["905", "1"])
     plain, more = graph.translate(text), graph.align(text)
@@ -46,6 +48,7 @@ def test_align_tells_the_same_and_more(graph):
     assert ended == [b"y", b"</s>", *[b""] * 6]
 
 
+@pytest.mark.slow
 def test_prefixes_begin_what_is_translated_and_aligned(graph):
     text, prefix = tf.constant(["905", "1"]), tf.constant(["zz", ""])
     plain, more = (

@@ -19,6 +19,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.export.sublayers import sublayers
 
 
+@pytest.mark.slow
 def test_one_trace_gives_what_the_model_gives():
     translator = tiny_translator()
     function = trace_ids(translator.model, translator.search)
@@ -31,6 +32,7 @@ def test_one_trace_gives_what_the_model_gives():
     assert function.experimental_get_tracing_count() == 1
 
 
+@pytest.mark.slow
 def test_nothing_is_enough_for_an_answer():
     function = trace_ids(tiny_translator().model, tiny_translator().search)
     empty, padding = np.zeros((2, 0), "int32"), np.zeros((2, 1), "int32")
@@ -104,6 +106,7 @@ def test_a_model_of_half_precision_is_refused(monkeypatch):
         check_ids(model, "export_x")
 
 
+@pytest.mark.slow
 def test_another_backend_is_named(monkeypatch):
     model = tiny_translator().model
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")

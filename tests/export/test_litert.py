@@ -48,9 +48,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("litert")
     return {
         None: export(folder / "deep" / "float32.tflite"),
-        "float16": export(str(folder / "float16.tflite"), quantize="float16"),
-        "int8": export(folder / "int8.tflite", quantize="int8"),
-        "beam": export(folder / "beam.tflite", BEAM),
+        "int8": export(str(folder / "int8.tflite"), quantize="int8"),
     }
 
 
@@ -83,9 +81,13 @@ def check_same(path, search, model=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "search"), [(None, GREEDY), ("beam", BEAM)])
-def test_one_interpreter_takes_all_sizes(files, name, search):
-    check_same(files[name], search)
+def test_one_interpreter_takes_all_sizes(files):
+    check_same(files[None], GREEDY)
+
+
+@pytest.mark.thorough
+def test_one_interpreter_takes_all_sizes_with_beams(tmp_path):
+    check_same(export(tmp_path / "beam.tflite", BEAM), BEAM)
 
 
 @pytest.mark.slow
@@ -97,13 +99,21 @@ def test_a_source_without_a_step_is_padding(files):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("quantize", ["float16", "int8"])
-def test_quantized_files_are_smaller_and_agree(files, quantize):
-    assert files[quantize] != files[None]
-    sizes = [litert.Path(files[k]).stat().st_size for k in (quantize, None)]
+def test_int8_is_smaller_and_agrees(files):
+    check_quantized(files["int8"], files[None], "int8")
+
+
+@pytest.mark.thorough
+def test_float16_is_smaller_and_agrees(files, tmp_path):
+    half = export(tmp_path / "float16.tflite", quantize="float16")
+    check_quantized(half, files[None], "float16")
+
+
+def check_quantized(file, whole, quantize):
+    sizes = [litert.Path(x).stat().st_size for x in (file, whole)]
     assert sizes[0] < 0.9 * sizes[1]
-    few, all_ = runner(files[quantize]), runner(files[None])
-    kinds = {str(np.dtype(x["dtype"])) for x in tensors(files[quantize])}
+    few, all_ = runner(file), runner(whole)
+    kinds = {str(np.dtype(x["dtype"])) for x in tensors(file)}
     assert quantize in kinds
     same = []
     for ids in sources():
@@ -203,7 +213,13 @@ def make_model(encoder, cell, bridge, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gru stack, luong",
+        *(pytest.param(x, marks=pytest.mark.thorough) for x in [*MODELS][1:]),
+    ],
+)
 def test_other_models_go_in_as_well(tmp_path, name):
     model = make_model(*MODELS[name]())
     search = BeamSearch(2, max_length=5) if "luong" in name else GREEDY

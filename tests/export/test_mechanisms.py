@@ -5,31 +5,47 @@ not survive an export changes what the model says.
 """
 
 import keras
+import numpy as np
 import pytest
+import samples
 from mechanisms import MODELS
+from mechanisms import UNITS
 from mechanisms import make_attentions
 from mechanisms import make_model
 from mechanisms import order
 
 from keras_attention import BeamSearch
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
+    import onnxruntime
+    import tensorflow as tf
+    import tf2onnx
+    from ai_edge_litert.interpreter import Interpreter
+
     from keras_attention import CharacterTokenizer
     from keras_attention import Translator
+    from keras_attention.export.quiet import quiet
+
+    SPECS = [
+        tf.TensorSpec((None, None, UNITS), "float32", "value"),
+        tf.TensorSpec((None, 2, UNITS), "float32", "queries"),
+        tf.TensorSpec((None,), "int32", "lengths"),
+    ]
 
 SEARCH = BeamSearch(3, n_best=2, max_length=5, forbidden_ids=[0])
+# The time of tf2onnx grows with the square of the size.
 CASES = [
     ("tf_saved_model", "", MODELS[5], slice(None)),  # of three every order
     ("litert", ".tflite", MODELS[6], slice(None)),
-    # The time of tf2onnx grows with the square of the size.
     ("onnx", ".onnx", MODELS[7], slice(5)),
     ("onnx", ".onnx", MODELS[7], slice(5, 9)),
     ("onnx", ".onnx", MODELS[7], slice(9, None)),
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("format", "suffix", "n", "part"), CASES)
 def test_what_is_written_gives_what_the_model_gives(
     tmp_path, format, suffix, n, part
@@ -42,3 +58,78 @@ def test_what_is_written_gives_what_the_model_gives(
     path = (tmp_path / "model").with_suffix(suffix)
     translator.export(path, format=format)
     assert path.exists()
+
+
+@pytest.fixture(scope="module")
+def attentions():
+    keras.utils.set_random_seed(0)
+    return make_model(make_attentions(4), order(4)).decoder.cell.attentions
+
+
+def two_steps(attentions):
+    """Trace what layers give: from a memory to each context of step 2."""
+
+    def contexts(value, queries, lengths):
+        found = []
+        mask = tf.range(tf.shape(value)[1]) < lengths[:, None]
+        for layer in attentions:
+            memory = layer.prepare(value, value_mask=mask)
+            state = layer.initial_state(memory)
+            _, _, state = layer.step(queries[:, :1], memory, state)
+            found.append(layer.step(queries[:, 1:], memory, state)[0])
+        return tf.concat(found, axis=-1)
+
+    return tf.function(contexts, SPECS, autograph=False)
+
+
+def inputs():
+    draw = np.random.default_rng(0).normal
+    return {
+        "value": draw(size=(3, 5, UNITS)).astype("float32"),
+        "queries": draw(size=(3, 2, UNITS)).astype("float32"),
+        "lengths": np.array([5, 1, 3], "int32"),
+    }
+
+
+def in_litert(function):
+    with quiet():
+        converter = tf.lite.TFLiteConverter.from_concrete_functions(
+            [function.get_concrete_function()]
+        )
+        run = Interpreter(model_content=converter.convert())
+    given = inputs()
+    for place in run.get_input_details():
+        name = place["name"].removesuffix(":0")
+        run.resize_tensor_input(place["index"], given[name].shape)
+    run.allocate_tensors()
+    for place in run.get_input_details():
+        name = place["name"].removesuffix(":0")
+        run.set_tensor(place["index"], given[name])
+    run.invoke()
+    return run.get_tensor(run.get_output_details()[0]["index"])
+
+
+def in_onnx(function):
+    with quiet():
+        content, _ = tf2onnx.convert.from_function(
+            function, function.input_signature, opset=18
+        )
+        session = onnxruntime.InferenceSession(content.SerializeToString())
+    return session.run(None, inputs())[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("run", "part"),
+    [
+        (in_litert, slice(None)),
+        (in_onnx, slice(5)),
+        (in_onnx, slice(5, 9)),
+        (in_onnx, slice(9, None)),
+    ],
+)
+def test_each_step_is_made_of_what_runtimes_have(attentions, run, part):
+    function = two_steps(attentions[part])
+    wanted = function(**inputs()).numpy()
+    assert wanted.shape == (3, 1, len(attentions[part]) * UNITS)
+    samples.assert_close(run(function), wanted, 1e-4)

@@ -50,6 +50,7 @@ def exported(tmp_path_factory):
     return path
 
 
+@pytest.mark.thorough
 def test_the_session_loader_serves_it_after_a_move(exported, tmp_path):
     moved = tmp_path / "elsewhere" / "1"
     shutil.copytree(exported, moved)
@@ -85,6 +86,7 @@ def test_what_reads_back_wrong_is_not_left_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_another_folder_is_not_replaced(tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(ValueError, match="Will not replace"):

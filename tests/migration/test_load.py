@@ -64,6 +64,7 @@ def generate(model, search):
     return [to_numpy(x) for x in search(step, state, len(SOURCE))[:3]]
 
 
+@pytest.mark.slow
 @every_case
 def test_computes_what_tfa_computed(name):
     model = loaded(name)

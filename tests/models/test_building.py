@@ -100,6 +100,7 @@ def test_a_summary_needs_no_call():
     assert model.count_params() > 0
 
 
+@pytest.mark.slow
 def test_a_backup_restores_before_a_call(tmp_path):
     """`BackupAndRestore` loads when training begins."""
     backup = keras.callbacks.BackupAndRestore(
@@ -118,6 +119,7 @@ def test_a_backup_restores_before_a_call(tmp_path):
         np.testing.assert_array_equal(to_numpy(x), to_numpy(y))
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("form", ["plain", "features"])
 def test_keras_exports_any_length(form, tmp_path):
@@ -199,6 +201,7 @@ class Cells(layers.Layer):
         return sequence, *[keras.ops.mean(sequence, axis=1)] * 2
 
 
+@pytest.mark.slow
 def test_an_image_keeps_its_height_and_width():
     cell = AttentionDecoderCell(layers.LSTMCell(4), BahdanauAttention(3))
     model = Seq2Seq(

@@ -76,6 +76,7 @@ def test_is_keras_own_layers(depth, bidirectional, cell):
         assert_close(got, want, 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", KINDS)
 def test_residual_layers_add_what_comes_from_below(cell):
     encoder = make(depth=3, cell=cell, residual=True)

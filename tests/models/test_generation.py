@@ -100,6 +100,7 @@ def test_features_are_left_as_they_are():
     assert found[1] == "prefix"
 
 
+@pytest.mark.slow
 def test_generation_outside_of_a_graph_is_that_of_the_plain_loop(model):
     for search in (GreedySearch(max_length=5), GreedySearch(max_length=7)):
         for shape in ((3, 5), (2, 9), (1, 1)):
@@ -122,6 +123,7 @@ def test_it_goes_on_with_the_weights_of_today(model):
     assert_same(model.generate(source, search), before)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_xla_gives_the_same(model):
     search, source = GreedySearch(max_length=5), draw(3, 5)

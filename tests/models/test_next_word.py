@@ -61,6 +61,7 @@ def case(request):
     return models()[request.param]
 
 
+@pytest.mark.slow
 def test_steps_say_what_the_whole_model_says(case):
     model, source, target = case
     step, states = next_word(model, source, *model.encode(source))
@@ -104,6 +105,7 @@ def test_what_depends_on_the_source_alone_may_be_computed_once(hoists):
     assert attention.counted == (1 if hoists else TARGET.shape[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "search",
     [
@@ -157,6 +159,7 @@ def test_copying_is_learned():
     np.testing.assert_array_equal(tokens[:, 0], told)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_lengths_may_be_told_late():
     import tensorflow as tf
@@ -206,6 +209,7 @@ def test_searches_get_weights_only_where_they_are_needed(
     assert found.weights is None
 
 
+@pytest.mark.slow
 def test_weights_are_kept_only_if_they_are_asked_for():
     model, search = small_model(), GreedySearch(max_length=3)
     wanted = to_numpy(model.generate(SOURCE, search))

@@ -127,7 +127,7 @@ def trained(name):
     return model
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_fresh_process_loads_every_model(tmp_path):
     """Equal outputs to the last bit, and the optimizer goes on from there."""
     paths, wanted = [], {}
@@ -189,6 +189,7 @@ class Wrapper(keras.Model):
         return cls(**{**config, "inner": inner})
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::UserWarning")
 @pytest.mark.parametrize("name", ["functional", "stacked"])
 def test_inside_of_another_model(name, tmp_path):
@@ -203,6 +204,7 @@ def test_inside_of_another_model(name, tmp_path):
     samples.assert_close(again((SOURCE, TARGET)), want, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::UserWarning")
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_a_policy_comes_back(policy, tmp_path):

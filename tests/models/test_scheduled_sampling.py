@@ -50,6 +50,7 @@ def test_padding_is_never_a_guess():
     np.testing.assert_array_equal(fed(model, 1.0), TARGET)
 
 
+@pytest.mark.slow
 def test_guesses_follow_the_guesses_before_them():
     """Where one word is nearly sure: the same text as by greedy search."""
     model = small_model()
@@ -100,6 +101,7 @@ def test_guesses_are_drawn_by_their_probability():
     np.testing.assert_allclose(counts / rows, want, atol=0.03)
 
 
+@pytest.mark.slow
 def test_fit_feeds_guesses_from_the_start():
     """To a model that was never called: the first step makes its weights."""
     keras.utils.set_random_seed(0)
@@ -112,7 +114,14 @@ def test_fit_feeds_guesses_from_the_start():
     assert len(model.weights) == len(old.weights)
 
 
-@pytest.mark.parametrize(("copying", "jit"), [(False, False), (True, True)])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("copying", "jit"),
+    [
+        (False, False),
+        pytest.param(True, True, marks=pytest.mark.thorough),
+    ],
+)
 def test_fit_feeds_guesses(copying, jit):
     if jit and keras.backend.backend() == "torch":
         jit = False  # has no XLA
@@ -139,6 +148,7 @@ def test_only_training_guesses():
     assert_close(guessed[:, 0], plain[:, 0], 1e-4)
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_what_is_fed():
     """Trained on guesses, and trained on the same words by a teacher."""
     keras.utils.set_random_seed(0)

@@ -140,6 +140,7 @@ def variant(name):
     return model, source(model.source_vocabulary_size is None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_trains_and_generates(name):
     model, words = variant(name)
@@ -200,6 +201,7 @@ def test_words_go_in_with_variance_one():
         assert std == pytest.approx(1 / 8, rel=0.05)
 
 
+@pytest.mark.slow
 def test_dropout_is_of_training_alone():
     model = make(dropout=0.5)
     plain = to_numpy(model((SOURCE, TARGET)))
@@ -219,6 +221,7 @@ def test_padding_changes_no_real_logit():
     np.testing.assert_allclose(padded[real], plain[real], atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_mask_carried_by_features_is_used(compiled):
     """Of speech, from a Masking layer: its own zeros, and none of ours."""
@@ -263,6 +266,7 @@ def greedy_by_hand(model, words, max_length):
     return np.where(ended, 0, tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["plain", "stacked", "two_attentions", "no_attention", "speech"]
 )
@@ -276,6 +280,7 @@ def test_generates_what_the_whole_model_says(name):
     np.testing.assert_array_equal(lengths, (want != 0).sum(axis=1))
 
 
+@pytest.mark.slow
 def test_scores_are_log_probabilities():
     model = make()
     found = model.generate(SOURCE, GreedySearch(max_length=4))
@@ -288,6 +293,7 @@ def test_scores_are_log_probabilities():
         assert to_numpy(found.scores)[row, 0] == pytest.approx(want, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "two_attentions"])
 def test_alignments_are_those_of_the_decoder(name):
     model, words = variant(name)
@@ -308,6 +314,7 @@ def test_alignments_are_those_of_the_decoder(name):
     assert_close(found.weights[:, 0], weights, 1e-4)
 
 
+@pytest.mark.slow
 def test_padding_and_order_change_no_text():
     model = make()
     search = GreedySearch(max_length=6)
@@ -359,6 +366,7 @@ def test_scores_of_a_float16_model_are_float32():
 # Config and errors.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(VARIANTS) - {"bare", "halving"}))
 def test_config_round_trip(name):
     model, words = variant(name)

@@ -133,6 +133,7 @@ class Batches(keras.utils.PyDataset):
         return (SOURCE, TARGET), self.labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["list", "one", "none"])
 def test_a_first_batch_without_a_loss_stops_training(form):
     model, labels = make(), TARGET.copy()

@@ -67,6 +67,7 @@ needs_tracing = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("searches", SHARED.values(), ids=SHARED)
 def test_what_differs_in_numbers_is_compiled_once(searches):
     model = Table()
@@ -105,6 +106,7 @@ def test_the_program_that_was_not_used_for_longest_is_forgotten(monkeypatch):
     assert [x.end_id for x in model.searches] == [4, 5, 6, 5]
 
 
+@pytest.mark.slow
 def test_threads_compile_a_search_once(monkeypatch):
     def slow(name):
         time.sleep(0.05)

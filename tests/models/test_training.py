@@ -153,7 +153,11 @@ def test_the_loss_goes_down(kind, tmp_path):
 @pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(
-    ("kind", "jit_compile"), [("subclassed", False), ("seq2seq", True)]
+    ("kind", "jit_compile"),
+    [
+        ("subclassed", False),
+        pytest.param("seq2seq", True, marks=pytest.mark.thorough),
+    ],
 )
 def test_tf_data_of_unknown_lengths(kind, jit_compile):
     """One trace for all lengths, one compilation of XLA for each."""
@@ -225,7 +229,7 @@ class EveryAttention(keras.Model):
         )
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.tensorflow
 def test_every_attention_trains_in_xla():
     source, target, labels = make_batch(4)
@@ -261,7 +265,7 @@ CELLS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", CELLS)
 def test_dropout_with_changing_sizes(kind):
     """No mask of one batch is used in the next, or outside of its graph."""
@@ -399,6 +403,7 @@ def test_constraints_are_kept_to():
         assert norms.max() <= 0.2 + 1e-5
 
 
+@pytest.mark.slow
 def test_frozen_parts_stay_as_they_are():
     model = seq2seq()
     source, target, labels = make_batch(4)

@@ -23,6 +23,7 @@ def test_words_of_no_vocabulary_are_embedded_as_unknown(side):
     assert np.abs(found[0, 0] - found[0, 1]).max() > 0.1
 
 
+@pytest.mark.slow
 def test_weights_come_on_request():
     attentions = [BahdanauAttention(5), LuongGeneral()]
     model = small_model(attentions, return_attention_scores=True)

@@ -133,6 +133,7 @@ def test_no_steps_no_gradient_of_the_kernels():
     assert (of_recurrent == 0).all()
 
 
+@pytest.mark.slow
 @on_tensorflow
 @pytest.mark.parametrize("steps", [T, None])
 @pytest.mark.parametrize("jit_compile", [False, True])

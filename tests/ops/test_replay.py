@@ -132,6 +132,7 @@ def test_is_the_plain_loop(weights, steps, masked):
         np.testing.assert_allclose(to_numpy(x), to_numpy(y), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("way", WAYS)
 def test_its_gradients_are_those_of_the_plain_loop(weights, way, masked):
@@ -148,6 +149,7 @@ def test_its_gradients_are_those_of_the_plain_loop(weights, way, masked):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_constants_that_a_step_makes_itself(weights, way):
     """They are none: their gradient goes back into the step."""

@@ -107,6 +107,7 @@ class TestErrors:
 
 
 class TestLeavesNoTrace:
+    @pytest.mark.slow
     def test_backend_and_settings_stay(self):
         before = matplotlib.get_backend(), dict(matplotlib.rcParams)
         plot_attention(weights(), ["2"] * 4, TARGET, colorbar=True)

@@ -94,6 +94,7 @@ def overlap(one, other):
     return across and min(one.y1, other.y1) > max(one.y0, other.y0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_reader_sees_everything_at_one_size(scene):
     axes = np.atleast_1d(SCENES[scene]())
@@ -158,6 +159,7 @@ class TestPlaces:
 
 
 class TestFit:
+    @pytest.mark.slow
     @pytest.mark.parametrize("columns", [1, 2, 3, 5])
     def test_every_picture_has_its_size(self, columns):
         axes = drawn(SIZES, columns)

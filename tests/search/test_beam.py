@@ -249,6 +249,7 @@ class TestCoverage:
             row = Row(tables[b], 3 * weights[b], rules)
             check_texts(found, b, row.beam(3)[:1])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
     def test_adds_up_in_float32(self, dtype):
         def step(tokens, state):

@@ -180,6 +180,7 @@ def search_of(name="length"):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="tf.function")
 @pytest.mark.parametrize("xla", [False, True])
 def test_in_a_tensorflow_graph(xla):

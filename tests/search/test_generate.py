@@ -72,6 +72,7 @@ def naive(size, penalty):
     return beams
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 def test_beams_are_what_the_trained_model_would_say(penalty):
     search = BeamSearch(3, 3, length_penalty=penalty, max_length=LENGTH)
@@ -94,6 +95,7 @@ def test_weights_are_those_of_the_texts():
     assert (weights[1, :, :, 3:] == 0).all()
 
 
+@pytest.mark.slow
 def test_one_beam_is_greedy():
     one = model().generate(SOURCE, BeamSearch(1, max_length=20))
     greedy = model().generate(SOURCE, GreedySearch(max_length=20))
@@ -102,6 +104,7 @@ def test_one_beam_is_greedy():
         np.testing.assert_allclose(to_numpy(x), to_numpy(y), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_rows_and_padding_do_not_matter():
     search = BeamSearch(4, 2, coverage_penalty=0.2, max_length=LENGTH)
     every = model().generate(SOURCE, search)
@@ -114,6 +117,7 @@ def test_rows_and_padding_do_not_matter():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="tf.function")
 @pytest.mark.parametrize("xla", [False, True])
 def test_one_graph_for_all_sources(xla):

@@ -42,6 +42,7 @@ def check(found, name, tables, mask, prefix):
 @every_search
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="tf.function")
 class TestInATensorFlowGraph:
+    @pytest.mark.slow
     @pytest.mark.parametrize("xla", [False, True])
     def test_any_batch_any_source_any_prefix(self, name, xla):
         import tensorflow as tf
@@ -100,6 +101,7 @@ class TestInATensorFlowGraph:
             (0, count, 4, 3),
         ]
 
+    @pytest.mark.slow
     def test_one_row_beside_a_batch_of_unknown_size(self, name):
         import tensorflow as tf
 

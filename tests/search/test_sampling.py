@@ -186,6 +186,7 @@ class TestSeed:
         search = Sampling(seed=5, max_length=30)
         assert self.sample(search) != self.sample(search)
 
+    @pytest.mark.slow
     def test_same_seed_same_texts_call_by_call(self):
         one, other = (Sampling(seed=5, max_length=30) for _ in range(2))
         for _ in range(2):
@@ -201,6 +202,7 @@ class TestSeed:
         ]
         assert len({str(x) for x in found}) == 4
 
+    @pytest.mark.slow
     @pytest.mark.skipif(BACKEND != "tensorflow", reason="tf.function")
     @pytest.mark.parametrize("xla", [False, True])
     def test_in_a_tensorflow_graph(self, xla):

@@ -56,6 +56,7 @@ def use_one_model(search, folder=None):
     return [weakref.ref(x) for x in (model, model.decoder, cell)]
 
 
+@pytest.mark.slow
 def test_no_layer_outlives_its_model():
     seen = use_one_model(Sampling(seed=0, max_length=2))
     keras.backend.clear_session()

@@ -67,6 +67,7 @@ def test_an_empty_batch_stays_empty(tokenizer):
     assert tokenizer.tokens(ids).shape == ids.shape
 
 
+@pytest.mark.slow
 def test_graphs_take_any_batch_and_length(tokenizer):
     tokenize = tf.function(
         tokenizer.tokenize, input_signature=[tf.TensorSpec((None,), tf.string)]

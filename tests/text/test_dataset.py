@@ -63,6 +63,7 @@ def test_batches_teach_the_next_word(files):
     assert labels.numpy().tolist() == [[8, 3, 0, 0], [9, 10, 11, 3]]
 
 
+@pytest.mark.slow
 def test_every_pair_is_there_once(files):
     for batch_size in (1, 8, PAIRS, 1000):
         dataset = batches(files, batch_size)
@@ -71,6 +72,7 @@ def test_every_pair_is_there_once(files):
         assert pairs(dataset) == pairs(dataset)
 
 
+@pytest.mark.slow
 def test_training_takes_full_batches_of_different_pairs(files):
     dataset = batches(files, training=True, seed=1)
     assert len(dataset) == PAIRS // 8
@@ -97,6 +99,7 @@ def test_one_pair_too_many_is_not_always_the_longest(files):
     assert left_out == {lines[0], lines[-1]}
 
 
+@pytest.mark.slow
 def test_all_that_may_be_left_out_is(files):
     """Of 10 pairs two do not fill a batch: short ones, long ones, or both."""
     lines = [str(n) * n for n in range(1, 10)] + ["0" * 10]
@@ -125,6 +128,7 @@ def test_a_long_line_is_read_alone(files, monkeypatch):
     assert seen[::2] == [[1, 1], [2**20], [1]]
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_row_of_epochs(files):
     first = batches(files, training=True, seed=1)
     second = batches(files, training=True, seed=1)
@@ -158,6 +162,7 @@ def test_buckets_save_padding(files):
     assert area(8) < 0.8 * area(1)
 
 
+@pytest.mark.slow
 def test_more_buckets_never_pad_more(files):
     areas = []
     for buckets in range(1, 70, 6):
@@ -225,6 +230,7 @@ def test_broken_files_stop_at_once(files):
         batches(files)
 
 
+@pytest.mark.slow
 def test_fit_runs_through_every_epoch(files):
     source = keras.Input((None,), dtype="int32")
     target = keras.Input((None,), dtype="int32")
@@ -245,6 +251,7 @@ def test_fit_runs_through_every_epoch(files):
     assert model.optimizer.iterations == 3 * (PAIRS // 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("count", [2, 3])
 def test_shards_are_parts_of_the_batches_of_one_process(files, training, count):

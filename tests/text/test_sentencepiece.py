@@ -307,6 +307,7 @@ def test_missing_packages_are_named(monkeypatch):
         train()
 
 
+@pytest.mark.slow
 def test_training_is_quiet():
     code = (
         "from keras_attention.text import SentencePieceTokenizer as S;"

@@ -34,6 +34,7 @@ def test_longer_spaces_stay_whole(space):
     assert split([text]) == [text.split(b" ")]
 
 
+@pytest.mark.slow
 def test_a_graph_splits_any_batch():
     splitter = tensorflow_text.ByteSplitter()
     graph = tf.function(

@@ -194,6 +194,7 @@ def run(file, signature, batches):
     return [answer["answer"] for answer in answers]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_litert_gives_the_same(lowercase, tmp_path):
     tokenizer = train(lowercase=lowercase)

@@ -116,6 +116,7 @@ def drawn(monkeypatch):
 
 
 class TestWhatIsWritten:
+    @pytest.mark.slow
     def test_an_image_of_each_source_every_second_epoch(self, tmp_path):
         callback = AttentionImages(
             tmp_path, SOURCES, search=GreedySearch(max_length=4), frequency=2
@@ -132,6 +133,7 @@ class TestWhatIsWritten:
             assert plugin == "images"
             assert decode(png).shape == (int(height), int(width), 3)
 
+    @pytest.mark.slow
     def test_it_shows_what_the_model_attends_to(self, tmp_path):
         model = make_model()
         callback = AttentionImages(tmp_path, SOURCES, targets=TARGETS)
@@ -145,6 +147,7 @@ class TestWhatIsWritten:
             assert got.shape == want.shape
             assert np.abs(got - want).max() <= 1
 
+    @pytest.mark.slow
     def test_it_changes_as_the_model_learns(self, tmp_path):
         callback = AttentionImages(tmp_path, SOURCES, targets=TARGETS)
         fit(make_model(), callback, epochs=2)
@@ -153,6 +156,7 @@ class TestWhatIsWritten:
         assert before.shape == after.shape
         assert (before != after).any()
 
+    @pytest.mark.slow
     def test_each_of_several_attentions(self, tmp_path, drawn):
         model = make_model("two")
         fit(model, AttentionImages(tmp_path, SOURCES, targets=TARGETS))
@@ -178,6 +182,7 @@ class TestWhatIsWritten:
         names = [name for _, name, *_ in events(tmp_path)]
         assert names == ["test/0", "test/1"]
 
+    @pytest.mark.slow
     def test_another_fit_adds_to_the_same_folder(self, tmp_path):
         callback = AttentionImages(tmp_path, SOURCES, targets=TARGETS)
         model = make_model()
@@ -187,6 +192,7 @@ class TestWhatIsWritten:
 
 
 class TestWhatIsGenerated:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "search",
         [
@@ -228,6 +234,7 @@ class TestStrings:
             [letters], size, normalization="identity"
         )
 
+    @pytest.mark.slow
     def test_are_read_and_named_by_their_tokenizers(self, tmp_path, drawn):
         source = self.tokenizer("abcde", 9)
         target = self.tokenizer("uvwxyz", 10)
@@ -279,6 +286,7 @@ class TestDraw:
         margin = long[:8, :], long[:, :8]
         assert all((part == 255).all() for part in margin)
 
+    @pytest.mark.slow
     def test_a_long_text_stays_a_picture(self):
         picture = draw(np.eye(90, 120), ["a"] * 120, ["b"] * 90)
         assert max(decode(picture).shape) < 2600

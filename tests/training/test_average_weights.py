@@ -28,6 +28,7 @@ def fit(callbacks, epochs=4, model=None):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [1, 3, 9])
 def test_is_the_mean_of_the_last_epochs(last):
     remember, average = Remember(), AverageWeights(last)

@@ -106,6 +106,7 @@ class TestTraining:
         got, x, *_ = trained(SequenceCrossentropy(), ids, IDS, weights)
         assert got == pytest.approx(reference(IDS, x, each), rel=1e-5)
 
+    @pytest.mark.slow
     @pytest.mark.skipif(
         keras.backend.backend() == "torch", reason="XLA: not there"
     )
@@ -268,6 +269,7 @@ class TestGuidedAlignment:
         exact = ops.convert_to_numpy(ops.cast(x, wide))
         assert float(got) == pytest.approx(guided(LINKS, exact), rel=1e-6)
 
+    @pytest.mark.slow
     def test_fit_makes_attention_follow_the_links(self):
         """Every target word attends to the source word after its own."""
         keras.utils.set_random_seed(0)

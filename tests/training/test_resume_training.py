@@ -68,6 +68,7 @@ def interrupt(folder, place, save_freq="epoch", **options):
         interrupted.train(folder, Interrupt(*place), save_freq, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "save_freq"),
     [
@@ -107,7 +108,7 @@ def test_kills_anywhere_change_nothing(folder, tmp_path_factory, monkeypatch):
     assert len(expected) > 10
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_goes_on_with_words_of_its_own(folder, tmp_path_factory):
     """A `Seq2Seq` with dropout and scheduled sampling, inside an epoch."""
     other = tmp_path_factory.mktemp("other")
@@ -168,6 +169,7 @@ def test_a_finished_run_can_be_made_longer(folder, uninterrupted):
     assert not differences(result, uninterrupted)
 
 
+@pytest.mark.slow
 def test_another_fit_begins_at_its_beginning(begun):
     model = interrupted.make_tiny()
     result = interrupted.train(begun, make=lambda: model)
@@ -179,6 +181,7 @@ def test_another_fit_begins_at_its_beginning(begun):
     assert not isinstance(model.train_function, CountedSteps)
 
 
+@pytest.mark.slow
 def test_the_progress_bar_goes_on(folder, capsys):
     interrupt(folder, ("on_train_batch_begin", 2, 2), 1)
     interrupted.train(folder, None, 1, fit={"verbose": 1})
@@ -188,6 +191,7 @@ def test_the_progress_bar_goes_on(folder, capsys):
     assert "4/4" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "part"),
     [
@@ -204,6 +208,7 @@ def test_the_state_of_another_run_is_an_error(begun, options, part):
     assert str(begun / "state" / "training.state") in str(error.value)
 
 
+@pytest.mark.slow
 def test_what_has_not_begun_binds_nobody(folder):
     interrupt(folder, ("on_train_batch_begin", 0, 0))
     result = interrupted.train(folder, rate=0.01)
@@ -253,6 +258,7 @@ def fit_arrays(folder, interrupt=None, seed=1):
     return {str(i): np.array(v) for i, v in enumerate(model.get_weights())}
 
 
+@pytest.mark.slow
 def test_arrays_are_shuffled_as_they_would_have_been(folder):
     expected = fit_arrays(folder)
     with pytest.raises(Interruption):
@@ -260,6 +266,7 @@ def test_arrays_are_shuffled_as_they_would_have_been(folder):
     assert not differences(fit_arrays(folder), expected)
 
 
+@pytest.mark.slow
 def test_arrays_without_a_seed_warn_on_tensorflow(folder, recwarn):
     with pytest.raises(Interruption):
         fit_arrays(folder, Interrupt("on_train_batch_end", 1, 1), seed=None)

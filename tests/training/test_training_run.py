@@ -26,6 +26,7 @@ def fit(folder, save_freq="epoch", callbacks=(), **options):
     return model.fit((IDS, IDS), IDS, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("save_freq", "expected"),
     [
@@ -68,6 +69,7 @@ class Watch(keras.callbacks.Callback):
         self.note("all")
 
 
+@pytest.mark.slow
 def test_all_have_heard_of_what_is_written(tmp_path):
     """Before batch 1 nobody has heard of it; after an epoch all have."""
     watches = [Watch(tmp_path / "state/training.state") for _ in range(2)]
@@ -77,6 +79,7 @@ def test_all_have_heard_of_what_is_written(tmp_path):
         assert watch.heard[-2:] == [("end 0", 0, 3), ("all", 1, 0)]
 
 
+@pytest.mark.slow
 def test_others_hear_of_a_batch_once(tmp_path):
     """Those that are passed by are the progress bar's alone."""
     stop = interrupted.Interrupt("on_train_batch_begin", 0, 2)
@@ -89,6 +92,7 @@ def test_others_hear_of_a_batch_once(tmp_path):
         assert moments == ["begin 2", "begin 3", "end 0", "all"]
 
 
+@pytest.mark.slow
 def test_goes_on_alone_and_without_a_list(tmp_path):
     """Keras lets such a callback hear of batches in other threads."""
     expected = fit(tmp_path / "a", 1).history
@@ -104,6 +108,7 @@ class Forgetful(keras.callbacks.Callback):
         self.last = object()
 
 
+@pytest.mark.slow
 def test_warns_of_a_callback_once(tmp_path):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
