@@ -145,7 +145,7 @@ def __getattr__(name):
         raise ImportError(
             f"keras_attention.{name} needs TensorFlow, which is not "
             "installed. Layers and training run without it; text and export "
-            "do not. Install it with: pip install tensorflow"
+            'do not. Install it with: pip install "keras-attention[tensorflow]"'
         ) from error
     return getattr(module, name)
 
