@@ -143,9 +143,9 @@ right = np.argmax(logits, axis=-1) == test_words
 print(f"words that are right: {right[test_words > 0].mean():.3f}")
 
 # %% [markdown]
-# The words are right, and attention need not be where we would look: the
-# encoder's outputs also know their neighbours, and the state before knows what
-# comes next. A weight says what was read, not why a word was chosen.
+# Nearly all words are right, though attention is often not where we would look:
+# the encoder's outputs also know their neighbours, and the decoder's state knows
+# what comes next. A weight says what was read, not why a word was chosen.
 #
 # ## Teach it
 #

@@ -127,7 +127,7 @@ results = {
 for name, (right, _) in results.items():
     print(f"{name:10} {right:.0%} of the sentences are right")
 
-# %% alt="Two matrices: with softmax the weights run from the upper right to the lower left, with Monotonic nearly all of them are at the right edge or gone."
+# %% alt="Two matrices: with softmax the weights run from the upper right to the lower left, with Monotonic they are thin, and strongest at the upper right."
 letters = [chr(ord("a") + i - FIRST) for i in source[8800]]
 plot_attention(
     [weights for _, weights in results.values()],

@@ -1,11 +1,13 @@
 # %% [markdown]
 # # Speed
 #
-# What is fast by itself, what you can switch on, and what does not help. Times
-# on this page are those of the machine that built it, for sizes that are small;
-# [the benchmarks](../hood/benchmarks.md) have real ones.
+# What is fast by itself, what you can switch on, and what does not help. Two ways
+# run by turns here, and what is printed is the median of their ratios, so that
+# other work of the machine hits both. Sizes are small; [the
+# benchmarks](../hood/benchmarks.md) have real ones, against other libraries.
 
 # %%
+import statistics
 import time
 
 import keras
@@ -32,23 +34,29 @@ def make_decoder(cell=None, **options):
     return decoder
 
 
-def seconds_of_a_step(decoder, training=True, **options):
-    """Time output and gradient, without the first call, which traces."""
+def make_step(decoder, training=True, **options):
+    """Return a function that computes outputs and all gradients."""
 
     @tf.function(autograph=False, **options)
-    def step(x, y):
+    def step():
         with tf.GradientTape() as tape:
-            loss = tf.reduce_mean(decoder(x, y, training=training) ** 2)
+            outputs = decoder(sequence, memory, training=training)
+            loss = tf.reduce_mean(outputs**2)
         variables = [v.value for v in decoder.trainable_variables]
-        return loss, tape.gradient(loss, variables)
+        return tape.gradient(loss, variables)
 
-    _, gradients = step(sequence, memory)
-    times = []
-    for _ in range(5):
-        began = time.perf_counter()
-        step(sequence, memory)[0].numpy()
-        times.append(time.perf_counter() - began)
-    return min(times), gradients
+    step()  # traces, and compiles
+    return step
+
+
+def seconds(step):
+    began = time.perf_counter()
+    step()[0].numpy()
+    return time.perf_counter() - began
+
+
+def ratio(step, other):
+    return statistics.median(seconds(step) / seconds(other) for _ in range(9))
 
 
 # %% [markdown]
@@ -59,31 +67,29 @@ def seconds_of_a_step(decoder, training=True, **options):
 # kept. You get it with no flag, for `LSTMCell`, `GRUCell`, `SimpleRNNCell`,
 # `LayerNormLSTMCell`, and for cells of your own whose [equations are
 # registered](own_parts.md). With `training=False` it is the plain loop, which
-# has all derivatives: the numbers are the same.
+# has all derivatives. The numbers are the same.
 
 # %%
 decoder = make_decoder()
-fast, gradients = seconds_of_a_step(decoder)
-plain, expected = seconds_of_a_step(decoder, training=False)
-apart = max(
-    np.abs(np.array(x) - np.array(y)).max() for x, y in zip(gradients, expected)
-)
-print(
-    f"fast {fast:.3f} s, plain {plain:.3f} s; gradients differ by {apart:.1e}"
-)
+fast, plain = make_step(decoder), make_step(decoder, training=False)
+apart = [np.abs(np.array(x - y)).max() for x, y in zip(fast(), plain())]
+print(f"gradients differ by at most {max(apart):.1e}")
+print(f"time of the fast loop: {ratio(fast, plain):.2f} of the plain one")
+
 
 # %% [markdown]
-# A cell without registered equations runs step by step. It is still recorded,
-# but its own products are differentiated inside the loop.
+# The difference grows with sizes and lengths, as the plain loop keeps every
+# intermediate result. A cell that nobody has registered equations for gets the
+# fast loop for attention alone; its own products are differentiated at each step.
 
 
 # %%
 class Unknown(layers.LSTMCell):
-    """The same cell, as a class that nobody has registered equations for."""
+    """The same cell, as a class of its own."""
 
 
-unknown, _ = seconds_of_a_step(make_decoder(Unknown(SIZE)))
-print(f"a cell without equations {unknown:.3f} s")
+unknown = make_step(make_decoder(Unknown(SIZE)))
+print(f"time with equations: {ratio(fast, unknown):.2f} of that without")
 
 # %% [markdown]
 # ## XLA
@@ -95,9 +101,9 @@ print(f"a cell without equations {unknown:.3f} s")
 
 # %%
 began = time.perf_counter()
-xla, _ = seconds_of_a_step(decoder, jit_compile=True)
-whole = time.perf_counter() - began
-print(f"XLA {xla:.3f} s, after {whole - 5 * xla:.1f} s of compiling")
+xla = make_step(decoder, jit_compile=True)
+print(f"compiled in {time.perf_counter() - began:.0f} s")
+print(f"time with XLA: {ratio(xla, fast):.2f} of that without")
 
 # %% [markdown]
 # On TensorFlow the layers leave XLA off unless you ask; on JAX everything is
@@ -129,8 +135,8 @@ print(context.dtype, "finite:", bool(np.isfinite(np.array(context)).all()))
 # - **A GPU's cuDNN** runs Keras' `LSTM` and `GRU` in the encoder by itself.
 
 # %%
-luong = make_decoder(order="luong", input_feeding=False)
-print(f"attention after the loop {seconds_of_a_step(luong)[0]:.3f} s")
+afterwards = make_step(make_decoder(order="luong", input_feeding=False))
+print(f"time of attention after the loop: {ratio(afterwards, fast):.2f}")
 
 # %% [markdown]
 # ## Search

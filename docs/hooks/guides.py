@@ -90,7 +90,9 @@ def _run(notebooks: dict[str, nbformat.NotebookNode]):
         cells.append(nbformat.v4.new_code_cell(BEGIN))
         cells.extend(notebook.cells)
     whole = nbformat.v4.new_notebook(cells=cells)
-    client = NotebookClient(whole, timeout=600, kernel_name="python3")
+    client = NotebookClient(
+        whole, timeout=1200, kernel_name="python3", coalesce_streams=True
+    )
     client.execute(env={**os.environ, **KERNEL})
 
 

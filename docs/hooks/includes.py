@@ -57,14 +57,15 @@ def on_page_markdown(markdown, page, config, **_):
     return INCLUDE.sub(included, markdown)
 
 
-def on_page_content(html, **_):
-    """Load pictures when they are seen, and search no source code."""
+def on_page_content(html, config, **_):
+    """Load pictures when they are seen; search no source code, but link it."""
     html = html.replace("<img ", '<img loading="lazy" ')
-    return re.sub(
-        r'(<details class="mkdocstrings-source[^"]*")',
-        r"\1 data-search-exclude",
-        html,
-    )
+    details = '<details class="mkdocstrings-source"'
+    html = html.replace(details, f"{details} data-search-exclude")
+    if config.repo_url:
+        link = rf'<a href="{config.repo_url}/blob/main/\1">\1</a>'
+        html = re.sub(r"<code>(keras_attention/[\w/]+\.py)</code>", link, html)
+    return html
 
 
 def section(path: str, heading: str | None) -> str:

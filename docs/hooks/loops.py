@@ -50,19 +50,23 @@ def _labels():
 def _columns():
     texts = {
         "run": "run step {0}",
-        "keep": "h{0}, y{0}",
+        "keep": f"{_indexed('h')}, {_indexed('y')}",
         "replay": "replay step {0}",
-        "stack": "u{0}, ȳ{0}",
+        "stack": f"{_indexed('u')}, {_indexed('ȳ')}",
     }
     for n, step in enumerate(STEPS):
         x = LEFT + n * (WIDTH + BETWEEN)
         for row, text in texts.items():
-            yield _box(x, ROWS[row], WIDTH, text.format(_index(step)))
+            yield _box(x, ROWS[row], WIDTH, text.format(step))
             yield _arrow(x + WIDTH / 2, ROWS[row] + HEIGHT, x + WIDTH / 2)
 
 
-def _index(step):
-    return {"1": "₁", "2": "₂"}.get(step, "ₜ" if step == "T" else step)
+def _indexed(letter):
+    """Write a letter with a step below, which `format` fills in."""
+    return (
+        f'{letter}<tspan dy="4" font-size="11">{{0}}</tspan>'
+        '<tspan dy="-4">\N{ZERO WIDTH SPACE}</tspan>'
+    )
 
 
 def _between():
