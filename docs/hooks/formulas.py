@@ -49,7 +49,10 @@ def typeset(text: str) -> str:
         if line.strip()
     )
     said = html.escape(" ".join(text.split()), quote=True)
-    return f'<div class="formula" role="math" aria-label="{said}">{lines}</div>'
+    return (
+        f'<div class="formula" role="math" aria-label="{said}" '
+        f"data-search-exclude>{lines}</div>"
+    )
 
 
 def _line(line: str) -> str:

@@ -35,7 +35,12 @@ os.chdir(tempfile.mkdtemp())
 %reset -f
 """
 HEAD = "[Notebook]({0}.ipynb){{ download }} · [Script]({0}.py){{ download }}\n"
-KERNEL = {
+KERNELSPEC = {
+    "display_name": "Python 3",
+    "language": "python",
+    "name": "python3",
+}
+KERNEL = {  # its environment
     "KERAS_BACKEND": "tensorflow",
     "PYTHONPATH": str(ROOT),
     "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -141,11 +146,13 @@ def as_notebook(notebook: nbformat.NotebookNode, repository: str | None) -> str:
         notebook: What has been run.
         repository: The address of the repository, if it is known.
     """
-    what = f'-e ".[{EXTRAS}]"  # in a clone of the repository'
+    what = f'# In a clone of the repository:\n%pip install -q -e ".[{EXTRAS}]"'
     if repository:
         what = f'"keras-attention[{EXTRAS}] @ git+{repository}"'
-    install = nbformat.v4.new_code_cell(f"%pip install -q {what}")
+        what = f"%pip install -q {what}"
+    install = nbformat.v4.new_code_cell(what)
     install["id"] = "install"  # the same in every build
     whole = nbformat.from_dict(notebook)
     whole.cells = [install, *notebook.cells]
+    whole.metadata["kernelspec"] = KERNELSPEC
     return nbformat.writes(whole)

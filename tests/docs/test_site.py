@@ -82,6 +82,18 @@ def test_the_navigation_has_every_guide():
         assert f"({name}.md)" in shown
 
 
+def test_pages_name_files_that_are_there():
+    inside = [ROOT, ROOT / "keras_attention"]
+    named = {
+        path
+        for page in (DOCS / "hood").glob("*.md")
+        for path in re.findall(r"`((?:\w+/)+\w+\.py)`", page.read_text())
+    }
+    assert "ops/replay.py" in named
+    for path in named:
+        assert any((folder / path).exists() for folder in inside), path
+
+
 # The site as it is built: one test, since it is built once.
 
 
