@@ -28,6 +28,8 @@ BEGIN = """\
 import os, tempfile
 import keras
 import matplotlib.pyplot
+import tensorflow
+tensorflow.get_logger().setLevel("ERROR")
 matplotlib.pyplot.close("all")
 keras.backend.clear_session()
 keras.utils.set_random_seed(0)
