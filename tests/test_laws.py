@@ -37,6 +37,7 @@ CODE = [
     *PACKAGE.rglob("*.py"),
     *(ROOT / "examples").rglob("*.py"),
     *(ROOT / "benchmarks").rglob("*.py"),
+    *(ROOT / "docs" / "hooks").glob("*.py"),
 ]
 CLASSES = [(path, c) for path in FILES for c in source.classes(path)]
 REGISTERED = (

@@ -1,0 +1,117 @@
+# %% [markdown]
+# # Exporting: server, phone, onnxruntime
+#
+# One method writes all formats. Each file is run after it was written, and
+# compared with the model; only then does it replace what was there. The model
+# here reverses words, letter by letter.
+
+# %%
+import random
+import zipfile
+from pathlib import Path
+
+import onnxruntime
+import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
+from keras import layers
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import CharacterTokenizer
+from keras_attention import GreedySearch
+from keras_attention import RecurrentEncoder
+from keras_attention import Seq2Seq
+from keras_attention import SequenceCrossentropy
+from keras_attention import StateBridge
+from keras_attention import Translator
+
+draw = random.Random(0)
+words = [
+    "".join(draw.choices("abcdef", k=draw.randint(2, 6))) for _ in range(2000)
+]
+tokenizer = CharacterTokenizer("abcdef")
+source = tokenizer.tokenize(words)
+target = tokenizer.tokenize([word[::-1] for word in words])
+
+cell = AttentionDecoderCell(layers.GRUCell(64), BahdanauAttention(32))
+model = Seq2Seq(
+    source_vocabulary_size=tokenizer.vocabulary_size,
+    target_vocabulary_size=tokenizer.vocabulary_size,
+    embedding_dim=32,
+    encoder=RecurrentEncoder(32, cell="gru"),
+    bridge=StateBridge(),
+    decoder=AttentionDecoder(cell),
+)
+model.compile("adam", SequenceCrossentropy())
+model.optimizer.learning_rate = 0.01
+model.fit((source, target[:, :-1]), target[:, 1:], 64, epochs=4, verbose=0)
+translator = Translator(model, tokenizer, tokenizer, GreedySearch(max_length=8))
+print(translator(["abc", "fade", "beef"]))
+
+# %% [markdown]
+# ## A SavedModel, for servers
+#
+# Text in, text out. It runs in any program with TensorFlow, without Keras, and
+# in TensorFlow Serving. Any batch, any length, any bytes.
+
+# %%
+translator.export("served/1")
+served = tf.saved_model.load("served/1").signatures["serving_default"]
+answer = served(tf.constant(["abc", "fade", ""]))
+print(answer["translations"].numpy()[:, 0], answer["scores"].numpy()[:, 0])
+
+# %% [markdown]
+# The folder is what TensorFlow Serving calls version 1 of a model:
+#
+# ```sh
+# docker run --rm -p 8501:8501 -e MODEL_NAME=reverse \
+#   -v "$PWD/served:/models/reverse:ro" tensorflow/serving
+# curl http://localhost:8501/v1/models/reverse:predict -d '{"instances": ["abc"]}'
+# ```
+#
+# Clients for REST and gRPC, and warm-up requests: [serving](serving.md).
+#
+# ## LiteRT, for phones
+#
+# Ids in, ids out, with built-in operations alone. The file is also a ZIP
+# archive with both tokenizers as JSON, so that an app needs one file. `"int8"`
+# stores large weights in a quarter of the size.
+
+# %%
+translator.export("reverse.tflite", format="litert", quantize="int8")
+print(Path("reverse.tflite").stat().st_size // 1024, "KiB")
+
+ids = tokenizer.tokenize(["abc", "fade"]).numpy()
+runner = Interpreter("reverse.tflite").get_signature_runner("translate_ids")
+answer = runner(source_ids=ids)
+print(tokenizer.detokenize(answer["tokens"][:, 0]).numpy())
+with zipfile.ZipFile("reverse.tflite") as archive:
+    print(archive.namelist())
+
+# %% [markdown]
+# `examples/litert_translate.py` is a program without TensorFlow that runs such a
+# file: text to ids, ids to ids, ids to text. An app does the same in Kotlin or
+# Swift.
+#
+# ## ONNX, for onnxruntime
+
+# %%
+translator.export("reverse.onnx", format="onnx")
+session = onnxruntime.InferenceSession("reverse.onnx")
+tokens, scores = session.run(None, {"source_ids": ids})
+print(tokenizer.detokenize(tokens[:, 0]).numpy())
+
+# %% [markdown]
+# ## Which one?
+#
+# | | SavedModel | LiteRT | ONNX |
+# | --- | --- | --- | --- |
+# | from and to | text | ids | ids |
+# | search in the graph | any but random ones outside of it | greedy, beam | greedy, beam |
+# | attention | signature `align` | no | no |
+# | copying of unknown words | yes | no | no |
+# | runs in | TensorFlow Serving, TensorFlow | Android, iOS, microcomputers | onnxruntime, browsers |
+#
+# What the graph may not contain, and why, is on [a page of its
+# own](../hood/exports.md).

@@ -1,0 +1,149 @@
+# %% [markdown]
+# # Speed
+#
+# What is fast by itself, what you can switch on, and what does not help. Two ways
+# run by turns here, and what is printed is the median of their ratios, so that
+# other work of the machine hits both. Sizes are small; [the
+# benchmarks](../hood/benchmarks.md) have real ones, against other libraries.
+
+# %%
+import statistics
+import time
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import layers
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+
+BATCH, STEPS, WORDS, SIZE = 32, 20, 20, 256
+rng = np.random.default_rng(0)
+sequence = rng.normal(size=(BATCH, STEPS, SIZE)).astype("float32")
+memory = rng.normal(size=(BATCH, WORDS, SIZE)).astype("float32")
+
+
+def make_decoder(cell=None, **options):
+    keras.utils.set_random_seed(0)
+    cell = cell or layers.LSTMCell(SIZE)
+    cell = AttentionDecoderCell(cell, BahdanauAttention(SIZE), **options)
+    decoder = AttentionDecoder(cell)
+    decoder.build(sequence.shape, memory.shape)
+    return decoder
+
+
+def make_step(decoder, training=True, **options):
+    """Return a function that computes outputs and all gradients."""
+
+    @tf.function(autograph=False, **options)
+    def step():
+        with tf.GradientTape() as tape:
+            outputs = decoder(sequence, memory, training=training)
+            loss = tf.reduce_mean(outputs**2)
+        variables = [v.value for v in decoder.trainable_variables]
+        return tape.gradient(loss, variables)
+
+    step()  # traces, and compiles
+    return step
+
+
+def seconds(step):
+    began = time.perf_counter()
+    step()[0].numpy()
+    return time.perf_counter() - began
+
+
+def ratio(step, other):
+    return statistics.median(seconds(step) / seconds(other) for _ in range(9))
+
+
+# %% [markdown]
+# ## The fast loop
+#
+# In training a decoder runs a loop with a gradient of its own: products of
+# inputs are computed before it, gradients of weights after it, and little is
+# kept. You get it with no flag, for `LSTMCell`, `GRUCell`, `SimpleRNNCell`,
+# `LayerNormLSTMCell`, and for cells of your own whose [equations are
+# registered](own_parts.md). With `training=False` it is the plain loop, which
+# has all derivatives. The numbers are the same.
+
+# %%
+decoder = make_decoder()
+fast, plain = make_step(decoder), make_step(decoder, training=False)
+apart = [np.abs(np.array(x - y)).max() for x, y in zip(fast(), plain())]
+print(f"gradients differ by at most {max(apart):.1e}")
+print(f"time of the fast loop: {ratio(fast, plain):.2f} of the plain one")
+
+
+# %% [markdown]
+# The difference grows with sizes and lengths, as the plain loop keeps every
+# intermediate result. A cell that nobody has registered equations for gets the
+# fast loop for attention alone; its own products are differentiated at each step.
+
+
+# %%
+class Unknown(layers.LSTMCell):
+    """The same cell, as a class of its own."""
+
+
+unknown = make_step(make_decoder(Unknown(SIZE)))
+print(f"time with equations: {ratio(fast, unknown):.2f} of that without")
+
+# %% [markdown]
+# ## XLA
+#
+# `model.compile(..., jit_compile=True)` compiles the whole training step. A
+# shape is compiled when it comes for the first time, which takes seconds, so
+# use few shapes: `parallel_dataset(training=True)` gives full batches, padded to
+# bucket boundaries. For short trainings it does not pay.
+
+# %%
+began = time.perf_counter()
+xla = make_step(decoder, jit_compile=True)
+print(f"compiled in {time.perf_counter() - began:.0f} s")
+print(f"time with XLA: {ratio(xla, fast):.2f} of that without")
+
+# %% [markdown]
+# Below 1 is faster. Measure it for your own sizes: XLA saves memory and what
+# stands between products, but on some processors its products are slower. On
+# TensorFlow the layers leave XLA off unless you ask; on JAX everything is compiled
+# anyway.
+#
+# ## Mixed precision
+#
+# `keras.mixed_precision.set_dtype_policy("mixed_float16")` before you make the
+# model, `"mixed_bfloat16"` on processors that have it. Softmax, losses, scores
+# of products, and everything else that overflows are computed in float32 by
+# themselves.
+
+# %%
+layer = BahdanauAttention(8, dtype="mixed_float16")
+context, weights = layer(1e3 * sequence, memory, return_attention_scores=True)
+print(context.dtype, "finite:", bool(np.isfinite(np.array(context)).all()))
+
+# %% [markdown]
+# ## The rest of a training step
+#
+# - **Vocabulary.** The output layer multiplies every word by `V` columns. At
+#   8,000 words it is about a third of a step. Fewer pieces of words, or
+#   `tie_embeddings=True`, help more than anything else.
+# - **`input_feeding=False`** in the order `"luong"`: all queries are known before
+#   anybody attends, so attention runs once after the loop, as one product. If
+#   quality allows it, this is the fastest decoder.
+# - **Long sources.** Additive attention costs `Tq Tv U` evaluations of `tanh`; a
+#   product (`DotAttention`, `LuongGeneral`) is cheaper by far.
+# - **A GPU's cuDNN** runs Keras' `LSTM` and `GRU` in the encoder by itself.
+
+# %%
+afterwards = make_step(make_decoder(order="luong", input_feeding=False))
+print(f"time of attention after the loop: {ratio(afterwards, fast):.2f}")
+
+# %% [markdown]
+# ## Search
+#
+# `generate` and `Translator` compile the whole search. Five beams do not tile
+# the memory: they are five queries of one source. `Translator` sorts sentences
+# by length, so that a batch has little padding. What it costs as lengths, beams
+# and vocabularies grow is on [a page of its own](../hood/growth.md).

@@ -1,0 +1,56 @@
+"""What pages include from elsewhere, and where links lead."""
+
+import includes
+import pytest
+from includes import section
+
+PAGE = "guides/x.md", "guides"
+
+
+def relinked(text, path, uri, repository=None):
+    return includes._relink(text, path, uri, repository)
+
+
+def test_a_section_is_what_stands_below_its_heading():
+    text = section("README.md", "In 20 lines")
+    assert text.startswith("```python")
+    assert "## From text" not in text
+    assert "### Interrupted" in section(
+        "README.md", "From text to a served model"
+    )
+    assert not section("CHANGELOG.md", None).startswith("#")
+    with pytest.raises(ValueError, match="has no heading 'Nothing'"):
+        section("README.md", "Nothing")
+
+
+@pytest.mark.parametrize(
+    ("link", "path", "wanted"),
+    [
+        ("../CONTRIBUTING.md#add-a-score", "docs/x.md", "(project/contr"),
+        ("docs/attention.png", "README.md", "(attention.png)"),
+        ("benchmarks/README.md", "README.md", "(hood/benchmarks.md)"),
+        ("client.py", "examples/serve/README.md", "text"),
+        ("https://example.org", "README.md", "(https://example.org)"),
+        ("#here", "README.md", "(#here)"),
+        ("other.md", "docs/x.md", "(other.md)"),  # mkdocs says what is wrong
+    ],
+)
+def test_links_stay_in_the_site(link, path, wanted):
+    found = relinked(f"a [text]({link}) b", path, "x.md")
+    assert wanted in found
+    assert (wanted == "text") == (found == "a text b")
+
+
+def test_links_lead_to_the_repository_if_it_is_known():
+    found = relinked("[a](setup.cfg)", "README.md", "x.md", "https://e.org/r/")
+    assert found == "[a](https://e.org/r/blob/main/setup.cfg)"
+    found = relinked("[a](SECURITY.md)", "README.md", "guides/x.md")
+    assert found == "[a](../project/security.md)"
+
+
+def test_an_example_is_its_question_picture_and_text():
+    line = "{{ example karate_club: A network }}"
+    found = includes.EXAMPLE.sub(includes._example, line)
+    assert found.startswith("## Which side does each member take")
+    assert "![A network](karate_club.png)" in found
+    assert "    python examples/karate_club.py" in found

@@ -1,0 +1,228 @@
+"""The site: it builds, runs its guides, and leaves out nothing."""
+
+import ast
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import zlib
+from urllib.parse import unquote
+
+import guides
+import pytest
+from source import ROOT
+
+import keras_attention as ka
+
+pytestmark = pytest.mark.tensorflow
+
+DOCS = ROOT / "docs"
+GUIDES = sorted(path.stem for path in (DOCS / "guides").glob("*.py"))
+REFERENCE = [
+    name
+    for page in (DOCS / "reference").glob("*.md")
+    for name in re.findall(
+        r"^::: keras_attention\.(\S+)$", page.read_text(), re.M
+    )
+]
+FIRST_PAGE = 300_000  # bytes that a first visit may transfer
+
+
+def public_names():
+    """All names that users type: `__all__`, and those beside it."""
+    text = (ROOT / "keras_attention" / "__init__.py").read_text()
+    found = {
+        alias.asname or alias.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and node.level
+        for alias in node.names
+    }
+    return {*found, *ka.__all__} - {"__version__"}
+
+
+# What pages must have, whoever adds a name or an example.
+
+
+def test_the_reference_has_every_name_once():
+    missing = public_names() - set(REFERENCE)
+    assert not missing, (
+        f"add '::: keras_attention.NAME' to docs/reference: {missing}"
+    )
+    assert len(REFERENCE) == len(set(REFERENCE))
+
+
+def test_the_gallery_has_every_example():
+    page = (DOCS / "gallery.md").read_text()
+    entries = dict(re.findall(r"^\{\{ example (\w+): (.+) \}\}$", page, re.M))
+    scripts = {
+        path.stem
+        for path in (ROOT / "examples").glob("*.py")
+        if "__main__" in path.read_text()
+    }
+    assert set(entries) == scripts
+    drawn = {name for name, seen in entries.items() if seen != "none"}
+    pictures = {path.stem for path in DOCS.glob("*.png")}
+    shown = {*drawn, *re.findall(r"\((\w+)\.png\)", page)}
+    assert shown == pictures
+
+
+def test_the_installation_of_a_notebook_has_extras_that_exist():
+    config = (ROOT / "setup.cfg").read_text()
+    for extra in guides.EXTRAS.split(","):
+        assert re.search(rf"^{extra} =$", config, re.M)
+
+
+def test_the_navigation_has_every_guide():
+    text = (ROOT / "mkdocs.yml").read_text()
+    shown = (DOCS / "guides" / "index.md").read_text()
+    for name in GUIDES:
+        assert f"guides/{name}.md\n" in text
+        assert f"({name}.md)" in shown
+
+
+def test_pages_name_files_that_are_there():
+    inside = [ROOT, ROOT / "keras_attention"]
+    named = {
+        path
+        for page in (DOCS / "hood").glob("*.md")
+        for path in re.findall(r"`((?:\w+/)+\w+\.py)`", page.read_text())
+    }
+    assert "ops/replay.py" in named
+    for path in named:
+        assert any((folder / path).exists() for folder in inside), path
+
+
+# The site as it is built: one test, since it is built once.
+
+
+@pytest.mark.slow
+def test_the_site_is_whole(tmp_path):
+    site = build(tmp_path)
+    pages = {path: path.read_text() for path in site.rglob("*.html")}
+    check_inventory(site)
+    check_search(site)
+    check_entry(site)
+    check_guides(site)
+    check_links(site, pages)
+    check_pictures(pages)
+    check_nothing_comes_from_other_servers(pages)
+    check_first_page(site)
+
+
+def build(folder):
+    """Build the site; guides that have changed are run."""
+    unset = {"SITE_URL": "", "REPOSITORY_URL": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", folder],
+        cwd=ROOT,
+        env={**os.environ, **unset, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def check_inventory(site):
+    """What other sites link to by `objects.inv` has every name."""
+    content = (site / "objects.inv").read_bytes()
+    lines = zlib.decompress(content.split(b"\n", 4)[4]).decode().splitlines()
+    names = {line.split()[0] for line in lines}
+    wanted = {f"keras_attention.{name}" for name in public_names()}
+    assert wanted - names == set()
+
+
+def check_search(site):
+    index = json.loads((site / "search" / "search_index.json").read_text())
+    entries = {entry["location"].rpartition("#")[2] for entry in index["docs"]}
+    wanted = {f"keras_attention.{name}" for name in public_names()}
+    assert wanted - entries == set()
+    assert "self.score_vector = self.add_kernel" not in str(index)
+
+
+def check_entry(site):
+    """A class has formula, shapes, errors, example, paper and source."""
+    text = (site / "reference" / "attention" / "index.html").read_text()
+    entry = text.partition('id="keras_attention.BahdanauAttention"')[2]
+    entry = entry.partition('id="keras_attention.LuongGeneral"')[0]
+    for part in (
+        '<div class="formula"',
+        "<strong>Shapes</strong>",
+        "If <code>units</code> is not a positive integer",
+        "<strong>Example</strong>",
+        "arxiv.org/abs/1409.0473",
+        "score_vector",  # the source
+    ):
+        assert part in entry, part
+    assert "Called with" in text
+
+
+def check_guides(site):
+    for name in GUIDES:
+        notebook = json.loads((site / "guides" / f"{name}.ipynb").read_text())
+        code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
+        assert "pip install" in "".join(code[0]["source"])
+        assert any(cell["outputs"] for cell in code)
+        page = (site / "guides" / name / "index.html").read_text()
+        assert f'href="../{name}.ipynb"' in page
+        assert "/tmp/" not in page  # where it was built
+
+
+def check_links(site, pages):
+    ids = {
+        path: set(re.findall(r'\bid="?([^"\s>]+)', text))
+        for path, text in pages.items()
+    }
+    broken = []
+    for path, text in pages.items():
+        if path.name == "404.html":  # its links begin at the root
+            continue
+        for link in re.findall(r'\b(?:href|src)="([^"]*)"', text):
+            if re.match(r"[a-z]+:", link):
+                continue
+            file, _, anchor = unquote(link).partition("#")
+            target = (path.parent / file).resolve() if file else path
+            target = target / "index.html" if target.is_dir() else target
+            there = not anchor or target not in ids or anchor in ids[target]
+            if not (target.exists() and there):
+                broken.append((str(path.relative_to(site)), link))
+    assert broken == []
+
+
+def tags(text, name):
+    return re.findall(rf"<{name}\b[^>]*>", text)
+
+
+def check_pictures(pages):
+    """Each picture has a text for who does not see it."""
+    for path, text in pages.items():
+        for tag in tags(text, "img"):
+            said = re.search(r'alt="([^"]*)"', tag)
+            assert said, (path, tag)
+            assert len(said[1]) > 20, (path, tag)
+
+
+def check_nothing_comes_from_other_servers(pages):
+    for path, text in pages.items():
+        for tag in [
+            t for x in ("script", "link", "img") for t in tags(text, x)
+        ]:
+            if 'rel="canonical"' not in tag:
+                assert not re.search(r'(?:src|href)="?(?:https?:)?//', tag), (
+                    path
+                )
+
+
+def check_first_page(site):
+    """Without pictures, compressed as servers do, with the search's index."""
+    text = (site / "index.html").read_text()
+    files = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', text)
+    files.append(re.search(r'"search": ?"([^"]+)"', text)[1])
+    files += ["search/search_index.json", "index.html"]
+    paths = [site / file for file in files]
+    size = sum(len(gzip.compress(path.read_bytes())) for path in paths)
+    print(f"first page: {size} bytes")
+    assert size < FIRST_PAGE
