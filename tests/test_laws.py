@@ -25,7 +25,7 @@ FLOORS = [
     "models",
     "export migration",
     "translator",
-    "commands",
+    "beam commands",
 ]
 INSIDES = {"src", "python"}  # folders that packages keep to themselves
 OF_CLASSES = {"_abc_impl", "_tf_module_ignored_properties"}
