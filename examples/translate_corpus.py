@@ -19,8 +19,8 @@ All other options go to Beam. These are the defaults, two processes here:
     --direct_running_mode multi_processing
 
 A cluster is another `--runner`, such as Dataflow's, Flink's or Spark's, with
-its options. Its workers need this package and the folder; `docs/large_corpora.md`
-says how.
+its options. Its workers need this package and the folder: see
+`docs/large_corpora.md`.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def main(
     folder: str | None = None,
     source: str | None = None,
     target: str = "outputs/translated",
-    runner: Sequence[str] = HERE,
+    runner: Sequence[str] = (),
 ):
     """Translate files, and print where the translations are.
 

@@ -161,16 +161,20 @@ def parallel_dataset(
     batches = Batches(corpus, batch_size, training, seed, buckets, shard)
     if samples:
         batches.sample(sample_subwords, tokenizers)
-    rows = batch_size if training or batches.fills else None
+    dataset = _as_dataset(batches)
+    dataset.dropped = corpus.dropped
+    dataset.position = batches.position
+    return dataset
+
+
+def _as_dataset(batches):
+    rows = batches.rows if batches.training or batches.fills else None
     ids = tf.TensorSpec((rows, None), tf.int32)
     dataset = tf.data.Dataset.from_generator(
         batches, output_signature=((ids, ids), ids)
     )
     cardinality = tf.data.experimental.assert_cardinality(len(batches))
-    dataset = dataset.apply(cardinality).prefetch(tf.data.AUTOTUNE)
-    dataset.dropped = corpus.dropped
-    dataset.position = batches.position
-    return dataset
+    return dataset.apply(cardinality).prefetch(tf.data.AUTOTUNE)
 
 
 def _check_cache(cache):

@@ -5,21 +5,19 @@ from types import SimpleNamespace
 import pytest
 from shell import saved
 
+from keras_attention import Translator
+
 pytestmark = pytest.mark.tensorflow
 pytest.importorskip("apache_beam", reason="the extra `beam`")
-
-from keras_attention import Translator
-from keras_attention.beam import Failed
-from keras_attention.beam import Translated
-from keras_attention.beam import TranslatorHandler
-from keras_attention.beam.handler import translate_all
+handler = pytest.importorskip("keras_attention.beam.handler")
+Failed, Translated = handler.Failed, handler.Translated
 
 LINES = ["0", "21", "", "4444", "x", "310"]
 
 
 @pytest.fixture(scope="module")
 def translator():
-    return Translator.load(saved(beams=3))
+    return Translator.load(saved())
 
 
 class Moody:
@@ -40,7 +38,7 @@ class Moody:
 def test_only_what_is_at_fault_fails(bad):
     lines = [str(n) for n in range(100)]
     moody = Moody(bad)
-    found = translate_all(moody, lines, 8)
+    found = handler.translate_all(moody, lines, 8)
     for line, result in zip(lines, found, strict=True):
         if line in bad:
             assert result == Failed(line, "MemoryError: too long")
@@ -49,26 +47,29 @@ def test_only_what_is_at_fault_fails(bad):
     assert moody.calls <= 1 + 2 * 7 * len(bad)
 
 
+def test_several_texts_stay_in_their_order():
+    def translator(sentences, **options):
+        return SimpleNamespace(texts=[["b", "a"]], scores=[[-1.0, -2.0]])
+
+    (found,) = handler.translate_all(translator, ["x"], 8)
+    assert found == Translated("x", ["b", "a"], [-1.0, -2.0])
+
+
 def test_results_are_those_of_the_translator(translator):
     wanted = translator(LINES, return_scores=True)
-    found = translate_all(translator, LINES, 2)
+    found = handler.translate_all(translator, LINES, 2)
     assert [x.input for x in found] == LINES
-    assert [x.texts[0] for x in found] == wanted.texts
+    assert [x.texts for x in found] == [[text] for text in wanted.texts]
     for result, score in zip(found, wanted.scores, strict=True):
         assert result.scores == pytest.approx([score], rel=1e-5)
 
 
 def test_what_is_no_text_fails_alone(translator):
-    handler = TranslatorHandler("nowhere", 4, 2)
+    runs = handler.TranslatorHandler("nowhere", 4, 2)
     batch = ["1", None, ("key", "2"), ("key", 3), ("a", "b", "c")]
-    found = [*handler.run_inference(batch, translator)]
-    assert [type(x) for x in found] == [
-        Translated,
-        Failed,
-        tuple,
-        tuple,
-        Failed,
-    ]
+    found = [*runs.run_inference(batch, translator)]
+    kinds = [Translated, Failed, tuple, tuple, Failed]
+    assert [type(x) for x in found] == kinds
     assert found[2][0] == found[3][0] == "key"
     assert isinstance(found[2][1], Translated)
     assert "None" in found[1].error
@@ -77,9 +78,9 @@ def test_what_is_no_text_fails_alone(translator):
 
 
 def test_a_handler_knows_its_sizes():
-    handler = TranslatorHandler("nowhere", 4, 2)
+    runs = handler.TranslatorHandler("nowhere", 4, 2)
     sizes = {"min_batch_size": 8, "max_batch_size": 8}
-    assert handler.batch_elements_kwargs() == sizes
-    assert handler.get_num_bytes(["12", ("k", "3")]) > 3
+    assert runs.batch_elements_kwargs() == sizes
+    assert runs.get_num_bytes(["12", ("k", "3")]) > 3
     with pytest.raises(ValueError, match="nowhere"):
-        handler.load_model()
+        runs.load_model()
