@@ -118,7 +118,8 @@ def read_corpus(
         cache = Path(cache)
         read = partial(_digests, files, cache)
         options = [max_length, copying, keep_texts]
-        key = _key(before := read(), tokenizers, options)
+        before = read()
+        key = _key(before, tokenizers, options)
         draft = partial(_write_files, write, dtypes, lambda: before == read())
         folder, dropped = cached_folder(cache, key, draft)
         buffers = {name: map_file(folder / name) for name in dtypes}
