@@ -13,7 +13,8 @@ from keras_attention.text.shards import Shard
 from keras_attention.text.shards import own_rows
 from keras_attention.text.subwords import SubwordSampler
 
-RELEASED = 64  # batches, after which mapped files are let go
+RELEASED = 2  # batches, after which mapped files are let go: 16 MB each
+AT_ONCE = 2**18  # pairs that are looked up, as NumPy copies their numbers
 
 
 class Batches:
@@ -126,7 +127,10 @@ class Batches:
 
     def _by_bucket(self, order):
         """Sort pairs by bucket, and leave those of a bucket in their order."""
-        bucket, start = self.bucket[order], 0
+        bucket, start = np.empty_like(self.bucket), 0
+        for first in range(0, len(order), AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            bucket[some] = self.bucket[order[some]]
         found = np.empty_like(order)
         for k in range(len(self.widths)):
             own = order[bucket == k]

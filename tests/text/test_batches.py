@@ -71,4 +71,4 @@ def test_files_are_let_go(monkeypatch):
     before = len(seen)
     for _ in batches():
         pass
-    assert len(seen) - before == -(-PAIRS // 64)
+    assert len(seen) - before == -(-PAIRS // 2)
