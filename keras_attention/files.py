@@ -88,6 +88,22 @@ def replaced_folder(path: str | Path, made_by: str) -> Iterator[Path]:
         _exchange(draft, path, private / OLD / path.name, made_by)
 
 
+@contextlib.contextmanager
+def alone(path: str | Path) -> Iterator[None]:
+    """Wait until no other process or thread is in a block of the same name.
+
+    Where files cannot be locked, as on Windows, nobody waits.
+
+    Args:
+        path: A file for the lock, which is made and stays.
+    """
+    with open(path, "ab") as file:
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # no locks in this file system
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def recover(path: str | Path):
     """Bring back what a process that was killed moved away, and tidy up.
 

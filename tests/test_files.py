@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -84,6 +85,22 @@ def test_nobody_else_can_reach_a_draft(tmp_path, draft_of):
             if not draft.exists():
                 draft.write_text("")
     assert len(seen) == 2
+
+
+@needs_locks
+def test_one_at_a_time_is_alone(tmp_path):
+    inside, most = [], []
+
+    def enter(_):
+        with files.alone(tmp_path / "lock"):
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.05)
+            inside.pop()
+
+    with ThreadPoolExecutor(4) as pool:
+        [*pool.map(enter, range(4))]
+    assert most == 4 * [1]
 
 
 @pytest.mark.parametrize("fill", FILL)

@@ -2,6 +2,7 @@
 
 import hashlib
 import weakref
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -18,15 +19,22 @@ class Position:
     Args:
         seed: The seed of the sequence, or `None` for another one in every
             process.
-        lengths: The lengths of all items, an array, by which the data is
-            known again.
+        lengths: The lengths of all items, by which the data is known again:
+            arrays, one after another.
         arguments: What else decides the order, such as the batch size.
     """
 
-    def __init__(self, seed: int | None, lengths: np.ndarray, *arguments: int):
+    def __init__(
+        self,
+        seed: int | None,
+        lengths: Iterable[np.ndarray],
+        *arguments: int,
+    ):
         self.seed = np.random.SeedSequence(seed).entropy
         self.epoch = 0
-        known = hashlib.sha256(np.ascontiguousarray(lengths))
+        known = hashlib.sha256()
+        for part in lengths:
+            known.update(np.ascontiguousarray(part, "int64"))
         known.update(repr((seed, *arguments)).encode())
         self.content = known.hexdigest()
 

@@ -37,32 +37,49 @@ def read_lines(path: str | Path) -> list[str]:
             or has a line that is not UTF-8. The message names the file and
             the line.
     """
-    lines = []
+    return [*stream_lines(path)]
+
+
+def stream_lines(path: str | Path) -> Iterator[str]:
+    """Read the lines of a text file one by one, as `read_lines` does.
+
+    Args:
+        path: A file in UTF-8, plain or gzip.
+
+    Yields:
+        The lines, without their ends.
+
+    Raises:
+        ValueError: If the file is broken (see `read_lines`), as soon as it is
+            read so far.
+    """
+    count = 0
     try:
         for line in _raw_lines(Path(path)):
-            lines.append(line.decode("utf-8"))
+            text = line.decode("utf-8")
+            count += 1
+            yield text
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"Text files must be UTF-8. Received: {path}:{len(lines) + 1}, "
+            f"Text files must be UTF-8. Received: {path}:{count + 1}, "
             f"{error.reason} at byte {error.start + 1} of the line. Convert "
             "the file, for example with iconv."
         ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(
             f"Gzip files must be whole. Received: {path}, which breaks off "
-            f"after line {len(lines)}: {error}. Fetch or compress it again."
+            f"after line {count}: {error}. Fetch or compress it again."
         ) from error
     except OSError as error:
         raise ValueError(
             f"Text must be in a file that can be read. Received: {path}: "
             f"{error.strerror}. Check the path."
         ) from error
-    if not lines:
+    if not count:
         raise ValueError(
             f"Text files must have at least one line. Received: {path}, which "
             "is empty. Check how it was written, or leave it out."
         )
-    return lines
 
 
 def read_parallel(
@@ -82,6 +99,26 @@ def read_parallel(
         ValueError: If the numbers of files or lines differ, or a file is
             broken (see `read_lines`).
     """
+    pairs = stream_parallel(pair_files(source_files, target_files))
+    sources, targets = map(list, zip(*pairs, strict=True))
+    return sources, targets
+
+
+def pair_files(
+    source_files: Files, target_files: Files
+) -> list[tuple[str | Path, str | Path]]:
+    """List which files belong together.
+
+    Args:
+        source_files: A file or a list of them.
+        target_files: As many files, in the same order.
+
+    Returns:
+        Each source file with its target file.
+
+    Raises:
+        ValueError: If the numbers of files differ, or there is none.
+    """
     source_files, target_files = _listed(source_files), _listed(target_files)
     if len(source_files) != len(target_files) or not source_files:
         raise ValueError(
@@ -89,20 +126,45 @@ def read_parallel(
             f"Received: {len(source_files)} source_files and "
             f"{len(target_files)} target_files. Name them in pairs."
         )
-    sources, targets = [], []
-    for source_file, target_file in zip(
-        source_files, target_files, strict=True
-    ):
-        source, target = read_lines(source_file), read_lines(target_file)
-        if len(source) != len(target):
-            raise ValueError(
-                "Parallel files need equally many lines. Received: "
-                f"{source_file} with {len(source)} and {target_file} with "
-                f"{len(target)}. Align them again."
-            )
-        sources += source
-        targets += target
-    return sources, targets
+    return [*zip(source_files, target_files, strict=True)]
+
+
+def stream_parallel(
+    files: list[tuple[str | Path, str | Path]],
+) -> Iterator[tuple[str, str]]:
+    """Read pairs of sentences one by one, as `read_parallel` does.
+
+    Args:
+        files: Each source file with its target file.
+
+    Yields:
+        A line of the source, and the line that translates it.
+
+    Raises:
+        ValueError: If two files differ in their number of lines, or one is
+            broken, as soon as it is read so far.
+    """
+    for both in files:
+        sides = [*map(stream_lines, both)]
+        count = 0
+        for pair in itertools.zip_longest(*sides):
+            if None in pair:
+                _fail_at(count, pair, both, sides)
+            count += 1
+            yield pair
+
+
+def _fail_at(count, pair, files, sides):
+    """Raise a `ValueError` with the numbers of lines of two files."""
+    counts = [
+        count + (line is not None) + sum(1 for _ in side)
+        for line, side in zip(pair, sides, strict=True)
+    ]
+    raise ValueError(
+        "Parallel files need equally many lines. Received: "
+        f"{files[0]} with {counts[0]} and {files[1]} with {counts[1]}. Align "
+        "them again."
+    )
 
 
 def read_sentences(

@@ -4,6 +4,7 @@ import base64
 import secrets
 import threading
 from collections.abc import Iterable
+from functools import lru_cache
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -131,9 +132,7 @@ class SentencePieceTokenizer(AbstractTokenizer):
         texts = self.clean(tf.constant(text, tf.string, (len(text),)))
         with _DRAWING:  # sentencepiece has one seed for all models
             package.set_random_generator_seed(seed)
-            found = package.SentencePieceProcessor(
-                model_proto=self.model
-            ).encode(
+            found = _processor(self.model).encode(
                 [x.decode() for x in texts.numpy()],
                 enable_sampling=True,
                 alpha=rate,
@@ -224,6 +223,12 @@ class SentencePieceTokenizer(AbstractTokenizer):
             sentences, letters, vocabulary_size, model_type, byte_fallback, name
         )
         return cls(model, normalization, lowercase)
+
+
+@lru_cache(maxsize=2)  # of source and target
+def _processor(model):
+    package = require("sentencepiece", "text", "SentencePieceTokenizer")
+    return package.SentencePieceProcessor(model_proto=model)
 
 
 def _cutter(model):

@@ -1,7 +1,10 @@
 """Segmentations of parallel text that are drawn anew for every epoch."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
+from keras_attention.text.rows import Rows
 from keras_attention.text.sentencepiece import SentencePieceTokenizer
 
 
@@ -28,7 +31,7 @@ def check_samples(rate: float, tokenizers, copying: bool):
 
 
 class SubwordSampler:
-    """Draws the ids of all pairs, for one epoch.
+    """Draws the ids of the pairs of a batch.
 
     A side that comes out longer than `limits` keeps its best segmentation, so
     that no batch needs a shape that others have not.
@@ -36,43 +39,46 @@ class SubwordSampler:
     Args:
         rate: As of `SentencePieceTokenizer.sample`.
         tokenizers: Those of both sides.
-        texts: List of strings of both sides.
-        sides: Ids of the best segmentation of both sides, lists of rows.
+        texts: The lines of both sides as UTF-8, `Rows`.
         limits: The largest length of each side.
     """
 
-    def __init__(self, rate: float, tokenizers, texts, sides, limits):
+    def __init__(self, rate: float, tokenizers, texts: list[Rows], limits):
         self.rate = rate
         self.tokenizers = tokenizers
         self.texts = texts
-        self.sides = sides
         self.limits = limits
 
-    def draw(self, random: np.random.Generator) -> list[list[np.ndarray]]:
+    def draw(
+        self,
+        pairs: Iterable[int],
+        best: list[list[np.ndarray]],
+        random: np.random.Generator,
+    ) -> list[list[np.ndarray]]:
         """Draw the ids of both sides.
 
         Args:
+            pairs: The numbers of the pairs.
+            best: The ids of their best segmentations, lists of rows.
             random: The generator of the epoch.
 
         Returns:
-            Lists of rows, as `sides`.
+            Lists of rows, as `best`.
         """
         return [
             [
-                new if len(new) <= limit else best
-                for new, best in zip(
+                new if len(new) <= limit else old
+                for new, old in zip(
                     tokenizer.sample(
-                        texts, self.rate, int(random.integers(2**32))
+                        [texts[i].tobytes().decode() for i in pairs],
+                        self.rate,
+                        int(random.integers(2**32)),
                     ),
                     rows,
                     strict=True,
                 )
             ]
             for tokenizer, texts, rows, limit in zip(
-                self.tokenizers,
-                self.texts,
-                self.sides,
-                self.limits,
-                strict=True,
+                self.tokenizers, self.texts, best, self.limits, strict=True
             )
         ]

@@ -1,6 +1,7 @@
 """Positions of shuffled datasets: known again, and moved."""
 
 import gc
+import hashlib
 
 import numpy as np
 import pytest
@@ -21,6 +22,16 @@ def remembered(seed=7, lengths=LENGTHS, batch_size=2):
     position = Position(seed, lengths, batch_size)
     position.remember()
     return position
+
+
+def test_lengths_are_known_by_their_values():
+    """Whatever holds them, and however they are split."""
+    wanted = remembered().content
+    assert remembered(lengths=LENGTHS.astype("int32")).content == wanted
+    parts = iter(np.split(LENGTHS.ravel(), [2, 3]))
+    assert remembered(lengths=parts).content == wanted
+    known = hashlib.sha256(LENGTHS.astype("int64").tobytes() + b"(7, 2)")
+    assert wanted == known.hexdigest()  # as saved states have it
 
 
 def draw(position):

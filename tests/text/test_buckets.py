@@ -22,7 +22,7 @@ def padded(lengths, ends):
 
 @pytest.mark.parametrize("buckets", [1, 2, 3, 5])
 def test_no_other_buckets_need_less_padding(buckets):
-    ends, widths = choose_buckets(LENGTHS, buckets)
+    ends, widths = choose_buckets(np.split(LENGTHS, 4, 1), buckets)
     longest = np.unique(LENGTHS.max(axis=0))
     best = min(
         padded(LENGTHS, [*chosen, longest[-1]])
@@ -33,12 +33,25 @@ def test_no_other_buckets_need_less_padding(buckets):
 
 
 def test_every_pair_fits_into_its_bucket():
-    ends, widths = choose_buckets(LENGTHS, 4)
+    ends, widths = choose_buckets(np.split(LENGTHS, 4, 1), 4)
     bucket = np.searchsorted(ends, LENGTHS.max(axis=0))
     assert (LENGTHS.T <= widths[bucket]).all()
 
 
+@pytest.mark.parametrize("count", [10, 60, 255, 256, 257, 1000])
+def test_ends_are_quantiles_of_the_longer_sides(count):
+    lengths = np.random.default_rng(count).geometric(0.02, (2, count)) + 2
+    longest = lengths.max(axis=0)
+    shares = np.linspace(0, 1, 256)
+    ends, widths = choose_buckets([lengths[:, :9], lengths[:, 9:]], 256)
+    wanted = np.unique(np.quantile(longest, shares, method="higher"))
+    assert {*ends} <= {*wanted}
+    assert len({*longest}) > 200 or {*ends} == {*wanted}
+    for end, width in zip(ends, widths, strict=True):
+        assert (width == lengths[:, longest <= end].max(axis=1)).all()
+
+
 def test_equal_pairs_need_one_bucket():
-    ends, widths = choose_buckets(np.full((2, 9), 5), 8)
+    ends, widths = choose_buckets([np.full((2, 9), 5)], 8)
     assert ends.tolist() == [5]
     assert widths.tolist() == [[5, 5]]

@@ -1,0 +1,207 @@
+"""corpus: the same ids in memory and in a cache; nothing false in either."""
+
+import itertools
+import shutil
+
+import numpy as np
+import pytest
+from tokenizers import KINDS
+
+from keras_attention.text import CharacterTokenizer
+from keras_attention.text import SentencePieceTokenizer
+from keras_attention.text import WordTokenizer
+from keras_attention.text import parallel_dataset
+from keras_attention.text.corpus import read_corpus
+
+pytestmark = pytest.mark.tensorflow
+
+DIGITS = CharacterTokenizer("0123456789")
+LINES = [str(7919 * n % 10 ** (1 + n % 9)) for n in range(40)]
+
+
+@pytest.fixture
+def files(tmp_path):
+    paths = tmp_path / "train.a", tmp_path / "train.b"
+    paths[0].write_text("\n".join(LINES) + "\n")
+    paths[1].write_text("\n".join(reversed(LINES)) + "\n")
+    return paths
+
+
+def batches(files, tokenizers=(DIGITS, DIGITS), epochs=2, **options):
+    dataset = parallel_dataset(*files, *tokenizers, 4, **options)
+    return [
+        [x.numpy().tolist() for x in (*inputs, labels)]
+        for _ in range(epochs)
+        for inputs, labels in dataset
+    ]
+
+
+def folders(cache):
+    return [x for x in cache.iterdir() if (x / "corpus.json").exists()]
+
+
+@pytest.fixture
+def no_tokenizing(monkeypatch):
+    def use():
+        monkeypatch.setattr(CharacterTokenizer, "tokenize", None)
+
+    return use
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"training": True, "seed": 3},
+        {"training": True, "seed": 3, "shard": (1, 2), "buckets": 2},
+        {"max_length": 12},
+    ],
+)
+def test_a_cache_gives_the_same_batches(
+    files, tmp_path, options, no_tokenizing
+):
+    wanted = batches(files, **options)
+    cache = tmp_path / "new" / "cache"
+    assert batches(files, cache=cache, **options) == wanted
+    no_tokenizing()
+    assert batches(files, cache=str(cache), **options) == wanted
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_tokenizer_can(files, tmp_path, kind):
+    tokenizers = 2 * [kind.train(LINES, 60)]
+    wanted = batches(files, tokenizers)
+    for _ in range(2):
+        assert batches(files, tokenizers, cache=tmp_path / "c") == wanted
+    assert len(folders(tmp_path / "c")) == 1
+
+
+def test_copies_and_segmentations_are_the_same(files, tmp_path):
+    words = WordTokenizer(["1", "2"])
+    pieces = SentencePieceTokenizer.train(LINES, 40, byte_fallback=False)
+    for tokenizer, options in (
+        (words, {"copying": True}),
+        (pieces, {"sample_subwords": 0.4, "training": True, "seed": 1}),
+    ):
+        both = tokenizer, tokenizer
+        wanted = batches(files, both, **options)
+        for _ in range(2):
+            found = batches(files, both, cache=tmp_path / "c", **options)
+            assert found == wanted
+    unknown = [np.array(x) for b in batches(files, 2 * [words]) for x in b]
+    assert max(x.max() for x in unknown) < 6  # no copies unless asked for
+
+
+def test_a_warning_counts_what_is_dropped_every_time(files, tmp_path):
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="of 40 pairs"):
+            dataset = parallel_dataset(
+                *files, DIGITS, DIGITS, 4, max_length=6, cache=tmp_path / "c"
+            )
+        assert dataset.dropped["too_long"] > 0
+
+
+def test_other_content_is_another_folder(files, tmp_path):
+    cache = tmp_path / "cache"
+
+    def count(**options):
+        tokenizers = options.pop("tokenizers", (DIGITS, DIGITS))
+        batches(files, tokenizers, 1, cache=cache, **options)
+        return len(folders(cache))
+
+    assert count() == 1
+    moved = [path.with_name(f"moved{path.suffix}") for path in files]
+    for one, other in zip(files, moved, strict=True):
+        shutil.copy(one, other)
+    files = moved  # content counts, not names
+    assert count() == 1
+    assert count(training=True, seed=3, buckets=3) == 1
+    assert count(max_length=50) == 2
+    assert count(copying=True) == 3
+    longer = CharacterTokenizer("0123456789x")
+    assert count(tokenizers=(DIGITS, longer)) == 4
+    files[1].write_text(files[1].read_text().replace("7", "8", 1))
+    assert count() == 5
+    files = files[::-1]
+    assert count() == 6
+
+
+def test_many_ids_take_four_bytes(files, tmp_path):
+    small, large = (
+        CharacterTokenizer([chr(0x10000 + n) for n in range(size)])
+        for size in (9, 70_000)
+    )
+    sizes = []
+    for tokenizer in (small, large):
+        folder = tmp_path / str(tokenizer.vocabulary_size)
+        text = chr(0x10000 + tokenizer.vocabulary_size - 5) * 30
+        for path in files:
+            path.write_text(f"{text}\n" * 3)
+        ((source, *_),) = batches(files, 2 * [tokenizer], 1, cache=folder)
+        assert source[0] == [2, *[tokenizer.vocabulary_size - 1] * 30, 3]
+        (found,) = folder.glob("*/source.ids.values")
+        sizes.append(found.stat().st_size)
+    assert sizes == [3 * 32 * 2, 3 * 32 * 4]
+
+
+def test_ids_beyond_the_vocabulary_are_refused(files, tmp_path, monkeypatch):
+    def wrong(self, text, max_length):
+        return np.full((len(text), 3), 2**16 + 2)
+
+    monkeypatch.setattr(CharacterTokenizer, "tokenize", wrong)
+    for cache in (None, tmp_path / "cache"):
+        with pytest.raises(ValueError, match="ids from 0 to 65538"):
+            batches(files, cache=cache)
+    assert not folders(tmp_path / "cache")
+
+
+def test_broken_text_is_named_and_leaves_nothing(files, tmp_path):
+    files[1].write_bytes(b"1\n\xff\n")
+    with pytest.raises(ValueError, match=r"train\.b:2"):
+        batches(files, cache=tmp_path / "c")
+    files[1].unlink()
+    with pytest.raises(ValueError, match=r"train\.b: No such file"):
+        batches(files, cache=tmp_path / "c")
+    assert not folders(tmp_path / "c")
+
+
+def test_text_that_changes_meanwhile_is_an_error(files, tmp_path, monkeypatch):
+    tokenize = CharacterTokenizer.tokenize
+
+    def late(self, text, max_length):
+        files[0].write_text(files[0].read_text() + "1\n")
+        return tokenize(self, text, max_length)
+
+    monkeypatch.setattr(CharacterTokenizer, "tokenize", late)
+    with pytest.raises(ValueError, match="changed meanwhile"):
+        batches(files, cache=tmp_path / "c")
+    assert not folders(tmp_path / "c")
+
+
+@pytest.mark.parametrize("cache", ["", 3, b"c", "file"])
+def test_a_cache_must_be_a_folder(files, cache, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="`cache` must name a folder"):
+        batches(files, cache=cache)
+
+
+def test_nothing_is_kept_in_memory(files, tmp_path):
+    """What is let go comes back from the file."""
+    names = "source.ids.values", "target.ids.offsets"
+    options = [(DIGITS, DIGITS), None, False, False]
+    corpus = read_corpus(*files, *options, tmp_path / "c")
+    before = [[row.tolist() for row in side] for side in corpus.sides]
+    corpus.release()
+    assert [[row.tolist() for row in side] for side in corpus.sides] == before
+    assert len(corpus.mapped) == 4
+    (folder,) = folders(tmp_path / "c")
+    assert {*names} <= {x.name for x in folder.iterdir()}
+    held = read_corpus(*files, *options, None)
+    assert held.mapped == []
+    assert all(
+        itertools.starmap(
+            np.array_equal,
+            zip(held.sides[0], corpus.sides[0], strict=True),
+        )
+    )

@@ -1,0 +1,104 @@
+"""encoding: pairs to ids in their order, by several threads."""
+
+import io
+import itertools
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from keras_attention.text import CharacterTokenizer
+from keras_attention.text.encoding import encode_pairs
+
+pytestmark = pytest.mark.tensorflow
+
+DIGITS = CharacterTokenizer("0123456789")
+MODULE = "keras_attention.text.encoding"
+
+
+def numbered(count):
+    return [(str(n), str(n) * 2) for n in range(count)]
+
+
+def encode(pairs, max_length=None):
+    return [*encode_pairs(pairs, (DIGITS, DIGITS), max_length, False)]
+
+
+def rows(part, side):
+    ends = np.cumsum(part.lengths[side])[:-1]
+    return np.split(part.ids[side], ends)
+
+
+def test_pairs_keep_their_order(monkeypatch):
+    monkeypatch.setattr(f"{MODULE}.SENTENCES_AT_ONCE", 3)
+    pairs = numbered(50)
+    parts = encode(pairs)
+    assert len(parts) == 17
+    for side in range(2):
+        found = [row for part in parts for row in rows(part, side)]
+        wanted = [DIGITS.tokenize([p[side]]).numpy()[0] for p in pairs]
+        assert all(map(np.array_equal, found, wanted))
+        assert [x for part in parts for x in part.texts[side]] == [
+            pair[side] for pair in pairs
+        ]
+
+
+def test_few_pairs_are_read_ahead(monkeypatch):
+    """However many there are."""
+    monkeypatch.setattr(f"{MODULE}.SENTENCES_AT_ONCE", 3)
+    read = []
+
+    def endless():
+        for n in itertools.count():
+            read.append(n)
+            yield str(n), "1"
+
+    parts = encode_pairs(endless(), (DIGITS, DIGITS), None, False)
+    for _ in range(5):
+        next(parts)
+    assert len(read) < 3 * (5 + 2 * threading.active_count() + 2)
+    parts.close()
+
+
+def test_several_threads_work(monkeypatch):
+    """Two parts are tokenized at the same time, or the first waits."""
+    monkeypatch.setattr(f"{MODULE}.SENTENCES_AT_ONCE", 1)
+    monkeypatch.setattr(
+        f"{MODULE}.os.sched_getaffinity", lambda _: {0, 1}, raising=False
+    )
+    both = threading.Barrier(2, timeout=30)
+    tokenize = CharacterTokenizer.tokenize
+
+    def meeting(tokenizer, text, max_length):
+        both.wait()
+        return tokenize(tokenizer, text, max_length)
+
+    monkeypatch.setattr(CharacterTokenizer, "tokenize", meeting)
+    assert len(encode(numbered(4))) == 4
+
+
+def test_what_cannot_train_is_left_out():
+    pairs = [("1", "2"), ("", "3"), ("4", "\t"), ("56", "7"), ("8", "9")]
+    (part,) = encode(pairs, max_length=3)
+    assert part.texts == [["1", "8"], ["2", "9"]]
+    assert [x.tolist() for x in rows(part, 0)] == [[2, 5, 3], [2, 12, 3]]
+    assert (part.too_long, part.empty) == (1, 2)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("kind", [Terminal, io.StringIO])
+def test_a_terminal_shows_a_bar(monkeypatch, kind):
+    monkeypatch.setattr(f"{MODULE}.SENTENCES_AT_ONCE", 3)
+    monkeypatch.setattr(sys, "stdout", kind())
+    encode(numbered(10))
+    shown = sys.stdout.getvalue()
+    assert ("10/Unknown" in shown) == (kind is Terminal)
+    assert bool(shown) == (kind is Terminal)
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    encode(numbered(3))
+    assert sys.stdout.getvalue() == ""  # done before there is much to see
