@@ -46,6 +46,7 @@ from keras_attention import ChunkwiseAttention
 from keras_attention import CosineAttention
 from keras_attention import CoverageAttention
 from keras_attention import DotAttention
+from keras_attention import DynamicConvolutionAttention
 from keras_attention import ForwardAlignment
 from keras_attention import GaussianMixtureAttention
 from keras_attention import KernelAttention
@@ -75,6 +76,7 @@ def scores(units: int) -> dict[str, layers.Layer]:
         "Kernel": KernelAttention(bandwidth=4.0),
         "Location": LocationAttention(max_length=LENGTH),
         "LocationAware": LocationAwareAttention(units, 8, 3),
+        "DynamicConvolution": DynamicConvolutionAttention(units),
         "Coverage": CoverageAttention(units),
         "MultiHead": MultiHead(BahdanauAttention(units // 2), num_heads=2),
         "Chunkwise": ChunkwiseAttention(
@@ -92,7 +94,9 @@ def alignments(units: int) -> dict[str, layers.Layer]:
         "sparsemax": "sparsemax",
         "entmax15": "entmax15",
         "Monotonic": Monotonic(),
+        "Stepwise": Monotonic(stepwise=True),
         "Forward": ForwardAlignment(),
+        "Transition": ForwardAlignment(transition_agent=True),
         "LocalMonotonic": LocalMonotonic(1),
         "LocalPredictive": LocalPredictive(2),
     }

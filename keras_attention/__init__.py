@@ -15,6 +15,7 @@ from .attention import ChunkwiseAttention
 from .attention import CosineAttention
 from .attention import CoverageAttention
 from .attention import DotAttention
+from .attention import DynamicConvolutionAttention
 from .attention import GaussianMixtureAttention
 from .attention import GraphAttention
 from .attention import KernelAttention
@@ -56,7 +57,7 @@ from .training import ScheduledSampling
 from .training import SequenceCrossentropy
 from .training import TokenAccuracy
 from .training import ValidationBleu as ValidationBleu
-from .training import alignment_error_rate
+from .training import alignment_error_rate as alignment_error_rate
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # what is imported below when it is first asked for
@@ -83,6 +84,7 @@ __all__ = [
     "CosineAttention",
     "CoverageAttention",
     "DotAttention",
+    "DynamicConvolutionAttention",
     "ForwardAlignment",
     "FreeRunningDecoder",
     "GaussianMixtureAttention",
@@ -116,7 +118,6 @@ __all__ = [
     "Translator",
     "WordPieceTokenizer",
     "WordTokenizer",
-    "alignment_error_rate",
     "load_tfa_weights",
     "parallel_dataset",
     "plot_attention",

@@ -6,6 +6,9 @@ from .chunkwise import ChunkwiseAttention as ChunkwiseAttention
 from .cosine import CosineAttention as CosineAttention
 from .coverage import CoverageAttention as CoverageAttention
 from .dot import DotAttention as DotAttention
+from .dynamic_convolution import (
+    DynamicConvolutionAttention as DynamicConvolutionAttention,
+)
 from .gaussian_mixture import (
     GaussianMixtureAttention as GaussianMixtureAttention,
 )

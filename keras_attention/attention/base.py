@@ -21,6 +21,7 @@ from keras_attention.attention.noise import split_noise
 from keras_attention.attention.sequences import attend_in_order
 from keras_attention.checks import check_built
 from keras_attention.checks import check_rate
+from keras_attention.checks import missing_method
 from keras_attention.ops import keep_real
 from keras_attention.ops import mix
 from keras_attention.ops import score_one_by_one
@@ -28,6 +29,8 @@ from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
 from keras_attention.ops.replicas import add_shared_loss
 
+SCORES = "from projected queries and keys to scores (B, Tq, Tv)"
+HISTORY = "as its scores depend on earlier weights"
 BUILD = "Call it once, or `layer.build(query_shape, value_shape)`."
 
 
@@ -169,10 +172,7 @@ class AbstractAttention(keras.layers.Layer):
         Returns:
             Scores `(B, Tq, Tv)`.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `score(query, keys)`, from "
-            "projected queries and keys to scores (B, Tq, Tv)."
-        )
+        raise missing_method(self, "score(query, keys)", SCORES)
 
     def first_history(self, real):
         """Return the history that `score` gets at the first step.
@@ -183,10 +183,7 @@ class AbstractAttention(keras.layers.Layer):
         Returns:
             One tensor `(B, K, ...)`.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `first_history(real)`, as its "
-            "scores depend on earlier weights."
-        )
+        raise missing_method(self, "first_history(real)", HISTORY)
 
     def next_history(self, history, weights):
         """Return the history after a step.
@@ -198,10 +195,7 @@ class AbstractAttention(keras.layers.Layer):
         Returns:
             One tensor `(B, K, ...)`.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `next_history(history, "
-            "weights)`, as its scores depend on earlier weights."
-        )
+        raise missing_method(self, "next_history(history, weights)", HISTORY)
 
     def first_state(self, real) -> tuple:
         """Return the state before the first step.
@@ -260,6 +254,7 @@ class AbstractAttention(keras.layers.Layer):
         weights, rest = self.aligner.align(
             scores, mask, rest, noise, query, lengths
         )
+        rest = self.aligner.observe(rest, query, weights, memory.values)
         history = [self.next_history(x, weights) for x in history]
         return weights, (*history, *rest)
 
@@ -462,9 +457,7 @@ class AbstractAttention(keras.layers.Layer):
 
     def get_config(self):
         own = {"dropout": self.dropout, "seed": self.seed}
-        if isinstance(self.alignment, str):
-            own["alignment"] = self.alignment
-        elif self.alignment is not None:
+        if self.alignment is not None:
             serialize = keras.saving.serialize_keras_object
-            own["alignment"] = serialize(self.alignment)
+            own["alignment"] = serialize(self.alignment)  # a name stays one
         return {**super().get_config(), **own}

@@ -11,6 +11,8 @@ from keras_attention import AttentionDecoder
 from keras_attention import ChunkwiseAttention
 from keras_attention import CoverageAttention
 from keras_attention import DotAttention
+from keras_attention import DynamicConvolutionAttention
+from keras_attention import ForwardAlignment
 from keras_attention import GaussianMixtureAttention
 from keras_attention import LocalMonotonic
 from keras_attention import LocationAwareAttention
@@ -73,6 +75,15 @@ def test_a_call_may_ask_for_weights_or_not():
 
 
 STATEFUL = {
+    "transition-agent": lambda: LuongGeneral(
+        alignment=ForwardAlignment(transition_agent=True), dtype="float64"
+    ),
+    "dynamic-convolution": lambda: DynamicConvolutionAttention(
+        4, 2, 3, kernel_size=4, dtype="float64"
+    ),
+    "stepwise": lambda: LuongGeneral(
+        alignment=Monotonic(stepwise=True), dtype="float64"
+    ),
     "chunkwise": lambda: ChunkwiseAttention(
         LuongGeneral(alignment=Monotonic(), dtype="float64"),
         LocationAwareAttention(5, 2, 3),

@@ -19,6 +19,9 @@ MECHANISMS = {
     "cumulative": lambda a: ka.LocationAwareAttention(
         3, 2, 4, cumulative=True, alignment=a
     ),
+    "dynamic-convolution": lambda a: ka.DynamicConvolutionAttention(
+        3, 2, 2, kernel_size=3, prior_length=3, prior_alpha=1.0, alignment=a
+    ),
     "coverage": lambda a: ka.CoverageAttention(3, 0.5, alignment=a),
     "heads": lambda a: ka.MultiHead(ka.DotAttention("sqrt", alignment=a), 2, 3),
     "additive-heads": lambda a: ka.MultiHead(
@@ -40,7 +43,10 @@ ALIGNMENTS = {
     "parallel": ka.Monotonic(sigmoid_noise=0.5),
     "recursive": ka.Monotonic("recursive"),
     "hard": ka.Monotonic("hard", score_bias=0.5),
+    "stepwise": ka.Monotonic(sigmoid_noise=0.5, stepwise=True),
+    "stepwise-hard": ka.Monotonic("hard", stepwise=True),
     "forward": ka.ForwardAlignment(),
+    "transition-agent": ka.ForwardAlignment(transition_agent=True),
     "local-m": ka.LocalMonotonic(1),
     "local-p": ka.LocalPredictive(2),
 }
