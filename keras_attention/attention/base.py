@@ -49,6 +49,11 @@ class AbstractAttention(keras.layers.Layer):
     one tensor `(B, K, ...)`. A layer without scores passes `alignment=None`
     and defines `weigh` and `first_state`.
 
+    A `score_margin` says how far away from a position the earlier weights may
+    be that its score depends on: 0 if it depends on query and key alone, and
+    `None` if it depends on where in the source it is. With a margin, a decoder
+    with an `attention_window` scores no other positions.
+
     A decoder calls `prepare` once per source, so that keys are projected only
     once, `draw_noise` before its loop, and `step` at every step. The beams of
     a search are parallel queries of one memory.
@@ -93,6 +98,7 @@ class AbstractAttention(keras.layers.Layer):
     remembers = False  # whether scores depend on earlier weights
     compares_pairs = False  # whether `score` computes a (B, Tq, Tv, U) table
     head_count = None  # number of heads, if `weigh` returns (B, H, Tq, Tv)
+    score_margin = None  # see above
 
     def __init__(
         self,
@@ -339,7 +345,13 @@ class AbstractAttention(keras.layers.Layer):
         return draw_noise(self, self.aligner, (steps, batch, beams, words))
 
     def step(
-        self, query, memory, state=(), noise=None, one_by_one: bool = False
+        self,
+        query,
+        memory,
+        state=(),
+        noise=None,
+        one_by_one: bool = False,
+        attention_mask=None,
     ):
         """Attend once, as a decoder does at every step.
 
@@ -355,6 +367,9 @@ class AbstractAttention(keras.layers.Layer):
                 of all pairs would be large. It saves memory for many queries,
                 but some export formats do not support it. Defaults to
                 `False`.
+            attention_mask: Boolean that broadcasts to `(B, K, Tv)`, `True`
+                where a query may attend to a position. Defaults to `None`,
+                everywhere.
 
         Returns:
             Context `(B, K, Dv)`, weights `(B, K, Tv)` and the next state.
@@ -367,7 +382,7 @@ class AbstractAttention(keras.layers.Layer):
         check_rank_3(self, "query", query, "(B, K, Dq)")
         keys, values, mask = Memory(*memory)
         memory = Memory(self._float(keys), self._float(values), as_mask(mask))
-        visible = visible_positions(query, memory)
+        visible = visible_positions(query, memory, attention_mask)
         context, weights, state = self._attend(
             self._float(query), memory, visible, state, noise, one_by_one
         )
@@ -405,9 +420,7 @@ class AbstractAttention(keras.layers.Layer):
                 query, memory, mask, (), noise, training is not False
             )
         merged = merge_heads(self, weights)
-        loss = self.auxiliary_loss(merged, query_mask)
-        if loss is not None:
-            add_shared_loss(self, loss)
+        add_shared_loss(self, self.auxiliary_loss(merged, query_mask))
         if return_attention_scores == "heads":
             return context, weights  # (B, H, Tq, Tv)
         return (context, merged) if return_attention_scores else context
@@ -416,8 +429,7 @@ class AbstractAttention(keras.layers.Layer):
         self, query, memory, mask, state, noise, one_by_one: bool = False
     ):
         dropped, noise = split_noise(self, noise)
-        one_by_one = one_by_one and self.compares_pairs
-        options = {"one_by_one": True} if one_by_one else {}
+        options = {"one_by_one": one_by_one} if self.compares_pairs else {}
         weights, state = self.weigh(
             query, memory, mask, tuple(state), noise, **options
         )
@@ -447,8 +459,7 @@ class AbstractAttention(keras.layers.Layer):
 
         check_score_form(self, return_attention_scores)
         context = spec(*self.compute_output_shape(query.shape, value.shape))
-        heads = return_attention_scores == "heads"
-        heads = [self.head_count] if heads else []
+        heads = [self.head_count] if return_attention_scores == "heads" else []
         weights = spec(*query.shape[:1], *heads, query.shape[1], value.shape[1])
         return (context, weights) if return_attention_scores else context
 

@@ -120,6 +120,7 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
         self.prior_length = check_integer("prior_length", prior_length)
         self.prior_alpha = check_number("prior_alpha", prior_alpha, above=0)
         self.prior_beta = check_number("prior_beta", prior_beta, above=0)
+        self.score_margin = max(self.kernel_size // 2, self.prior_length - 1)
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)

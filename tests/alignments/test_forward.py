@@ -83,6 +83,7 @@ class TestTransitionAgent(AlignmentContract):
     alignment_class = ForwardAlignment
     alignment_kwargs = {"transition_agent": True}
     dense = False
+    test_save_and_load = None  # above, of the same class
 
     def reference_weights(self, query, key, mask, real, w):
         """Algorithm 2, one position at a time; the value is the key."""

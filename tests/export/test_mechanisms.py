@@ -25,8 +25,8 @@ CASES = [
     ("litert", ".tflite", MODELS[6], slice(None)),
     # The time of tf2onnx grows with the square of the size.
     ("onnx", ".onnx", MODELS[7], slice(5)),
-    ("onnx", ".onnx", MODELS[7], slice(5, 9)),
-    ("onnx", ".onnx", MODELS[7], slice(9, None)),
+    ("onnx", ".onnx", MODELS[7], slice(5, 10)),
+    ("onnx", ".onnx", MODELS[7], slice(10, None)),
 ]
 
 

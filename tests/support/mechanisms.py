@@ -44,7 +44,6 @@ ALIGNMENTS = {
     "recursive": ka.Monotonic("recursive"),
     "hard": ka.Monotonic("hard", score_bias=0.5),
     "stepwise": ka.Monotonic(sigmoid_noise=0.5, stepwise=True),
-    "stepwise-hard": ka.Monotonic("hard", stepwise=True),
     "forward": ka.ForwardAlignment(),
     "transition-agent": ka.ForwardAlignment(transition_agent=True),
     "local-m": ka.LocalMonotonic(1),
@@ -81,11 +80,13 @@ def make_attentions(n: int) -> list:
     return [*layers, *[make() for make in ALONE.values()]]
 
 
-def make_model(attention, order: str, words: int = WORDS) -> ka.Seq2Seq:
+def make_model(
+    attention, order: str, words: int = WORDS, **options
+) -> ka.Seq2Seq:
     """Make a tiny model with random weights, as large as after training."""
     keras.utils.set_random_seed(0)
     cell = ka.AttentionDecoderCell(
-        keras.layers.GRUCell(UNITS), attention, **ORDERS[order]
+        keras.layers.GRUCell(UNITS), attention, **ORDERS[order], **options
     )
     model = ka.Seq2Seq(
         source_vocabulary_size=words,
