@@ -52,7 +52,7 @@ def draw(*shape, seed=0):
 def make_layer(name):
     layer = EVERY[name]()
     layer.build((None, None, D), (None, None, D))
-    samples.randomize(layer, scale=1.0)
+    samples.randomize(layer)
     return layer
 
 
