@@ -42,9 +42,11 @@ from letters import make_task
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
+from keras_attention import ChunkwiseAttention
 from keras_attention import CosineAttention
 from keras_attention import CoverageAttention
 from keras_attention import DotAttention
+from keras_attention import DynamicConvolutionAttention
 from keras_attention import ForwardAlignment
 from keras_attention import GaussianMixtureAttention
 from keras_attention import KernelAttention
@@ -74,8 +76,14 @@ def scores(units: int) -> dict[str, layers.Layer]:
         "Kernel": KernelAttention(bandwidth=4.0),
         "Location": LocationAttention(max_length=LENGTH),
         "LocationAware": LocationAwareAttention(units, 8, 3),
+        "DynamicConvolution": DynamicConvolutionAttention(units),
         "Coverage": CoverageAttention(units),
         "MultiHead": MultiHead(BahdanauAttention(units // 2), num_heads=2),
+        "Chunkwise": ChunkwiseAttention(
+            BahdanauAttention(units, normalize=True, alignment=Monotonic()),
+            BahdanauAttention(units),
+            chunk_size=3,
+        ),
         "GaussianMixture": GaussianMixtureAttention(3),
     }
 
@@ -86,7 +94,9 @@ def alignments(units: int) -> dict[str, layers.Layer]:
         "sparsemax": "sparsemax",
         "entmax15": "entmax15",
         "Monotonic": Monotonic(),
+        "Stepwise": Monotonic(stepwise=True),
         "Forward": ForwardAlignment(),
+        "Transition": ForwardAlignment(transition_agent=True),
         "LocalMonotonic": LocalMonotonic(1),
         "LocalPredictive": LocalPredictive(2),
     }

@@ -11,9 +11,11 @@ from .alignments import Monotonic
 from .attention import AbstractAttention as AbstractAttention
 from .attention import AttentionPooling
 from .attention import BahdanauAttention
+from .attention import ChunkwiseAttention
 from .attention import CosineAttention
 from .attention import CoverageAttention
 from .attention import DotAttention
+from .attention import DynamicConvolutionAttention
 from .attention import GaussianMixtureAttention
 from .attention import GraphAttention
 from .attention import KernelAttention
@@ -36,7 +38,7 @@ from .models import Seq2Seq
 from .plots import plot_attention
 from .plots import plot_attention_batch as plot_attention_batch
 from .plots import plot_attention_heads as plot_attention_heads
-from .plots import plot_attention_over_image
+from .plots import plot_attention_over_image as plot_attention_over_image
 from .search import AbstractSearch as AbstractSearch
 from .search import BeamSearch
 from .search import Generation as Generation
@@ -55,7 +57,7 @@ from .training import ScheduledSampling
 from .training import SequenceCrossentropy
 from .training import TokenAccuracy
 from .training import ValidationBleu as ValidationBleu
-from .training import alignment_error_rate
+from .training import alignment_error_rate as alignment_error_rate
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # what is imported below when it is first asked for
@@ -78,9 +80,11 @@ __all__ = [
     "BahdanauAttention",
     "BeamSearch",
     "CharacterTokenizer",
+    "ChunkwiseAttention",
     "CosineAttention",
     "CoverageAttention",
     "DotAttention",
+    "DynamicConvolutionAttention",
     "ForwardAlignment",
     "FreeRunningDecoder",
     "GaussianMixtureAttention",
@@ -114,11 +118,9 @@ __all__ = [
     "Translator",
     "WordPieceTokenizer",
     "WordTokenizer",
-    "alignment_error_rate",
     "load_tfa_weights",
     "parallel_dataset",
     "plot_attention",
-    "plot_attention_over_image",
 ]
 
 NEED_TENSORFLOW = {

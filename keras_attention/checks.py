@@ -157,3 +157,15 @@ def shapes_agree(one, other) -> bool:
     pairs = zip(one, other, strict=False)
     same = all(a is None or b is None or a == b for a, b in pairs)
     return same and len(one) == len(other)
+
+
+def missing_method(owner, signature: str, reason: str) -> NotImplementedError:
+    """Return the error of an abstract class whose subclass lacks a method.
+
+    Args:
+        owner: The object of the subclass.
+        signature: The method with its arguments.
+        reason: What it is for.
+    """
+    kind = type(owner).__name__
+    return NotImplementedError(f"{kind} must define `{signature}`, {reason}.")

@@ -14,6 +14,7 @@ from keras_attention.checks import check_number
 from keras_attention.checks import check_object
 from keras_attention.checks import check_rate
 from keras_attention.checks import check_same_features
+from keras_attention.checks import missing_method
 from keras_attention.checks import shapes_agree
 
 
@@ -150,3 +151,9 @@ def test_same_features():
 )
 def test_shapes_agree_as_far_as_they_are_known(one, other, agree):
     assert shapes_agree(one, other) == shapes_agree(other, one) == agree
+
+
+def test_a_missing_method_is_named_with_its_class():
+    found = missing_method(3, "call(x)", "which computes it")
+    assert isinstance(found, NotImplementedError)
+    assert str(found) == "int must define `call(x)`, which computes it."

@@ -9,8 +9,8 @@ class AbstractAlignment(keras.layers.Layer):
     It belongs to an attention layer: the layer builds it, sets its dtype,
     saves it, carries its state from step to step, and draws its noise before
     the loop. A subclass defines `align`, and `build`, `first_state` and
-    `draw_noise` if it needs them. Register it with Keras, and pass an object
-    of it as `alignment`.
+    `draw_noise` if it needs them, and `observe` if its state depends on
+    values. Register it with Keras, and pass an object of it as `alignment`.
 
     Args:
         **kwargs: Keras layer arguments, such as `name`.
@@ -75,3 +75,17 @@ class AbstractAlignment(keras.layers.Layer):
             "noise, query, lengths)`, from scores (B, K, Tv) to weights and "
             "the next state."
         )
+
+    def observe(self, state, query, weights, values) -> tuple:
+        """Return the next state, once the weights of a step are known.
+
+        Args:
+            state: The next state that `align` returned.
+            query: `(B, K, Dq)`.
+            weights: The weights that `align` returned, `(B, K, Tv)`.
+            values: `(B, Tv, Dv)`, 0 at padding.
+
+        Returns:
+            Tuple of `state_count` tensors `(B, K, ...)`.
+        """
+        return state

@@ -4,20 +4,31 @@ import keras
 from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.checks import check_built
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
 from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
+from keras_attention.ops import mix
+from keras_attention.ops import product
 from keras_attention.ops.monotonic import first_true
 
 LEAST = 1e-30  # of a prior weight; its inverse and logarithm are finite
+BUILD = "Let the attention layer's `build` call `super().build(...)`."
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class ForwardAlignment(AbstractAlignment):
+class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
     """Moves weights by at most one position per step.
 
     Formula:
 
         w[j] = (previous[j] + previous[j - 1]) softmax(score)[j]
+        transition agent: w[j] =
+            ((1 - u) previous[j] + u previous[j - 1]) softmax(score)[j]
+            next u = sigmoid([query; context] W + b)
         weights[j] = w[j] / sum w
 
     Before the first step all weight is at position 0, or at the first real
@@ -25,21 +36,64 @@ class ForwardAlignment(AbstractAlignment):
     its source never attends to the end. If no position can be reached, all
     weights are 0, also in later steps.
 
-    Both lines are computed as one softmax of
+    A transition agent learns when to move: `u`, 1/2 before the first step, is
+    the probability of moving on, computed from the query and the context of
+    the step before. The paper's agent also sees the last output, which here
+    is known to the query alone. The context is that before dropout.
+
+    The first and the last line are computed as one softmax of
     `score + log(previous[j] + previous[j - 1])` over the positions in reach,
     which cannot vanish. A sum of previous weights below 1e-30 counts as 0.
 
     Args:
+        transition_agent: Whether a learned gate decides to move. Defaults to
+            `False`.
+        kernel_initializer: Initializer of the agent's kernel. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of that kernel. Defaults to `None`.
+        kernel_constraint: Constraint of that kernel. Defaults to `None`.
         **kwargs: Keras layer arguments, such as `name`.
 
     Reference:
-        [Zhang et al., 2018](https://arxiv.org/abs/1807.06736), algorithm 1.
+        [Zhang et al., 2018](https://arxiv.org/abs/1807.06736), algorithm 1;
+        algorithm 2 with a transition agent.
     """
 
-    state_count = 1  # the weights of the step before
+    def __init__(
+        self,
+        transition_agent: bool = False,
+        *,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        **kwargs,
+    ):
+        super().__init__(
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
+        self.transition_agent = transition_agent
+
+    @property
+    def state_count(self) -> int:
+        """The weights of the step before, and `u` of a transition agent."""
+        return 2 if self.transition_agent else 1
+
+    def build(self, query_shape, value_shape):
+        if self.transition_agent:
+            size = query_shape[-1] + value_shape[-1]
+            self.transition_kernel = self.add_kernel(
+                "transition_kernel", (size, 1)
+            )
+            self.transition_bias = self.add_bias("transition_bias", 1)
 
     def first_state(self, real):
-        return (first_true(real > 0, real.dtype),)
+        start = first_true(real > 0, real.dtype)
+        if not self.transition_agent:
+            return (start,)
+        return start, ops.full((*ops.shape(real)[:2], 1), 0.5, real.dtype)
 
     def align(self, scores, mask, state, noise, query, lengths):
         previous = ops.cast(state[0], scores.dtype)
@@ -47,8 +101,26 @@ class ForwardAlignment(AbstractAlignment):
         moved = ops.concatenate(
             [ops.zeros_like(previous[..., :1]), moved], axis=-1
         )
+        if self.transition_agent:
+            move = ops.cast(state[1], scores.dtype)  # (B, K, 1)
+            previous, moved = (1 - move) * previous, move * moved
         prior = previous + moved
         reach = prior > LEAST
         logs = ops.log(ops.where(reach, prior, 1.0))
         weights = masked_softmax(scores + logs, join_masks(reach, mask))
-        return weights, (weights,)
+        return weights, (weights, *state[1:])
+
+    def observe(self, state, query, weights, values):
+        if not self.transition_agent:
+            return state
+        check_built(self, "observe", BUILD)
+        context = mix(ops.cast(weights, values.dtype), values)
+        previous, move = state
+        given = [ops.cast(x, move.dtype) for x in (query, context)]
+        logit = product(ops.concatenate(given, axis=-1), self.transition_kernel)
+        bias = ops.cast(self.transition_bias, logit.dtype)
+        return previous, ops.sigmoid(logit + bias)
+
+    def get_config(self):
+        own = {"transition_agent": self.transition_agent}
+        return {**super().get_config(), **own}

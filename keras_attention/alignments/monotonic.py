@@ -8,6 +8,8 @@ from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_number
 from keras_attention.ops.monotonic import first_true
+from keras_attention.ops.monotonic import step_hard
+from keras_attention.ops.monotonic import step_softly
 from keras_attention.ops.monotonic import stop_hard
 from keras_attention.ops.monotonic import stop_in_parallel
 from keras_attention.ops.monotonic import stop_recursively
@@ -16,6 +18,11 @@ MODES = {
     "parallel": stop_in_parallel,
     "recursive": stop_recursively,
     "hard": stop_hard,
+}
+STEPWISE = {
+    "parallel": step_softly,
+    "recursive": step_softly,
+    "hard": step_hard,
 }
 BUILD = "Let the attention layer's `build` call `super().build(...)`."
 
@@ -29,11 +36,18 @@ class Monotonic(AbstractAlignment):
         p[j] = sigmoid(score[j] + r + noise)
         arrived[j] = previous[j] + (1 - p[j - 1]) arrived[j - 1]
         weights[j] = p[j] arrived[j]
+        stepwise: weights[j] =
+            p[j] previous[j] + (1 - p[j - 1]) previous[j - 1]
 
     `p[j]` is the probability of stopping at position `j`, and `arrived[j]`
     that of getting there. The first step starts at position 0, or at the
     first real one. Weights sum to at most 1: the probability of stopping
     nowhere is lost, for later steps as well.
+
+    With `stepwise`, a step stays with probability `p[j]`, else it moves on by
+    exactly one position, so that none is left out. What moves on beyond the
+    last real position is lost. With `p = 1/2` a position has two steps on
+    average.
 
     The bias `r` is trained. It should start low on long sources (-4 for about
     50 positions is usual), or the weights hardly move. Noise in training
@@ -51,6 +65,9 @@ class Monotonic(AbstractAlignment):
         sigmoid_noise: Standard deviation of the noise, which is drawn only in
             training, with the seed of the attention layer. Defaults to
             `0.0`.
+        stepwise: Whether a step moves by one position at most, so that
+            `"parallel"` and `"recursive"` are the same. `"hard"` then stays
+            if `p > 1/2`. Defaults to `False`.
         **kwargs: Keras layer arguments, such as `name`.
 
     Raises:
@@ -58,7 +75,8 @@ class Monotonic(AbstractAlignment):
 
     Reference:
         [Raffel et al., 2017](https://arxiv.org/abs/1704.00784), eqs. 9 and
-        10, algorithm 1 and section 2.5.
+        10, algorithm 1 and section 2.5; stepwise:
+        [He et al., 2019](https://arxiv.org/abs/1906.00672).
     """
 
     state_count = 1  # the weights of the step before
@@ -68,6 +86,7 @@ class Monotonic(AbstractAlignment):
         mode: str = "parallel",
         score_bias: float = 0.0,
         sigmoid_noise: float = 0.0,
+        stepwise: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -78,6 +97,7 @@ class Monotonic(AbstractAlignment):
         self.sigmoid_noise = check_number(
             "sigmoid_noise", sigmoid_noise, least=0
         )
+        self.stepwise = stepwise
 
     @property
     def noisy(self) -> bool:
@@ -108,7 +128,8 @@ class Monotonic(AbstractAlignment):
         if noise is not None:
             energies = energies + ops.cast(noise, scores.dtype)
         previous = ops.cast(state[0], scores.dtype)
-        weights = MODES[self.mode](energies, previous, mask)
+        modes = STEPWISE if self.stepwise else MODES
+        weights = modes[self.mode](energies, previous, mask)
         return weights, (weights,)
 
     def get_config(self):
@@ -116,5 +137,6 @@ class Monotonic(AbstractAlignment):
             "mode": self.mode,
             "score_bias": self._score_bias,
             "sigmoid_noise": self.sigmoid_noise,
+            "stepwise": self.stepwise,
         }
         return {**super().get_config(), **own}

@@ -2,9 +2,13 @@
 
 from .bahdanau import BahdanauAttention as BahdanauAttention
 from .base import AbstractAttention as AbstractAttention
+from .chunkwise import ChunkwiseAttention as ChunkwiseAttention
 from .cosine import CosineAttention as CosineAttention
 from .coverage import CoverageAttention as CoverageAttention
 from .dot import DotAttention as DotAttention
+from .dynamic_convolution import (
+    DynamicConvolutionAttention as DynamicConvolutionAttention,
+)
 from .gaussian_mixture import (
     GaussianMixtureAttention as GaussianMixtureAttention,
 )

@@ -66,6 +66,7 @@ class BahdanauAttention(AbstractKernelLayer, AbstractAttention):
     """
 
     compares_pairs = True
+    score_margin = 0
 
     def __init__(
         self,

@@ -21,6 +21,7 @@ from keras_attention.attention.noise import split_noise
 from keras_attention.attention.sequences import attend_in_order
 from keras_attention.checks import check_built
 from keras_attention.checks import check_rate
+from keras_attention.checks import missing_method
 from keras_attention.ops import keep_real
 from keras_attention.ops import mix
 from keras_attention.ops import score_one_by_one
@@ -28,6 +29,8 @@ from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
 from keras_attention.ops.replicas import add_shared_loss
 
+SCORES = "from projected queries and keys to scores (B, Tq, Tv)"
+HISTORY = "as its scores depend on earlier weights"
 BUILD = "Call it once, or `layer.build(query_shape, value_shape)`."
 
 
@@ -45,6 +48,11 @@ class AbstractAttention(keras.layers.Layer):
     `first_history(real)` and `next_history(history, weights)`, which return
     one tensor `(B, K, ...)`. A layer without scores passes `alignment=None`
     and defines `weigh` and `first_state`.
+
+    A `score_margin` says how far away from a position the earlier weights may
+    be that its score depends on: 0 if it depends on query and key alone, and
+    `None` if it depends on where in the source it is. With a margin, a decoder
+    with an `attention_window` scores no other positions.
 
     A decoder calls `prepare` once per source, so that keys are projected only
     once, `draw_noise` before its loop, and `step` at every step. The beams of
@@ -90,6 +98,7 @@ class AbstractAttention(keras.layers.Layer):
     remembers = False  # whether scores depend on earlier weights
     compares_pairs = False  # whether `score` computes a (B, Tq, Tv, U) table
     head_count = None  # number of heads, if `weigh` returns (B, H, Tq, Tv)
+    score_margin = None  # see above
 
     def __init__(
         self,
@@ -169,10 +178,7 @@ class AbstractAttention(keras.layers.Layer):
         Returns:
             Scores `(B, Tq, Tv)`.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `score(query, keys)`, from "
-            "projected queries and keys to scores (B, Tq, Tv)."
-        )
+        raise missing_method(self, "score(query, keys)", SCORES)
 
     def first_history(self, real):
         """Return the history that `score` gets at the first step.
@@ -183,10 +189,7 @@ class AbstractAttention(keras.layers.Layer):
         Returns:
             One tensor `(B, K, ...)`.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `first_history(real)`, as its "
-            "scores depend on earlier weights."
-        )
+        raise missing_method(self, "first_history(real)", HISTORY)
 
     def next_history(self, history, weights):
         """Return the history after a step.
@@ -198,10 +201,7 @@ class AbstractAttention(keras.layers.Layer):
         Returns:
             One tensor `(B, K, ...)`.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `next_history(history, "
-            "weights)`, as its scores depend on earlier weights."
-        )
+        raise missing_method(self, "next_history(history, weights)", HISTORY)
 
     def first_state(self, real) -> tuple:
         """Return the state before the first step.
@@ -214,6 +214,18 @@ class AbstractAttention(keras.layers.Layer):
         """
         history = (self.first_history(real),) if self.remembers else ()
         return (*history, *self.aligner.first_state(real))
+
+    def reachable(self, memory, mask):
+        """Hide the positions that scores do not reach, beside masked ones.
+
+        Args:
+            memory: A `Memory`.
+            mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
+
+        Returns:
+            A mask of that kind. By default scores reach every position.
+        """
+        return mask
 
     def weigh(
         self, query, memory, mask, state, noise, one_by_one: bool = False
@@ -244,9 +256,11 @@ class AbstractAttention(keras.layers.Layer):
             scores = widen(self.score(projected, memory.keys, *history))
         check_rank_3(self, "score", scores, "(B, Tq, Tv)")
         lengths = count_positions(memory, scores.dtype)
+        mask = self.reachable(memory, mask)
         weights, rest = self.aligner.align(
             scores, mask, rest, noise, query, lengths
         )
+        rest = self.aligner.observe(rest, query, weights, memory.values)
         history = [self.next_history(x, weights) for x in history]
         return weights, (*history, *rest)
 
@@ -331,7 +345,13 @@ class AbstractAttention(keras.layers.Layer):
         return draw_noise(self, self.aligner, (steps, batch, beams, words))
 
     def step(
-        self, query, memory, state=(), noise=None, one_by_one: bool = False
+        self,
+        query,
+        memory,
+        state=(),
+        noise=None,
+        one_by_one: bool = False,
+        attention_mask=None,
     ):
         """Attend once, as a decoder does at every step.
 
@@ -347,6 +367,9 @@ class AbstractAttention(keras.layers.Layer):
                 of all pairs would be large. It saves memory for many queries,
                 but some export formats do not support it. Defaults to
                 `False`.
+            attention_mask: Boolean that broadcasts to `(B, K, Tv)`, `True`
+                where a query may attend to a position. Defaults to `None`,
+                everywhere.
 
         Returns:
             Context `(B, K, Dv)`, weights `(B, K, Tv)` and the next state.
@@ -359,7 +382,7 @@ class AbstractAttention(keras.layers.Layer):
         check_rank_3(self, "query", query, "(B, K, Dq)")
         keys, values, mask = Memory(*memory)
         memory = Memory(self._float(keys), self._float(values), as_mask(mask))
-        visible = visible_positions(query, memory)
+        visible = visible_positions(query, memory, attention_mask)
         context, weights, state = self._attend(
             self._float(query), memory, visible, state, noise, one_by_one
         )
@@ -397,9 +420,7 @@ class AbstractAttention(keras.layers.Layer):
                 query, memory, mask, (), noise, training is not False
             )
         merged = merge_heads(self, weights)
-        loss = self.auxiliary_loss(merged, query_mask)
-        if loss is not None:
-            add_shared_loss(self, loss)
+        add_shared_loss(self, self.auxiliary_loss(merged, query_mask))
         if return_attention_scores == "heads":
             return context, weights  # (B, H, Tq, Tv)
         return (context, merged) if return_attention_scores else context
@@ -408,8 +429,7 @@ class AbstractAttention(keras.layers.Layer):
         self, query, memory, mask, state, noise, one_by_one: bool = False
     ):
         dropped, noise = split_noise(self, noise)
-        one_by_one = one_by_one and self.compares_pairs
-        options = {"one_by_one": True} if one_by_one else {}
+        options = {"one_by_one": one_by_one} if self.compares_pairs else {}
         weights, state = self.weigh(
             query, memory, mask, tuple(state), noise, **options
         )
@@ -439,8 +459,7 @@ class AbstractAttention(keras.layers.Layer):
 
         check_score_form(self, return_attention_scores)
         context = spec(*self.compute_output_shape(query.shape, value.shape))
-        heads = return_attention_scores == "heads"
-        heads = [self.head_count] if heads else []
+        heads = [self.head_count] if return_attention_scores == "heads" else []
         weights = spec(*query.shape[:1], *heads, query.shape[1], value.shape[1])
         return (context, weights) if return_attention_scores else context
 
@@ -449,9 +468,7 @@ class AbstractAttention(keras.layers.Layer):
 
     def get_config(self):
         own = {"dropout": self.dropout, "seed": self.seed}
-        if isinstance(self.alignment, str):
-            own["alignment"] = self.alignment
-        elif self.alignment is not None:
+        if self.alignment is not None:
             serialize = keras.saving.serialize_keras_object
-            own["alignment"] = serialize(self.alignment)
+            own["alignment"] = serialize(self.alignment)  # a name stays one
         return {**super().get_config(), **own}

@@ -53,6 +53,8 @@ class CosineAttention(AbstractAttention):
         [Graves et al., 2014](https://arxiv.org/abs/1410.5401), eqs. 5 and 6.
     """
 
+    score_margin = 0
+
     def __init__(
         self,
         beta: float = 1.0,

@@ -68,6 +68,7 @@ class CoverageAttention(AbstractKernelLayer, AbstractAttention):
     """
 
     remembers = True
+    score_margin = 0
 
     def __init__(
         self,

@@ -57,6 +57,8 @@ class DotAttention(AbstractAttention):
         [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), eq. 1.
     """
 
+    score_margin = 0
+
     def __init__(
         self,
         scale: str | None = None,

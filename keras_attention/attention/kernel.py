@@ -57,6 +57,7 @@ class KernelAttention(AbstractAttention):
     """
 
     compares_pairs = True
+    score_margin = 0
 
     def __init__(
         self,

@@ -95,6 +95,7 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
         self.filters = check_integer("filters", filters)
         self.kernel_size = check_integer("kernel_size", kernel_size)
         self.cumulative = cumulative
+        self.score_margin = self.kernel_size // 2
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)

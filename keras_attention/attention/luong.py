@@ -56,6 +56,8 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
         "general".
     """
 
+    score_margin = 0
+
     def __init__(
         self,
         use_scale: bool = False,

@@ -4,8 +4,37 @@ from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.decoder.attentions import Attentions
 from keras_attention.decoder.output import OUTPUTS
+from keras_attention.decoder.window import AttentionWindow
 
 ORDERS = ("bahdanau", "luong")
+
+
+def check_window(window, attention) -> AttentionWindow | None:
+    """Check and convert the argument `attention_window` of a cell.
+
+    Args:
+        window: Argument of the cell.
+        attention: Argument of the cell.
+
+    Raises:
+        ValueError: If it is not `None` or a pair of numbers of positions, or
+            if there is no attention.
+    """
+    if window is None:
+        return None
+    if not isinstance(window, list | tuple) or len(window) != 2:
+        raise ValueError(
+            "`attention_window` must be a pair of numbers of positions, "
+            "before and after the last one, or None. Received: "
+            f"attention_window={window!r}. Try attention_window=(2, 8)."
+        )
+    if attention is None:
+        raise ValueError(
+            "A cell with attention=None has no positions to attend to. "
+            f"Received: attention_window={window!r}. Leave it out."
+        )
+    names = "attention_window[0]", "attention_window[1]"
+    return AttentionWindow(*map(check_integer, names, window, (0, 0)))
 
 
 def check_arguments(
@@ -44,4 +73,17 @@ def check_arguments(
             f"state. Received: output={output!r}, attention_layer_size="
             f"{attention_layer_size}. Give an attention layer, or leave both "
             "out."
+        )
+
+
+def check_source_is_known(memories: list):
+    """Raise a `ValueError` if no memory tells the batch size.
+
+    Args:
+        memories: The memory of each attention.
+    """
+    if not memories:
+        raise ValueError(
+            "A cell without attention needs `cell_states`: nothing else gives "
+            "the batch size. Received: cell_states=None"
         )

@@ -1,5 +1,6 @@
 """The attentions of a decoder, none, one or several, behind one object."""
 
+import functools
 from collections.abc import Iterator
 
 import keras
@@ -7,8 +8,11 @@ from keras import ops
 
 from keras_attention.attention import AbstractAttention
 from keras_attention.attention import Memory
+from keras_attention.attention.memory import real_positions
 from keras_attention.checks import check_object
 from keras_attention.decoder.beams import BeamAxis
+from keras_attention.decoder.window import AttentionWindow
+from keras_attention.decoder.window import first_position
 from keras_attention.layers import symbolic_result
 from keras_attention.ops import wide_dtype
 from keras_attention.ops.replicas import add_shared_loss
@@ -19,12 +23,15 @@ class Attentions:
 
     Args:
         attention: An attention layer, a list of them, or `None` for none.
+        window: The positions that a step attends to at inference, or `None`
+            for all. Defaults to `None`.
 
     Raises:
         ValueError: If one of them is not an attention layer.
     """
 
-    def __init__(self, attention):
+    def __init__(self, attention, window: AttentionWindow | None = None):
+        self.window = window
         if attention is None:
             attention = []
         several = isinstance(attention, list | tuple)
@@ -50,7 +57,11 @@ class Attentions:
     @property
     def state_count(self) -> int:
         """Number of states of all layers together."""
-        return sum(layer.state_count for layer in self.layers)
+        return sum(self.count_states(layer) for layer in self.layers)
+
+    def count_states(self, layer: AbstractAttention) -> int:
+        """Return the number of states of a layer, its position included."""
+        return layer.state_count + (self.window is not None)
 
     def pack(self, entries: list):
         """Convert a list with one entry per layer to the public form.
@@ -117,9 +128,7 @@ class Attentions:
             mask: Boolean `(B, T)`, `True` at real steps, or `None` for all.
         """
         for attention, found in zip(self, weights, strict=True):
-            loss = attention.auxiliary_loss(found, mask)
-            if loss is not None:
-                add_shared_loss(layer, loss)
+            add_shared_loss(layer, attention.auxiliary_loss(found, mask))
 
     def prepare(self, value, value_mask=None):
         """Prepare a source for every layer.
@@ -158,6 +167,10 @@ class Attentions:
         axis, states = BeamAxis(beams), []
         for layer, memory in zip(self, memories, strict=True):
             found = layer.initial_state(memory, beams=beams or 1)
+            if self.window is not None:
+                dtype = wide_dtype(layer.compute_dtype)
+                real = real_positions(memory, beams or 1, dtype)
+                found = (*found, first_position(real))
             states.extend(axis.from_queries(x) for x in found)
         return states
 
@@ -172,11 +185,14 @@ class Attentions:
         """
         specs = []
         for layer in self:
+            dtype = wide_dtype(layer.compute_dtype)
             if layer.state_count:
-                dtype = wide_dtype(layer.compute_dtype)
                 shape = (memory.shape[0], 1, memory.shape[1])
                 real = keras.KerasTensor(shape, dtype=dtype)
                 specs.extend(symbolic_result(layer.first_state, real))
+            if self.window is not None:
+                shape = (memory.shape[0], 1, 1)
+                specs.append(keras.KerasTensor(shape, dtype=dtype))
         return [
             keras.KerasTensor((x.shape[0], *x.shape[2:]), dtype=x.dtype)
             for x in specs
@@ -204,7 +220,13 @@ class Attentions:
         return self.pack(noises)
 
     def attend(
-        self, query, memories, states, noise=None, one_by_one: bool = False
+        self,
+        query,
+        memories,
+        states,
+        noise=None,
+        one_by_one: bool = False,
+        training: bool | None = None,
     ):
         """Attend with every layer.
 
@@ -216,6 +238,7 @@ class Attentions:
             states: Flat list of the states of all layers, `(B, ...)`.
             noise: One step of what `draw_noise` returned, or `None`.
             one_by_one: Argument of `AbstractAttention.step`.
+            training: Whether to attend beyond the window.
 
         Returns:
             List of contexts `(B, Dv)`, list of weights `(B, Tv)`, and the
@@ -227,13 +250,29 @@ class Attentions:
         for layer, memory, drawn in zip(
             self, memories, self.unpack(noise), strict=True
         ):
-            own, left = left[: layer.state_count], left[layer.state_count :]
+            count = self.count_states(layer)
+            own, left = left[:count], left[count:]
             own = tuple(axis.as_queries(x) for x in own)
             options = {"one_by_one": True} if one_by_one else {}
-            context, weight, own = layer.step(
+            step = self._step_of(layer, training)
+            context, weight, own = step(
                 query, memory, own, axis.as_queries(drawn), **options
             )
             contexts.append(axis.from_queries(context))
             weights.append(axis.from_queries(weight))
             after.extend(axis.from_queries(x) for x in own)
         return contexts, weights, after
+
+    def _step_of(self, layer, training):
+        """Return a function like `layer.step`, which takes the position."""
+        if self.window is None:
+            return layer.step
+        if not training:
+            return functools.partial(self.window.attend, layer)
+
+        def step(query, memory, state, *noise, **options):
+            *own, last = state
+            found = layer.step(query, memory, tuple(own), *noise, **options)
+            return *found[:2], (*found[2], last)
+
+        return step

@@ -1,6 +1,7 @@
 """One step of an attentional decoder, for training and for search."""
 
 import contextlib
+import functools
 from collections.abc import Callable
 
 import keras
@@ -11,6 +12,8 @@ from keras_attention.attention import AbstractAttention
 from keras_attention.checks import check_built
 from keras_attention.checks import check_loadable
 from keras_attention.decoder.arguments import check_arguments
+from keras_attention.decoder.arguments import check_source_is_known
+from keras_attention.decoder.arguments import check_window
 from keras_attention.decoder.attentions import Attentions
 from keras_attention.decoder.beams import BeamAxis
 from keras_attention.decoder.output import AttentionalLayer
@@ -22,6 +25,10 @@ from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
 
+NO_RNN = (
+    "keras.layers.RNN cannot run AttentionDecoderCell: it cannot pass the "
+    "memory. Use AttentionDecoder(cell), the loop that does."
+)
 BUILD = "Call its AttentionDecoder once, or build it."
 
 
@@ -41,6 +48,15 @@ class AttentionDecoderCell(AbstractKernelLayer):
     `AttentionDecoder` trains with this cell, and a search generates with it.
     Both carry one flat list of states: states of the cells, bottom first; the
     vector that is fed back, if there is one; states of the attentions.
+
+    With an `attention_window`, a step that is not one of training attends
+    only to positions near the last one: those from `before` positions before
+    the one with the largest weight to `after` positions behind it. It starts
+    at the first position. For long sources, read from the left to the right.
+    The time of a step does not depend on their length with the scores of
+    Bahdanau, Luong (general, dot), cosine, kernel, location-aware, dynamic
+    convolution and coverage, in heads or not, and an alignment without a
+    state; other layers score all positions, with the same result.
 
     In `step`, `inputs` may be `(B, K, D)`, and then every state is
     `(B, K, ...)`: `K` parallel hypotheses of one source share its memory.
@@ -69,6 +85,9 @@ class AttentionDecoderCell(AbstractKernelLayer):
             inputs to its outputs. All cells then have one size. The query of
             the order `"bahdanau"` stays `h` of the top cell. Defaults to
             `False`.
+        attention_window: Pair `(before, after)` of numbers of positions
+            around the last one that are attended to at inference. Defaults to
+            `None`, all.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -106,6 +125,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         kernel_regularizer: Regularizer = None,
         kernel_constraint: Constraint = None,
         residual: bool = False,
+        attention_window: tuple[int, int] | None = None,
         **kwargs,
     ):
         super().__init__(
@@ -115,7 +135,9 @@ class AttentionDecoderCell(AbstractKernelLayer):
             **kwargs,
         )
         self.cell, self.cells = cell, CellStack(cell, residual)
-        self.attention, self.attentions = attention, Attentions(attention)
+        self.attention_window = check_window(attention_window, attention)
+        self.attention = attention
+        self.attentions = Attentions(attention, self.attention_window)
         check_arguments(
             self.attentions, order, input_feeding, attention_layer_size, output
         )
@@ -132,11 +154,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
     @property
     def state_size(self):
         """Raise an error in `keras.layers.RNN`, which reads it first."""
-        raise ValueError(
-            "keras.layers.RNN cannot run AttentionDecoderCell: it cannot "
-            "pass the memory. Use AttentionDecoder(cell), the loop that "
-            "does."
-        )
+        raise ValueError(NO_RNN)
 
     def build(self, inputs_shape, memory_shape=None):
         size = self.cells.output_size
@@ -221,11 +239,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """
         memories = self.attentions.as_memories(memory)
         if cell_states is None:
-            if not memories:
-                raise ValueError(
-                    "A cell without attention needs `cell_states`: nothing "
-                    "else gives the batch size. Received: cell_states=None"
-                )
+            check_source_is_known(memories)
             batch_size = ops.shape(memories[0].values)[0]
             cell_states = self.cells.initial_states(batch_size)
         axis = BeamAxis(beams)
@@ -336,15 +350,15 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """
         memories = self.attentions.as_memories(memory)
         own, fed, looked = self.state_layout.split(list(states))
+        look = functools.partial(self.attentions.attend, training=training)
         if self.order == "bahdanau":
-            query = self.cells.top_state(own)
-            contexts, weights, looked = self.attend(
-                query, memories, looked, noise
-            )
+            query = self._float(self.cells.top_state(own))
+            contexts, weights, looked = look(query, memories, looked, noise)
             s, own = self.recur(projected, own, contexts, training, masks)
         else:
             s, own = self.recur(projected, own, fed, training, masks)
-            contexts, weights, looked = self.attend(s, memories, looked, noise)
+            query = self._float(s)
+            contexts, weights, looked = look(query, memories, looked, noise)
         output, attentional = self.join(s, contexts)
         fed = [self._float(attentional)] if self.feeds_back else []
         return output, self.attentions.pack(weights), [*own, *fed, *looked]
@@ -424,6 +438,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             "attention_use_bias": self.attention_use_bias,
             "output": self._output,
             "residual": self.residual,
+            "attention_window": self.attention_window,
         }
         return {**super().get_config(), **own}
 

@@ -8,6 +8,7 @@ the positions from left to right and stops at position `j` with probability
     arrived[j] = previous[j] + (1 - p[j - 1]) * arrived[j - 1]
 
 which is eq. 9 of [Raffel et al., 2017](https://arxiv.org/abs/1704.00784).
+A stepwise one moves on by one position if it does not stop.
 All functions take energies `(B, K, Tv)` in float32 or wider, with
 `p = sigmoid(energies)`, and a boolean mask that broadcasts to them, or
 `None`. At masked positions `p` is 0.
@@ -95,6 +96,51 @@ def stop_hard(energies, previous, mask=None):
         stops = ops.logical_and(stops, mask)
     # A gradient of 0: torch raises an error where there is none.
     return first_true(stops, energies.dtype) + 0 * energies
+
+
+def step_softly(energies, previous, mask=None):
+    """Compute the weights if each step stays, or moves on by one position.
+
+    Formula:
+
+        weights[j] = p[j] previous[j] + (1 - p[j - 1]) previous[j - 1]
+
+    What moves on to a masked position, or beyond the last one, is lost.
+
+    Args:
+        energies: `(B, K, Tv)`.
+        previous: Weights of the step before, `(B, K, Tv)`.
+        mask: `True` at positions that may get a weight.
+
+    Returns:
+        Weights `(B, K, Tv)`.
+    """
+    stop, passed = _probabilities(energies, mask)
+    return _step(stop, passed, previous, mask)
+
+
+def step_hard(energies, previous, mask=None):
+    """Stay if `p > 1/2`, else move on by one position.
+
+    Its gradient is 0.
+
+    Args:
+        energies: `(B, K, Tv)`.
+        previous: Weights of the step before, `(B, K, Tv)`.
+        mask: `True` at positions that may get a weight.
+
+    Returns:
+        Weights `(B, K, Tv)`: those of the step before, stayed or moved.
+    """
+    stops = join_masks(energies > 0, mask)
+    stop = ops.cast(stops, energies.dtype)
+    weights = _step(stop, 1 - stop, ops.stop_gradient(previous), mask)
+    return weights + 0 * energies  # a gradient of 0, as in `stop_hard`
+
+
+def _step(stop, passed, previous, mask):
+    weights = stop * previous + _shift(passed * previous, 0.0)
+    return weights if mask is None else ops.where(mask, weights, 0.0)
 
 
 def first_true(flags, dtype):

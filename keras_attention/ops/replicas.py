@@ -47,8 +47,11 @@ def add_shared_loss(layer: keras.layers.Layer, loss):
 
     Args:
         layer: The layer that is called.
-        loss: A scalar, the same in all replicas, made by `sum_over_replicas`.
+        loss: A scalar, the same in all replicas, made by `sum_over_replicas`;
+            or `None` for no loss.
     """
+    if loss is None:
+        return
     if _replica() is not None:
         sharing = fast_path("meet_replicas")()
         loss = loss - ops.stop_gradient(loss) * (1 - 1 / sharing)

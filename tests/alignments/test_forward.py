@@ -1,6 +1,9 @@
 """ForwardAlignment: what the contract cannot know about it."""
 
+import itertools
+
 import numpy as np
+import pytest
 from contracts.alignment import AlignmentContract
 from gradients import gradients
 from gradients import to_numpy
@@ -27,6 +30,11 @@ class TestForwardAlignment(AlignmentContract):
             before = w / max(w.sum(), 1e-300)
             every.append(before)
         return np.array(every)
+
+    def test_has_no_weights(self):
+        layer = self.trained()
+        assert layer.alignment.weights == []
+        assert layer.alignment.state_count == 1
 
     def test_a_step_moves_by_one_at_most(self):
         query, value = self.inputs(steps=4, words=7)
@@ -69,3 +77,74 @@ class TestForwardAlignment(AlignmentContract):
         assert float(to_numpy(value)) == 2
         for slope in gradients(number, [scores, before]):
             assert np.isfinite(slope).all()
+
+
+class TestTransitionAgent(AlignmentContract):
+    alignment_class = ForwardAlignment
+    alignment_kwargs = {"transition_agent": True}
+    dense = False
+    test_save_and_load = None  # above, of the same class
+
+    def reference_weights(self, query, key, mask, real, w):
+        """Algorithm 2, one position at a time; the value is the key."""
+        scores = self.reference_scores(query, key, w)
+        before, u = np.eye(len(real))[0] * real[0], 0.5
+        every = []
+        for q, score, seen in zip(query, scores, mask, strict=True):
+            y = np.exp(score - score.max()) * seen
+            a = np.zeros(len(real))
+            for n in range(len(real)):
+                moved = before[n - 1] if n else 0
+                a[n] = ((1 - u) * before[n] + u * moved) * y[n]
+            before = a / max(a.sum(), 1e-300)
+            every.append(before)
+            values = np.where(real[:, None], key, 0)
+            both = np.concatenate([q, before @ values])
+            logit = both @ w["transition_kernel"][:, 0] + w["transition_bias"]
+            u = 1 / (1 + np.exp(-logit[0]))
+        return np.array(every)
+
+    def test_its_weights_have_these_names(self):
+        layer = self.trained()
+        shapes = {w.name: tuple(w.shape) for w in layer.alignment.weights}
+        assert shapes == {"transition_kernel": (8, 1), "transition_bias": (1,)}
+
+    def test_starts_undecided(self):
+        _, value = self.inputs()
+        layer = self.trained()
+        _, u = layer.initial_state(layer.prepare(value), beams=2)
+        np.testing.assert_array_equal(to_numpy(u), np.full((2, 2, 1), 0.5))
+
+    @pytest.mark.parametrize(("bias", "moves"), [(60.0, 1), (-60.0, 0)])
+    def test_a_certain_agent_decides_alone(self, bias, moves):
+        """After the first step, at which it is undecided."""
+        query, value = self.inputs(steps=4, words=7)
+        layer = self.layer()
+        layer.build(query.shape, value.shape)
+        layer.alignment.transition_bias.assign([bias])
+        _, weights = self.run(layer, query, value)
+        for t in range(3):
+            moved = np.roll(weights[:, t] > 1e-12, moves, axis=-1)
+            np.testing.assert_array_equal(weights[:, t + 1] > 1e-12, moved)
+
+    def test_sums_over_all_walks(self):
+        """Of an agent that knows nothing: each walk weighs its softmaxes."""
+        query, value = self.inputs(steps=4, words=5, dtype="float64")
+        layer = self.layer(dtype="float64")
+        layer.build(query.shape, value.shape)
+        layer.alignment.transition_kernel.assign(np.zeros((8, 1)))
+        layer.alignment.transition_bias.assign([0.7])
+        _, weights = self.run(layer, query, value)
+        u = [0.5, *[1 / (1 + np.exp(-0.7))] * 3]
+        scores = query[0] @ to_numpy(layer.kernel) @ value[0].T
+        want = np.zeros(5)
+        for walk in itertools.product([0, 1], repeat=4):
+            j, chance = 0, 1.0
+            for t, move in enumerate(walk):
+                j += move
+                chance *= u[t] if move else 1 - u[t]
+                chance *= np.exp(scores[t, j])
+            want[j] += chance
+        np.testing.assert_allclose(
+            weights[0, -1], want / want.sum(), atol=1e-13
+        )

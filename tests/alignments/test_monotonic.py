@@ -30,6 +30,16 @@ def hard(p, before):
     return weights
 
 
+def soft_step(p, before):
+    """He et al.: stay, or move on by one."""
+    moved = np.append(0, (1 - p) * before)[:-1]
+    return p * before + moved
+
+
+def hard_step(p, before):
+    return soft_step((p > 0.5) * 1.0, before)
+
+
 class MonotonicCase(AlignmentContract):
     alignment_class = Monotonic
     dense = False
@@ -56,6 +66,51 @@ class TestMonotonicRecursive(MonotonicCase):
 class TestMonotonicHard(MonotonicCase):
     alignment_kwargs = {"mode": "hard"}
     one_step = staticmethod(hard)
+
+
+class StepwiseCase(MonotonicCase):
+    test_trains_on_batches_of_any_shape = None  # above, of the same class
+    test_save_and_load = None
+
+    def reference_align(self, scores, mask, real, query, weights):
+        before, every = np.eye(len(real))[0], []
+        for score, seen in zip(scores, mask, strict=True):
+            p = seen / (1 + np.exp(-score - weights["score_bias"]))
+            before = self.one_step(p, before) * seen
+            every.append(before)
+        return np.array(every)
+
+
+class TestStepwise(StepwiseCase):
+    alignment_kwargs = {"stepwise": True, "score_bias": 0.3}
+    one_step = staticmethod(soft_step)
+
+    def test_leaves_no_position_out(self):
+        query, value = self.inputs(steps=4, words=7)
+        _, weights = self.run(self.trained(), query, value)
+        for t in range(4):
+            assert (weights[:, t, t + 2 :] == 0).all()
+            assert (weights[:, t, : t + 2] > 0).all()
+            np.testing.assert_allclose(weights[:, t].sum(-1), 1, atol=1e-6)
+
+    def test_recursive_is_parallel(self):
+        query, value = self.inputs()
+        one = self.trained()
+        alignment = self.alignment(mode="recursive")
+        other = self.layer(alignment=alignment)
+        other(query, value)
+        other.set_weights(one.get_weights())
+        for x, y in zip(
+            self.run(one, query, value),
+            self.run(other, query, value),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(x, y)
+
+
+class TestStepwiseHard(StepwiseCase):
+    alignment_kwargs = {"mode": "hard", "stepwise": True}
+    one_step = staticmethod(hard_step)
 
 
 class TestNoise:

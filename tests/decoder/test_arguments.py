@@ -4,6 +4,8 @@ import pytest
 
 from keras_attention import DotAttention
 from keras_attention.decoder.arguments import check_arguments
+from keras_attention.decoder.arguments import check_source_is_known
+from keras_attention.decoder.arguments import check_window
 from keras_attention.decoder.attentions import Attentions
 
 GOOD = {
@@ -43,3 +45,16 @@ def test_what_goes_together(change):
 def test_what_does_not(change, words):
     with pytest.raises(ValueError, match=words):
         check_arguments(**{**GOOD, **change})
+
+
+def test_a_window_is_a_pair_of_numbers():
+    assert check_window(None, None) is None
+    assert check_window([0, 3], DotAttention()) == (0, 3)
+    with pytest.raises(ValueError, match="must be a pair"):
+        check_window(3, DotAttention())
+
+
+def test_without_memory_nothing_tells_the_batch_size():
+    check_source_is_known([0])
+    with pytest.raises(ValueError, match="needs `cell_states`"):
+        check_source_is_known([])

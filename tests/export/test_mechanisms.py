@@ -40,8 +40,8 @@ CASES = [
     ("tf_saved_model", "", MODELS[5], slice(None)),  # of three every order
     ("litert", ".tflite", MODELS[6], slice(None)),
     ("onnx", ".onnx", MODELS[7], slice(5)),
-    ("onnx", ".onnx", MODELS[7], slice(5, 9)),
-    ("onnx", ".onnx", MODELS[7], slice(9, None)),
+    ("onnx", ".onnx", MODELS[7], slice(5, 10)),
+    ("onnx", ".onnx", MODELS[7], slice(10, None)),
 ]
 
 

@@ -1,5 +1,7 @@
 """monotonic: three ways to where a reader stops."""
 
+import itertools
+
 import numpy as np
 import pytest
 from gradients import check_gradients
@@ -9,6 +11,8 @@ from gradients import to_tensor
 from keras import ops
 
 from keras_attention.ops.monotonic import first_true
+from keras_attention.ops.monotonic import step_hard
+from keras_attention.ops.monotonic import step_softly
 from keras_attention.ops.monotonic import stop_hard
 from keras_attention.ops.monotonic import stop_in_parallel
 from keras_attention.ops.monotonic import stop_recursively
@@ -111,6 +115,71 @@ class TestHard:
         previous = np.eye(6)[np.zeros((2, 1), int)]
         got = run(stop_hard, np.ones((2, 1, 6)), previous, MASK)
         np.testing.assert_array_equal(got[:, 0], np.eye(6)[[0, 1]])
+
+
+def walks(p, start):
+    """Sum over every walk of as many steps as `p` has rows, from `start`."""
+    steps, words = p.shape
+    weights = np.zeros(words)
+    for stays in itertools.product([True, False], repeat=steps):
+        chance, j = 1.0, start
+        for t, stay in enumerate(stays):
+            if j < words:
+                chance *= p[t, j] if stay else 1 - p[t, j]
+                j += not stay
+            elif stay:  # one way to be nowhere, not two
+                chance = 0
+        if j < words:
+            weights[j] += chance
+    return weights
+
+
+class TestStepwise:
+    @pytest.mark.parametrize("start", [0, 4])
+    def test_sums_over_all_walks(self, start):
+        energies = DRAW.normal(size=(5, 6)) * 2
+        weights = np.eye(6)[start][None, None]
+        for t in range(5):
+            weights = run(step_softly, energies[t][None, None], weights)
+            p = 1 / (1 + np.exp(-energies[: t + 1]))
+            np.testing.assert_allclose(
+                weights[0, 0], walks(p, start), atol=1e-14
+            )
+
+    @pytest.mark.parametrize("step", [step_softly, step_hard])
+    def test_does_not_stay_or_arrive_where_it_is_masked(self, step):
+        """From position 1 on; of the mask, 1, 1, 0, 1, 1, 0 in one row."""
+        start = np.broadcast_to(np.eye(6)[1], (2, 3, 6))
+        never = np.full((2, 3, 6), -50.0)
+        got = run(step, never, start, MASK)
+        np.testing.assert_allclose(got[0], 0, atol=1e-20)
+        np.testing.assert_allclose(got[1, 0], np.eye(6)[2], atol=1e-15)
+        always = run(step, -never, np.eye(6)[np.full((2, 3), 2)], MASK)
+        np.testing.assert_allclose(always[0, 0], np.eye(6)[3], atol=1e-15)
+        np.testing.assert_allclose(always[1, 0], np.eye(6)[2], atol=1e-15)
+
+    def test_hard_is_soft_where_it_is_certain(self):
+        p = DRAW.integers(0, 2, size=(50, 3, 9))
+        start = np.eye(9)[DRAW.integers(0, 9, (50, 3))]
+        hard, soft = (
+            run(step, 2000.0 * p - 1000, start)
+            for step in (step_hard, step_softly)
+        )
+        np.testing.assert_array_equal(hard, soft)
+
+    def test_gradients_are_slopes(self):
+        def number(energies, previous):
+            out = step_softly(energies, previous, to_tensor(MASK))
+            factors = to_tensor(np.cos(np.arange(36.0)).reshape(2, 3, 6))
+            return ops.sum((1 + out) * out * factors)
+
+        check_gradients(number, [ENERGIES, PREVIOUS])
+
+    def test_hard_has_a_gradient_of_zero(self):
+        for slope in gradients(
+            lambda *x: ops.sum(step_hard(*x)), [ENERGIES, PREVIOUS]
+        ):
+            assert (slope == 0).all()
 
 
 def test_first_true_is_one_at_most():

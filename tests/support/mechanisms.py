@@ -19,10 +19,21 @@ MECHANISMS = {
     "cumulative": lambda a: ka.LocationAwareAttention(
         3, 2, 4, cumulative=True, alignment=a
     ),
+    "dynamic-convolution": lambda a: ka.DynamicConvolutionAttention(
+        3, 2, 2, kernel_size=3, prior_length=3, prior_alpha=1.0, alignment=a
+    ),
     "coverage": lambda a: ka.CoverageAttention(3, 0.5, alignment=a),
     "heads": lambda a: ka.MultiHead(ka.DotAttention("sqrt", alignment=a), 2, 3),
     "additive-heads": lambda a: ka.MultiHead(
         ka.BahdanauAttention(3, alignment=a), 2
+    ),
+}
+ALONE = {  # weights of their own: no alignment
+    "gaussian-mixture": lambda: ka.GaussianMixtureAttention(2),
+    "chunkwise": lambda: ka.ChunkwiseAttention(
+        ka.BahdanauAttention(3, True, alignment=ka.Monotonic()),
+        ka.LuongGeneral(),
+        chunk_size=2,
     ),
 }
 ALIGNMENTS = {
@@ -32,7 +43,9 @@ ALIGNMENTS = {
     "parallel": ka.Monotonic(sigmoid_noise=0.5),
     "recursive": ka.Monotonic("recursive"),
     "hard": ka.Monotonic("hard", score_bias=0.5),
+    "stepwise": ka.Monotonic(sigmoid_noise=0.5, stepwise=True),
     "forward": ka.ForwardAlignment(),
+    "transition-agent": ka.ForwardAlignment(transition_agent=True),
     "local-m": ka.LocalMonotonic(1),
     "local-p": ka.LocalPredictive(2),
 }
@@ -62,16 +75,18 @@ def order(n: int) -> str:
 
 
 def make_attentions(n: int) -> list:
-    """Make the layers of `pairs(n)`, and the one that has no alignment."""
+    """Make the layers of `pairs(n)`, and those without an alignment."""
     layers = [MECHANISMS[m](ALIGNMENTS[a]) for m, a in pairs(n)]
-    return [*layers, ka.GaussianMixtureAttention(2)]
+    return [*layers, *[make() for make in ALONE.values()]]
 
 
-def make_model(attention, order: str, words: int = WORDS) -> ka.Seq2Seq:
+def make_model(
+    attention, order: str, words: int = WORDS, **options
+) -> ka.Seq2Seq:
     """Make a tiny model with random weights, as large as after training."""
     keras.utils.set_random_seed(0)
     cell = ka.AttentionDecoderCell(
-        keras.layers.GRUCell(UNITS), attention, **ORDERS[order]
+        keras.layers.GRUCell(UNITS), attention, **ORDERS[order], **options
     )
     model = ka.Seq2Seq(
         source_vocabulary_size=words,

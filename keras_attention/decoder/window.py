@@ -1,0 +1,199 @@
+"""Attention in a window: a step scores only positions near the last one."""
+
+import functools
+from typing import NamedTuple
+
+from keras import ops
+
+from keras_attention.alignments import SimplexAlignment
+from keras_attention.attention import Memory
+from keras_attention.attention import MultiHead
+from keras_attention.ops import hoist
+from keras_attention.ops.monotonic import first_true
+
+
+class AttentionWindow(NamedTuple):
+    """The positions that a step of a decoder may attend to, at inference.
+
+    They are those from `p - before` to `p + after`. Here `p` is the position
+    with the largest weight of the step before; before the first step, the
+    first real one. If no position had a weight, `p` stays.
+
+    Attributes:
+        before: Number of positions before `p`.
+        after: Number of positions after `p`.
+    """
+
+    before: int
+    after: int
+
+    def attend(self, layer, query, memory, state, noise=None):
+        """Attend with a layer, as its `step` does, within the window.
+
+        A layer with a `score_margin` and an alignment without a state scores
+        no other position. Of any other layer the rest is masked.
+
+        Args:
+            layer: An attention layer.
+            query: `(B, K, Dq)`.
+            memory: What `layer.prepare` returned.
+            state: The state of the layer, then `p`, `(B, K, 1)`.
+            noise: As in `step`.
+
+        Returns:
+            Context `(B, K, Dv)`, weights `(B, K, Tv)` and the next state.
+        """
+        *state, last = state
+        margin = _margin(layer)
+        if margin is not None and noise is None:
+            cut = _Cut(self, margin, query, memory, last)
+            return _score_near(layer, query, memory, state, last, cut)
+        words = ops.shape(memory.values)[1]
+        ahead = ops.arange(words, dtype=last.dtype) - last  # (B, K, Tv)
+        near = ops.logical_and(ahead >= -self.before, ahead <= self.after)
+        context, weights, state = layer.step(
+            query, memory, tuple(state), noise, attention_mask=near
+        )
+        return context, weights, (*state, _largest(weights, last, 0))
+
+
+def first_position(real):
+    """Return the first real position.
+
+    Args:
+        real: `(B, K, Tv)`, 1.0 at real positions, 0.0 at padding.
+
+    Returns:
+        `(B, K, 1)`, in the dtype of `real`; 0 if there is none.
+    """
+    return _place(first_true(real > 0, real.dtype))
+
+
+def _margin(layer):
+    """Return how far around a window scores have to be known, or `None`."""
+    inner = layer
+    if isinstance(layer, MultiHead) and not layer.state_count:
+        inner = layer.attention
+    local = isinstance(inner.aligner, SimplexAlignment)
+    return inner.score_margin if local else None
+
+
+def _score_near(layer, query, memory, state, last, cut):
+    """Attend to copies of what is near, one for each query."""
+    context, found, _ = layer.step(
+        ops.reshape(query, (-1, 1, query.shape[-1])),
+        cut.memory(memory),
+        tuple(cut.history(x) for x in state),
+    )
+    weights = cut.paste(found)
+    state = [layer.next_history(x, weights) for x in state]
+    shape = cut.batch, cut.beams
+    context = ops.reshape(context, (*shape, context.shape[-1]))
+    found = ops.reshape(found, (*shape, cut.size))
+    last = _largest(found, last, last - cut.before)
+    return context, weights, (*state, last)
+
+
+class _Cut:
+    """Cuts the same number of positions out of the source of each query.
+
+    Before and behind the source there are positions of padding, so that all
+    of them exist. Those of the margin are cut out, too, but hidden.
+
+    Args:
+        window: An `AttentionWindow`.
+        margin: Number of positions that scores depend on beside the window.
+        query: `(B, K, Dq)`.
+        memory: A `Memory`.
+        last: Position `p`, `(B, K, 1)`.
+    """
+
+    def __init__(self, window, margin, query, memory, last):
+        self.margin = margin
+        self.before = window.before + margin
+        self.size = self.before + 1 + window.after + margin
+        self.after = window.after + margin + 1  # an empty source has a `p`
+        self.batch, self.beams = ops.shape(query)[:2]
+        self.room = self.before + ops.shape(memory.values)[1] + self.after
+        places = ops.arange(self.size, dtype="int32")
+        self.places = ops.cast(last, "int32") + places  # (B, K, size)
+
+    def memory(self, memory) -> Memory:
+        """Return a memory `(B K, size, ...)`."""
+        pad = functools.partial(_pad, self.before, self.after)
+        order = ops.arange(self.size, dtype="int32")
+        inner = ops.logical_and(
+            order >= self.margin, order < self.size - self.margin
+        )
+        constants = memory[1:] if memory.mask is not None else memory[1:2]
+        real = hoist(lambda *x: pad(_real(*x)), *constants)
+        keys, values, real = (
+            self._take(x, self.batch, 1)
+            for x in (
+                hoist(pad, memory.keys),
+                hoist(pad, memory.values),
+                real,
+            )
+        )
+        return Memory(keys, values, ops.logical_and(real > 0, inner))
+
+    def history(self, x):
+        """Return `(B K, 1, size)` of a history `(B, K, Tv)`."""
+        rows = self.batch * self.beams
+        x = _pad(self.before, self.after, ops.reshape(x, (rows, -1)))
+        return ops.expand_dims(self._take(x, self.batch, self.beams), 1)
+
+    def paste(self, weights):
+        """Put weights `(B K, 1, size)` into zeros, `(B, K, Tv)`."""
+        rows = self.batch * self.beams
+        found = ops.scatter_update(
+            ops.zeros((rows * self.room,), weights.dtype),
+            ops.reshape(self._offset(self.batch, self.beams), (-1, 1)),
+            ops.reshape(weights, (-1,)),
+        )
+        found = ops.reshape(found, (self.batch, self.beams, self.room))
+        return found[..., self.before : -self.after]
+
+    def _offset(self, batch, beams):
+        """Return places in sources that follow each other: `(B K, size)`."""
+        rows = ops.arange(batch * beams, dtype="int32")
+        rows = ops.reshape(rows, (batch, beams, 1)) * self.room
+        return ops.reshape(rows + self.places, (-1, self.size))
+
+    def _take(self, x, batch, beams):
+        flat = ops.reshape(x, (-1, *x.shape[2:]))
+        return ops.take(flat, self._offset(batch, beams), axis=0)
+
+
+def _real(values, mask=None):
+    """Return 1 at real positions, `(B, Tv)`; booleans cannot be padded."""
+    if mask is None:
+        return ops.ones(ops.shape(values)[:2], "int32")
+    return ops.cast(mask, "int32")
+
+
+def _pad(before, after, x):
+    """Add zeros before and behind the source, on axis 1."""
+    rest = [(0, 0)] * (len(x.shape) - 2)
+    return ops.pad(x, [(0, 0), (before, after), *rest])
+
+
+def _largest(weights, last, first):
+    """Return the position of the largest weight, or `last` if all are 0.
+
+    Args:
+        weights: `(B, K, T)`.
+        last: `(B, K, 1)`.
+        first: The position of the first weight, `(B, K, 1)` or a number.
+    """
+    weights = ops.cast(weights, last.dtype)
+    best = ops.max(weights, axis=-1, keepdims=True, initial=0.0)
+    here = ops.logical_and(weights == best, best > 0)
+    found = first + _place(first_true(here, last.dtype))
+    return ops.where(best > 0, found, last)
+
+
+def _place(flags):
+    """Return the index of the only 1 on the last axis, 0 if there is none."""
+    order = ops.arange(ops.shape(flags)[-1], dtype=flags.dtype)
+    return ops.sum(flags * order, axis=-1, keepdims=True)

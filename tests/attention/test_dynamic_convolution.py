@@ -1,0 +1,147 @@
+"""DynamicConvolutionAttention: what the contract cannot know about it."""
+
+import math
+
+import numpy as np
+import pytest
+from contract import ProjectedAttentionContract
+from gradients import to_numpy
+
+from keras_attention import DynamicConvolutionAttention
+from keras_attention.attention.dynamic_convolution import beta_binomial
+
+KERNELS = (
+    "query_kernel",
+    "filter_kernel",
+    "location_filters",
+    "location_kernel",
+    "dynamic_kernel",
+    "score_vector",
+)
+
+
+def drawn(k, count, alpha, beta):
+    """P(k) of Polya's urn: each draw puts one more of its kind back."""
+    chance = math.comb(count, k) * 1.0
+    for i in range(count):
+        kind = alpha + i if i < k else beta + i - k
+        chance *= kind / (alpha + beta + i)
+    return chance
+
+
+def convolve(a, filters):
+    """One position, one tap at a time; zeros beyond the ends."""
+    size = len(filters)
+    out = np.zeros((len(a), *filters.shape[1:]))
+    for j in range(len(a)):
+        for d in range(size):
+            i = j + d - (size - 1) // 2
+            if 0 <= i < len(a):
+                out[j] += a[i] * filters[d]
+    return out
+
+
+class TestDynamicConvolutionAttention(ProjectedAttentionContract):
+    layer_class = DynamicConvolutionAttention
+    init_kwargs = {
+        "units": 4,
+        "static_filters": 2,
+        "dynamic_filters": 3,
+        "kernel_size": 4,
+        "prior_length": 3,
+        "prior_alpha": 0.5,
+        "prior_beta": 0.9,
+    }
+    kernel_names = KERNELS
+
+    def reference_weights(self, query, key, mask, real, w):
+        a = np.eye(len(real))[real.argmax()] * real.any()
+        chances = [drawn(k, 2, 0.5, 0.9) for k in range(3)]
+        every = []
+        for q, seen in zip(query, mask, strict=True):
+            made = np.tanh(q @ w["query_kernel"] + w["query_bias"])
+            dynamic = (made @ w["filter_kernel"]).reshape(4, 3)
+            hidden = (
+                convolve(a, w["location_filters"]) @ w["location_kernel"]
+                + convolve(a, dynamic) @ w["dynamic_kernel"]
+                + w["bias"]
+            )
+            prior = [
+                sum(chances[k] * a[j - k] for k in range(3) if j >= k)
+                for j in range(len(a))
+            ]
+            scores = np.tanh(hidden) @ w["score_vector"]
+            e = np.exp(scores) * np.maximum(prior, 1e-6) * seen
+            a = e / max(e.sum(), 1e-300)
+            every.append(a)
+        return np.array(every)
+
+    def test_starts_at_the_first_real_position(self):
+        _, value = self.inputs()
+        layer = self.trained()
+        mask = np.array([[0, 0, 1, 1, 1], [0, 0, 0, 0, 0]], bool)
+        memory = layer.prepare(value, value_mask=mask)
+        (a,) = layer.initial_state(memory, beams=2)
+        want = np.zeros((2, 2, 5))
+        want[0, :, 2] = 1
+        np.testing.assert_array_equal(to_numpy(a), want)
+
+    def test_what_stands_there_does_not_matter(self):
+        query, value = self.inputs()
+        layer = self.trained()
+        _, one = self.run(layer, query, value)
+        _, other = self.run(layer, query, 0 * value, key=self.key())
+        np.testing.assert_array_equal(one, other)
+
+    def test_where_it_stands_does_not_matter(self):
+        """Far from the ends, as in a message longer than any in training."""
+        draw = np.random.default_rng(0).normal
+        query = draw(size=(1, 3, 3))
+        layer = self.trained()
+        found = []
+        for start in (4, 40):
+            place = np.arange(80)[None] - start
+            mask = (place >= 0) & (place < 36)
+            _, weights = self.run(
+                layer, query, draw(size=(1, 80, 5)), value_mask=mask
+            )
+            found.append(weights[..., start : start + 30])
+        np.testing.assert_allclose(*found, atol=1e-6)
+
+    def test_its_prior_moves_on_by_one_and_never_back(self):
+        query, value = self.inputs(steps=5, words=40)
+        layer = DynamicConvolutionAttention(4)
+        layer.build(query.shape, value.shape)
+        layer.score_vector.assign(np.zeros(4))
+        _, weights = self.run(layer, query, value)
+        means = weights @ np.arange(40)
+        np.testing.assert_allclose(means, [np.arange(1, 6)] * 2, rtol=0.02)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "units",
+            "static_filters",
+            "dynamic_filters",
+            "kernel_size",
+            "prior_length",
+        ],
+    )
+    def test_refuses_sizes_not_positive(self, name):
+        with pytest.raises(ValueError, match=f"`{name}` must be a positive"):
+            self.layer(**{name: 0})
+
+    @pytest.mark.parametrize("name", ["prior_alpha", "prior_beta"])
+    def test_refuses_a_prior_that_is_none(self, name):
+        with pytest.raises(ValueError, match=f"`{name}` must be a positive"):
+            self.layer(**{name: 0.0})
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.9), (2.0, 3.5)])
+def test_the_prior_is_a_distribution(alpha, beta):
+    found = beta_binomial(10, alpha, beta)
+    assert sum(found) == pytest.approx(1, abs=1e-12)
+    mean = sum(k * chance for k, chance in enumerate(found))
+    assert mean == pytest.approx(10 * alpha / (alpha + beta), abs=1e-12)
+    for k, chance in enumerate(found):
+        assert chance == pytest.approx(drawn(k, 10, alpha, beta), rel=1e-12)
