@@ -5,7 +5,9 @@ import keras
 from keras_attention.alignments.reading import AbstractReading
 from keras_attention.checks import refuse_to_stream
 
-DECIDED = "Use Monotonic(mode='hard'), or LocalMonotonic."
+DECIDED = (
+    "Use Monotonic(mode='hard'), ChunkwiseAttention on it, or LocalMonotonic."
+)
 
 
 class AbstractAlignment(keras.layers.Layer):

@@ -90,7 +90,6 @@ class AbstractAttention(keras.layers.Layer):
     """
 
     remembers = False  # whether scores depend on earlier weights
-    counts_positions = False  # whether scores depend on where a key stands
     compares_pairs = False  # whether `score` computes a (B, Tq, Tv, U) table
     head_count = None  # number of heads, if `weigh` returns (B, H, Tq, Tv)
 
@@ -326,8 +325,10 @@ class AbstractAttention(keras.layers.Layer):
         if self.remembers:
             reason = "scores by its earlier weights on the whole source"
             refuse_to_stream(kind, reason, way_out)
-        own = type(self).weigh is not AbstractAttention.weigh
-        if own or self.counts_positions:
+        parts = [
+            (x.weigh, x.reachable) for x in (type(self), AbstractAttention)
+        ]
+        if parts[0] != parts[1]:
             reason = "weighs positions by their place in the whole source"
             refuse_to_stream(kind, reason, way_out)
 

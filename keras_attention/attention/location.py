@@ -57,8 +57,6 @@ class LocationAttention(AbstractKernelLayer, AbstractAttention):
         [Luong et al., 2015](https://arxiv.org/abs/1508.04025), eq. 8.
     """
 
-    counts_positions = True
-
     def __init__(
         self,
         max_length: int,

@@ -97,7 +97,7 @@ def test_a_server_keeps_nothing(tmp_path, format):
     ("format", "quantize"), [("tf_saved_model", None), ("litert", "float16")]
 )
 def test_features_come_with_a_mask(tmp_path, format, quantize):
-    model = make_model("stack, luong, two attentions", features=True)
+    model = make_model("stack, luong, chunkwise", features=True)
     path = tmp_path / "stream.tflite"
     export_stream(path, model, LONGEST, format, quantize)  # runs it
     assert path.exists()

@@ -2,6 +2,7 @@
 
 import itertools
 
+import keras
 import numpy as np
 import pytest
 import streams
@@ -9,6 +10,7 @@ from gradients import to_numpy
 from streaming import measure
 from streams import LONGEST
 from streams import WORDS
+from streams import changed
 from streams import draw_ids
 from streams import generated
 from streams import joined
@@ -19,12 +21,26 @@ import keras_attention as ka
 from keras_attention.models import stream as module
 
 SOURCE = draw_ids([9, 12, 4])
-PARTS = [[12], [1] * 12, [5, 0, 1, 6], [2, 7, 3]]
+NO_END = -1e9 * (np.arange(WORDS) == 3)  # a bias of the output layer
+PARTS = [[1] * 12, [5, 0, 1, 6]]
 
 
 @pytest.fixture(scope="module")
 def models():
-    return {name: make_model(name) for name in streams.MODELS}
+    """Make a model of each kind; the programs of two are compiled."""
+    found = {name: make_model(name) for name in streams.MODELS}
+    uncompiled(found["stack, luong, chunkwise"])
+    uncompiled(found["layer norm, unfed, both kinds"])
+    return found
+
+
+def uncompiled(model):
+    """Let the steps run eagerly, which costs less than to trace them once."""
+    if keras.backend.backend() == "tensorflow":
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "fast_path", lambda _: None)
+            model.stream()
+    return model
 
 
 # The law: whatever the parts, the words of `generate`, as soon as possible.
@@ -86,7 +102,7 @@ def test_every_continuation_begins_with_what_is_written(models):
     tails = itertools.product(words, repeat=2)
     whole = np.array([[*prefix[0], *tail] for tail in tails], "int32")
     written = []
-    for name in ("lstm", "layer norm, unfed, both kinds"):
+    for name in ("lstm", "stack, luong, chunkwise"):
         stream = models[name].stream(LONGEST)
         written.append(stream.push(prefix)[0])
         found, _ = generated(models[name], whole)
@@ -127,24 +143,28 @@ def test_the_longest_text_is_not_exceeded(models):
         assert max(map(len, wanted)) <= longest
 
 
-def test_what_never_stops_waits_for_the_end():
-    model = make_model()
-    model.decoder.cell.attention.aligner.score_bias.assign(-1e9)
-    wanted, weights = generated(model, SOURCE)
-    *steps, last = streamed(model, SOURCE, [6, 6])
+def bias(model):
+    return model.decoder.cell.attention.aligner.score_bias
+
+
+def test_what_never_stops_waits_for_the_end(models):
+    model = models["lstm"]
+    with changed(bias(model), -1e9):
+        wanted, weights = generated(model, SOURCE)
+        *steps, last = streamed(model, SOURCE, [6, 6])
     assert not any(joined(steps))
     assert last == wanted
     assert not weights.any()
 
 
-def test_many_words_may_stop_at_one_position():
-    model = make_model()
-    model.decoder.cell.attention.aligner.score_bias.assign(1e9)
-    bias = np.zeros(WORDS)
-    bias[3] = -1e9  # no end token
-    model.output_layer.bias.assign(bias)
-    stream = model.stream(2 * module.ROOM + 1)
-    (words,) = stream.push(SOURCE[:1, :1])
+def test_many_words_may_stop_at_one_position(models):
+    model = models["lstm"]
+    with (
+        changed(bias(model), 1e9),
+        changed(model.output_layer.bias, NO_END),
+    ):
+        stream = model.stream(2 * module.ROOM + 1)
+        (words,) = stream.push(SOURCE[:1, :1])
     assert len(words) == 2 * module.ROOM + 1
     assert stream.finished == [True]
 
@@ -152,8 +172,13 @@ def test_many_words_may_stop_at_one_position():
 # Sources of features.
 
 
-def test_features_and_their_masks():
-    model = make_model(features=True)
+@pytest.fixture(scope="module")
+def listener():
+    return uncompiled(make_model(features=True))
+
+
+def test_features_and_their_masks(listener):
+    model = listener
     draw = np.random.default_rng(0)
     source = draw.normal(size=(2, 9, streams.FEATURES)).astype("float32")
     wanted, _ = generated(model, source)
@@ -170,15 +195,16 @@ def test_features_and_their_masks():
 
 
 def test_what_is_kept_does_not_grow(models):
-    ids = draw_ids([600], seed=5)
-    stream = models["lstm"].stream(10**6)
-    sizes = []
-    for first in range(0, 600, 20):
-        stream.push(ids[:, first : first + 20])
-        sizes.append(stream.state.mask.shape[1])
-    assert max(sizes) <= 24
-    places = to_numpy(stream.state.count)
-    assert places.tolist() == [600]
+    model, sizes = models["no states, window"], []
+    ids = draw_ids([200], seed=5)
+    with changed(model.output_layer.bias, NO_END):
+        stream, words = model.stream(10**6), 0
+        for first in range(0, 200, 20):
+            words += len(stream.push(ids[:, first : first + 20])[0])
+            sizes.append(stream.state.mask.shape[1])
+    assert words == 199  # a window of 1 moves on by a position a word
+    assert max(sizes) <= 6
+    assert to_numpy(stream.state.count).tolist() == [200]
 
 
 def test_large_parts_are_read_in_small_ones(models):
@@ -222,10 +248,9 @@ def test_parts_that_do_not_fit(models, chunk, mask, said):
     assert stream.push(SOURCE[:1]) == models["lstm"].stream().push(SOURCE[:1])
 
 
-def test_a_mask_that_does_not_fit():
-    model = make_model(features=True)
+def test_a_mask_that_does_not_fit(listener):
     with pytest.raises(ValueError, match=r"mask\.shape=\(1, 3\)"):
-        model.stream().push(np.ones((1, 2, 3)), np.ones((1, 3)))
+        listener.stream().push(np.ones((1, 2, 3)), np.ones((1, 3)))
 
 
 def test_nothing_comes_after_the_end(models):
@@ -261,20 +286,20 @@ def test_a_model_without_weights_says_how_to_get_them():
 # One line from soft to hard.
 
 
-@pytest.mark.parametrize("mode", ["parallel", "recursive"])
-def test_a_trained_model_becomes_hard(mode):
-    hard, soft = make_model(), make_model()
-    soft.decoder.cell.attention.aligner.mode = mode
+def test_a_trained_model_becomes_hard(models):
+    hard, soft = models["lstm"], make_model()
+    attention = soft.decoder.cell.attention
+    attention.aligner.mode = "parallel"
     words, _ = generated(soft, SOURCE)  # compiled with the soft mode
     with pytest.raises(ValueError, match=r"call `model\.harden\(\)`"):
         soft.stream()
     assert soft.harden() == [
-        f"bahdanau_attention: Monotonic: mode={mode!r} became mode='hard'"
+        f"{attention.name}: Monotonic: mode='parallel' became mode='hard'"
     ]
     wanted, _ = generated(hard, SOURCE)
     assert words != wanted
     assert generated(soft, SOURCE)[0] == wanted
-    assert joined(streamed(soft, SOURCE, [12])) == wanted
+    assert joined(streamed(uncompiled(soft), SOURCE, [12])) == wanted
     assert soft.harden() == []
     again = ka.Seq2Seq.from_config(soft.get_config())
     assert again.decoder.cell.attention.aligner.mode == "hard"
@@ -283,7 +308,7 @@ def test_a_trained_model_becomes_hard(mode):
 @pytest.mark.slow
 @pytest.mark.tensorflow
 def test_xla_writes_the_same(models):
-    model = make_model("stack, luong, two attentions")
+    model = make_model("stack, luong, chunkwise")
     wanted, _ = generated(model, SOURCE)
     model.compile(jit_compile=True)
     assert joined(streamed(model, SOURCE, [5, 7])) == wanted

@@ -50,6 +50,12 @@ ATTENTIONS = {
         2
     ),
     "MultiHead.*several attentions": lambda: ka.MultiHead(additive(HARD), 2),
+    "'parallel'.*harden": lambda: ka.ChunkwiseAttention(
+        additive(ka.Monotonic()), additive("softmax"), 2
+    ),
+    "CoverageAttention, which": lambda: ka.ChunkwiseAttention(
+        additive(HARD), ka.CoverageAttention(4), 2
+    ),
     "attention=None.*last states": lambda: None,
     "alignment='softmax'": lambda: [additive(HARD), additive("softmax")],
 }
@@ -90,9 +96,13 @@ def test_copying_needs_the_whole_source():
 
 
 def test_every_attention_has_its_reading():
-    attentions = [additive(ka.LocalMonotonic(3)), additive(HARD)]
+    attentions = [
+        additive(ka.LocalMonotonic(3)),
+        additive(HARD),
+        ka.ChunkwiseAttention(additive(HARD), additive("softmax"), 5),
+    ]
     befores = [x.before for x in find_readings(make_model(attentions))]
-    assert befores == [3, 0]
+    assert befores == [3, 0, 4]
     encoder = layers.LSTM(6, return_sequences=True)
     assert find_readings(make_model(additive(HARD), None, encoder))
 
