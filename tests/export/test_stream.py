@@ -103,6 +103,7 @@ def test_features_come_with_a_mask(tmp_path, format, quantize):
     assert path.exists()
 
 
+@pytest.mark.slow
 def test_what_writes_other_words_leaves_the_old_folder(tmp_path, monkeypatch):
     model = make_model()
     monkeypatch.setattr(module, "_words", lambda _: "other")

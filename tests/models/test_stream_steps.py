@@ -27,9 +27,8 @@ def test_words_have_room_for_the_rest_later():
     state = steps.read(SOURCE, None, steps.start(2, streams.LONGEST))
     words = [[], []]
     for _ in range(streams.LONGEST):
-        tokens, lengths, on, state = map(
-            to_numpy, steps.write(state, True, room=2)
-        )
+        *given, state = steps.write(state, True, room=2)
+        tokens, lengths, on = to_numpy(given)
         for row, ids, length in zip(words, tokens, lengths, strict=True):
             row += ids[:length].tolist()
             assert not ids[length:].any()
