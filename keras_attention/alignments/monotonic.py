@@ -117,6 +117,12 @@ class Monotonic(AbstractAlignment):
                 "spreads its weights up to the end of the source",
                 "Train with it, and call `model.harden()` before you stream.",
             )
+        if getattr(self, "stepwise", False):
+            refuse_to_stream(
+                "Monotonic(stepwise=True)",
+                "may move beyond what has come",
+                "Leave `stepwise` out.",
+            )
         return HardReading()
 
     def align(self, scores, mask, state, noise, query, lengths):

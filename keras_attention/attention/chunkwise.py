@@ -9,6 +9,8 @@ from keras_attention.alignments import HardReading
 from keras_attention.alignments import Monotonic
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.attention.memory import Memory
+from keras_attention.attention.streamed import check_scores_in_part
+from keras_attention.attention.streamed import find_reading
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.layers import symbolic_result
@@ -166,8 +168,8 @@ class ChunkwiseAttention(AbstractAttention):
             ValueError: If `monotonic` is soft, or a score needs the whole
                 source.
         """
-        before = self.monotonic.reading().before
-        self.chunk.check_scores_in_part()
+        before = find_reading(self.monotonic).before
+        check_scores_in_part(self.chunk)
         return HardReading(before + self.chunk_size - 1)
 
     def auxiliary_loss(self, weights, query_mask=None):

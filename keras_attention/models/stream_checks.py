@@ -4,6 +4,7 @@ import numpy as np
 from keras import ops
 
 from keras_attention.alignments import AbstractReading
+from keras_attention.attention.streamed import find_reading
 from keras_attention.checks import refuse_to_stream
 from keras_attention.decoder import StateBridge
 
@@ -46,7 +47,13 @@ def find_readings(model) -> list[AbstractReading]:
         received = f"bridge={kind}({mode!r})" if mode else f"bridge={kind}"
         reason = "begins the decoder with the encoder's last states"
         refuse_to_stream(received, reason, ZEROS)
-    return [layer.reading() for layer in attentions]
+    if getattr(model.decoder.cell, "attention_window", None) is not None:
+        refuse_to_stream(
+            "attention_window",
+            "follows the largest weight, and not where a stream has read",
+            "Leave it out: a stream keeps only what may still be read.",
+        )
+    return [find_reading(layer) for layer in attentions]
 
 
 def check_part(chunk, mask, rows: int, axes: tuple, classes: int | None):

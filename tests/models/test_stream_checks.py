@@ -115,3 +115,14 @@ def test_parts_are_checked():
     check_part(features, np.ones((2, 3)), 2, (streams.FEATURES,), None)
     with pytest.raises(ValueError, match=r"\(B, n, D\), here \(2, n, 4\)"):
         check_part(features, None, 2, (4,), None)
+
+
+def test_what_follows_the_largest_weight():
+    model = make_model(additive(HARD))
+    model.decoder.cell.attention_window = 2, 4
+    with pytest.raises(ValueError, match="attention_window, which follows"):
+        find_readings(model)
+    model.decoder.cell.attention_window = None
+    model.decoder.cell.attention.aligner.stepwise = True
+    with pytest.raises(ValueError, match="stepwise=True"):
+        find_readings(model)
