@@ -5,9 +5,12 @@ import math
 import keras
 from keras import ops
 
+from keras_attention.alignments import HardReading
 from keras_attention.alignments import Monotonic
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.attention.memory import Memory
+from keras_attention.attention.streamed import check_scores_in_part
+from keras_attention.attention.streamed import find_reading
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.layers import symbolic_result
@@ -154,6 +157,20 @@ class ChunkwiseAttention(AbstractAttention):
         weights = spread_over_chunks(ends, scores, self.chunk_size, mask)
         rest = [self.chunk.next_history(x, weights) for x in state[count:]]
         return weights, (*moved, *rest)
+
+    def reading(self):
+        """Return how to read a source that still comes in: as `monotonic`.
+
+        Returns:
+            A `HardReading` that keeps the chunk before the head.
+
+        Raises:
+            ValueError: If `monotonic` is soft, or a score needs the whole
+                source.
+        """
+        before = find_reading(self.monotonic).before
+        check_scores_in_part(self.chunk)
+        return HardReading(before + self.chunk_size - 1)
 
     def auxiliary_loss(self, weights, query_mask=None):
         losses = [

@@ -17,18 +17,17 @@ from keras_attention.models.seq2seq_checks import check_parts
 from keras_attention.models.seq2seq_checks import check_search
 from keras_attention.models.seq2seq_checks import check_states
 from keras_attention.models.seq2seq_checks import with_nan_check
-from keras_attention.models.shared_programs import SharedPrograms
-from keras_attention.models.words import AbstractWordModel
+from keras_attention.models.streaming import BUILD
+from keras_attention.models.streaming import AbstractStreamingModel
 from keras_attention.ops import fast_path
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 
 PARTS = ("encoder", "decoder", "bridge")
-BUILD = "Train it, load it, or `model.build(((None, None), (None, None)))`."
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class Seq2Seq(AbstractWordModel):
+class Seq2Seq(AbstractStreamingModel):
     """Encodes a source, decodes a target, and scores each next word.
 
     Formula:
@@ -119,7 +118,7 @@ class Seq2Seq(AbstractWordModel):
         self.return_attention_scores = return_attention_scores
         self._check_attention()
         self.supports_masking = True
-        self._programs = SharedPrograms(self)
+        self._forget_programs()
         if scheduled_sampling:
             self.seed_generator = keras.random.SeedGenerator()
             self.sampling_probability = self.add_weight(

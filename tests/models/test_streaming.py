@@ -1,0 +1,34 @@
+"""What a model keeps of programs. Streams are in `test_stream.py`."""
+
+import pytest
+from streams import make_model
+
+from keras_attention.models.stream import Stream
+
+
+@pytest.fixture(scope="module")
+def model():
+    return make_model()
+
+
+def test_what_becomes_hard_is_compiled_again(model):
+    attention = model.decoder.cell.attention
+    assert model.harden() == []
+    assert model.changes == 0
+    before = model._programs, model._streams
+    attention.aligner.mode = "recursive"
+    model.train_function = "compiled with the soft mode"
+    assert model.harden() == [
+        f"{attention.name}: Monotonic: mode='recursive' became mode='hard'"
+    ]
+    assert model.changes == 1
+    assert model._programs is not before[0]
+    assert model._streams is not before[1]
+    assert model.train_function is None
+
+
+def test_each_stream_is_a_new_one(model):
+    one, other = model.stream(5), model.stream(5)
+    assert isinstance(one, Stream)
+    assert one.state is not other.state
+    assert one.finished == [False]
