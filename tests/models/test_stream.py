@@ -29,6 +29,7 @@ PARTS = [[1] * 12, [5, 0, 1, 6]]
 def models():
     """Make a model of each kind; the programs of two are compiled."""
     found = {name: make_model(name) for name in streams.MODELS}
+    uncompiled(found["chunkwise"])
     uncompiled(found["stack, luong, chunkwise"])
     uncompiled(found["layer norm, unfed, both kinds"])
     return found
@@ -205,6 +206,14 @@ def test_what_is_kept_does_not_grow(models):
     assert words == 199  # a window of 1 moves on by a position a word
     assert max(sizes) <= 6
     assert to_numpy(stream.state.count).tolist() == [200]
+
+
+def test_a_chunk_before_the_next_stop_is_kept(models):
+    model = models["chunkwise"]
+    with changed(bias(model), -1e9):
+        stream = model.stream()
+        assert stream.push(SOURCE[1:2, :6]) == [[]]
+    assert stream.state.mask.shape[1] == 3  # with the stop a chunk of 4
 
 
 def test_large_parts_are_read_in_small_ones(models):

@@ -44,6 +44,10 @@ MODELS = {
             **LUONG,
         ),
     ),
+    "chunkwise": lambda: (
+        layers.LSTM(UNITS, return_sequences=True),
+        ka.AttentionDecoderCell(layers.GRUCell(UNITS), chunkwise(4)),
+    ),
     "no states, window": lambda: (
         layers.SimpleRNN(UNITS, return_sequences=True),
         ka.AttentionDecoderCell(
