@@ -16,7 +16,7 @@ TOKEN = re.compile(
     |(?P<name>[A-Za-z]+'?)
      (?P<under>_(?:\{[^}]*\}|\w+))?
      (?P<index>\[[^\]]*\])?
-    |(?P<power>\^(?:\([^)]*\)|\w+))
+    |(?P<power>\^(?:\([^)]*\)|\{[^}]*\}|\w+))
     |(?P<space>[ ]{2,})
     |(?P<other>.)""",
     re.VERBOSE,

@@ -47,7 +47,7 @@ def find_readings(model) -> list[AbstractReading]:
         received = f"bridge={kind}({mode!r})" if mode else f"bridge={kind}"
         reason = "begins the decoder with the encoder's last states"
         refuse_to_stream(received, reason, ZEROS)
-    if getattr(model.decoder.cell, "attention_window", None) is not None:
+    if model.decoder.cell.attention_window is not None:
         refuse_to_stream(
             "attention_window",
             "follows the largest weight, and not where a stream has read",

@@ -28,6 +28,7 @@ def plain(text):
         ("c'", "<i>c</i>′"),
         ("beta_m", "<i>β</i><sub><i>m</i></sub>"),
         ("(j - p)^2", "(<i>j</i> − <i>p</i>)<sup>2</sup>"),
+        ("2^{j + 1}", "2<sup><i>j</i> + 1</sup>"),
         ("sum_{k <= j} a", "∑<sub><i>k</i> ≤ <i>j</i></sub> <i>a</i>"),
         ("tanh(x)", "tanh(<i>x</i>)"),
         ("h_i[t, 1]", "<i>h</i><sub><i>i</i>,<i>t</i>, 1</sub>"),
