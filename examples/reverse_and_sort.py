@@ -42,6 +42,7 @@ from letters import make_task
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
+from keras_attention import ChunkwiseAttention
 from keras_attention import CosineAttention
 from keras_attention import CoverageAttention
 from keras_attention import DotAttention
@@ -76,6 +77,11 @@ def scores(units: int) -> dict[str, layers.Layer]:
         "LocationAware": LocationAwareAttention(units, 8, 3),
         "Coverage": CoverageAttention(units),
         "MultiHead": MultiHead(BahdanauAttention(units // 2), num_heads=2),
+        "Chunkwise": ChunkwiseAttention(
+            BahdanauAttention(units, normalize=True, alignment=Monotonic()),
+            BahdanauAttention(units),
+            chunk_size=3,
+        ),
         "GaussianMixture": GaussianMixtureAttention(3),
     }
 

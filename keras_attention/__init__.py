@@ -11,6 +11,7 @@ from .alignments import Monotonic
 from .attention import AbstractAttention as AbstractAttention
 from .attention import AttentionPooling
 from .attention import BahdanauAttention
+from .attention import ChunkwiseAttention
 from .attention import CosineAttention
 from .attention import CoverageAttention
 from .attention import DotAttention
@@ -36,7 +37,7 @@ from .models import Seq2Seq
 from .plots import plot_attention
 from .plots import plot_attention_batch as plot_attention_batch
 from .plots import plot_attention_heads as plot_attention_heads
-from .plots import plot_attention_over_image
+from .plots import plot_attention_over_image as plot_attention_over_image
 from .search import AbstractSearch as AbstractSearch
 from .search import BeamSearch
 from .search import Generation as Generation
@@ -78,6 +79,7 @@ __all__ = [
     "BahdanauAttention",
     "BeamSearch",
     "CharacterTokenizer",
+    "ChunkwiseAttention",
     "CosineAttention",
     "CoverageAttention",
     "DotAttention",
@@ -118,7 +120,6 @@ __all__ = [
     "load_tfa_weights",
     "parallel_dataset",
     "plot_attention",
-    "plot_attention_over_image",
 ]
 
 NEED_TENSORFLOW = {

@@ -50,8 +50,12 @@ HOOKS = {
     *("compute_mask", "compute_output_shape", "compute_output_spec"),
     *("update_state", "result", "reset_state", "state_size"),
 }
-# Arguments of a base; heads have the alignment of their `attention`.
-FIXED = {"GaussianMixtureAttention": {"alignment"}, "MultiHead": {"alignment"}}
+# Arguments of a base; layers made of others have the alignments of those.
+FIXED = {
+    "ChunkwiseAttention": {"alignment"},
+    "GaussianMixtureAttention": {"alignment"},
+    "MultiHead": {"alignment"},
+}
 every_class = pytest.mark.parametrize(
     ("path", "node"), CLASSES, ids=lambda x: getattr(x, "name", "")
 )
@@ -217,11 +221,9 @@ def test_readme_has_a_row(name):
 
 
 def test_every_score_is_among_the_mechanisms():
-    made = {
-        type(make("softmax")).__name__
-        for make in mechanisms.MECHANISMS.values()
-    }
-    missing = set(ATTENTIONS) - made - set(FIXED)
+    made = [make("softmax") for make in mechanisms.MECHANISMS.values()]
+    made += [make() for make in mechanisms.ALONE.values()]
+    missing = set(ATTENTIONS) - {type(layer).__name__ for layer in made}
     assert not missing, f"add {missing} to tests/support/mechanisms.py"
 
 

@@ -57,6 +57,11 @@ def test_every_score(mechanism, floatx):
     check(layer(draw(2, 3, 6), draw(2, 5, 6)), floatx)
 
 
+def test_every_weighing_of_its_own(floatx):
+    for make in mechanisms.ALONE.values():
+        check(make()(draw(2, 3, 6), draw(2, 5, 6)), floatx)
+
+
 def test_what_is_made_of_attention(floatx):
     x = draw(2, 5, 6)
     own = ka.SelfAttention(ka.GaussianMixtureAttention(2), width=3)

@@ -2,6 +2,7 @@
 
 from .bahdanau import BahdanauAttention as BahdanauAttention
 from .base import AbstractAttention as AbstractAttention
+from .chunkwise import ChunkwiseAttention as ChunkwiseAttention
 from .cosine import CosineAttention as CosineAttention
 from .coverage import CoverageAttention as CoverageAttention
 from .dot import DotAttention as DotAttention

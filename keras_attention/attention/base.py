@@ -215,6 +215,18 @@ class AbstractAttention(keras.layers.Layer):
         history = (self.first_history(real),) if self.remembers else ()
         return (*history, *self.aligner.first_state(real))
 
+    def reachable(self, memory, mask):
+        """Hide the positions that scores do not reach, beside masked ones.
+
+        Args:
+            memory: A `Memory`.
+            mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
+
+        Returns:
+            A mask of that kind. By default scores reach every position.
+        """
+        return mask
+
     def weigh(
         self, query, memory, mask, state, noise, one_by_one: bool = False
     ):
@@ -244,6 +256,7 @@ class AbstractAttention(keras.layers.Layer):
             scores = widen(self.score(projected, memory.keys, *history))
         check_rank_3(self, "score", scores, "(B, Tq, Tv)")
         lengths = count_positions(memory, scores.dtype)
+        mask = self.reachable(memory, mask)
         weights, rest = self.aligner.align(
             scores, mask, rest, noise, query, lengths
         )

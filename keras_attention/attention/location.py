@@ -86,11 +86,10 @@ class LocationAttention(AbstractKernelLayer, AbstractAttention):
             "kernel", (query_shape[-1], self.max_length)
         )
 
-    def weigh(self, query, memory, mask, state, noise):
+    def reachable(self, memory, mask):
         positions = ops.arange(ops.shape(memory.values)[1], dtype="int32")
         in_reach = positions < self.max_length
-        mask = join_masks(mask, ops.reshape(in_reach, (1, 1, -1)))
-        return super().weigh(query, memory, mask, state, noise)
+        return join_masks(mask, ops.reshape(in_reach, (1, 1, -1)))
 
     def project_query(self, query):
         return product(query, self.kernel)  # (B, Tq, max_length)

@@ -6,6 +6,7 @@ import pytest
 from gradients import to_numpy
 from keras import ops
 from mechanisms import ALIGNMENTS
+from mechanisms import ALONE
 from mechanisms import MECHANISMS
 
 import keras_attention as ka
@@ -17,11 +18,10 @@ PAIRS = [
     for name, make in MECHANISMS.items()
     for kind, alignment in ALIGNMENTS.items()
 ]
-PAIRS.append(
-    pytest.param(
-        lambda _: ka.GaussianMixtureAttention(2), None, id="gaussian-mixture"
-    )
-)
+PAIRS += [
+    pytest.param(lambda _, make=make: make(), None, id=name)
+    for name, make in ALONE.items()
+]
 
 
 def draw(*shape, seed=0):

@@ -3,9 +3,12 @@
 import keras
 import pytest
 import samples
+from differentiate import differentiate
+from keras import ops
 from samples import assert_close
 
 from keras_attention import AttentionDecoder
+from keras_attention import ChunkwiseAttention
 from keras_attention import CoverageAttention
 from keras_attention import DotAttention
 from keras_attention import GaussianMixtureAttention
@@ -67,3 +70,43 @@ def test_a_call_may_ask_for_weights_or_not():
     assert_close(alone, outputs)
     spec = [keras.KerasTensor(x.shape, "float64") for x in arrays]
     assert len(decoder(*spec, return_attention_scores=True)) == 2
+
+
+STATEFUL = {
+    "chunkwise": lambda: ChunkwiseAttention(
+        LuongGeneral(alignment=Monotonic(), dtype="float64"),
+        LocationAwareAttention(5, 2, 3),
+        chunk_size=2,
+        dtype="float64",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_the_fast_loop_has_the_gradients_of_the_plain_one(name):
+    cell = samples.make_cell(attention=STATEFUL[name]())
+    decoder = samples.build(AttentionDecoder(cell, dtype="float64"))
+    masks = {
+        "sequence_mask": samples.sequence_mask(),
+        "memory_mask": samples.memory_mask(),
+    }
+    found = {}
+    for training in (None, False):  # the second selects the plain loop
+
+        def run(sequence, memory, training=training):
+            outputs, weights = decoder(
+                sequence,
+                memory,
+                training=training,
+                return_attention_scores=True,
+                **masks,
+            )
+            return ops.sum(ops.square(outputs)) + ops.sum(ops.square(weights))
+
+        found[training] = differentiate(
+            run,
+            [samples.sequence(), samples.source()],
+            decoder.trainable_variables,
+        )
+    assert found[None][0] == pytest.approx(found[False][0], abs=samples.EXACT)
+    assert_close(found[None][1], found[False][1], atol=10 * samples.EXACT)

@@ -25,6 +25,14 @@ MECHANISMS = {
         ka.BahdanauAttention(3, alignment=a), 2
     ),
 }
+ALONE = {  # weights of their own: no alignment
+    "gaussian-mixture": lambda: ka.GaussianMixtureAttention(2),
+    "chunkwise": lambda: ka.ChunkwiseAttention(
+        ka.BahdanauAttention(3, True, alignment=ka.Monotonic()),
+        ka.LuongGeneral(),
+        chunk_size=2,
+    ),
+}
 ALIGNMENTS = {
     "softmax": "softmax",
     "sparsemax": "sparsemax",
@@ -62,9 +70,9 @@ def order(n: int) -> str:
 
 
 def make_attentions(n: int) -> list:
-    """Make the layers of `pairs(n)`, and the one that has no alignment."""
+    """Make the layers of `pairs(n)`, and those without an alignment."""
     layers = [MECHANISMS[m](ALIGNMENTS[a]) for m, a in pairs(n)]
-    return [*layers, ka.GaussianMixtureAttention(2)]
+    return [*layers, *[make() for make in ALONE.values()]]
 
 
 def make_model(attention, order: str, words: int = WORDS) -> ka.Seq2Seq:

@@ -1,0 +1,227 @@
+"""Chunkwise attention: softmax over the few positions before a stop."""
+
+import math
+
+import keras
+from keras import ops
+
+from keras_attention.alignments import Monotonic
+from keras_attention.attention.base import AbstractAttention
+from keras_attention.attention.memory import Memory
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_object
+from keras_attention.layers import symbolic_result
+from keras_attention.ops import hoist
+from keras_attention.ops import widen
+from keras_attention.ops.chunks import spread_over_chunks
+
+MONOTONIC = "Try BahdanauAttention(64, True, alignment=Monotonic())."
+CHUNK = "Try BahdanauAttention(64)."
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class ChunkwiseAttention(AbstractAttention):
+    """Attends to the chunk of positions that ends where a reader stops.
+
+    Formula:
+
+        a = weights of `monotonic`
+        b[j] = sum_{k=j}^{j+w-1} a[k] exp(u[j]) / sum_{l=k-w+1}^{k} exp(u[l])
+
+    `monotonic` moves to the right and stops at a position `k`; `chunk`, with
+    the scores `u`, attends to the `w` positions that end there: known as
+    MoChA. The weights `b` are the expected ones if the alignment of
+    `monotonic` is soft. If its mode is `"hard"`, for inference, they are a
+    softmax over one chunk, and need nothing of the source after it. Chunks
+    are cut at the edges, and padding in them counts for nothing. A
+    `chunk_size` of 1 leaves the weights of `monotonic`.
+
+    Each score may have a state: that of `monotonic` follows `a`, that of
+    `chunk` follows `b`. An auxiliary loss of either sees `b`.
+
+    Args:
+        monotonic: An attention layer with `alignment=Monotonic(...)`. It is
+            copied, without weights that it may have, and computes in the
+            dtype of this layer.
+        chunk: An attention layer with the alignment `"softmax"`, whose scores
+            are used. It is copied, too.
+        chunk_size: Number `w` of positions in a chunk, positive.
+        dropout: Rate at which weights are dropped in training. Defaults to
+            `0.0`.
+        seed: Integer seed of dropout and of the noise of `monotonic`.
+            Defaults to `None`, the seed of `monotonic`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
+
+    Shapes:
+        query `(B, Tq, Dq)`, value `(B, Tv, Dv)`, key `(B, Tv, Dk)` ->
+        context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
+
+    Raises:
+        ValueError: If `monotonic` or `chunk` is no attention layer with that
+            alignment, or has a dropout of its own, or if `chunk_size` is not
+            positive.
+
+    Example:
+
+    >>> attention = ChunkwiseAttention(
+    ...     BahdanauAttention(16, True, alignment=Monotonic()),
+    ...     BahdanauAttention(16),
+    ...     chunk_size=3,
+    ... )
+    >>> context = attention(np.ones((2, 3, 8)), np.ones((2, 7, 12)))
+    >>> tuple(context.shape)
+    (2, 3, 12)
+
+    Reference:
+        [Chiu and Raffel, 2018](https://arxiv.org/abs/1712.05382), eq. 23;
+        algorithm 1 if hard.
+    """
+
+    def __init__(
+        self,
+        monotonic: AbstractAttention,
+        chunk: AbstractAttention,
+        chunk_size: int,
+        *,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs,
+    ):
+        _check_monotonic(monotonic)
+        _check_chunk(chunk)
+        super().__init__(
+            alignment=None,
+            dropout=dropout,
+            seed=monotonic.seed if seed is None else seed,
+            **kwargs,
+        )
+        self.chunk_size = check_integer("chunk_size", chunk_size)
+        self.monotonic = self._copy(monotonic, "monotonic")
+        self.chunk = self._copy(chunk, "chunk")
+        self.aligner = self.monotonic.aligner  # whose noise is drawn
+        if self.noisy and not self.dropout:
+            self.seed_generator = keras.random.SeedGenerator(self.seed)
+
+    def _copy(self, attention, name):
+        own = {"name": name, "dtype": self.dtype_policy, "seed": None}
+        config = {**attention.get_config(), **own}
+        return type(attention).from_config(config)
+
+    @property
+    def state_count(self) -> int:
+        """Number of tensors that `initial_state` returns."""
+        return self.monotonic.state_count + int(self.chunk.remembers)
+
+    def build(self, query_shape, value_shape, key_shape=None):
+        features = (key_shape or value_shape)[-1]
+        key = keras.KerasTensor((None, None, features), self.compute_dtype)
+        self.key_shapes = []  # of the projections of one key
+        for layer in (self.monotonic, self.chunk):
+            layer.build(query_shape, value_shape, key_shape)
+            keys = symbolic_result(layer.project_keys, key)
+            self.key_shapes.append(tuple(keys.shape[2:]))
+
+    def project_keys(self, key):
+        layers = self.monotonic, self.chunk
+        keys = [layer.project_keys(key) for layer in layers]
+        keys = [_flat(ops.cast(x, self.compute_dtype)) for x in keys]
+        return ops.concatenate(keys, axis=-1)
+
+    def _keys_of_monotonic(self, keys):
+        shape = self.key_shapes[0]
+        return _unflat(keys[..., : math.prod(shape)], shape)
+
+    def _keys_of_chunk(self, keys):
+        first, shape = self.key_shapes
+        return _unflat(keys[..., math.prod(first) :], shape)
+
+    def first_state(self, real) -> tuple:
+        state = self.monotonic.first_state(real)
+        if self.chunk.remembers:
+            state = (*state, self.chunk.first_history(real))
+        return state
+
+    def weigh(self, query, memory, mask, state, noise):
+        count = self.monotonic.state_count
+        keys = hoist(self._keys_of_monotonic, memory.keys)
+        ends, moved = self.monotonic.weigh(
+            query, Memory(keys, *memory[1:]), mask, state[:count], noise
+        )
+        keys = hoist(self._keys_of_chunk, memory.keys)
+        projected = self.chunk.project_query(query)
+        scores = widen(self.chunk.score(projected, keys, *state[count:]))
+        mask = self.chunk.reachable(memory, mask)
+        weights = spread_over_chunks(ends, scores, self.chunk_size, mask)
+        rest = [self.chunk.next_history(x, weights) for x in state[count:]]
+        return weights, (*moved, *rest)
+
+    def auxiliary_loss(self, weights, query_mask=None):
+        losses = [
+            layer.auxiliary_loss(weights, query_mask)
+            for layer in (self.monotonic, self.chunk)
+        ]
+        losses = [loss for loss in losses if loss is not None]
+        return sum(losses) if losses else None
+
+    def get_config(self):
+        serialize = keras.saving.serialize_keras_object
+        own = {
+            "monotonic": serialize(self.monotonic),
+            "chunk": serialize(self.chunk),
+            "chunk_size": self.chunk_size,
+        }
+        return {**super().get_config(), **own}
+
+    @classmethod
+    def from_config(cls, config):
+        restore = keras.saving.deserialize_keras_object
+        layers = {k: restore(config[k]) for k in ("monotonic", "chunk")}
+        return cls(**{**config, **layers})
+
+
+def _check_monotonic(attention):
+    check_object("monotonic", attention, AbstractAttention, MONOTONIC)
+    if not isinstance(attention.alignment, Monotonic):
+        raise ValueError(
+            "`monotonic` must be an attention layer with "
+            "alignment=Monotonic(...). Received: monotonic with "
+            f"alignment={attention.alignment!r}. {MONOTONIC}"
+        )
+    _check_no_dropout("monotonic", attention)
+
+
+def _check_chunk(attention):
+    check_object("chunk", attention, AbstractAttention, CHUNK)
+    own = type(attention).weigh is not AbstractAttention.weigh
+    if own or getattr(attention.aligner, "mapping", None) != "softmax":
+        raise ValueError(
+            "`chunk` must be an attention layer whose weights are the softmax "
+            "of its scores, which is taken over each chunk. Received: "
+            f"chunk={attention!r} with alignment={attention.alignment!r}. "
+            f"{CHUNK}"
+        )
+    _check_no_dropout("chunk", attention)
+
+
+def _check_no_dropout(name, attention):
+    if attention.dropout:
+        raise ValueError(
+            f"`{name}` must have no dropout of its own: weights are dropped "
+            f"once. Received: {name} with dropout={attention.dropout}. Pass "
+            "`dropout` to ChunkwiseAttention."
+        )
+
+
+def _flat(keys):
+    """Make all features of a key one axis: `(B, Tv, N)`."""
+    if len(keys.shape) == 3:
+        return keys
+    size = math.prod(keys.shape[2:])
+    return ops.reshape(keys, (*ops.shape(keys)[:2], size))
+
+
+def _unflat(keys, shape):
+    """Give keys `(B, Tv, N)` their features' shape back."""
+    if len(shape) == 1:
+        return keys
+    return ops.reshape(keys, (*ops.shape(keys)[:2], *shape))
