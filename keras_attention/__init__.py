@@ -61,6 +61,7 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # what is imported below when it is first asked for
     from .export import Translation as Translation
+    from .export import export_stream as export_stream
     from .text import AbstractTokenizer as AbstractTokenizer
     from .text import CharacterTokenizer
     from .text import SentencePieceTokenizer
@@ -130,6 +131,7 @@ NEED_TENSORFLOW = {
     "Translator": "translator",
     "WordPieceTokenizer": "text",
     "WordTokenizer": "text",
+    "export_stream": "export",
     "parallel_dataset": "text",
 }
 

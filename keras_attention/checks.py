@@ -5,6 +5,7 @@ import numbers
 from collections.abc import Callable
 from collections.abc import Collection
 from typing import Any
+from typing import NoReturn
 
 
 def check_integer(name: str, value: Any, least: int = 1) -> int:
@@ -139,6 +140,21 @@ def check_loadable(name: str, function: Callable | None):
             f"`{name}` must be a name or a registered function: a lambda "
             f"cannot be loaded again. Received: {name}={function}"
         )
+
+
+def refuse_to_stream(received: str, reason: str, way_out: str) -> NoReturn:
+    """Raise a `ValueError` for a part that a stream cannot run.
+
+    Args:
+        received: The part, as the user wrote it.
+        reason: What it does with the end of the source; goes on after
+            "which".
+        way_out: A sentence that says what to do instead.
+    """
+    raise ValueError(
+        "A stream needs parts that are decided by what has come. Received: "
+        f"{received}, which {reason}. {way_out}"
+    )
 
 
 def check_same_features(layer, query_shape, key_shape):

@@ -107,13 +107,17 @@ class Translator:
         self.search = search
         self.max_source_length = max_source_length
         self.replace_unknown = replace_unknown
+        self._make_graph()
+
+    def _make_graph(self):
+        self._changes = self.model.changes
         self._graph = TranslationGraph(
-            model,
-            source_tokenizer,
-            target_tokenizer,
-            search,
-            max_source_length,
-            replace_unknown,
+            self.model,
+            self.source_tokenizer,
+            self.target_tokenizer,
+            self.search,
+            self.max_source_length,
+            self.replace_unknown,
         )
 
     def __call__(
@@ -128,6 +132,8 @@ class Translator:
         check_integer("batch_size", batch_size)
         check_choice("verbose", verbose, ("auto", 0, 1))
         columns = [as_bytes("sentences", sentences)]
+        if self._changes != self.model.changes:
+            self._make_graph()
         graph, aligned = self._graph, return_attention_scores
         run = graph.align if aligned else graph.translate
         if prefixes is not None:

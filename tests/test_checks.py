@@ -14,6 +14,7 @@ from keras_attention.checks import check_number
 from keras_attention.checks import check_object
 from keras_attention.checks import check_rate
 from keras_attention.checks import check_same_features
+from keras_attention.checks import refuse_to_stream
 from keras_attention.checks import shapes_agree
 
 
@@ -129,6 +130,12 @@ def test_loadable():
     check_loadable("activation", None)
     with pytest.raises(ValueError, match="`activation` must be a name"):
         check_loadable("activation", lambda x: x)
+
+
+def test_a_part_that_needs_the_end():
+    said = r"Received: copying=True, which reads ahead\. Do without\.$"
+    with pytest.raises(ValueError, match=said):
+        refuse_to_stream("copying=True", "reads ahead", "Do without.")
 
 
 def test_same_features():

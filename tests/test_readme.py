@@ -64,6 +64,7 @@ def test_every_snippet_runs_in_its_order(tmp_path, monkeypatch):
     assert scope["found"].tokens.shape == (2, 1, 60)
     written = {path.name for path in tmp_path.iterdir()}
     assert {"de_en_served", "de_en.tflite", "logs", "attention.png"} <= written
+    assert "de_en_stream" in written
 
 
 def test_the_first_model_has_20_lines():

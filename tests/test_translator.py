@@ -160,6 +160,20 @@ def test_threads_share_a_translator_from_the_first_call_on():
     assert translator._graph.translate.experimental_get_tracing_count() == 1
 
 
+def test_a_model_that_becomes_hard_is_traced_again(monkeypatch):
+    whole = tiny_translator()
+    translator = Translator(
+        whole.model, whole.source_tokenizer, whole.target_tokenizer
+    )
+    translator(["12"])
+    graph = translator._graph
+    translator(["34"])
+    assert translator._graph is graph
+    monkeypatch.setattr(whole.model, "changes", 1)  # as `harden` counts
+    translator(["34"])
+    assert translator._graph is not graph
+
+
 def test_unknown_words_are_those_of_the_source():
     class Lost(AbstractSearch):
         """Knows the first letter, and attends to columns 2, 1 and 0."""

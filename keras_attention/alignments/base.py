@@ -2,6 +2,13 @@
 
 import keras
 
+from keras_attention.alignments.reading import AbstractReading
+from keras_attention.checks import refuse_to_stream
+
+DECIDED = (
+    "Use Monotonic(mode='hard'), ChunkwiseAttention on it, or LocalMonotonic."
+)
+
 
 class AbstractAlignment(keras.layers.Layer):
     """Turns the scores of an attention layer into weights.
@@ -48,6 +55,28 @@ class AbstractAlignment(keras.layers.Layer):
             A tensor of that shape, or `None` if `align` needs no noise.
         """
         return None
+
+    def harden(self) -> list[str]:
+        """Change to a mode that puts all weight on one position, if any.
+
+        Returns:
+            What was changed, in words; an empty list if nothing was.
+        """
+        return []
+
+    def reading(self) -> AbstractReading:
+        """Return how to read a source that still comes in.
+
+        Returns:
+            An `AbstractReading` that makes the alignment's state.
+
+        Raises:
+            ValueError: If weights need the end of the source, as they do
+                unless a subclass says otherwise.
+        """
+        received = f"alignment={type(self).__name__}"
+        reason = "may weigh positions up to the end of the source"
+        refuse_to_stream(received, reason, DECIDED)
 
     def align(self, scores, mask, state, noise, query, lengths):
         """Turn the scores of one step into weights.

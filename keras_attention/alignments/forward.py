@@ -3,7 +3,9 @@
 import keras
 from keras import ops
 
+from keras_attention.alignments.base import DECIDED
 from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.checks import refuse_to_stream
 from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 from keras_attention.ops.monotonic import first_true
@@ -40,6 +42,10 @@ class ForwardAlignment(AbstractAlignment):
 
     def first_state(self, real):
         return (first_true(real > 0, real.dtype),)
+
+    def reading(self):
+        reason = "keeps weight on every position, so that none is ever passed"
+        refuse_to_stream("alignment=ForwardAlignment", reason, DECIDED)
 
     def align(self, scores, mask, state, noise, query, lengths):
         previous = ops.cast(state[0], scores.dtype)

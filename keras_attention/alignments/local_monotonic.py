@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.alignments.reading import WindowReading
 from keras_attention.checks import check_integer
 from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
@@ -41,6 +42,9 @@ class LocalMonotonic(AbstractAlignment):
 
     def first_state(self, real):
         return (ops.zeros((*ops.shape(real)[:2], 1), real.dtype),)
+
+    def reading(self):
+        return WindowReading(self.window)
 
     def align(self, scores, mask, state, noise, query, lengths):
         (centre,) = state  # (B, K, 1)

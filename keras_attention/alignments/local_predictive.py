@@ -3,9 +3,11 @@
 import keras
 from keras import ops
 
+from keras_attention.alignments.base import DECIDED
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.checks import check_built
 from keras_attention.checks import check_integer
+from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
@@ -69,6 +71,10 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         size = query_shape[-1]
         self.position_kernel = self.add_kernel("position_kernel", (size, size))
         self.position_vector = self.add_kernel("position_vector", (size,))
+
+    def reading(self):
+        reason = "places its window by the length of the source"
+        refuse_to_stream("alignment=LocalPredictive", reason, DECIDED)
 
     def align(self, scores, mask, state, noise, query, lengths):
         check_built(self, "align", BUILD)

@@ -4,9 +4,11 @@ import keras
 from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.alignments.reading import HardReading
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_number
+from keras_attention.checks import refuse_to_stream
 from keras_attention.ops.monotonic import first_true
 from keras_attention.ops.monotonic import stop_hard
 from keras_attention.ops.monotonic import stop_in_parallel
@@ -101,6 +103,21 @@ class Monotonic(AbstractAlignment):
         return keras.random.normal(
             shape, stddev=self.sigmoid_noise, dtype=dtype, seed=seed
         )
+
+    def harden(self):
+        if self.mode == "hard":
+            return []
+        before, self.mode = self.mode, "hard"
+        return [f"Monotonic: mode={before!r} became mode='hard'"]
+
+    def reading(self):
+        if self.mode != "hard":
+            refuse_to_stream(
+                f"Monotonic(mode={self.mode!r})",
+                "spreads its weights up to the end of the source",
+                "Train with it, and call `model.harden()` before you stream.",
+            )
+        return HardReading()
 
     def align(self, scores, mask, state, noise, query, lengths):
         check_built(self, "align", BUILD)

@@ -2,8 +2,10 @@
 
 import keras
 
+from keras_attention.alignments.base import DECIDED
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.checks import check_choice
+from keras_attention.checks import refuse_to_stream
 from keras_attention.ops import entmax15
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import sparsemax
@@ -47,6 +49,10 @@ class SimplexAlignment(AbstractAlignment):
         super().__init__(**kwargs)
         check_choice("mapping", mapping, MAPPINGS)
         self.mapping = mapping
+
+    def reading(self):
+        reason = "weighs all positions of the source"
+        refuse_to_stream(f"alignment={self.mapping!r}", reason, DECIDED)
 
     def align(self, scores, mask, state, noise, query, lengths):
         return MAPPINGS[self.mapping](scores, mask), state

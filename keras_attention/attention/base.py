@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.alignments import AbstractAlignment
+from keras_attention.alignments import AbstractReading
 from keras_attention.alignments import get_alignment
 from keras_attention.attention.heads import check_score_form
 from keras_attention.attention.heads import drop
@@ -21,6 +22,7 @@ from keras_attention.attention.noise import split_noise
 from keras_attention.attention.sequences import attend_in_order
 from keras_attention.checks import check_built
 from keras_attention.checks import check_rate
+from keras_attention.checks import refuse_to_stream
 from keras_attention.ops import keep_real
 from keras_attention.ops import mix
 from keras_attention.ops import score_one_by_one
@@ -288,6 +290,47 @@ class AbstractAttention(keras.layers.Layer):
             A scalar, or `None` if the layer has no such loss.
         """
         return None
+
+    def harden(self) -> list[str]:
+        """Change to modes that put all weight on one position, if any.
+
+        Returns:
+            What was changed, in words; an empty list if nothing was.
+        """
+        return [] if self.aligner is None else self.aligner.harden()
+
+    def reading(self) -> AbstractReading:
+        """Return how to read a source that still comes in.
+
+        Scores are taken on the part of the source that is there, so the score
+        of a position must depend on the query and its own key alone.
+
+        Returns:
+            An `AbstractReading` that makes the layer's state.
+
+        Raises:
+            ValueError: If weights or scores need more than that.
+        """
+        self.check_scores_in_part()
+        return self.aligner.reading()
+
+    def check_scores_in_part(self):
+        """Check that scores can be taken on a part of the source.
+
+        Raises:
+            ValueError: If they depend on more than the query and one key.
+        """
+        kind = type(self).__name__
+        way_out = "Use a score of the query and a key, as BahdanauAttention's."
+        if self.remembers:
+            reason = "scores by its earlier weights on the whole source"
+            refuse_to_stream(kind, reason, way_out)
+        parts = [
+            (x.weigh, x.reachable) for x in (type(self), AbstractAttention)
+        ]
+        if parts[0] != parts[1]:
+            reason = "weighs positions by their place in the whole source"
+            refuse_to_stream(kind, reason, way_out)
 
     def prepare(self, value, key=None, value_mask=None) -> Memory:
         """Prepare a source for `step`: project keys, set padding to zeros.

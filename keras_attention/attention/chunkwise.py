@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from keras_attention.alignments import HardReading
 from keras_attention.alignments import Monotonic
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.attention.memory import Memory
@@ -154,6 +155,20 @@ class ChunkwiseAttention(AbstractAttention):
         weights = spread_over_chunks(ends, scores, self.chunk_size, mask)
         rest = [self.chunk.next_history(x, weights) for x in state[count:]]
         return weights, (*moved, *rest)
+
+    def reading(self):
+        """Return how to read a source that still comes in: as `monotonic`.
+
+        Returns:
+            A `HardReading` that keeps the chunk before the head.
+
+        Raises:
+            ValueError: If `monotonic` is soft, or a score needs the whole
+                source.
+        """
+        before = self.monotonic.reading().before
+        self.chunk.check_scores_in_part()
+        return HardReading(before + self.chunk_size - 1)
 
     def auxiliary_loss(self, weights, query_mask=None):
         losses = [

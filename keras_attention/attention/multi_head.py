@@ -18,6 +18,7 @@ from keras_attention.attention.memory import Memory
 from keras_attention.attention.noise import draw_noise
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
+from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
@@ -272,6 +273,16 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
             noise, (steps, batch, self.num_heads, *ops.shape(noise)[2:])
         )
         return ops.swapaxes(noise, 2, 3)  # (steps, B, K, H, ...)
+
+    def harden(self) -> list[str]:
+        """Change the heads to modes that put all weight on one position."""
+        return [change for head in self.heads for change in head.harden()]
+
+    def check_scores_in_part(self):
+        """Raise an error: heads stop at positions of their own."""
+        reason = "has heads that stop at different positions"
+        way_out = "Use several attentions, AttentionDecoderCell(cell, [...])."
+        refuse_to_stream("MultiHead", reason, way_out)
 
     def auxiliary_loss(self, weights, query_mask=None):
         losses = [

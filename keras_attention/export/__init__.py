@@ -11,6 +11,7 @@ from .litert_text import export_litert_text as export_litert_text
 from .onnx import export_onnx as export_onnx
 from .parts import check_parts as check_parts
 from .saved_model import export_saved_model as export_saved_model
+from .stream import export_stream as export_stream
 from .translation import Translation as Translation
 from .translation import join_entries as join_entries
 from .translation import read_answer as read_answer

@@ -35,6 +35,16 @@ def check_ids(model: Seq2Seq, needed_by: str):
             "Received: copying=True, whose ids of other words mean nothing "
             "without the text. Export it as a SavedModel, text to text."
         )
+    check_float32(model, needed_by)
+
+
+def check_float32(model: Seq2Seq, needed_by: str):
+    """Raise a `ValueError` unless a model computes in float32.
+
+    Args:
+        model: A `Seq2Seq`.
+        needed_by: The function that exports, as the user typed it.
+    """
     if model.compute_dtype != "float32":
         raise ValueError(
             f"{needed_by} needs a model that computes in float32. Received: "

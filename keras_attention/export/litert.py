@@ -105,13 +105,35 @@ def convert_to_litert(
     Raises:
         ValueError: If LiteRT has no operations for it.
     """
+    functions = {signature: function}
+    return convert_functions(model, functions, quantize, archive)
+
+
+def convert_functions(
+    model: Seq2Seq,
+    functions: dict[str, tf.types.experimental.PolymorphicFunction],
+    quantize: str | None,
+    archive: keras.export.ExportArchive | None = None,
+) -> bytes:
+    """Convert several functions of a model to the content of one file.
+
+    Args:
+        model: As in `convert_to_litert`.
+        functions: Traced `tf.function`s, by the names of their signatures.
+        quantize: As in `convert_to_litert`.
+        archive: As in `convert_to_litert`.
+
+    Raises:
+        ValueError: If LiteRT has no operations for them.
+    """
     custom = archive is not None
     archive = archive if custom else keras.export.ExportArchive()
     with tempfile.TemporaryDirectory() as folder, quiet():
-        archive.add_endpoint(signature, function)
+        for name, function in functions.items():
+            archive.add_endpoint(name, function)
         archive.write_out(folder, verbose=False)
         converter = tf.lite.TFLiteConverter.from_saved_model(
-            folder, signature_keys=[signature]
+            folder, signature_keys=list(functions)
         )
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
         converter.allow_custom_ops = custom

@@ -28,8 +28,10 @@ def run(
 
     Args:
         file: The LiteRT file.
-        signature: The name of one of its signatures.
-        batches: For each run the inputs by their names.
+        signature: The name of one of its signatures, or of one for each
+            batch, with spaces between them.
+        batches: For each run the inputs by their names. What one lacks is
+            what the run before gave under that name.
         operations: Where the operations are that LiteRT lacks, such as
             `"tensorflow_text:tflite_registrar.SELECT_TFTEXT_OPS"`. Defaults
             to `None`.
@@ -41,8 +43,15 @@ def run(
     interpreter = InterpreterWithCustomOps(
         model_path=file, custom_op_registerers=known
     )
-    runner = interpreter.get_signature_runner(signature)
-    return [runner(**batch) for batch in batches]
+    names = signature.split()
+    runners = {x: interpreter.get_signature_runner(x) for x in names}
+    names = names if len(names) > 1 else names * len(batches)
+    answers = [{}]
+    for name, batch in zip(names, batches, strict=True):
+        run, given = runners[name], {**answers[-1], **batch}
+        wanted = run.get_input_details()
+        answers.append(run(**{k: x for k, x in given.items() if k in wanted}))
+    return answers[1:]
 
 
 def to_json(arrays: Arrays) -> dict[str, dict]:

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Callable
 
 from keras import ops
 from keras import tree
@@ -40,14 +41,41 @@ def next_word(
         initial states. Its weights are those of the cell's attention, or
         their mean if there are several.
     """
-    cell = model.decoder.cell
-    prepared = cell.prepare(memory, mask)
+    prepared = model.decoder.cell.prepare(memory, mask)
     mix = None
     if model.copying:
         copies = model.pointer_generator.prepare(source)
         mix = functools.partial(
             model.pointer_generator.mix, copies=copies, impossible=-math.inf
         )
+    step = word_step(model, prepared, never, attends, hoists, mix)
+    return step, model.decoder.cell.initial_state(prepared, states, beams=1)
+
+
+def word_step(
+    model,
+    prepared,
+    never=(),
+    attends: bool = True,
+    hoists: bool = False,
+    mix: Callable | None = None,
+):
+    """Return the step function that scores next words.
+
+    Args:
+        model: A `Seq2Seq`.
+        prepared: What `prepare` of its decoder's cell returned.
+        never: As in `next_word`.
+        attends: As in `next_word`.
+        hoists: As in `next_word`.
+        mix: Function that adds copied words, as in `score_words`. Defaults to
+            `None`, no copies.
+
+    Returns:
+        `step(tokens, states)`, with tokens `(B, K)`, or `(B,)` for states
+        without beams.
+    """
+    cell = model.decoder.cell
 
     def step(tokens, states):
         words = model.embed_target(tokens)  # (B, K, E)
@@ -58,10 +86,10 @@ def next_word(
             log_probs = ban(log_probs, never)
         return log_probs, states, mean(weights) if attends else None
 
-    if hoists:
-        memories = [x for x in tree.flatten(prepared) if x is not None]
-        step = hoisting(step, [*cell.variables, *memories])
-    return step, cell.initial_state(prepared, states, beams=1)
+    if not hoists:
+        return step
+    memories = [x for x in tree.flatten(prepared) if x is not None]
+    return hoisting(step, [*cell.variables, *memories])
 
 
 def mean(weights):

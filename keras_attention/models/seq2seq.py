@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_built
+from keras_attention.checks import check_integer
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.layers import carried_mask
 from keras_attention.models.next_word import next_word
@@ -18,6 +19,8 @@ from keras_attention.models.seq2seq_checks import check_search
 from keras_attention.models.seq2seq_checks import check_states
 from keras_attention.models.seq2seq_checks import with_nan_check
 from keras_attention.models.shared_programs import SharedPrograms
+from keras_attention.models.stream import Stream
+from keras_attention.models.stream import StreamPrograms
 from keras_attention.models.words import AbstractWordModel
 from keras_attention.ops import fast_path
 from keras_attention.search import AbstractSearch
@@ -119,7 +122,8 @@ class Seq2Seq(AbstractWordModel):
         self.return_attention_scores = return_attention_scores
         self._check_attention()
         self.supports_masking = True
-        self._programs = SharedPrograms(self)
+        self.changes = 0  # how often `harden` has changed a mode
+        self._forget_programs()
         if scheduled_sampling:
             self.seed_generator = keras.random.SeedGenerator()
             self.sampling_probability = self.add_weight(
@@ -129,6 +133,11 @@ class Seq2Seq(AbstractWordModel):
                 trainable=False,
                 autocast=False,
             )
+
+    def _forget_programs(self):
+        self._programs = SharedPrograms(self)
+        self._streams = StreamPrograms(self)
+        self.train_function = self.test_function = self.predict_function = None
 
     def _check_attention(self):
         for name in ("copying", "return_attention_scores"):
@@ -306,6 +315,64 @@ class Seq2Seq(AbstractWordModel):
             step, states, rows, memory_mask=encoded[2], prefix=prefix
         )
         return found if attends else found._replace(weights=None)
+
+    def stream(
+        self,
+        max_length: int = 100,
+        batch_size: int = 1,
+        start_id: int = 2,
+        end_id: int = 3,
+    ) -> Stream:
+        """Begin to generate targets for sources that still come in.
+
+        It needs an encoder that reads one way, `StateBridge("zeros")`, and
+        attentions that are decided by what has come: `Monotonic("hard")`,
+        `ChunkwiseAttention` on such a one, or `LocalMonotonic`. `harden`
+        makes a trained `Monotonic` hard. Streams of a model share compiled
+        programs; each belongs to one thread.
+
+        Args:
+            max_length: Longest text, in tokens, the end token included.
+                Defaults to `100`.
+            batch_size: Number of sources that are read together. Defaults to
+                `1`.
+            start_id: The token to begin with. Defaults to `2`.
+            end_id: The token that ends a text. Defaults to `3`.
+
+        Returns:
+            A `Stream`. All words of its `push(chunk)` and `end()` are those
+            of `generate(whole, GreedySearch(max_length))`.
+
+        Raises:
+            ValueError: If the model is not built, a number is not positive,
+                or a part of the model needs the end of the source.
+        """
+        check_built(self, "stream", BUILD)
+        check_integer("start_id", start_id, 0)
+        check_integer("end_id", end_id, 0)
+        program = self._streams.find(start_id, end_id)
+        return Stream(program, max_length, batch_size)
+
+    def harden(self) -> list[str]:
+        """Make trained monotonic attentions hard, for inference.
+
+        `Monotonic` in the modes `"parallel"` and `"recursive"` becomes
+        `"hard"`, in all attentions of the decoder; weights stay as they are.
+        It then holds for calls, `generate`, `stream`, translators and exports,
+        and for what is saved. Hard attention has no gradient, so train before.
+
+        Returns:
+            What was changed, in words; an empty list if nothing was.
+        """
+        changed = [
+            f"{layer.name}: {change}"
+            for layer in self.decoder.cell.attentions
+            for change in layer.harden()
+        ]
+        if changed:
+            self.changes += 1
+            self._forget_programs()
+        return changed
 
     @functools.wraps(keras.Model.fit)
     def fit(self, *args, **kwargs):

@@ -147,3 +147,16 @@ class TestArguments:
         layer = Forgetful(alignment=Monotonic())
         with pytest.raises(ValueError, match=r"super\(\)\.build"):
             layer(np.ones((1, 1, 3)), np.ones((1, 2, 5)))
+
+
+@pytest.mark.parametrize("mode", ["parallel", "recursive"])
+def test_a_soft_one_becomes_hard(mode):
+    alignment = Monotonic(mode, score_bias=0.5)
+    with pytest.raises(ValueError, match=rf"mode='{mode}'\), which spreads"):
+        alignment.reading()
+    assert alignment.harden() == [
+        f"Monotonic: mode={mode!r} became mode='hard'"
+    ]
+    assert alignment.get_config()["mode"] == "hard"
+    assert alignment.harden() == []
+    assert alignment.reading().before == 0

@@ -15,6 +15,7 @@ from keras_attention import BahdanauAttention
 from keras_attention import CoverageAttention
 from keras_attention import DotAttention
 from keras_attention import GaussianMixtureAttention
+from keras_attention import Monotonic
 from keras_attention import MultiHead
 from keras_attention import plot_attention_heads
 
@@ -289,3 +290,11 @@ def test_a_layer_without_heads_has_no_weights_of_heads(kind):
     for given in (x, keras.Input((2, 3))):
         with pytest.raises(ValueError, match="`return_attention_scores` must"):
             layer(given, given, return_attention_scores="heads")
+
+
+def test_all_heads_become_hard():
+    attention = MultiHead(BahdanauAttention(3, alignment=Monotonic()), 2)
+    assert len(attention.harden()) == 2
+    assert {head.aligner.mode for head in attention.heads} == {"hard"}
+    again = MultiHead.from_config(attention.get_config())
+    assert again.heads[1].aligner.mode == "hard"

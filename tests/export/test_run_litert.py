@@ -94,6 +94,31 @@ def test_it_runs_batches_of_any_size(plain_file):
     assert [x["y"].tolist() for x in found] == [[0], [0, 2, 4]]
 
 
+def test_a_run_goes_on_from_the_one_before(tmp_path):
+    """What a batch lacks is what the run before gave under its name."""
+    spec = tf.TensorSpec((None,), tf.int32)
+
+    def first(x):
+        return {"sum": x}
+
+    def more(x, sum):
+        return {"sum": sum + x, "last": x}
+
+    module = tf.Module()
+    module.first = tf.function(first, [spec])
+    module.more = tf.function(more, [spec, spec])
+    signatures = {"first": module.first, "more": module.more}
+    tf.saved_model.save(module, tmp_path / "sums", signatures)
+    converter = tf.lite.TFLiteConverter.from_saved_model(
+        str(tmp_path / "sums"), signature_keys=["first", "more"]
+    )
+    path = tmp_path / "sums.tflite"
+    path.write_bytes(converter.convert())
+    batches = [{"x": np.full(2, n, "int32")} for n in (1, 2, 4)]
+    found = run_litert.run(str(path), "first more more", batches)
+    assert [x["sum"].tolist() for x in found] == [[1, 1], [3, 3], [7, 7]]
+
+
 def test_it_knows_the_operations_of_text(file):
     batches = [{"text": np.array(texts, object)} for texts in TEXTS]
     run = run_litert.run

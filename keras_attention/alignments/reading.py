@@ -1,0 +1,86 @@
+"""How an attention reads a source that still comes in."""
+
+from keras import ops
+
+
+class AbstractReading:
+    """Follows an attention through a source of which a part is there.
+
+    All that an attention remembers is one position for each row, its head.
+    Positions count from 0 at the beginning of the source, also where the
+    part begins later. A row waits until its weights cannot change any more,
+    whatever comes.
+
+    Args:
+        before: Number of positions before the head that weights may need.
+    """
+
+    def __init__(self, before: int = 0):
+        self.before = before
+
+    def place(self, head, places, dtype: str) -> tuple:
+        """Make the state of a step on the part, from the head.
+
+        Args:
+            head: `(B,)` int32.
+            places: The position of each column of the part, `(B, W)` int32.
+            dtype: Dtype of the state.
+
+        Returns:
+            Tuple of tensors `(B, ...)`, as the attention's `step` takes them.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define `place(head, places, dtype)`."
+        )
+
+    def follow(self, head, places, state) -> tuple:
+        """Say what became of a step on the part.
+
+        Args:
+            head: The head before the step, `(B,)` int32.
+            places: As in `place`.
+            state: Tuple of tensors `(B, ...)` that the step returned.
+
+        Returns:
+            Three tensors `(B,)`: whether the weights are final; the head if
+            the row waits; and the head if it goes on to the next step.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define `follow(head, places, state)`."
+        )
+
+
+class HardReading(AbstractReading):
+    """Scans for the first position to stop at; the head is where it begins.
+
+    A row that has not stopped scans later what comes later, and nothing
+    twice. The state is 1 at the head, and after the step 1 at the stop.
+
+    Args:
+        before: Number of positions before a stop that weights need. Defaults
+            to `0`.
+    """
+
+    def place(self, head, places, dtype):
+        return (ops.cast(ops.equal(places, head[:, None]), dtype),)
+
+    def follow(self, head, places, state):
+        stops = state[0] > 0
+        found = ops.any(stops, axis=1)
+        stop = ops.sum(ops.where(stops, places, 0), axis=1)
+        stop = ops.where(found, ops.cast(stop, "int32"), places[:, -1] + 1)
+        return found, stop, stop
+
+
+class WindowReading(AbstractReading):
+    """Waits for a window around the head, which moves on by one a step.
+
+    Args:
+        before: Number of positions before and after the head.
+    """
+
+    def place(self, head, places, dtype):
+        return (ops.cast(head[:, None] - places[:, :1], dtype),)
+
+    def follow(self, head, places, state):
+        return head + self.before <= places[:, -1], head, head + 1

@@ -1,0 +1,240 @@
+"""Generation while the source still comes in."""
+
+import threading
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_attention.checks import check_integer
+from keras_attention.layers import carried_mask
+from keras_attention.models.generation import SIZES
+from keras_attention.models.generation import fitting_size
+from keras_attention.models.stream_checks import check_part
+from keras_attention.models.stream_state import StreamState
+from keras_attention.models.stream_steps import StreamSteps
+from keras_attention.ops import fast_path
+
+LARGEST = 64  # positions that are read at once
+ROOM = 32  # words that are written at once
+POWERS = [n for n in SIZES if n.bit_count() == 1 and n <= LARGEST]
+
+
+class StreamPrograms:
+    """Compiles the steps of streams, which share their programs.
+
+    Threads may share the object.
+
+    Args:
+        model: The model that writes. `compile(jit_compile=True)` selects XLA
+            on TensorFlow.
+    """
+
+    def __init__(self, model):
+        self.model = model
+        self.kept = {}
+        self.lock = threading.Lock()
+
+    def find(self, start_id: int, end_id: int) -> "StreamProgram":
+        """Return the program for these ids, compiled for all streams.
+
+        Args:
+            start_id: The token to begin with.
+            end_id: The token that ends a text.
+
+        Raises:
+            ValueError: If a part of the model needs the end of the source.
+        """
+        xla = bool(self.model.compiled and self.model.jit_compile)
+        with self.lock:
+            key = start_id, end_id, xla
+            if key not in self.kept:
+                steps = StreamSteps(self.model, start_id, end_id)
+                self.kept[key] = StreamProgram(steps, xla)
+            return self.kept[key]
+
+
+class StreamProgram:
+    """The compiled steps of a stream.
+
+    Args:
+        steps: The `StreamSteps`.
+        xla: Whether XLA compiles on TensorFlow.
+    """
+
+    def __init__(self, steps: StreamSteps, xla: bool):
+        self.befores = [reading.before for reading in steps.readings]
+        # Where each shape is compiled, parts come in a few sizes.
+        self.few_sizes = xla or keras.backend.backend() == "jax"
+        self.axes, self.classes = (), steps.model.source_vocabulary_size
+        if self.classes is None:
+            self.axes = steps.model._source_axes[1:]
+
+        def start(rows, max_length):
+            return steps.start(ops.shape(rows)[0], max_length)
+
+        def push(chunk, mask, state):
+            return self._write(steps, steps.read(chunk, mask, state), False)
+
+        def more(state):
+            return self._write(steps, state, False)
+
+        def end(state):
+            return self._write(steps, state, True)
+
+        def made(step):
+            compiled, variables = fast_path("compiled"), steps.model.variables
+            return compiled(step, variables, [], xla) if compiled else step
+
+        self.start, self.push = made(start), made(push)
+        self.more, self.end = made(more), made(end)
+
+    def _write(self, steps, state, ended):
+        tokens, lengths, on, state = steps.write(state, ended, ROOM)
+        return tokens, lengths, on, state.needed(self.befores), state
+
+    def parts(self, size: int):
+        """Split a part into such as are compiled.
+
+        Args:
+            size: Its number of positions.
+
+        Yields:
+            Slices, in their order.
+        """
+        first = 0
+        while first < size:
+            length = min(size - first, LARGEST)
+            if self.few_sizes:
+                length = max(n for n in (1, *POWERS) if n <= length)
+            yield slice(first, first + length)
+            first += length
+
+
+class Stream:
+    """Writes the words of a source while it still comes in.
+
+    Make one by `model.stream()`. All words together are those that
+    `model.generate(whole, GreedySearch(max_length))` finds, whatever the
+    parts; each comes with the first part that decides it. What a stream keeps
+    does not grow with the source: it is what no attention has passed, and a
+    position costs the same at the end as at the beginning.
+
+    Args:
+        program: The compiled steps.
+        max_length: Longest text, in tokens, the end token included.
+        batch_size: Number of rows.
+
+    Example:
+
+    >>> model = Seq2Seq(
+    ...     source_vocabulary_size=9,
+    ...     target_vocabulary_size=9,
+    ...     embedding_dim=4,
+    ...     encoder=RecurrentEncoder(4, bidirectional=False),
+    ...     bridge=StateBridge("zeros", units=4, bidirectional=False),
+    ...     decoder=AttentionDecoder(AttentionDecoderCell(
+    ...         LSTMCell(4), BahdanauAttention(4, alignment=Monotonic("hard"))
+    ...     )),
+    ... )
+    >>> model.build(((None, None), (None, None)))
+    >>> stream = model.stream(max_length=5)
+    >>> words = stream.push([[2, 7, 5]])[0] + stream.push([[8, 3]])[0]
+    >>> words = words + stream.end()[0]
+    >>> whole = model.generate([[2, 7, 5, 8, 3]], GreedySearch(max_length=5))
+    >>> words == [int(x) for x in whole.tokens[0, 0] if x]
+    True
+    """
+
+    def __init__(
+        self, program: StreamProgram, max_length: int, batch_size: int
+    ):
+        check_integer("max_length", max_length)
+        check_integer("batch_size", batch_size)
+        self._program = program
+        self._rows = batch_size
+        self._ended = False
+        rows = np.zeros((batch_size,), "int32")
+        self._state = program.start(rows, np.int32(max_length))
+
+    @property
+    def state(self) -> StreamState:
+        """All that the stream keeps of the source and of the words."""
+        return self._state
+
+    @property
+    def finished(self) -> list[bool]:
+        """Whether each row has its end token, or has no room for a word."""
+        return (ops.convert_to_numpy(self._state.left) == 0).tolist()
+
+    def push(self, chunk, mask=None) -> list[list[int]]:
+        """Read a part of the source.
+
+        Id 0 is padding, wherever it stands: a row of which nothing has come
+        has zeros. Positions of padding count as positions of the whole.
+
+        Args:
+            chunk: Ids `(B, n)`, or features `(B, n, D)`. No position at all
+                changes nothing.
+            mask: Boolean `(B, n)`, `True` at real features. Defaults to the
+                mask that `chunk` carries, or to `True` everywhere.
+
+        Returns:
+            The new words of each row: those that this part decides.
+
+        Raises:
+            ValueError: If the stream has ended, or the chunk does not fit.
+        """
+        self._check_open("push")
+        program, chunk = self._program, ops.convert_to_tensor(chunk)
+        if mask is None and not program.classes:
+            mask = carried_mask(chunk)
+        check_part(chunk, mask, self._rows, program.axes, program.classes)
+        if program.classes:
+            chunk = ops.cast(chunk, "int32")
+        if mask is not None:
+            mask = ops.cast(ops.convert_to_tensor(mask), "bool")
+        words = [[] for _ in range(self._rows)]
+        for part in program.parts(chunk.shape[1]):
+            real = None if mask is None else mask[:, part]
+            if self._run(words, program.push, chunk[:, part], real):
+                self._run_on(words, program.more)
+        return words
+
+    def end(self) -> list[list[int]]:
+        """End the source of all rows.
+
+        Returns:
+            The remaining words of each row.
+
+        Raises:
+            ValueError: If the stream has ended.
+        """
+        self._check_open("end")
+        self._ended = True
+        words = [[] for _ in range(self._rows)]
+        self._run_on(words, self._program.end)
+        return words
+
+    def _run_on(self, words, step):
+        while self._run(words, step):
+            pass
+
+    def _run(self, words, step, *given) -> bool:
+        """Run a compiled step; return whether words had no more room."""
+        found = step(*given, self._state)
+        tokens, lengths, on, needed = map(ops.convert_to_numpy, found[:4])
+        for row, ids, length in zip(words, tokens, lengths, strict=True):
+            row.extend(ids[:length].tolist())
+        state, size = found[4], fitting_size(int(needed))
+        if size < state.mask.shape[1]:
+            state = state.kept(size)
+        self._state = state.widened(size)
+        return bool(on.any())
+
+    def _check_open(self, method):
+        if self._ended:
+            raise ValueError(
+                f"`{method}` needs a stream whose source goes on. Received: "
+                f"{method}() after end(). Make a new one: model.stream()."
+            )

@@ -1,0 +1,225 @@
+"""The steps of a stream: functions from tensors to tensors."""
+
+import math
+from typing import Any
+from typing import NamedTuple
+
+from keras import ops
+
+from keras_attention.attention import Memory
+from keras_attention.decoder import StateBridge
+from keras_attention.models.next_word import word_step
+from keras_attention.models.stream_checks import find_readings
+from keras_attention.models.stream_encoder import find_reader
+from keras_attention.models.stream_state import StreamState
+from keras_attention.ops import freeze
+from keras_attention.ops import join_masks
+from keras_attention.ops import wide_dtype
+from keras_attention.search import loop_while
+
+
+class _Words(NamedTuple):
+    position: Any  # scalar, words of this call so far
+    on: Any  # (B,), whether the row goes on writing
+    tokens: Any  # (B, room)
+    lengths: Any  # (B,)
+    decoder: list
+    heads: list
+    word: Any  # (B,)
+    left: Any  # (B,)
+
+
+class StreamSteps:
+    """Reads and writes for a model, state in, state out.
+
+    Args:
+        model: A `Seq2Seq` that can be streamed.
+        start_id: The token to begin with. Defaults to `2`.
+        end_id: The token that ends a text. Defaults to `3`.
+
+    Raises:
+        ValueError: If a part of the model needs the end of the source.
+    """
+
+    def __init__(self, model, start_id: int = 2, end_id: int = 3):
+        self.model = model
+        self.readings = find_readings(model)
+        self.reader = find_reader(model.encoder)
+        self.start_id = start_id
+        self.end_id = end_id
+
+    def start(self, rows, max_length) -> StreamState:
+        """Return the state before the source.
+
+        Its memory is one masked position, since no format holds empty ones.
+
+        Args:
+            rows: Number of rows, an integer or a scalar tensor.
+            max_length: Longest text, likewise.
+        """
+        cell = self.model.decoder.cell
+        mask = ops.zeros((rows, 1), "bool")
+        source = self._blank(rows)
+        states = self.reader.first_states(rows)
+        memories, mask, states = self._prepared(source, mask, states)
+        given = None
+        if isinstance(self.model.bridge, StateBridge):  # of zeros
+            sizes = cell.state_layout.cell_sizes
+            given = [ops.zeros((rows, n), cell.compute_dtype) for n in sizes]
+        given = cell.initial_state(cell.attentions.pack(memories), given)
+        own, fed, _ = cell.state_layout.split(given)
+        number = ops.zeros((rows,), "int32")
+        return StreamState(
+            encoder=states,
+            decoder=[*own, *fed],
+            keys=[x.keys for x in memories],
+            values=[x.values for x in memories],
+            mask=mask,
+            count=number,
+            heads=[number for _ in memories],
+            word=number + self.start_id,
+            left=number + max_length,
+        )
+
+    def _blank(self, rows):
+        """Return one position of a source, to be masked."""
+        if self.model.source_embedding is not None:
+            return ops.zeros((rows, 1), "int32")
+        axes = self.model._source_axes[1:]
+        return ops.zeros((rows, 1, *axes), self.model.compute_dtype)
+
+    def read(self, chunk, mask, state: StreamState) -> StreamState:
+        """Read a part of the source.
+
+        Args:
+            chunk: Ids `(B, n)` or features `(B, n, D)`, with at least one
+                position.
+            mask: Boolean `(B, n)`, `True` at real features; `None` for ids,
+                and for features that are all real.
+            state: The state before.
+
+        Returns:
+            The state after.
+        """
+        if self.model.source_embedding is not None:
+            mask = ops.not_equal(chunk, 0)
+        elif mask is None:
+            mask = ops.ones(ops.shape(chunk)[:2], "bool")
+        memories, mask, states = self._prepared(chunk, mask, state.encoder)
+        return state.extended(states, memories, mask)
+
+    def _prepared(self, chunk, mask, states):
+        """Encode a part, and prepare it for every attention."""
+        if self.model.source_embedding is not None:
+            chunk = self.model.embed_source(chunk)
+        chunk = ops.cast(chunk, self.model.compute_dtype)
+        sequence, mask, states = self.reader.read_on(chunk, mask, states)
+        cell = self.model.decoder.cell
+        memories = cell.attentions.as_memories(cell.prepare(sequence, mask))
+        return memories, mask, list(states)
+
+    def write(self, state: StreamState, ended: bool, room: int) -> tuple:
+        """Write all words that are decided by what has come.
+
+        Args:
+            state: The state before.
+            ended: Whether the source has ended, so that every word is.
+            room: The most words a row that are written.
+
+        Returns:
+            Ids `(B, room)`, 0 after the last one; their number `(B,)`;
+            booleans `(B,)`, `True` in rows that had no room for more; and the
+            state after.
+        """
+        cell = self.model.decoder.cell
+        memories = [
+            Memory(keys, values, state.mask)
+            for keys, values in zip(state.keys, state.values, strict=True)
+        ]
+        never = sorted({0, self.start_id} - {self.end_id})
+        prepared = cell.attentions.pack(memories)
+        step = word_step(self.model, prepared, never, False, hoists=True)
+        places = state.places
+
+        def grow(words):
+            return self._grow(words, step, places, ended, room)
+
+        words = grow(_begin(state, room))
+        words = loop_while(lambda x: ops.any(x.on), grow, words, room - 1)
+        state = state._replace(
+            decoder=words.decoder,
+            heads=words.heads,
+            word=words.word,
+            left=words.left,
+        )
+        return words.tokens, words.lengths, words.on, state
+
+    def _grow(self, words, step, places, ended, room):
+        """Write one more word in each row whose word is decided."""
+        placed = self._place(words.heads, places)
+        log_probs, after, _ = step(words.word, [*words.decoder, *placed])
+        count = len(words.decoder)
+        found, waiting, moved = self._follow(words.heads, places, after[count:])
+        goes = words.on if ended else join_masks(words.on, *found)
+        gains, word = ops.top_k(log_probs, 1)
+        word = ops.cast(word[:, 0], "int32")
+        exists = ops.greater(gains[:, 0], -math.inf)  # NaN is not
+        given = ops.logical_and(goes, exists)
+        goes_on = ops.logical_and(given, ops.not_equal(word, self.end_id))
+        left = ops.where(goes_on, words.left - 1, ops.zeros_like(words.left))
+        heads = freeze(goes, moved, waiting)
+        here = ops.equal(ops.arange(room, dtype="int32"), words.position)
+        here = ops.logical_and(here, given[:, None])  # (B, room)
+        return _Words(
+            position=words.position + 1,
+            on=ops.logical_and(goes, left > 0),
+            tokens=ops.where(here, word[:, None], words.tokens),
+            lengths=words.lengths + ops.cast(given, "int32"),
+            decoder=freeze(goes, after[:count], words.decoder),
+            heads=freeze(words.on, heads, words.heads),
+            word=ops.where(given, word, words.word),
+            left=ops.where(goes, left, words.left),
+        )
+
+    def _follow(self, heads, places, states) -> list:
+        """Say of every attention what became of its step.
+
+        Args:
+            heads: The head of each attention before the step, `(B,)`.
+            places: The positions of the memory, `(B, W)`.
+            states: Flat list of the attentions' states after the step.
+
+        Returns:
+            Lists of what `AbstractReading.follow` returns.
+        """
+        left, answers = list(states), []
+        for layer, reading, head in self._each(heads):
+            own, left = left[: layer.state_count], left[layer.state_count :]
+            answers.append(reading.follow(head, places, own))
+        return [list(column) for column in zip(*answers, strict=True)]
+
+    def _place(self, heads, places) -> list:
+        """Make the attentions' states from their heads, one flat list."""
+        placed = []
+        for layer, reading, head in self._each(heads):
+            dtype = wide_dtype(layer.compute_dtype)
+            placed.extend(reading.place(head, places, dtype))
+        return placed
+
+    def _each(self, heads):
+        attentions = self.model.decoder.cell.attentions
+        return zip(attentions, self.readings, heads, strict=True)
+
+
+def _begin(state, room):
+    rows = ops.shape(state.word)[0]
+    return _Words(
+        position=ops.zeros((), "int32"),
+        on=state.left > 0,
+        tokens=ops.zeros((rows, room), "int32"),
+        lengths=ops.zeros((rows,), "int32"),
+        decoder=state.decoder,
+        heads=state.heads,
+        word=state.word,
+        left=state.left,
+    )

@@ -1,0 +1,326 @@
+"""Streams: the words of `generate`, each as soon as it is decided."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import streams
+from gradients import to_numpy
+from streaming import measure
+from streams import LONGEST
+from streams import WORDS
+from streams import changed
+from streams import draw_ids
+from streams import generated
+from streams import joined
+from streams import make_model
+from streams import streamed
+
+import keras_attention as ka
+from keras_attention.models import stream as module
+
+SOURCE = draw_ids([9, 12, 4])
+NO_END = -1e9 * (np.arange(WORDS) == 3)  # a bias of the output layer
+PARTS = [[1] * 12, [5, 0, 1, 6]]
+
+
+@pytest.fixture(scope="module")
+def models():
+    """Make a model of each kind; the programs of two are compiled."""
+    found = {name: make_model(name) for name in streams.MODELS}
+    uncompiled(found["stack, luong, chunkwise"])
+    uncompiled(found["layer norm, unfed, both kinds"])
+    return found
+
+
+def uncompiled(model):
+    """Let the steps run eagerly, which costs less than to trace them once."""
+    if keras.backend.backend() == "tensorflow":
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "fast_path", lambda _: None)
+            model.stream()
+    return model
+
+
+# The law: whatever the parts, the words of `generate`, as soon as possible.
+
+
+@pytest.mark.parametrize("name", streams.MODELS)
+def test_words_are_those_of_the_whole(models, name):
+    wanted, _ = generated(models[name], SOURCE)
+    for sizes in PARTS:
+        assert joined(streamed(models[name], SOURCE, sizes)) == wanted
+
+
+def decided_after(stops, windows, count, size):
+    """Count the positions that each word needs, by its weights alone.
+
+    Args:
+        stops: Weights `(T, Tv)` of one attention.
+        windows: How far beyond the centre its window reaches, or `None`.
+        count: Number of words.
+        size: Number of positions of the source.
+
+    Returns:
+        For each word, how many positions must have come; `size + 1` if only
+        the end decides.
+    """
+    needed = []
+    for t in range(count):
+        if windows is not None:
+            needed.append(min(t + windows + 1, size + 1))
+            continue
+        (places,) = np.nonzero(stops[t])
+        needed.append(places[-1] + 1 if len(places) else size + 1)
+    return needed
+
+
+@pytest.mark.parametrize(
+    ("name", "window"), [("lstm", None), ("no states, window", 1)]
+)
+def test_a_word_comes_with_the_position_it_needs(models, name, window):
+    size = SOURCE.shape[1]
+    words, weights = generated(models[name], SOURCE)
+    steps = streamed(models[name], SOURCE, [1] * size)
+    early = 0
+    for row in range(len(SOURCE)):
+        count = len(words[row])
+        needed = decided_after(weights[row], window, count, size)
+        needed = np.maximum.accumulate(needed)
+        for n in range(size):
+            written = len(joined(steps[: n + 1])[row])
+            assert written == np.sum(needed <= n + 1), (row, n)
+        early += np.sum(needed <= size)
+    assert early > 5
+
+
+def test_every_continuation_begins_with_what_is_written(models):
+    """By brute force: all that may follow agrees on what was written."""
+    prefix = draw_ids([4], seed=3)
+    words = range(1, WORDS)
+    tails = itertools.product(words, repeat=2)
+    whole = np.array([[*prefix[0], *tail] for tail in tails], "int32")
+    written = []
+    for name in ("lstm", "stack, luong, chunkwise"):
+        stream = models[name].stream(LONGEST)
+        written.append(stream.push(prefix)[0])
+        found, _ = generated(models[name], whole)
+        assert all(row[: len(written[-1])] == written[-1] for row in found)
+    assert any(written)
+
+
+def test_rows_go_at_their_own_pace(models):
+    """Zeros are padding wherever they stand: a row waits, others go on."""
+    late = np.concatenate([np.zeros((1, 5), "int32"), SOURCE[1:2, :7]], axis=1)
+    both = np.concatenate([SOURCE[:1], late])
+    words = joined(streamed(models["lstm"], both, [3, 3, 6]))
+    assert words[0] == joined(streamed(models["lstm"], SOURCE[:1], [12]))[0]
+    early = SOURCE[1:2, :7]
+    assert words[1] == joined(streamed(models["lstm"], early, [7]))[0]
+    stream = models["lstm"].stream(2, batch_size=3)
+    stream.push(SOURCE)
+    stream.end()
+    assert stream.finished == [True, True, True]
+
+
+# Ends.
+
+
+def test_a_source_of_nothing_has_an_end(models):
+    empty = np.zeros((1, 1), "int32")
+    wanted, _ = generated(models["lstm"], empty)
+    stream = models["lstm"].stream(LONGEST)
+    assert stream.end() == wanted
+    assert joined(streamed(models["lstm"], empty, [1])) == wanted
+
+
+def test_the_longest_text_is_not_exceeded(models):
+    for longest in (1, 3, 100):  # more than are written at once
+        wanted, _ = generated(models["lstm"], SOURCE, longest)
+        found = streamed(models["lstm"], SOURCE, [6, 6], longest)
+        assert joined(found) == wanted
+        assert max(map(len, wanted)) <= longest
+
+
+def bias(model):
+    return model.decoder.cell.attention.aligner.score_bias
+
+
+def test_what_never_stops_waits_for_the_end(models):
+    model = models["lstm"]
+    with changed(bias(model), -1e9):
+        wanted, weights = generated(model, SOURCE)
+        *steps, last = streamed(model, SOURCE, [6, 6])
+    assert not any(joined(steps))
+    assert last == wanted
+    assert not weights.any()
+
+
+def test_many_words_may_stop_at_one_position(models):
+    model = models["lstm"]
+    with (
+        changed(bias(model), 1e9),
+        changed(model.output_layer.bias, NO_END),
+    ):
+        stream = model.stream(2 * module.ROOM + 1)
+        (words,) = stream.push(SOURCE[:1, :1])
+    assert len(words) == 2 * module.ROOM + 1
+    assert stream.finished == [True]
+
+
+# Sources of features.
+
+
+@pytest.fixture(scope="module")
+def listener():
+    return uncompiled(make_model(features=True))
+
+
+def test_features_and_their_masks(listener):
+    model = listener
+    draw = np.random.default_rng(0)
+    source = draw.normal(size=(2, 9, streams.FEATURES)).astype("float32")
+    wanted, _ = generated(model, source)
+    assert joined(streamed(model, source, [4, 5])) == wanted
+    mask = np.ones((2, 9), bool)
+    mask[0, 5:] = mask[1, 2:4] = False
+    short, _ = generated(model, source[:1, :5])
+    gap, _ = generated(model, np.delete(source[1:], [2, 3], axis=1))
+    found = joined(streamed(model, source, [3, 6], masks=mask))
+    assert found == [*short, *gap]
+
+
+# What it costs.
+
+
+def test_what_is_kept_does_not_grow(models):
+    model, sizes = models["no states, window"], []
+    ids = draw_ids([200], seed=5)
+    with changed(model.output_layer.bias, NO_END):
+        stream, words = model.stream(10**6), 0
+        for first in range(0, 200, 20):
+            words += len(stream.push(ids[:, first : first + 20])[0])
+            sizes.append(stream.state.mask.shape[1])
+    assert words == 199  # a window of 1 moves on by a position a word
+    assert max(sizes) <= 6
+    assert to_numpy(stream.state.count).tolist() == [200]
+
+
+def test_large_parts_are_read_in_small_ones(models):
+    program = models["lstm"].stream()._program
+    for size in (0, 1, 63, 64, 200):
+        parts = list(program.parts(size))
+        sizes = [part.stop - part.start for part in parts]
+        assert sum(sizes) == size
+        assert max(sizes, default=0) <= module.LARGEST
+    program.few_sizes = True
+    sizes = [part.stop - part.start for part in program.parts(103)]
+    assert sizes == [64, 32, 4, 2, 1]
+
+
+def test_streams_share_programs(models):
+    model = models["lstm"]
+    one, other = model.stream(5), model.stream(50, batch_size=2)
+    assert one._program is other._program
+    assert model.stream(start_id=1)._program is not one._program
+    assert one.push(SOURCE[:1]) == model.stream(5).push(SOURCE[:1])
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("chunk", "mask", "said"),
+    [
+        (np.ones((1, 2, 1), "int32"), None, "needs a chunk of shape"),
+        (np.ones((2, 2), "int32"), None, "batch_size=B"),
+        (np.full((1, 2), WORDS, "int32"), None, "whole numbers from 0 to 7"),
+        (np.full((1, 2), -1, "int32"), None, "from -1 to -1"),
+        (np.full((1, 2), 0.5, "float32"), None, "Received: float32"),
+        (np.ones((1, 2), "int32"), np.ones((1, 2)), "id 0 is padding"),
+    ],
+)
+def test_parts_that_do_not_fit(models, chunk, mask, said):
+    stream = models["lstm"].stream()
+    with pytest.raises(ValueError, match=said):
+        stream.push(chunk, mask)
+    assert stream.push(SOURCE[:1]) == models["lstm"].stream().push(SOURCE[:1])
+
+
+def test_a_mask_that_does_not_fit(listener):
+    with pytest.raises(ValueError, match=r"mask\.shape=\(1, 3\)"):
+        listener.stream().push(np.ones((1, 2, 3)), np.ones((1, 3)))
+
+
+def test_nothing_comes_after_the_end(models):
+    stream = models["lstm"].stream()
+    stream.end()
+    for step in (stream.end, lambda: stream.push(SOURCE[:1])):
+        with pytest.raises(ValueError, match="Make a new one"):
+            step()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"max_length": 0}, {"batch_size": 0}, {"start_id": -1}, {"end_id": 0.5}],
+)
+def test_wrong_numbers(models, wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"`{name}` must be"):
+        models["lstm"].stream(**wrong)
+
+
+def test_a_model_without_weights_says_how_to_get_them():
+    encoder, cell = streams.MODELS["lstm"]()
+    model = ka.Seq2Seq(
+        target_vocabulary_size=9,
+        embedding_dim=4,
+        encoder=encoder,
+        decoder=ka.AttentionDecoder(cell),
+    )
+    with pytest.raises(ValueError, match=r"model\.build"):
+        model.stream()
+
+
+# One line from soft to hard.
+
+
+def test_a_trained_model_becomes_hard(models):
+    hard, soft = models["lstm"], make_model()
+    attention = soft.decoder.cell.attention
+    attention.aligner.mode = "parallel"
+    words, _ = generated(soft, SOURCE)  # compiled with the soft mode
+    with pytest.raises(ValueError, match=r"call `model\.harden\(\)`"):
+        soft.stream()
+    assert soft.harden() == [
+        f"{attention.name}: Monotonic: mode='parallel' became mode='hard'"
+    ]
+    wanted, _ = generated(hard, SOURCE)
+    assert words != wanted
+    assert generated(soft, SOURCE)[0] == wanted
+    assert joined(streamed(uncompiled(soft), SOURCE, [12])) == wanted
+    assert soft.harden() == []
+    again = ka.Seq2Seq.from_config(soft.get_config())
+    assert again.decoder.cell.attention.aligner.mode == "hard"
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_xla_writes_the_same(models):
+    model = make_model("stack, luong, chunkwise")
+    wanted, _ = generated(model, SOURCE)
+    model.compile(jit_compile=True)
+    assert joined(streamed(model, SOURCE, [5, 7])) == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_a_position_costs_the_same_after_100000():
+    tenths = measure(positions=100_000, chunk=250, units=8)
+    print(*tenths, sep="\n")
+    first, last = tenths[1], tenths[-1]
+    assert last.words > 5 * first.words > 1000
+    assert last.microseconds < 2 * first.microseconds
+    assert max(x.positions for x in tenths) < 250
+    assert max(x.bytes for x in tenths) < 20_000

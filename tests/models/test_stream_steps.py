@@ -1,0 +1,59 @@
+"""The steps of a stream, from tensors to tensors."""
+
+import numpy as np
+import streams
+from samples import to_numpy
+from streams import draw_ids
+from streams import generated
+from streams import make_model
+
+from keras_attention.models.stream_steps import StreamSteps
+
+SOURCE = draw_ids([9, 5])
+
+
+def test_the_start_knows_nothing_of_a_source():
+    state = StreamSteps(make_model()).start(2, 7)
+    assert to_numpy(state.mask).tolist() == [[False]] * 2
+    assert to_numpy(state.left).tolist() == [7, 7]
+    assert to_numpy(state.word).tolist() == [2, 2]
+    assert not any(x.any() for x in to_numpy([*state.encoder, *state.decoder]))
+
+
+def test_words_have_room_for_the_rest_later():
+    model = make_model()
+    steps = StreamSteps(model)
+    wanted, _ = generated(model, SOURCE)
+    state = steps.read(SOURCE, None, steps.start(2, streams.LONGEST))
+    words = [[], []]
+    for _ in range(streams.LONGEST):
+        tokens, lengths, on, state = map(
+            to_numpy, steps.write(state, True, room=2)
+        )
+        for row, ids, length in zip(words, tokens, lengths, strict=True):
+            row += ids[:length].tolist()
+            assert not ids[length:].any()
+        if not on.any():
+            break
+    assert words == wanted
+    assert not to_numpy(state.left).any()
+
+
+def test_an_end_id_of_zero_is_a_word():
+    model = make_model()
+    model.output_layer.bias.assign(1e9 * (np.arange(streams.WORDS) == 0))
+    steps = StreamSteps(model, end_id=0)
+    tokens, lengths, _, _ = steps.write(steps.start(1, 5), True, 5)
+    assert to_numpy(lengths).tolist() == [1]
+    assert not to_numpy(tokens).any()
+
+
+def test_a_word_that_is_no_number_is_not_written():
+    model = make_model()
+    model.output_layer.bias.assign(np.full(streams.WORDS, np.nan))
+    steps = StreamSteps(model)
+    tokens, lengths, on, state = steps.write(steps.start(1, 5), True, 5)
+    assert to_numpy(lengths).tolist() == [0]
+    assert not to_numpy(on).any()
+    assert not to_numpy(tokens).any()
+    assert to_numpy(state.left).tolist() == [0]
