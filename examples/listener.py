@@ -38,8 +38,9 @@ NOTHING = 1  # the id of positions where no character is complete
 class Listener(keras.layers.Layer):
     """Reads features one way, and names what is complete at each position.
 
-    The names are probabilities of all characters, and of nothing. The clocks
-    are passed on. `first_states` and `read_on` let a stream read part by part.
+    The names are logarithms of probabilities of all characters, and of nothing,
+    shifted and scaled to be from 0 to 4.6. The clocks are passed on.
+    `first_states` and `read_on` let a stream read part by part.
 
     Args:
         units: Units of the LSTM.
@@ -65,7 +66,7 @@ class Listener(keras.layers.Layer):
     def call(self, features, mask=None, initial_state=None):
         heard, clocks = features[..., :FRAMES], features[..., FRAMES:]
         outputs, *states = self.lstm(heard, initial_state, mask=mask)
-        names = self.names(outputs)
+        names = ops.log1p(1e4 * self.names(outputs)) / 2
         return ops.concatenate([names, clocks], axis=-1), *states
 
     def first_states(self, rows) -> list:
@@ -123,7 +124,7 @@ def train_encoder(encoder: Listener, messages: list[Heard], epochs: int):
     """
     source = keras.Input((None, FRAMES + HANDS))
     names = encoder(source)[0][..., :VOCABULARY_SIZE]
-    model = keras.Model(source, names)
+    model = keras.Model(source, ops.expm1(2 * names) / 1e4)  # probabilities
     loss = keras.losses.SparseCategoricalCrossentropy()
     model.compile(optimizer(len(messages), epochs), loss=loss)
     heard, ids = hear(messages), to_ids([x.text for x in messages])[:, 1:]

@@ -21,6 +21,7 @@ from keras_attention import Seq2Seq
 from keras_attention.extras import require
 
 CHUNK = 0.05  # seconds
+SHOWN = 40  # characters in a picture, at most
 
 
 class Reading(NamedTuple):
@@ -90,7 +91,7 @@ def draw(model: Seq2Seq, message: Heard, reading: Reading, file: Path):
     heard = features(spectrum)
     search = GreedySearch(max_length=heard.shape[1])
     found = model.generate(heard, search)
-    letters = list(to_text(ops.convert_to_numpy(found.tokens)[0, 0]))
+    letters = list(to_text(ops.convert_to_numpy(found.tokens)[0, 0]))[:SHOWN]
     weights = ops.convert_to_numpy(found.weights)[0, 0, : len(letters)]
     seconds = len(message.audio) / RATE
     page = figure.Figure((11, 7.5), dpi=120, layout="constrained")
@@ -114,9 +115,9 @@ def draw(model: Seq2Seq, message: Heard, reading: Reading, file: Path):
         vmax=1,
         extent=(0, positions, len(letters) - 0.5, -0.5),
     )
-    rows = range(len(reading.times))
+    times = reading.times[:SHOWN]
     marks = {"color": "tab:red", "markersize": 14, "markeredgewidth": 2}
-    below.plot(reading.times, rows, "|", label="read live", **marks)
+    below.plot(times, range(len(times)), "|", label="read live", **marks)
     below.set_yticks(
         range(len(letters)), [x.replace(" ", "␣") for x in letters]
     )

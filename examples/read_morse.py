@@ -128,7 +128,7 @@ def test(model: Seq2Seq, count: int, seed: int) -> dict[tuple, tuple]:
 
 def trained(file: Path, quick: bool, seed: int) -> Seq2Seq:
     """Train a model, make its attention hard, and save it."""
-    units, first, then = (16, 1, 1) if quick else (128, 16, 3)
+    units, first, then = (16, 1, 1) if quick else (128, 16, 6)
     messages = make_messages(64 if quick else COUNT, SECONDS, seed)
     model = make_model(units, chunkwise())
     train_encoder(model.encoder, messages, first)
@@ -213,7 +213,7 @@ def main(
     keras.utils.set_random_seed(seed)
     file, picture = Path(output) / MODEL, Path(output) / PICTURE
     if (wav or compare) and file.exists():
-        model = keras.models.load_model(file)
+        model = keras.models.load_model(file, compile=False)
     else:
         model = trained(file, quick, seed)
     print(f"Model: {file}")
