@@ -30,6 +30,7 @@ import keras
 import numpy as np
 import timing
 from listener import chunkwise
+from listener import harden
 from listener import make_model
 from listener import read
 from listener import train
@@ -133,7 +134,7 @@ def trained(file: Path, quick: bool, seed: int) -> Seq2Seq:
     model = make_model(units, chunkwise())
     train_encoder(model.encoder, messages, first)
     train(model, messages, then)
-    print(*model.harden())
+    print(*harden(model))
     file.parent.mkdir(parents=True, exist_ok=True)
     model.save(file)
     return model
