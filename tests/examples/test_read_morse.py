@@ -1,0 +1,212 @@
+import wave
+
+import ear
+import live
+import morse
+import numpy as np
+import pytest
+import read_morse as example
+import timing
+from keras import ops
+from listener import Listener
+from live import Reading
+
+pytestmark = pytest.mark.tensorflow
+
+RANDOM = np.random.default_rng(0)
+MESSAGES = example.make_messages(6, 8.0, seed=5)
+
+
+class Steady(morse.Hand):
+    """One who keys as the book says."""
+
+    def __init__(self, random, speed):
+        super().__init__(random, speed)
+        self.dah, self.gap, self.space = 3.0, 3.0, 7.0
+        self.unsteady = self.drift = 0.0
+
+
+def test_the_code_is_that_of_the_standard():
+    assert len(set(morse.CODES.values())) == 36
+    by_length = [
+        sum(len(x) == n for x in morse.CODES.values()) for n in range(6)
+    ]
+    assert by_length == [0, 2, 4, 8, 12, 10]
+    said = " ".join(morse.CODES[letter] for letter in "SOS73QX")
+    assert said == "... --- ... --... ...-- --.- -..-"
+
+
+def test_paris_takes_fifty_dits():
+    hand = Steady(RANDOM, speed=20)
+    marks, ended = hand.key("PARIS", 1.0)
+    assert marks[-1][1] == ended[-1]
+    assert ended[-1] - 1.0 + 7 * hand.dit == pytest.approx(60 / 20)
+    lengths = np.diff(marks)[:, 0] / hand.dit
+    np.testing.assert_allclose(lengths[:4], [1, 3, 3, 1])
+
+
+def test_what_is_tested_is_never_trained():
+    known, held_out = (
+        {morse.draw_word(RANDOM, which) for _ in range(400)}
+        for which in (False, True)
+    )
+    assert not any(map(morse.is_held_out, known))
+    assert all(map(morse.is_held_out, held_out))
+    assert {len(word) for word in held_out} >= {2, 3, 4, 5}
+    assert set("".join(known)) == set(morse.CODES)
+
+
+@pytest.mark.parametrize("snr", [0, 20])
+def test_noise_is_as_loud_as_said(snr):
+    message = morse.heard(np.random.default_rng(1), snr, 12, 30.0)
+    frames = message.audio.reshape(-1, 40)
+    power = np.sort((frames**2).mean(axis=1))
+    quiet, loud = power[: len(power) // 4].mean(), np.quantile(power, 0.8)
+    assert 10 * np.log10(loud / quiet) == pytest.approx(snr + 1, abs=5)
+    assert message.audio.dtype == "float32"
+    assert len(message.ended) == len(message.text)
+    assert (np.diff(message.ended) >= 0).all()
+    assert message.ended[-1] < 30
+
+
+def test_timing_reads_a_steady_hand(monkeypatch):
+    monkeypatch.setattr(morse, "Hand", Steady)
+    messages = example.make_messages(8, 15.0, seed=3, snr=(20, 20))
+    assert example.error_rate(timing.read(messages), messages) < 0.02
+
+
+def test_runs_are_counted():
+    heard = np.array([0, 1, 1, 0, 0, 0, 1], bool)
+    lengths, kinds = timing.runs(heard)
+    assert lengths.tolist() == [1, 2, 3, 1]
+    assert kinds.tolist() == [False, True, False, True]
+
+
+def test_texts_are_spelled_as_they_are_timed():
+    assert timing.spell([0, 1, 0], [0, 2]) == "A E"
+    assert timing.spell([0] * 6, [0] * 5) == "?"
+
+
+def test_hearing_does_not_depend_on_the_volume():
+    loud, louder = (
+        ear.features(ear.spectra(volume * MESSAGES[0].audio[None]))
+        for volume in (100, 1000)
+    )
+    np.testing.assert_allclose(louder, loud, atol=1e-4)
+    assert loud.shape == (1, 160, ear.FRAMES + ear.HANDS)
+
+
+@pytest.mark.parametrize("size", [200, 130, 700])
+def test_an_ear_hears_the_same_in_pieces(size):
+    audio, listening = MESSAGES[0].audio[:6000], ear.Ear()
+    parts = [
+        listening.hear(audio[i : i + size]) for i in range(0, len(audio), size)
+    ]
+    whole = ear.features(ear.spectra(audio[None]))
+    np.testing.assert_allclose(np.concatenate(parts, 1), whole, atol=2e-4)
+
+
+def test_texts_are_ids():
+    ids = ear.to_ids(["SOS", "E 5"])
+    assert ids[0, 0] == ear.START
+    assert ear.to_text(ids[1, 1:]) == "E 5"
+    assert ear.to_text([1, ear.IDS["A"], ear.END, 9]) == "?A"
+
+
+def test_characters_are_linked_to_where_they_can_be_known():
+    (row,) = ear.links(MESSAGES[:1], 40, 160)
+    message = MESSAGES[0]
+    count = len(message.text)
+    assert (row.sum(axis=1) == (np.arange(40) < count)).all()
+    at = row[:count].argmax(axis=1) * ear.STEP - message.ended
+    dits = np.where(np.array(list(message.text)) == " ", 5, 2)
+    assert (abs(at - dits * message.dit) <= ear.STEP).all()
+
+
+def test_the_encoder_reads_on():
+    listener = Listener(4)
+    features = ear.hear(MESSAGES[:2])[:, :9]
+    whole, *last = listener(features)
+    states, parts = listener.first_states(2), []
+    for part in (features[:, :2], features[:, 2:]):
+        mask = np.ones(part.shape[:2], bool)
+        outputs, mask, states = listener.read_on(part, mask, states)
+        parts.append(outputs)
+    np.testing.assert_allclose(ops.concatenate(parts, 1), whole, atol=1e-6)
+    np.testing.assert_allclose(states, last, atol=1e-6)
+    names = ops.convert_to_numpy(whole)[..., : -ear.HANDS]
+    shares = np.expm1(2 * names) / 1e4
+    np.testing.assert_allclose(shares.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_edits_are_counted():
+    assert example.edits("", "SOS") == 3
+    assert example.edits("SOS", "SOS") == 0
+    assert example.edits("KITTEN", "SITTING") == 3
+
+
+def test_delays_are_those_of_letters_that_are_right():
+    message = morse.Heard(None, "A BC", np.array([1.0, 1.0, 3.0, 4.0]), 0.1)
+    reading = Reading("A XC", [1.5, 2.0, 3.3, 4.25], 0.0)
+    assert live.delays(reading, message) == pytest.approx([0.5, 0.25])
+    ended = Reading("A BC", [1.5, 2.0, 3.3, np.inf], 0.0)
+    assert live.delays(ended, message) == pytest.approx([0.5, 0.3])
+
+
+def write_wav(file, audio, rate, width, channels):
+    with wave.open(str(file), "wb") as opened:
+        opened.setparams((channels, width, rate, 0, "NONE", ""))
+        scale, middle, kind = (
+            (32000, 0, "<i2") if width == 2 else (120, 128, "u1")
+        )
+        samples = np.rint(scale * audio + middle).astype(kind)
+        opened.writeframes(np.repeat(samples, channels).tobytes())
+
+
+@pytest.mark.parametrize(
+    ("rate", "width", "channels"),
+    [(4000, 2, 1), (8000, 1, 2), (11025, 2, 1), (44100, 2, 2)],
+)
+def test_files_of_any_rate_sound_the_same(tmp_path, rate, width, channels):
+    time = np.arange(rate) / rate
+    tone = np.sin(2 * np.pi * 600 * time) * (time > 0.5)
+    write_wav(tmp_path / "tone.wav", tone, rate, width, channels)
+    audio = morse.read_wav(tmp_path / "tone.wav")
+    assert len(audio) == pytest.approx(4000, abs=1)
+    wanted = 0.1 * np.sin(2 * np.pi * 600 * np.arange(2100, 3900) / 4000)
+    np.testing.assert_allclose(audio[2100:3900], wanted, atol=0.01)
+    assert np.abs(audio[:1900]).max() < 0.01
+
+
+def test_other_files_are_refused(tmp_path):
+    with wave.open(str(tmp_path / "deep.wav"), "wb") as opened:
+        opened.setparams((1, 3, 8000, 0, "NONE", ""))
+        opened.writeframes(b"\0" * 30)
+    with pytest.raises(ValueError, match="24 bits"):
+        morse.read_wav(tmp_path / "deep.wav")
+
+
+@pytest.mark.slow
+def test_it_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(example, "SNRS", (6,))
+    monkeypatch.setattr(example, "SPEEDS", (20,))
+    others = {"additive": example.OTHERS["additive"]}
+    monkeypatch.setattr(example, "OTHERS", others)
+    rates = example.main(quick=True, output=tmp_path)
+    assert list(rates) == [(6, 20)]
+    picture = tmp_path / "read_morse.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    printed = capsys.readouterr().out
+    assert "The same as from the whole audio: True" in printed
+    assert printed.endswith(f"\nPicture: {picture}\n")
+    tone = np.sin(2 * np.pi * 600 * np.arange(4000) / 4000)
+    write_wav(tmp_path / "tone.wav", tone, 4000, 2, 1)
+    before = (tmp_path / example.MODEL).stat().st_mtime_ns
+    text = example.main(wav=tmp_path / "tone.wav", output=tmp_path)
+    assert isinstance(text, str)
+    assert (tmp_path / example.MODEL).stat().st_mtime_ns == before
+    assert capsys.readouterr().out.endswith(f"read_morse.keras\n{text}\n")
+    rates = example.main(quick=True, compare=True, output=tmp_path)
+    assert list(rates) == ["chunkwise", "additive"]
+    assert (tmp_path / example.MODEL).stat().st_mtime_ns == before
+    assert "\nadditive     " in capsys.readouterr().out
