@@ -7,6 +7,7 @@ import pytest
 from gradients import to_numpy
 from keras import layers
 from ready import EAGER
+from tiers import some
 
 import keras_attention as ka
 
@@ -72,7 +73,7 @@ def test_what_is_made_of_attention(floatx):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("copying", [False, True])
+@pytest.mark.parametrize("copying", some([True, False], 1))
 def test_a_whole_model(floatx, copying):
     # Not orthogonal: torch has no QR decomposition of float16.
     start = {"recurrent_initializer": "glorot_uniform"}

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "guides"
 CACHE = ROOT / ".cache" / "guides"
 EXTRAS = "text,plots,litert,onnx"
+FIRST = "devices"  # which makes them before TensorFlow begins
 # A guide begins in a folder and with names of its own.
 BEGIN = """\
 %reset -f
@@ -93,7 +94,8 @@ def _kept(script: Path) -> Path:
 def _run(notebooks: dict[str, nbformat.NotebookNode]):
     """Run all cells of all notebooks, one after the other, in one kernel."""
     cells = []
-    for notebook in notebooks.values():
+    for name in sorted(notebooks, key=lambda name: name != FIRST):
+        notebook = notebooks[name]
         cells.append(nbformat.v4.new_code_cell(BEGIN))
         cells.extend(notebook.cells)
     whole = nbformat.v4.new_notebook(cells=cells)

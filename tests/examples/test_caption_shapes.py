@@ -114,7 +114,7 @@ def test_the_encoder_knows_where_each_feature_is():
         np.testing.assert_allclose(state, sequence.mean(axis=1), 1e-5, 1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     models, train = [], example.train

@@ -76,7 +76,7 @@ def test_the_same_seed_writes_the_same():
     assert reviews.make_reviews(500, held_out=False, seed=1) != WRITTEN
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_classifies_pairs_it_never_saw(told):
     assert told["accuracy"] > 0.9
 

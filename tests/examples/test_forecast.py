@@ -111,7 +111,7 @@ def test_the_error_names_the_extra(monkeypatch):
         co2.monthly()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_runs(tmp_path, capsys):
     found = example.main(quick=True, output=tmp_path)
     assert list(found) == [

@@ -58,7 +58,7 @@ def test_a_perfect_translation_has_a_bleu_of_100():
     assert example.bleu(wanted[::-1], wanted) < 50
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_runs(tmp_path, capsys):
     lines = example.main(quick=True, output=tmp_path)
     assert list(lines) == ["with attention", "without attention"]

@@ -186,7 +186,7 @@ def test_other_files_are_refused(tmp_path):
         morse.read_wav(tmp_path / "deep.wav")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(example, "SNRS", (6,))
     monkeypatch.setattr(example, "SPEEDS", (20,))

@@ -111,7 +111,7 @@ def test_texts_that_are_told_get_the_score_that_they_had(found):
             )
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_few_other_texts_pass_with_their_own_scores(found):
     sources, answers = found
     path = np.array([[4, 5, 3, 0, 0, 0]], "int32")

@@ -65,6 +65,7 @@ def translator(tmp_path_factory):
     return Translator(model, tokenizer, tokenizer, BeamSearch(3, max_length=9))
 
 
+@pytest.mark.thorough
 def test_names_are_copied(translator):
     source, target = sentences(40, seed=9)
     found = translator(source, return_attention_scores=True)
@@ -74,6 +75,7 @@ def test_names_are_copied(translator):
     assert found.target_tokens[0] == [*words, ".", "</s>"]
 
 
+@pytest.mark.thorough
 def test_a_saved_model_copies(translator, tmp_path):
     import tensorflow as tf
 

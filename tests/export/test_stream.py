@@ -92,7 +92,7 @@ def test_a_server_keeps_nothing(tmp_path, format):
         assert joined(steps) == joined(streamed(model, source, [size]))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("format", "quantize"), [("tf_saved_model", None), ("litert", "float16")]
 )

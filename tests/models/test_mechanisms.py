@@ -19,6 +19,7 @@ from ready import EAGER
 from ready import make_ready
 from ready import without_graphs
 from samples import to_numpy
+from tiers import some
 
 from keras_attention import BeamSearch
 from keras_attention import SequenceCrossentropy
@@ -37,7 +38,7 @@ def test_nothing_is_left_out():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", MODELS[:3])
+@pytest.mark.parametrize("n", some(MODELS[:3], 1))
 def test_one_step_of_fit_moves_every_weight(n):
     """But those behind "hard", which is for inference: nothing reaches them."""
     attentions = make_attentions(n)
@@ -66,7 +67,7 @@ def test_one_step_of_fit_moves_every_weight(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", MODELS)
+@pytest.mark.parametrize("n", some(MODELS, 3))
 def test_a_hypothesis_has_the_score_of_its_own_tokens(n):
     """As a teacher would tell it: so all states have followed their beams."""
     model = make_model(make_attentions(n), order(n))

@@ -314,7 +314,7 @@ def test_a_trained_model_becomes_hard(models):
     assert again.decoder.cell.attention.aligner.mode == "hard"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.tensorflow
 def test_xla_writes_the_same(models):
     model = make_model("stack, luong, chunkwise")
@@ -326,7 +326,7 @@ def test_xla_writes_the_same(models):
 HALVES = slice(1, 5), slice(5, 10)  # of ten
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.tensorflow
 def test_a_position_costs_the_same_after_100000():
     tenths = measure(positions=100_000, chunk=250, units=8)

@@ -13,6 +13,7 @@ from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
 from seq2seqs import small_model
+from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -119,7 +120,9 @@ def compiled(model, rate=0.02, **kwargs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize(
+    "kind", some(["seq2seq", "functional", "subclassed"], 1)
+)
 def test_the_loss_goes_down(kind, tmp_path):
     keras.utils.set_random_seed(0)
     way = {} if kind == "functional" else EAGER
@@ -150,7 +153,7 @@ def test_the_loss_goes_down(kind, tmp_path):
     np.testing.assert_allclose(again, before, rtol=0.5)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(
     ("kind", "jit_compile"),

@@ -1,0 +1,18 @@
+"""Which cases run every day, and which in a thorough run alone."""
+
+from collections.abc import Iterable
+
+import pytest
+
+
+def some(cases: Iterable, count: int) -> list:
+    """Mark all cases but the first `count` as thorough.
+
+    Args:
+        cases: What a test is parametrized by.
+        count: How many of them any run has.
+    """
+    return [
+        case if i < count else pytest.param(case, marks=pytest.mark.thorough)
+        for i, case in enumerate(cases)
+    ]
