@@ -9,6 +9,7 @@ from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_number
 from keras_attention.checks import refuse_to_stream
+from keras_attention.ops.monotonic import behind
 from keras_attention.ops.monotonic import first_true
 from keras_attention.ops.monotonic import step_hard
 from keras_attention.ops.monotonic import step_softly
@@ -38,6 +39,7 @@ class Monotonic(AbstractAlignment):
         p[j] = sigmoid(score[j] + r + noise)
         arrived[j] = previous[j] + (1 - p[j - 1]) arrived[j - 1]
         weights[j] = p[j] arrived[j]
+        strict: arrived[j] = previous[j - 1] + (1 - p[j - 1]) arrived[j - 1]
         stepwise: weights[j] =
             p[j] previous[j] + (1 - p[j - 1]) previous[j - 1]
 
@@ -45,6 +47,11 @@ class Monotonic(AbstractAlignment):
     that of getting there. The first step starts at position 0, or at the
     first real one. Weights sum to at most 1: the probability of stopping
     nowhere is lost, for later steps as well.
+
+    With `strict`, a step starts behind the position of the last stop, so that
+    no position is attended twice. Use it where each step has a place of its
+    own, such as the end of a sound: scores need not know then what was
+    attended before.
 
     With `stepwise`, a step stays with probability `p[j]`, else it moves on by
     exactly one position, so that none is left out. What moves on beyond the
@@ -70,10 +77,13 @@ class Monotonic(AbstractAlignment):
         stepwise: Whether a step moves by one position at most, so that
             `"parallel"` and `"recursive"` are the same. `"hard"` then stays
             if `p > 1/2`. Defaults to `False`.
+        strict: Whether a step starts one position behind the last stop.
+            Defaults to `False`.
         **kwargs: Keras layer arguments, such as `name`.
 
     Raises:
-        ValueError: If there is no such `mode`, or if `sigmoid_noise < 0`.
+        ValueError: If there is no such `mode`, if `sigmoid_noise < 0`, or if
+            both `stepwise` and `strict` are true.
 
     Reference:
         [Raffel et al., 2017](https://arxiv.org/abs/1704.00784), eqs. 9 and
@@ -81,7 +91,9 @@ class Monotonic(AbstractAlignment):
         [He et al., 2019](https://arxiv.org/abs/1906.00672).
     """
 
-    state_count = 1  # the weights of the step before
+    # The weights of the step before. If strict, they are negative before the
+    # first step, which starts where they are and not behind it.
+    state_count = 1
 
     def __init__(
         self,
@@ -89,6 +101,7 @@ class Monotonic(AbstractAlignment):
         score_bias: float = 0.0,
         sigmoid_noise: float = 0.0,
         stepwise: bool = False,
+        strict: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -99,7 +112,13 @@ class Monotonic(AbstractAlignment):
         self.sigmoid_noise = check_number(
             "sigmoid_noise", sigmoid_noise, least=0
         )
+        if stepwise and strict:
+            raise ValueError(
+                "A step that must move on cannot stay. Received: "
+                "stepwise=True, strict=True. Leave one of them out."
+            )
         self.stepwise = stepwise
+        self.strict = strict
 
     @property
     def noisy(self) -> bool:
@@ -115,7 +134,8 @@ class Monotonic(AbstractAlignment):
         )
 
     def first_state(self, real):
-        return (first_true(real > 0, real.dtype),)
+        start = first_true(real > 0, real.dtype)
+        return (-start if self.strict else start,)
 
     def draw_noise(self, shape, dtype, seed):
         if not self.noisy:
@@ -143,7 +163,7 @@ class Monotonic(AbstractAlignment):
                 "may move beyond what has come",
                 "Leave `stepwise` out.",
             )
-        return HardReading()
+        return HardReading(strict=self.strict)
 
     def align(self, scores, mask, state, noise, query, lengths):
         check_built(self, "align", BUILD)
@@ -151,6 +171,8 @@ class Monotonic(AbstractAlignment):
         if noise is not None:
             energies = energies + ops.cast(noise, scores.dtype)
         previous = ops.cast(state[0], scores.dtype)
+        if self.strict:
+            previous = behind(previous)
         modes = STEPWISE if self.stepwise else MODES
         weights = modes[self.mode](energies, previous, mask)
         return weights, (weights,)
@@ -161,5 +183,6 @@ class Monotonic(AbstractAlignment):
             "score_bias": self._score_bias,
             "sigmoid_noise": self.sigmoid_noise,
             "stepwise": self.stepwise,
+            "strict": self.strict,
         }
         return {**super().get_config(), **own}

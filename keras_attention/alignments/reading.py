@@ -59,17 +59,24 @@ class HardReading(AbstractReading):
     Args:
         before: Number of positions before a stop that weights need. Defaults
             to `0`.
+        strict: Whether the next scan begins behind a stop. Then the state is
+            -1 at the head. Defaults to `False`.
     """
 
+    def __init__(self, before: int = 0, strict: bool = False):
+        super().__init__(before)
+        self.strict = strict
+
     def place(self, head, places, dtype):
-        return (ops.cast(ops.equal(places, head[:, None]), dtype),)
+        start = ops.cast(ops.equal(places, head[:, None]), dtype)
+        return (-start if self.strict else start,)
 
     def follow(self, head, places, state):
         stops = state[0] > 0
         found = ops.any(stops, axis=1)
         stop = ops.sum(ops.where(stops, places, 0), axis=1)
         stop = ops.where(found, ops.cast(stop, "int32"), places[:, -1] + 1)
-        return found, stop, stop
+        return found, stop, ops.where(found, stop + int(self.strict), stop)
 
 
 class WindowReading(AbstractReading):

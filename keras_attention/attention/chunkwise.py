@@ -168,9 +168,10 @@ class ChunkwiseAttention(AbstractAttention):
             ValueError: If `monotonic` is soft, or a score needs the whole
                 source.
         """
-        before = find_reading(self.monotonic).before
+        reading = find_reading(self.monotonic)
         check_scores_in_part(self.chunk)
-        return HardReading(before + self.chunk_size - 1)
+        before = reading.before + self.chunk_size - 1
+        return HardReading(before, reading.strict)
 
     def auxiliary_loss(self, weights, query_mask=None):
         losses = [

@@ -143,6 +143,19 @@ def _step(stop, passed, previous, mask):
     return weights if mask is None else ops.where(mask, weights, 0.0)
 
 
+def behind(previous):
+    """Move weights on by one position, to where a strict step starts.
+
+    Args:
+        previous: Weights of the step before, `(B, K, Tv)`. Negative ones say
+            where the first step starts, and are not moved.
+
+    Returns:
+        `(B, K, Tv)`, not negative. What leaves the last position is lost.
+    """
+    return ops.relu(-previous) + _shift(ops.relu(previous), 0.0)
+
+
 def first_true(flags, dtype):
     """Return 1 at the first `True` of every row, and 0 elsewhere.
 

@@ -1,9 +1,12 @@
 """Monotonic: what the contract cannot know about it."""
 
+import itertools
+
 import numpy as np
 import pytest
 from contracts.alignment import AlignmentContract
 from gradients import to_numpy
+from keras import ops
 
 from keras_attention import LuongGeneral
 from keras_attention import Monotonic
@@ -65,6 +68,49 @@ class TestMonotonicRecursive(MonotonicCase):
 
 class TestMonotonicHard(MonotonicCase):
     alignment_kwargs = {"mode": "hard"}
+    one_step = staticmethod(hard)
+
+
+class StrictCase(MonotonicCase):
+    """A step starts behind the last stop, the first one where it may."""
+
+    def reference_align(self, scores, mask, real, query, weights):
+        start, every = np.eye(len(real))[0], []
+        for score, seen in zip(scores, mask, strict=True):
+            p = seen / (1 + np.exp(-score - weights["score_bias"]))
+            every.append(self.one_step(p, start))
+            start = np.append(0, every[-1])[:-1]
+        return np.array(every)
+
+
+class TestStrict(StrictCase):
+    alignment_kwargs = {"strict": True, "score_bias": 0.3}
+
+    def test_adds_up_the_paths_that_stop_nowhere_twice(self):
+        scores = np.random.default_rng(0).normal(size=(3, 1, 1, 5))
+        alignment = Monotonic(strict=True, dtype="float64")
+        alignment.build((None, None, 3), (None, None, 3))
+        state = alignment.first_state(ops.ones((1, 1, 5), "float64"))
+        for score in scores:
+            score = ops.convert_to_tensor(score)
+            found, state = alignment.align(score, None, state, None, None, None)
+        p = 1 / (1 + np.exp(-scores[:, 0, 0]))
+        wanted = np.zeros(5)
+        for stops in itertools.combinations(range(5), 3):
+            start, chance = 0, 1.0
+            for t, stop in enumerate(stops):
+                chance *= p[t, stop] * np.prod(1 - p[t, start:stop])
+                start = stop + 1
+            wanted[stops[-1]] += chance
+        np.testing.assert_allclose(to_numpy(found)[0, 0], wanted, atol=1e-12)
+
+    def test_is_not_stepwise(self):
+        with pytest.raises(ValueError, match="stepwise=True, strict=True"):
+            Monotonic(stepwise=True, strict=True)
+
+
+class TestStrictHard(StrictCase):
+    alignment_kwargs = {"mode": "hard", "strict": True}
     one_step = staticmethod(hard)
 
 

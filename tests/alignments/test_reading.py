@@ -34,6 +34,18 @@ def test_a_hard_one_waits_until_it_stops():
     assert waiting.dtype == np.int32
 
 
+def test_a_strict_one_goes_on_behind_its_stop():
+    reading = HardReading(strict=True)
+    (state,) = reading.place(*tensors(HEAD, PLACES), "float32")
+    wanted = [[-1, 0, 0, 0], [0, 0, -1, 0], [0, 0, 0, 0]]
+    np.testing.assert_array_equal(to_numpy(state), wanted)
+    state = np.array([[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]], "float32")
+    head, places, state = tensors(HEAD, PLACES, state)
+    _, waiting, moved = to_numpy(reading.follow(head, places, (state,)))
+    assert waiting.tolist() == [3, 6, 5]
+    assert moved.tolist() == [4, 6, 6]
+
+
 def test_a_window_waits_for_its_last_position():
     head, places = tensors(np.array([3, 4, 5], "int32"), PLACES)
     reading = WindowReading(1)

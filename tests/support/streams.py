@@ -17,9 +17,9 @@ UNITS = 6
 LONGEST = 9  # words of a text
 
 
-def hard(score_bias=0.0, units=4, **options):
+def hard(score_bias=0.0, units=4, strict=False, **options):
     """Make an attention that reads on."""
-    alignment = ka.Monotonic("hard", score_bias=score_bias)
+    alignment = ka.Monotonic("hard", score_bias=score_bias, strict=strict)
     return ka.BahdanauAttention(units, alignment=alignment, **options)
 
 
@@ -59,7 +59,10 @@ MODELS = {
         ka.RecurrentEncoder(UNITS, 1, "layer_norm_lstm", bidirectional=False),
         ka.AttentionDecoderCell(
             layers.LSTMCell(UNITS),
-            [ka.CosineAttention(alignment=ka.LocalMonotonic(2)), hard()],
+            [
+                ka.CosineAttention(alignment=ka.LocalMonotonic(2)),
+                hard(strict=True),
+            ],
             order="luong",
             input_feeding=False,
         ),
