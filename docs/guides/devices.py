@@ -63,6 +63,7 @@ def make_model():
         bridge=StateBridge(),
         decoder=AttentionDecoder(cell),
     )
+    model.build(((None, None), (None, None)))
     model.compile(
         keras.optimizers.SGD(0.5), SequenceCrossentropy(), jit_compile=False
     )
