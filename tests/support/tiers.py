@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
+THOROUGH = pytest.mark.thorough
+
 
 def some(cases: Iterable, count: int) -> list:
     """Mark all cases but the first `count` as thorough.
@@ -13,6 +15,10 @@ def some(cases: Iterable, count: int) -> list:
         count: How many of them any run has.
     """
     return [
-        case if i < count else pytest.param(case, marks=pytest.mark.thorough)
+        case if i < count else pytest.param(*_values(case), marks=THOROUGH)
         for i, case in enumerate(cases)
     ]
+
+
+def _values(case):
+    return case if isinstance(case, tuple) else (case,)
