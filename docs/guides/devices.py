@@ -99,7 +99,9 @@ print(f"largest difference of a weight: {max(differences):.1e}")
 # %%
 log_probs = keras.ops.log_softmax(alone((source, target)))
 losses = -np.take_along_axis(np.array(log_probs), labels[..., None], 2)[..., 0]
-means = [losses[rows][labels[rows] > 0].mean() for rows in (range(4), range(4, 8))]
+means = [
+    losses[rows][labels[rows] > 0].mean() for rows in (range(4), range(4, 8))
+]
 print("mean of all words      ", losses[labels > 0].mean().round(4))
 print("mean of replicas' means", np.mean(means).round(4))
 
