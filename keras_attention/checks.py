@@ -175,13 +175,15 @@ def shapes_agree(one, other) -> bool:
     return same and len(one) == len(other)
 
 
-def missing_method(owner, signature: str, reason: str) -> NotImplementedError:
+def missing_method(
+    owner, signature: str, reason: str = ""
+) -> NotImplementedError:
     """Return the error of an abstract class whose subclass lacks a method.
 
     Args:
         owner: The object of the subclass.
         signature: The method with its arguments.
-        reason: What it is for.
+        reason: What it is for. Defaults to nothing.
     """
-    kind = type(owner).__name__
-    return NotImplementedError(f"{kind} must define `{signature}`, {reason}.")
+    kind, more = type(owner).__name__, f", {reason}" if reason else ""
+    return NotImplementedError(f"{kind} must define `{signature}`{more}.")

@@ -3,6 +3,7 @@
 import keras
 
 from keras_attention.alignments.reading import AbstractReading
+from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream
 
 DECIDED = (
@@ -99,10 +100,10 @@ class AbstractAlignment(keras.layers.Layer):
         Returns:
             Weights `(B, K, Tv)`, 0 where masked, and the next state.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `align(scores, mask, state, "
-            "noise, query, lengths)`, from scores (B, K, Tv) to weights and "
-            "the next state."
+        raise missing_method(
+            self,
+            "align(scores, mask, state, noise, query, lengths)",
+            "from scores (B, K, Tv) to weights and the next state",
         )
 
     def observe(self, state, query, weights, values) -> tuple:

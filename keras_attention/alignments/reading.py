@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from keras_attention.checks import missing_method
+
 
 class AbstractReading:
     """Follows an attention through a source of which a part is there.
@@ -29,9 +31,7 @@ class AbstractReading:
         Returns:
             Tuple of tensors `(B, ...)`, as the attention's `step` takes them.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `place(head, places, dtype)`."
-        )
+        raise missing_method(self, "place(head, places, dtype)")
 
     def follow(self, head, places, state) -> tuple:
         """Say what became of a step on the part.
@@ -45,9 +45,7 @@ class AbstractReading:
             Three tensors `(B,)`: whether the weights are final; the head if
             the row waits; and the head if it goes on to the next step.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `follow(head, places, state)`."
-        )
+        raise missing_method(self, "follow(head, places, state)")
 
 
 class HardReading(AbstractReading):

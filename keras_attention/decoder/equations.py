@@ -10,6 +10,7 @@ from collections.abc import Callable
 import keras
 from keras import ops
 
+from keras_attention.checks import missing_method
 from keras_attention.ops import hoist
 from keras_attention.ops import joint_product
 from keras_attention.ops import product
@@ -88,9 +89,10 @@ class AbstractEquations:
         Returns:
             The output `(B, U)`, and the list of the next states.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `step(cell, x, rest, states, "
-            "masks=None)`, to the output and the next states."
+        raise missing_method(
+            self,
+            "step(cell, x, rest, states, masks=None)",
+            "to the output and the next states",
         )
 
 

@@ -10,10 +10,9 @@ from keras import ops
 from keras import tree
 
 from keras_attention.export.sublayers import sublayers
+from keras_attention.layers import loops_as_keras
 from keras_attention.ops.loops import freeze
 from keras_attention.ops.loops import loop_over_time
-
-KNOWN = (layers.RNN, layers.LSTM, layers.GRU, layers.SimpleRNN)
 
 
 @contextlib.contextmanager
@@ -53,9 +52,7 @@ def _cells(cell):
 def _check(layer):
     """Raise a `ValueError` for a layer whose loop we cannot replace."""
     kind = type(layer)
-    own_call = kind.call not in {known.call for known in KNOWN}
-    own_loop = kind.inner_loop not in {known.inner_loop for known in KNOWN}
-    if own_call or own_loop:
+    if not loops_as_keras(layer):
         raise ValueError(
             f"The export cannot trace {kind.__name__} `{layer.name}`, which "
             "loops in its own way. Use LSTM, GRU, SimpleRNN or RNN(cell), "

@@ -6,4 +6,5 @@ from .kernels import Constraint as Constraint
 from .kernels import Initializer as Initializer
 from .kernels import Regularizer as Regularizer
 from .masks import carried_mask as carried_mask
+from .recurrence import loops_as_keras as loops_as_keras
 from .symbolic import symbolic_result as symbolic_result

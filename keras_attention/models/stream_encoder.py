@@ -6,11 +6,11 @@ from keras import ops
 
 from keras_attention.checks import refuse_to_stream
 from keras_attention.decoder.stack import CellStack
+from keras_attention.layers import loops_as_keras
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.ops import freeze
 from keras_attention.ops import loop_over_time
 
-KNOWN = (layers.RNN, layers.LSTM, layers.GRU, layers.SimpleRNN)
 WAY_OUT = (
     "Use RecurrentEncoder(units, bidirectional=False), or LSTM, GRU, SimpleRNN "
     "or RNN(cell), one way; or give the encoder the methods `first_states` and "
@@ -54,10 +54,7 @@ def find_reader(encoder: keras.layers.Layer):
     if isinstance(encoder, layers.Bidirectional):
         reason = "begins at the end of the source as well"
         refuse_to_stream(name, reason, WAY_OUT)
-    known = {(kind.call, kind.inner_loop) for kind in KNOWN}
-    kind = type(encoder)
-    loops = isinstance(encoder, layers.RNN)
-    if not loops or (kind.call, kind.inner_loop) not in known:
+    if not loops_as_keras(encoder):
         refuse_to_stream(name, "may need the end of the source", WAY_OUT)
     if encoder.go_backwards:
         reason = "begins at the end of the source"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from keras import ops
 
 from keras_attention.checks import check_integer
+from keras_attention.checks import missing_method
 from keras_attention.search.constraints import as_prefix
 from keras_attention.search.step import check_state
 from keras_attention.search.step import check_step
@@ -173,10 +174,10 @@ class AbstractSearch:
             A `Generation`, sorted by scores. Whatever has the score `-inf`
             is emptied afterwards.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `call(step, state, "
-            "batch_size, memory_mask=None, prefix=None)`, which returns a "
-            "Generation."
+        raise missing_method(
+            self,
+            "call(step, state, batch_size, memory_mask=None, prefix=None)",
+            "which returns a Generation",
         )
 
     def longest(self):

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attention.checks import missing_method
 from keras_attention.ops.tokens import check_tokens
 from keras_attention.ops.tokens import token_crossentropy
 from keras_attention.ops.tokens import token_weights
@@ -41,9 +42,10 @@ class AbstractTokenMetric(AbstractMeanMetric):
         Returns:
             A tensor `(B, T)`; padding may have any value.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `measure(y_true, logits)`, "
-            "from (B, T) and (B, T, V) to one number per token, (B, T)."
+        raise missing_method(
+            self,
+            "measure(y_true, logits)",
+            "from (B, T) and (B, T, V) to one number per token, (B, T)",
         )
 
     def update_state(self, y_true, y_pred, sample_weight=None):

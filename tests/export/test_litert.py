@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 from keras import layers
+from tiers import some
 from tiny import tiny_translator
 
 from keras_attention import AttentionDecoder
@@ -213,13 +214,7 @@ def make_model(encoder, cell, bridge, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "gru stack, luong",
-        *(pytest.param(x, marks=pytest.mark.thorough) for x in [*MODELS][1:]),
-    ],
-)
+@pytest.mark.parametrize("name", some(MODELS, 1))
 def test_other_models_go_in_as_well(tmp_path, name):
     model = make_model(*MODELS[name]())
     search = BeamSearch(2, max_length=5) if "luong" in name else GREEDY

@@ -11,6 +11,7 @@ from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
 from seq2seqs import small_model
+from tiers import some
 
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
@@ -116,11 +117,7 @@ def test_fit_feeds_guesses_from_the_start():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("copying", "jit"),
-    [
-        (False, False),
-        pytest.param(True, True, marks=pytest.mark.thorough),
-    ],
+    ("copying", "jit"), some([(False, False), (True, True)], 1)
 )
 def test_fit_feeds_guesses(copying, jit):
     if jit and keras.backend.backend() == "torch":

@@ -156,11 +156,7 @@ def test_the_loss_goes_down(kind, tmp_path):
 @pytest.mark.thorough
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(
-    ("kind", "jit_compile"),
-    [
-        ("subclassed", False),
-        pytest.param("seq2seq", True, marks=pytest.mark.thorough),
-    ],
+    ("kind", "jit_compile"), [("subclassed", False), ("seq2seq", True)]
 )
 def test_tf_data_of_unknown_lengths(kind, jit_compile):
     """One trace for all lengths, one compilation of XLA for each."""
