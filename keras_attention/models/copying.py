@@ -173,9 +173,9 @@ class PointerGenerator(AbstractKernelLayer):
         copied = copied + ops.log_sigmoid(-gate)  # (B, T, Tv)
         own = ops.logical_and(ops.expand_dims(copies.own, 1), is_seen)
         own = ops.where(own, copied, impossible)
+        all_words = ops.concatenate([generated, own], axis=-1)
         listed = ops.logical_and(ops.expand_dims(copies.listed, 1), is_seen)
-        generated = _add_copied(generated, copied, listed, copies.ids)
-        return ops.concatenate([generated, own], axis=-1)
+        return _add_copied(all_words, copied, listed, copies)
 
     def compute_output_shape(
         self, logits_shape, features_shape, weights_shape, source_shape
@@ -195,28 +195,31 @@ class PointerGenerator(AbstractKernelLayer):
         return {**super().get_config(), **own}
 
 
-def _add_copied(generated, copied, listed, ids):
+def _add_copied(all_words, copied, listed, copies):
     """Add the probability of copying a word to that of generating it.
 
+    A position that has nothing to add writes back its own column beyond `V`,
+    so that no two positions write to one place.
+
     Args:
-        generated: Log probabilities `(B, T, V)`.
+        all_words: Log probabilities `(B, T, V + Tv)`.
         copied: Log probabilities `(B, T, Tv)`.
         listed: Boolean `(B, T, Tv)`, `True` once for each word to add.
-        ids: Id of each position's word, `(B, Tv)`.
+        copies: What `prepare` returned.
 
     Returns:
-        Log probabilities `(B, T, V)`.
+        Log probabilities `(B, T, V + Tv)`.
     """
-    batch, steps, classes = ops.shape(generated)
-    words = ops.shape(ids)[1]
+    batch, steps, total = ops.shape(all_words)
+    words = ops.shape(copies.ids)[1]
+    columns = ops.arange(words, dtype="int32") + (total - words)
+    columns = ops.where(copies.listed, copies.ids, columns)  # (B, Tv)
     rows = ops.arange(batch * steps, dtype="int32")
-    rows = ops.reshape(rows * classes, (batch, steps, 1))
-    places = ops.reshape(rows + ops.expand_dims(ids, 1), (-1,))
-    flat = ops.reshape(generated, (-1,))
+    rows = ops.reshape(rows * total, (batch, steps, 1))
+    places = ops.reshape(rows + ops.expand_dims(columns, 1), (-1,))
+    flat = ops.reshape(all_words, (-1,))
     before = ops.reshape(ops.take(flat, places), (batch, steps, words))
     gain = -ops.log_sigmoid(before - copied)  # log(e^b + e^c) - b
-    gain = ops.reshape(ops.where(listed, gain, 0.0), (-1,))
-    flat = ops.scatter_update(
-        flat, ops.expand_dims(places, 1), gain, reduction="add"
-    )
-    return ops.reshape(flat, (batch, steps, classes))
+    after = ops.reshape(before + ops.where(listed, gain, 0.0), (-1,))
+    flat = ops.scatter_update(flat, ops.expand_dims(places, 1), after)
+    return ops.reshape(flat, (batch, steps, total))
