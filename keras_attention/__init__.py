@@ -124,7 +124,7 @@ __all__ = [
     "plot_attention",
 ]
 
-NEED_TENSORFLOW = {
+LATE = {  # what imports TensorFlow, where it is installed
     "AbstractTokenizer": "text",
     "CharacterTokenizer": "text",
     "SentencePieceTokenizer": "text",
@@ -138,21 +138,18 @@ NEED_TENSORFLOW = {
 
 
 def __getattr__(name):
-    """Import what needs TensorFlow when it is first asked for."""
-    if name not in NEED_TENSORFLOW:
+    """Import what imports TensorFlow when it is first asked for."""
+    if name not in LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = importlib.import_module(f".{NEED_TENSORFLOW[name]}", __name__)
-    except ModuleNotFoundError as error:
-        if error.name != "tensorflow":
-            raise
+    module = importlib.import_module(f".{LATE[name]}", __name__)
+    if not hasattr(module, name):
         raise ImportError(
-            f"keras_attention.{name} needs TensorFlow, which is not "
-            "installed. Layers and training run without it; text and export "
-            'do not. Install it with: pip install "keras-attention[tensorflow]"'
-        ) from error
+            f"keras_attention.{name} needs TensorFlow, which is not installed. "
+            "All but exports runs without it. Install it with: "
+            'pip install "keras-attention[tensorflow]"'
+        )
     return getattr(module, name)
 
 
 def __dir__():
-    return sorted({*globals(), *NEED_TENSORFLOW})
+    return sorted({*globals(), *LATE})

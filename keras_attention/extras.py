@@ -16,7 +16,8 @@ def require(module: str, extra: str, needed_by: str) -> ModuleType:
         The module.
 
     Raises:
-        ImportError: If it is not installed. The message names the extra.
+        ImportError: If it is not installed, or needs a newer `protobuf`. The
+            message names what to install.
     """
     try:
         return importlib.import_module(module)
@@ -25,4 +26,11 @@ def require(module: str, extra: str, needed_by: str) -> ModuleType:
         raise ImportError(
             f"{needed_by} needs `{missing}`, which is not installed. "
             f'Install it with: pip install "keras-attention[{extra}]"'
+        ) from error
+    except Exception as error:
+        if type(error).__name__ != "VersionError":
+            raise
+        raise ImportError(
+            f"{needed_by} needs a newer `protobuf`, for this `{module}`: "
+            f"{error} Install it with: pip install --upgrade protobuf"
         ) from error

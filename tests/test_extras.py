@@ -54,3 +54,13 @@ def test_every_extra_that_is_named_exists():
     }
     assert named
     assert named <= set(config["options.extras_require"])
+
+
+def test_a_package_for_a_newer_protobuf_says_so(monkeypatch, tmp_path):
+    (tmp_path / "made_later.py").write_text(
+        "class VersionError(Exception): pass\n"
+        "raise VersionError('gencode 7.36.1 runtime 6.33.0.')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match="pip install --upgrade protobuf"):
+        require("made_later", "text", "SentencePieceTokenizer")

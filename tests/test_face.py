@@ -36,7 +36,7 @@ EXAMPLES = [
 ]
 README = (ROOT / "README.md").read_text()
 GOLDEN = json.loads((ROOT / "tests/golden/weights.json").read_text())
-LAZY = set(keras_attention.NEED_TENSORFLOW)
+LAZY = set(keras_attention.LATE)
 PUBLIC = [
     getattr(keras_attention, name)
     for name in keras_attention.__all__

@@ -27,7 +27,7 @@ def count_ids(graph: TranslationGraph, sentences: list[bytes]) -> list[int]:
     sizes = [len(text) for text in sentences]
     for part in split_in_parts(sizes, COUNTED_AT_ONCE, BYTES_AT_ONCE):
         texts = np.array(sentences[part], object)
-        counts += graph.count(texts).numpy().tolist()
+        counts += np.asarray(graph.count(texts)).tolist()
     return counts
 
 
@@ -65,7 +65,7 @@ def run_in_batches(
         rows = order[part]
         batch = [[column[i] for i in rows] for column in columns]
         answer = run(*(np.array(part, object) for part in batch))
-        answer = {name: x.numpy() for name, x in answer.items()}
+        answer = {name: np.asarray(x) for name, x in answer.items()}
         for k, i in enumerate(rows):
             found[i] = read_answer({name: x[k] for name, x in answer.items()})
         bar.add(len(rows))

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from keras_attention.checks import check_choice
+from keras_attention.extras import require
+from keras_attention.text.tensors import HAS_TENSORFLOW
 
 OPTIONS = ("max_source_length", "replace_unknown")  # of a translator
 
@@ -65,7 +67,10 @@ def find_format(name: str, quantize: str | None = None) -> ExportFormat:
     Raises:
         ValueError: If there is none of this name, or if it takes no
             `quantize` and one is given.
+        ImportError: If TensorFlow is not installed, which writes it.
     """
+    if name not in FORMATS and not HAS_TENSORFLOW:
+        require("tensorflow", "tensorflow", f"`export` with format={name!r}")
     check_choice("format", name, FORMATS)
     found = FORMATS[name]
     if quantize is not None and not found.takes_quantize:

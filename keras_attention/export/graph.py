@@ -1,10 +1,10 @@
-"""From text to text in one TensorFlow graph."""
+"""From text to text, in one graph where TensorFlow is the backend."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 import keras
-import tensorflow as tf
+import numpy as np
 
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
@@ -13,6 +13,7 @@ from keras_attention.text import aligned_words
 from keras_attention.text import copied_words
 from keras_attention.text import cut_or_pad
 from keras_attention.text import spell_source
+from keras_attention.text.tensors import tf
 
 TEXT = tf.TensorSpec((None,), tf.string, name="text")
 PREFIX = tf.TensorSpec((None,), tf.string, name="prefix")
@@ -134,12 +135,13 @@ class TranslationGraph:
         return cut_or_pad(ids, longest)
 
     def _generate(self, ids, prefix, attends):
-        """Call the model, with TensorFlow's tensors on both sides."""
+        """Call the model, with tensors of text on both sides."""
         if keras.backend.backend() == "tensorflow":
             return self.model.generate(ids, self.search, prefix, attends)
-        prefix = None if prefix is None else prefix.numpy()
-        ids = ids.numpy()
-        found = self.model.generate(ids, self.search, prefix, attends)
+        prefix = None if prefix is None else np.asarray(prefix)
+        found = self.model.generate(
+            np.asarray(ids), self.search, prefix, attends
+        )
         return [
             None if x is None else tf.constant(keras.ops.convert_to_numpy(x))
             for x in found

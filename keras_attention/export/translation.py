@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_attention.text.tensors import as_text
+
 
 class Translation(NamedTuple):
     """Translations of sentences, in their order.
@@ -37,7 +39,7 @@ def read_answer(answer: dict[str, np.ndarray]) -> Translation:
     Returns:
         A `Translation` whose fields hold this sentence's entries.
     """
-    texts = [text.decode("utf-8") for text in answer["translations"]]
+    texts = [as_text(text) for text in answer["translations"]]
     scores = [float(score) for score in answer["scores"]]
     several = len(texts) > 1
 
@@ -89,4 +91,4 @@ def join_entries(
 
 def _tokens(row) -> list[str]:
     """Name the tokens of a row; the name of padding is empty."""
-    return [token.decode("utf-8") for token in row if token]
+    return [as_text(token) for token in row if token]

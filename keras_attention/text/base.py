@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 
-import tensorflow as tf
+import keras
 
 from keras_attention.checks import check_integer
 from keras_attention.text.cleaning import check_normalization
 from keras_attention.text.cleaning import clean
 from keras_attention.text.saved import AbstractSaved
+from keras_attention.text.tensors import as_list
+from keras_attention.text.tensors import rank
+from keras_attention.text.tensors import tf
 
 PAD, UNKNOWN, START, END = range(4)
 FRAME = 2  # start and end
@@ -97,8 +100,7 @@ class AbstractTokenizer(AbstractSaved):
     @property
     def vocabulary(self) -> list[str]:
         """The names of the ids 4, 5, ..., in this order."""
-        names = self._names[len(SPECIAL_NAMES) :].numpy().tolist()
-        return [name.decode() for name in names]
+        return as_list(self._names[len(SPECIAL_NAMES) :])
 
     def tokenize(self, text, max_length: int | None = None):
         """Turn strings into ids.
@@ -168,12 +170,12 @@ class AbstractTokenizer(AbstractSaved):
             ValueError: If `ids` is not `(B, T)`.
         """
         ids = tf.convert_to_tensor(ids)
-        if ids.shape.rank not in (2, None):
+        if rank(ids) not in (2, None):
             raise ValueError(
                 "`detokenize` needs a batch of rows, `(B, T)`. "
                 f"Received: ids.shape={ids.shape}. Put one row into a list."
             )
-        if not ids.dtype.is_integer:  # an empty list is float32
+        if not keras.backend.is_int_dtype(ids.dtype):  # an empty list
             ids = tf.cast(ids, tf.int32)
         own = own_ids(ids)
         if unknown is None:
@@ -265,7 +267,7 @@ def cut_or_pad(rows, width):
 
 def _as_strings(text):
     text = tf.convert_to_tensor(text, tf.string)
-    if text.shape.rank not in (1, None):
+    if rank(text) not in (1, None):
         raise ValueError(
             "A tokenizer needs a batch of strings, `(B,)`. "
             f"Received: text.shape={text.shape}. Put one string into a list."

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 import keras
-import tensorflow as tf
 
 from keras_attention.text.base import UNKNOWN
+from keras_attention.text.tensors import tf
 from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
 
 

@@ -1,9 +1,9 @@
 """How text is cleaned before it is split."""
 
-import tensorflow as tf
-
 from keras_attention.checks import check_choice
 from keras_attention.extras import require
+from keras_attention.text.tensors import HAS_TENSORFLOW
+from keras_attention.text.tensors import tf
 
 NORMALIZATIONS = ("nfkc", "nfc", "identity")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -21,7 +21,7 @@ def check_normalization(normalization: str, class_name: str):
         ImportError: If it needs `tensorflow_text`, which is not installed.
     """
     check_choice("normalization", normalization, NORMALIZATIONS)
-    if normalization != "identity":
+    if normalization != "identity" and HAS_TENSORFLOW:
         require("tensorflow_text", "text", class_name)
 
 
@@ -61,5 +61,7 @@ def mend(text):
 def _normalize(text, normalization):
     if normalization == "identity":
         return text
+    if not HAS_TENSORFLOW:
+        return tf.strings.normalize(text, normalization.upper())
     ops = require("tensorflow_text", "text", f"normalization={normalization!r}")
     return ops.normalize_utf8(text, normalization.upper())

@@ -1,13 +1,12 @@
 """Ids for unknown words: their places in the source, for models that copy."""
 
-import tensorflow as tf
-
 from keras_attention.text.base import END
 from keras_attention.text.base import PAD
 from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.base import cut_or_pad
+from keras_attention.text.tensors import tf
 
 
 def check_shared(

@@ -14,7 +14,6 @@ from typing import BinaryIO
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from keras_attention.text.cache import NAME
 from keras_attention.text.cache import cached_folder
@@ -27,6 +26,7 @@ from keras_attention.text.files import Files
 from keras_attention.text.files import pair_files
 from keras_attention.text.files import stream_parallel
 from keras_attention.text.rows import Rows
+from keras_attention.text.tensors import tf
 from keras_attention.version import __version__
 
 AT_ONCE = 2**18  # pairs whose lengths are in memory

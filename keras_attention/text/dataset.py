@@ -3,12 +3,13 @@
 import warnings
 from pathlib import Path
 
-import tensorflow as tf
+import keras
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.text.base import FRAME
 from keras_attention.text.base import AbstractTokenizer
+from keras_attention.text.batch_sequence import BatchSequence
 from keras_attention.text.batches import Batches
 from keras_attention.text.copies import check_shared
 from keras_attention.text.corpus import read_corpus
@@ -16,6 +17,8 @@ from keras_attention.text.files import Files
 from keras_attention.text.shards import Shard
 from keras_attention.text.shards import check_shard
 from keras_attention.text.subwords import check_samples
+from keras_attention.text.tensors import HAS_TENSORFLOW
+from keras_attention.text.tensors import tf
 
 
 def parallel_dataset(
@@ -32,7 +35,7 @@ def parallel_dataset(
     sample_subwords: float = 0.0,
     shard: Shard | None = None,
     cache: str | Path | None = None,
-) -> tf.data.Dataset:
+) -> "tf.data.Dataset | keras.utils.PyDataset":
     r"""Read parallel text and batch it for `fit` and `evaluate`.
 
     Every batch is `((source, target[:, :-1]), target[:, 1:])`, int32, with
@@ -110,7 +113,8 @@ def parallel_dataset(
             about half of the plain text. Defaults to `None`: memory.
 
     Returns:
-        A `tf.data.Dataset` with a known number of batches.
+        A `tf.data.Dataset` with a known number of batches; where TensorFlow
+        is not installed, a `keras.utils.PyDataset` with the same batches.
 
     Raises:
         ValueError: If a number is out of range, a file is broken, two files
@@ -168,6 +172,8 @@ def parallel_dataset(
 
 
 def _as_dataset(batches):
+    if not HAS_TENSORFLOW:
+        return BatchSequence(batches)
     rows = batches.rows if batches.training or batches.fills else None
     ids = tf.TensorSpec((rows, None), tf.int32)
     dataset = tf.data.Dataset.from_generator(

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Self
 
 import keras
-import tensorflow as tf
 
 from keras_attention.files import replaced_file
+from keras_attention.text.tensors import tf
 
 FILE_NAME = "tokenizer.json"
 # What damaged JSON raises; deeply nested brackets end in the last of them.

@@ -4,14 +4,12 @@ import base64
 import secrets
 import threading
 from collections.abc import Iterable
-from functools import lru_cache
 from functools import partial
 from pathlib import Path
 from typing import Self
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
@@ -27,7 +25,13 @@ from keras_attention.text.cleaning import clean
 from keras_attention.text.cleaning import mend
 from keras_attention.text.files import read_sentences
 from keras_attention.text.pieces import own_pieces
+from keras_attention.text.processor import find_ids
+from keras_attention.text.processor import find_spans
+from keras_attention.text.processor import load_processor
 from keras_attention.text.spans import cut_out
+from keras_attention.text.tensors import HAS_TENSORFLOW
+from keras_attention.text.tensors import as_list
+from keras_attention.text.tensors import tf
 from keras_attention.text.training import check_room
 from keras_attention.text.training import clean_sentences
 from keras_attention.text.training import frequent_characters
@@ -91,10 +95,13 @@ class SentencePieceTokenizer(AbstractTokenizer):
         self._ids = tf.constant(ids, tf.int32)
         self._texts = tf.constant([b"", b"", b"", b"", *texts], tf.string)
         self._added_space = _added_space(description)
-        self._cut = _cutter(self.model)
+        self._cut = _cutter(self.model) if HAS_TENSORFLOW else None
 
     def encode(self, text):
-        ids, _, _ = self._cut(text)
+        if HAS_TENSORFLOW:
+            ids, _, _ = self._cut(text)
+        else:
+            ids = find_ids(self.model, text)
         return ids.with_flat_values(tf.gather(self._ids, ids.flat_values))
 
     def sample(
@@ -128,23 +135,28 @@ class SentencePieceTokenizer(AbstractTokenizer):
         """
         check_number("rate", rate, above=0, most=1)
         check_number("seed", check_integer("seed", seed, 0), below=2**32)
-        package = require("sentencepiece", "text", "SentencePieceTokenizer")
+        package = require(
+            "sentencepiece", "sentencepiece", "SentencePieceTokenizer"
+        )
         texts = self.clean(tf.constant(text, tf.string, (len(text),)))
         with _DRAWING:  # sentencepiece has one seed for all models
             package.set_random_generator_seed(seed)
-            found = _processor(self.model).encode(
-                [x.decode() for x in texts.numpy()],
+            found = load_processor(self.model).encode(
+                as_list(texts),
                 enable_sampling=True,
                 alpha=rate,
                 nbest_size=-1,
                 num_threads=1,  # threads would draw in any order
             )
             package.set_random_generator_seed(secrets.randbits(32))
-        ids = self._ids.numpy()
+        ids = np.asarray(self._ids)
         return [np.array([START, *ids[row], END], "int32") for row in found]
 
     def split(self, text):
-        _, starts, ends = self._cut(text)
+        if HAS_TENSORFLOW:
+            _, starts, ends = self._cut(text)
+        else:
+            starts, ends = find_spans(self.model, text)
         pieces = cut_out(text, starts, ends)
         bare = tf.strings.regex_replace(pieces.flat_values, "^ +| +$", "")
         return pieces.with_flat_values(bare)
@@ -225,12 +237,6 @@ class SentencePieceTokenizer(AbstractTokenizer):
         return cls(model, normalization, lowercase)
 
 
-@lru_cache(maxsize=2)  # of source and target
-def _processor(model):
-    package = require("sentencepiece", "text", "SentencePieceTokenizer")
-    return package.SentencePieceProcessor(model_proto=model)
-
-
 def _cutter(model):
     """Make a function from strings `(B,)` to ids, starts and ends of pieces.
 
@@ -270,7 +276,7 @@ def _content(model):
 def _description(model, source):
     """Parse a model after `sentencepiece` has loaded it without an error."""
     needed_by = "SentencePieceTokenizer"
-    package = require("sentencepiece", "text", needed_by)
+    package = require("sentencepiece", "sentencepiece", needed_by)
     try:
         package.SentencePieceProcessor().LoadFromSerializedProto(model)
     except RuntimeError as error:

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
+
+from keras_attention.text.tensors import HAS_TENSORFLOW
+from keras_attention.text.tensors import tf
 
 MISSING = 'Give text, and "" where it is missing.'
 
@@ -27,7 +29,7 @@ def as_bytes(name: str, strings: Any) -> list[bytes]:
         ValueError: If `strings` is a single string, holds anything but
             strings, or is a dataset of anything else or without end.
     """
-    if isinstance(strings, tf.data.Dataset):
+    if HAS_TENSORFLOW and isinstance(strings, tf.data.Dataset):
         listed = _read_dataset(name, strings)
     else:
         listed = _read_container(name, strings)

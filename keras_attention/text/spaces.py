@@ -1,6 +1,6 @@
 """Splits strings at spaces, by operations that LiteRT has."""
 
-import tensorflow as tf
+from keras_attention.text.tensors import tf
 
 
 def split_at_spaces(text, splitter):

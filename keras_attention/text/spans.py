@@ -1,6 +1,7 @@
 """Cuts pieces out of text, in memory linear in the text."""
 
-import tensorflow as tf
+from keras_attention.text.tensors import HAS_TENSORFLOW
+from keras_attention.text.tensors import tf
 
 
 def cut_out(text, starts, ends):
@@ -17,6 +18,8 @@ def cut_out(text, starts, ends):
     Returns:
         The pieces, a ragged tensor of strings `(B, None)`.
     """
+    if not HAS_TENSORFLOW:
+        return _cut_out_of_arrays(text, starts, ends)
     data = tf.strings.bytes_split(text)  # (B, None)
     first = tf.gather(data.row_starts(), starts.value_rowids())
     places = tf.ragged.range(
@@ -24,3 +27,12 @@ def cut_out(text, starts, ends):
     )
     data = tf.gather(data.flat_values, places)
     return starts.with_flat_values(tf.strings.reduce_join(data, axis=-1))
+
+
+def _cut_out_of_arrays(text, starts, ends):
+    cuts = zip(
+        starts.row_ids(), starts.flat_values, ends.flat_values, strict=True
+    )
+    data = [line.encode() for line in text]
+    pieces = [data[row][start:end] for row, start, end in cuts]
+    return starts.with_flat_values(tf.constant(pieces, tf.string))

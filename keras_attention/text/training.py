@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from itertools import islice
 
-import tensorflow as tf
-
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.extras import require
@@ -17,15 +15,15 @@ from keras_attention.text.base import PAD
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
+from keras_attention.text.tensors import as_list
+from keras_attention.text.tensors import tf
 
 SENTENCES_AT_ONCE = 4096
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"  # how `sentencepiece` writes a space
 NOT_LEARNED = f" {SPACE}\0\N{LOWER FIVE EIGHTHS BLOCK}"
 
 
-def clean_batches(
-    clean: Callable, sentences: Iterable[str]
-) -> Iterator[tf.Tensor]:
+def clean_batches(clean: Callable, sentences: Iterable[str]) -> Iterator:
     """Clean sentences in large batches.
 
     Args:
@@ -54,7 +52,7 @@ def clean_sentences(clean: Callable, sentences: Iterable[str]) -> list[str]:
         The cleaned sentences.
     """
     batches = clean_batches(clean, sentences)
-    return [text.decode() for batch in batches for text in batch.numpy()]
+    return [text for batch in batches for text in as_list(batch)]
 
 
 def check_room(
@@ -151,7 +149,7 @@ def learn_model(
     Returns:
         The model, as `sentencepiece` writes it to a file.
     """
-    trainer = require("sentencepiece", "text", f"{class_name}.train")
+    trainer = require("sentencepiece", "sentencepiece", f"{class_name}.train")
     known = {*characters}
     cuts = {ord(c): " " for s in sentences for c in {*s} - known}
     model = io.BytesIO()
@@ -186,5 +184,7 @@ def parse_model(model: bytes, class_name: str):
         A `ModelProto` of `sentencepiece`: `pieces`, `trainer_spec` and
         `normalizer_spec`.
     """
-    forms = require("sentencepiece.sentencepiece_model_pb2", "text", class_name)
+    forms = require(
+        "sentencepiece.sentencepiece_model_pb2", "sentencepiece", class_name
+    )
     return forms.ModelProto.FromString(model)

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
-import tensorflow as tf
-
 from keras_attention.checks import check_integer
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.files import read_sentences
+from keras_attention.text.tensors import as_list
+from keras_attention.text.tensors import tf
 from keras_attention.text.training import check_room
 from keras_attention.text.training import clean_batches
 
@@ -120,8 +120,7 @@ def _counts(tokenizer, sentences):
     counts = Counter()
     for batch in clean_batches(tokenizer.clean, sentences):
         tokens = tokenizer.split(batch)
-        counts.update(tokens.flat_values.numpy().tolist())
-    counts = {token.decode(): count for token, count in counts.items()}
+        counts.update(as_list(tokens.flat_values))
     return {t: n for t, n in counts.items() if t not in SPECIAL_NAMES}
 
 
@@ -167,11 +166,11 @@ def check_no_space(tokens: list[str], spaces: str, class_name: str):
     """
     tokens = tf.constant(tokens, tf.string)
     cut = tf.strings.regex_full_match(tokens, f"(?s).*[{spaces}].*")
-    found = tf.boolean_mask(tokens, cut).numpy().tolist()
+    found = as_list(tf.boolean_mask(tokens, cut))
     if found:
         raise ValueError(
             f"{class_name} splits text at white space, so it needs a "
             "`vocabulary` whose entries have none. Received: vocabulary with "
-            f"{found[0].decode()!r}. To learn from sentences, call "
+            f"{found[0]!r}. To learn from sentences, call "
             f"`{class_name}.train(sentences, vocabulary_size)`."
         )

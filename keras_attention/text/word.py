@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 
 import keras
-import tensorflow as tf
 
 from keras_attention.text.base import UNKNOWN
+from keras_attention.text.tensors import tf
 from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
 from keras_attention.text.vocabulary import check_no_space
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Self
 
 import keras
-import tensorflow as tf
 
 from keras_attention.extras import require
 from keras_attention.text.base import SPECIAL_NAMES
@@ -23,6 +22,7 @@ from keras_attention.text.pieces import rename_learned
 from keras_attention.text.pieces import written
 from keras_attention.text.spaces import split_at_spaces
 from keras_attention.text.spans import cut_out
+from keras_attention.text.tensors import tf
 from keras_attention.text.training import check_room
 from keras_attention.text.training import clean_sentences
 from keras_attention.text.training import frequent_characters

@@ -55,6 +55,8 @@ class FitCall(NamedTuple):
     @property
     def batches(self) -> int | None:
         """The batches until the data begins anew, or `None` if unknown."""
+        if isinstance(self.data, keras.utils.PyDataset):
+            return self.data.num_batches
         count = getattr(self.data, "cardinality", None)
         count = int(count()) if callable(count) else -1
         return None if count < 0 else count

@@ -297,10 +297,11 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_missing_packages_are_named(monkeypatch):
     model = train().model
-    for package in ("sentencepiece", "tensorflow_text"):
+    extras = {"sentencepiece": "sentencepiece", "tensorflow_text": "text"}
+    for package, extra in extras.items():
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, package, None)
-            with pytest.raises(ImportError, match=rf"`{package}`.*\[text\]"):
+            with pytest.raises(ImportError, match=rf"`{package}`.*\[{extra}\]"):
                 SentencePieceTokenizer(model, normalization="identity")
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
     with pytest.raises(ImportError, match=r"\.train needs `sentencepiece`"):
