@@ -1,6 +1,11 @@
-"""Access to the mask that a Keras tensor carries."""
+"""Masks that Keras tensors carry, and masks that layers are given."""
+
+import inspect
 
 import keras
+
+RECURRENT = keras.layers.RNN, keras.layers.Bidirectional
+DIRECTIONS = "forward", "backward"
 
 
 class _MaskReader(keras.layers.Layer):
@@ -28,3 +33,29 @@ def carried_mask(x):
         The mask, or `None` if `x` carries none.
     """
     return _MaskReader()(x)
+
+
+def call_masked(
+    layer: keras.layers.Layer, x, mask=None, training: bool | None = None
+):
+    """Call a layer with a mask, by its argument `mask` where it has one.
+
+    From 3.16 on, recurrent layers of Keras warn of every mask, as their results
+    carry none unless they are told to support it. So they are told.
+
+    Args:
+        layer: The layer.
+        x: `(B, T, D)`.
+        mask: Boolean `(B, T)`, the mask that `x` carries, or `None`.
+        training: Whether to apply dropout, if the layer asks.
+
+    Returns:
+        What the layer returns.
+    """
+    options = {"training": training, "mask": mask}
+    taken = inspect.signature(layer.call).parameters
+    if isinstance(layer, RECURRENT):
+        inner = (getattr(layer, f"{name}_layer", layer) for name in DIRECTIONS)
+        for one in (layer, *inner):
+            one.supports_masking = True
+    return layer(x, **{k: v for k, v in options.items() if k in taken})

@@ -73,7 +73,7 @@ def _convert_layer(layer) -> AbstractAttention:
     shapes = _input_shapes(layer)
     options = {
         "dropout": layer.dropout,
-        "seed": layer.seed,
+        "seed": getattr(layer, "seed", None),  # old versions keep none
         "name": layer.name,
         "dtype": layer.dtype_policy,
     }

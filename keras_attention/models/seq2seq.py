@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attention.checks import check_built
 from keras_attention.decoder import AttentionDecoder
+from keras_attention.layers import call_masked
 from keras_attention.layers import carried_mask
 from keras_attention.models.next_word import next_word
 from keras_attention.models.scheduled_sampling import feed_guesses
@@ -235,12 +236,8 @@ class Seq2Seq(AbstractStreamingModel):
         if self.source_embedding is not None:
             mask = ops.not_equal(source, 0)
             source = self.embed_source(source)
-        options = {"training": training, "mask": mask}
-        taken = inspect.signature(self.encoder.call).parameters
-        found = self.encoder(
-            self.drop(source, training=training),
-            **{k: v for k, v in options.items() if k in taken},
-        )
+        dropped = self.drop(source, training=training)
+        found = call_masked(self.encoder, dropped, mask, training)
         memory, *states = found if isinstance(found, tuple | list) else [found]
         if self.bridge is not None:
             check_states(self.encoder, states)

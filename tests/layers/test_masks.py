@@ -1,9 +1,13 @@
 """The mask that Keras carries along, read off a tensor."""
 
+import warnings
+
 import keras
 import numpy as np
+import pytest
 import samples
 
+from keras_attention.layers.masks import call_masked
 from keras_attention.layers.masks import carried_mask
 
 IDS = np.array([[4, 5, 0], [6, 0, 0]])
@@ -43,3 +47,28 @@ def test_reads_it_inside_a_compiled_model():
         features = embedding(mask_zero)(inputs)
         model = keras.Model(inputs, Bare()(features))
         np.testing.assert_array_equal(model.predict(IDS, verbose=0), want)
+
+
+@pytest.mark.parametrize("wraps", [lambda x: x, keras.layers.Bidirectional])
+def test_recurrent_layers_are_given_masks_and_warn_of_nothing(wraps):
+    """As from Keras 3.16 on they do of any mask."""
+    layer = wraps(keras.layers.GRU(3, return_sequences=True))
+    x = embedding()(IDS)
+    mask = keras.ops.convert_to_tensor(IDS != 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        found = call_masked(layer, x, mask)
+    np.testing.assert_array_equal(
+        samples.to_numpy(carried_mask(found)), IDS != 0
+    )
+    longer = keras.ops.pad(x, [[0, 0], [0, 2], [0, 0]])
+    real = keras.ops.pad(mask, [[0, 0], [0, 2]])
+    samples.assert_close(
+        samples.to_numpy(call_masked(layer, longer, real))[0, :2],
+        samples.to_numpy(found)[0, :2],
+    )
+
+
+def test_others_read_the_mask_themselves():
+    found = call_masked(Bare(), embedding()(IDS), IDS != 0, training=False)
+    np.testing.assert_array_equal(samples.to_numpy(found), IDS != 0)
