@@ -6,6 +6,7 @@ import hostile
 import keras
 import numpy as np
 import pytest
+import source
 from no_tensorflow import leave_out_tensorflow
 
 pytestmark = pytest.mark.tensorflow
@@ -144,6 +145,15 @@ def test_a_graph_may_not_know_the_rank():
     look.get_concrete_function()
     assert seen == [None]
     assert tensors.rank(tf.zeros((2, 3))) == 2
+
+
+def test_text_names_tensorflow_in_one_file():
+    named = {
+        path.name
+        for path in source.FILES
+        if source.part(path) == "text" and "tensorflow" in source.imports(path)
+    }
+    assert named == {"tensors.py"}
 
 
 def test_strings_become_those_of_python():
