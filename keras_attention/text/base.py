@@ -24,6 +24,9 @@ class AbstractTokenizer(AbstractSaved):
     begin at 4. A subclass writes `encode`, `split` and `decode`, which see
     only unknown of these four, and `get_config`.
 
+    Where TensorFlow is not installed, the same operations run on NumPy arrays
+    (`text/arrays`), and arrays are returned: of int32, or of Python strings.
+
     Text is cleaned before it is encoded: bytes that are not UTF-8 become
     U+FFFD, so that no request can stop the graph; then text is normalized,
     then put into lower case. Lower case is not case folding, which would turn

@@ -61,6 +61,10 @@ class SentencePieceTokenizer(AbstractTokenizer):
     special pieces get the ids 0 to 3, and the others follow in their order.
     It applies its own normalization after the one named here.
 
+    Where TensorFlow is not installed, `sentencepiece` itself finds the pieces.
+    Ids are the same, but where two segmentations have equal probability: it
+    may choose the other one than the version that TensorFlow comes with.
+
     Args:
         model: The content of a model's file as `bytes`, or its `Path`.
         normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to

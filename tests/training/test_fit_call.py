@@ -55,3 +55,17 @@ def test_the_first_epoch_is_set_and_forgotten(model, tmp_path):
         fitted = model.fit(*DATA, epochs=3, verbose=0)
         assert fitted.epoch == list(range(number, 3))
         weights = model.get_weights()
+
+
+class Halves(keras.utils.PyDataset):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        return tuple(x[4 * index : 4 * index + 4] for x in DATA)
+
+
+def test_the_length_of_a_sequence_is_known(model):
+    finder = Finder()
+    model.fit(Halves(), callbacks=[finder], verbose=0)
+    assert finder.call.batches == 2
