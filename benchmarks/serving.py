@@ -4,17 +4,17 @@
 
 One model (vocabulary 8000, bidirectional LSTM 256, LSTM 512 in Luong's order,
 additive attention) in every format that `Translator.export` writes, and as a
-`Translator`; against the same model with TensorFlow Addons' decoder, exported as
-a SavedModel, and in torch with a beam search of its own. SavedModels, from text
-to text, run through the C API of TensorFlow, as TensorFlow Serving runs them,
-both on the same release. LiteRT, ONNX and torch work from ids to ids. Sources
-have 5 to 25 words, and no target ends before 30. Weights and sources are the
-same, and first all must find the same words with the same scores (int8 with its
-own words).
+`Translator`; against the same model with TensorFlow Addons' decoder, exported
+as a SavedModel, and in torch with a beam search of its own. SavedModels, from
+text to text, run through the C API of TensorFlow, as TensorFlow Serving runs
+them, both on the same release. LiteRT, ONNX and torch work from ids to ids.
+Sources have 5 to 25 words, and no target ends before 30. Weights and sources
+are the same, and first all must find the same words with the same scores (int8
+with its own words).
 
 All processes of a table are alive, and one at a time gets a request, by turns.
-Ratios are medians over rounds, of seconds and of CPU seconds of all threads. The
-latter mean more on a busy machine. A pool that waits may use some of them too.
+Ratios are medians over rounds, of seconds and of CPU seconds of all threads.
+The latter mean more on a busy machine. A pool that waits may use some too.
 """
 
 import argparse

@@ -251,7 +251,8 @@ for size in (1, 8, 64):
 # Swift, with one file to ship.
 
 # %%
-translator.export("reverse.tflite", "litert", quantize="int8")
+greedy = Translator(model, tokenizer, tokenizer, GreedySearch(max_length=8))
+greedy.export("reverse.tflite", "litert", quantize="int8")
 said = subprocess.run(
     [sys.executable, EXAMPLES / "litert_translate.py", "reverse.tflite", "fade"],
     capture_output=True,
@@ -262,23 +263,17 @@ print(said.stdout)
 # %% [markdown]
 # ## In onnxruntime
 #
+# The file and its session are on [exporting](exporting.md#onnx-for-onnxruntime).
 # One session serves all threads of a process. Give it the threads that one
 # request may use, and let its pool sleep between requests instead of spinning:
-
-# %%
-import onnxruntime
-
-translator.export("reverse.onnx", "onnx")
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads = 1
-options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-session = onnxruntime.InferenceSession("reverse.onnx", options)
-tokens, scores = session.run(
-    None, {"source_ids": tokenizer.tokenize(["fade"]).numpy()}
-)
-print(tokenizer.detokenize(tokens[0]).numpy(), scores[0])
-
-# %% [markdown]
+#
+# ```python
+# options = onnxruntime.SessionOptions()
+# options.intra_op_num_threads = 1
+# options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+# session = onnxruntime.InferenceSession("reverse.onnx", options)
+# ```
+#
 # ## Which one is fast?
 #
 # `benchmarks/serving.py` measures all of them side by side, with load time,

@@ -1,5 +1,6 @@
 """rows: taken by their numbers, and shapes with an unknown size."""
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -7,6 +8,9 @@ from keras import ops
 from keras_attention.ops import rows
 from keras_attention.ops.rows import reshaped
 from keras_attention.ops.rows import take_rows
+
+if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
 
 X = np.random.default_rng(0).normal(size=(6, 2, 3)).astype("float32")
 
@@ -30,8 +34,6 @@ def test_known_shapes(shape):
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("count", [6, 0])
 def test_sizes_that_a_graph_does_not_know(count):
-    import tensorflow as tf
-
     @tf.function(input_signature=[tf.TensorSpec([None, 2, None])])
     def run(x):
         many, _, size = ops.shape(x)
@@ -51,8 +53,6 @@ def test_sizes_that_a_graph_does_not_know(count):
 
 @pytest.mark.tensorflow
 def test_a_single_unknown_size_costs_no_operation():
-    import tensorflow as tf
-
     @tf.function(input_signature=[tf.TensorSpec([None, 2, 3])])
     def run(x):
         return reshaped(x, (ops.shape(x)[0], 6))
