@@ -237,8 +237,8 @@ for size in (1, 8, 64):
 # %% [markdown]
 # The server can join requests that come at the same time: `--enable_batching` and
 # `--batching_parameters_file`. `examples/serve/batching.config` has numbers for a
-# CPU that `benchmarks/serving.py` was asked for, and says why. No text of a batch
-# changes another one's translation; padding happens inside the graph.
+# CPU, with their reasons, from what `benchmarks/serving.py` measures. No text of a
+# batch changes another one's translation; padding happens inside the graph.
 #
 # A batch is as slow as its longest text. `translator.export(...)` of a translator
 # with a smaller `max_source_length`, and a search with a smaller `max_length`,
@@ -254,7 +254,12 @@ for size in (1, 8, 64):
 greedy = Translator(model, tokenizer, tokenizer, GreedySearch(max_length=8))
 greedy.export("reverse.tflite", "litert", quantize="int8")
 said = subprocess.run(
-    [sys.executable, EXAMPLES / "litert_translate.py", "reverse.tflite", "fade"],
+    [
+        sys.executable,
+        EXAMPLES / "litert_translate.py",
+        "reverse.tflite",
+        "fade",
+    ],
     capture_output=True,
     text=True,
 )
