@@ -262,6 +262,7 @@ said = subprocess.run(
     ],
     capture_output=True,
     text=True,
+    check=True,
 )
 print(said.stdout)
 
