@@ -76,7 +76,20 @@ class Process:
 
     def run(self) -> float:
         """Do the work once, and return the seconds that it took."""
-        return float(self._ask("run"))
+        return self.timed()[0]
+
+    def timed(self, *given: int) -> tuple[float, float]:
+        """Do the work once, and time it.
+
+        Args:
+            *given: Arguments of the work.
+
+        Returns:
+            The seconds that it took, and those that all threads of the
+            process were on a CPU.
+        """
+        wall, busy = self._ask(" ".join(["run", *map(str, given)])).split()
+        return float(wall), float(busy)
 
     def memory(self) -> int:
         """Return the bytes that the work needs at its peak.

@@ -103,6 +103,34 @@ class FitWork(NamedTuple):
     units: int = 256
 
 
+class ServingWork(NamedTuple):
+    """A model that is served: that of `FitWork`, and a search without an end.
+
+    Attributes:
+        vocabulary: Number of words of either language, `V`.
+        size: Size of embeddings, attention and attentional layer.
+        units: Units of the encoder, in each direction.
+        beams: Number of hypotheses of each, `K`; 1 for greedy search.
+        steps: Words of a target, `T`.
+        shortest: Words of the shortest source.
+        longest: Words of the longest source.
+        sentences: Number of sources to choose requests from.
+        threads: Number of threads.
+        folder: Where the exported files are.
+    """
+
+    vocabulary: int = 8000
+    size: int = 256
+    units: int = 256
+    beams: int = 1
+    steps: int = 30
+    shortest: int = 5
+    longest: int = 25
+    sentences: int = 64
+    threads: int = 1
+    folder: str = ""
+
+
 START, END = 2, 3
 
 
@@ -228,3 +256,32 @@ def fit_weights(work: FitWork) -> dict:
     weights["output_kernel"] = _normal(draw, work.size, work.vocabulary)
     weights["output_bias"] = np.zeros(work.vocabulary, "float32")
     return weights
+
+
+def serving_weights(work: ServingWork) -> dict:
+    """Draw the weights of a model that generates neither signs nor an end."""
+    weights = fit_weights(FitWork(work.vocabulary, work.size, work.units))
+    weights["output_kernel"] = 4 * weights["output_kernel"]
+    draw = np.random.default_rng(3)
+    bias = draw.standard_normal(work.vocabulary).astype("float32")
+    bias[: END + 1] = -1e9
+    return {**weights, "output_bias": bias}
+
+
+def serving_words(work: ServingWork) -> list[str]:
+    """Name the words behind the ids 4, 5, and so on."""
+    return [f"w{i}" for i in range(END + 1, work.vocabulary)]
+
+
+def serving_sources(work: ServingWork) -> np.ndarray:
+    """Draw sources, framed and padded: ids `(sentences, longest + 2)`."""
+    draw = np.random.default_rng(4)
+    ids = np.zeros((work.sentences, work.longest + 2), "int32")
+    for row in ids:
+        n = draw.integers(work.shortest, work.longest + 1)
+        row[: n + 2] = [
+            START,
+            *draw.integers(END + 1, work.vocabulary, n),
+            END,
+        ]
+    return ids

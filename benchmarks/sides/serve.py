@@ -17,9 +17,10 @@ import numpy as np
 def serve(make: Callable):
     """Answer each line of standard input by one line, until its end.
 
-    The lines are `run` (the answer is the seconds that it took), `memory`
-    (the answer is the bytes that one run needs more than before it), and
-    `numbers FILE` (the answer comes when the file is written).
+    The lines are `run` (the answer is the seconds that it took, and those of
+    all its threads on a CPU), `memory` (the answer is the bytes that one run
+    needs more than before it), and `numbers FILE` (the answer comes when the
+    file is written). Numbers behind `run` are given to it.
 
     Args:
         make: Function from sizes, arrays and mode to two functions: `run`,
@@ -34,23 +35,31 @@ def serve(make: Callable):
     run, numbers = make(job["work"], arrays, job["mode"])
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
-        word, *files = line.split()
+        word, *given = line.split()
         if word == "run":
-            answer = seconds(run)
+            answer = "{} {}".format(*seconds(run, *map(int, given)))
         elif word == "memory":
             answer = extra_memory(run)
         else:
             found = {name: np.asarray(x) for name, x in numbers().items()}
-            np.savez(files[0], **found)
+            np.savez(given[0], **found)
             answer = "written"
         print(answer, file=answers, flush=True)
 
 
-def seconds(run: Callable) -> float:
-    """Run once, and return the seconds that it took."""
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
+def seconds(run: Callable, *given: int) -> tuple[float, float]:
+    """Run once.
+
+    Args:
+        run: The work.
+        *given: Its arguments.
+
+    Returns:
+        The seconds that it took, and those that all threads were on a CPU.
+    """
+    start, busy = time.perf_counter(), time.process_time()
+    run(*given)
+    return time.perf_counter() - start, time.process_time() - busy
 
 
 def extra_memory(run: Callable) -> int:

@@ -62,15 +62,8 @@ answer = served(tf.constant(["abc", "fade", ""]))
 print(answer["translations"].numpy()[:, 0], answer["scores"].numpy()[:, 0])
 
 # %% [markdown]
-# The folder is what TensorFlow Serving calls version 1 of a model:
-#
-# ```sh
-# docker run --rm -p 8501:8501 -e MODEL_NAME=reverse \
-#   -v "$PWD/served:/models/reverse:ro" tensorflow/serving
-# curl http://localhost:8501/v1/models/reverse:predict -d '{"instances": ["abc"]}'
-# ```
-#
-# Clients for REST and gRPC, and warm-up requests: [serving](serving.md).
+# The folder is what TensorFlow Serving calls version 1 of a model. Versions,
+# requests over HTTP, warm-up and batches: [serving](serving.md).
 #
 # ## LiteRT, for phones
 #
@@ -90,9 +83,8 @@ with zipfile.ZipFile("reverse.tflite") as archive:
     print(archive.namelist())
 
 # %% [markdown]
-# `examples/litert_translate.py` is a program without TensorFlow that runs such a
-# file: text to ids, ids to ids, ids to text. An app does the same in Kotlin or
-# Swift.
+# A program without TensorFlow that runs such a file, as an app does, is in
+# [serving](serving.md#on-a-phone).
 #
 # ## ONNX, for onnxruntime
 

@@ -11,8 +11,9 @@
 # | I have no idea yet | `BahdanauAttention(units)`: learns copying, reversing and sorting below; bounded scores train well |
 # | Are query and key of one size, and is speed all? | `DotAttention(scale="sqrt")`: no weights, one product; then `LuongGeneral()`, which also joins different sizes |
 # | Does the model look at the same place again and again, or skip words? | `CoverageAttention(units, coverage_loss=1.0)`: it knows where it has been |
-# | Are source and target in the same order: speech, spelling, notation? | `LocationAwareAttention` (knows where it was), `alignment=ForwardAlignment()` (stays, or goes on by one), `GaussianMixtureAttention` (windows that move to the right) |
-# | Must output start before the input has ended? | `alignment=Monotonic()`, trained soft and used `"hard"` |
+# | Are source and target in the same order: speech, spelling, notation? | `LocationAwareAttention` (knows where it was), `alignment=ForwardAlignment()` (stays, or goes on by one), `GaussianMixtureAttention` (windows that move to the right), `DynamicConvolutionAttention` (position alone, filters of the query's own) |
+# | Does every step of the output use the same part of the input, or the next one? | `alignment=Monotonic(stepwise=True)`, or `ForwardAlignment(transition_agent=True)`, which decides when to move |
+# | Must output start before the input has ended? | `alignment=Monotonic()`, trained soft and used `"hard"`; `ChunkwiseAttention` also looks back over a few positions |
 # | Are positions roughly in step? | `alignment=LocalMonotonic(window)`: nothing outside of the window can be read |
 # | Is only a part of a long source relevant, anywhere? | `alignment=LocalPredictive(window)`: the query predicts where |
 # | Shall weights be exactly 0, to be read by people? | `alignment="sparsemax"`, or `"entmax15"`, which gives up less |
@@ -35,7 +36,10 @@
 # | `KernelAttention` | 100% | 100% | 98% |
 # | `LocationAttention` | 100% | 100% | 92% |
 # | `LocationAwareAttention` | 100% | 100% | 98% |
+# | `DynamicConvolutionAttention` | 100% | 100% | 91% |
 # | `CoverageAttention` | 100% | 96% | 100% |
+# | `MultiHead` of `BahdanauAttention` | 100% | 100% | 98% |
+# | `ChunkwiseAttention` of 3 positions, soft | 100% | 81% | 95% |
 # | `GaussianMixtureAttention` | 100% | 0% | 99% |
 #
 # | alignment, with Bahdanau's score | copy | reverse | sort |
@@ -43,11 +47,14 @@
 # | `"sparsemax"` | 100% | 100% | 76% |
 # | `"entmax15"` | 100% | 100% | 98% |
 # | `Monotonic` | 100% | 0% | 59% |
+# | `Monotonic(stepwise=True)` | 100% | 0% | 1% |
 # | `ForwardAlignment` | 100% | 0% | 1% |
+# | `ForwardAlignment(transition_agent=True)` | 100% | 0% | 0% |
 # | `LocalMonotonic` | 100% | 0% | 0% |
 # | `LocalPredictive` | 100% | 99% | 0% |
 #
-# What only moves to the right cannot reverse. What sorts without reading the
+# What only moves to the right cannot reverse; a chunk of three positions lets a
+# soft `ChunkwiseAttention` do it often. What sorts without reading the
 # letters remembers them: look at the pictures in the [gallery](../gallery.md).
 #
 # ## Try it

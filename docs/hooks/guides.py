@@ -21,7 +21,7 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "guides"
 CACHE = ROOT / ".cache" / "guides"
-EXTRAS = "text,plots,litert,onnx"
+EXTRAS = "text,plots,litert,onnx,serving"
 FIRST = "devices"  # which makes them before TensorFlow begins
 # A guide begins in a folder and with names of its own.
 BEGIN = """\

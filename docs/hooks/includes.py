@@ -23,7 +23,7 @@ PAGES = {  # files that are pages of their own
     "CONTRIBUTING.md": "project/contributing.md",
     "SECURITY.md": "project/security.md",
     "benchmarks/README.md": "hood/benchmarks.md",
-    "examples/serve/README.md": "guides/serving.md",
+    "examples/serve/README.md": "guides/tensorflow_serving.md",
 }
 WHOLE = {x: y for x, y in PAGES.items() if not y.startswith("hood/")}
 INCLUDE = re.compile(r"^\{\{ include ([^#}]+?)(?:#([^}]+?))? \}\}$", re.M)

@@ -14,6 +14,11 @@ def is_traced(_) -> bool:
     return not tf.executing_eagerly()
 
 
+def take_rows(x, index):
+    """Take rows by their numbers, of which none is negative."""
+    return tf.gather(x, index)
+
+
 def replica() -> tuple | None:
     """Return the number of this replica, from 0, and how many there are.
 

@@ -9,6 +9,7 @@ from keras import tree
 
 from keras_attention.ops import hoisting
 from keras_attention.ops import widen
+from keras_attention.ops.rows import reshaped
 from keras_attention.search import ban
 
 
@@ -77,10 +78,17 @@ def word_step(
     """
     cell = model.decoder.cell
 
+    def score(output, words, weights):
+        if mix is not None:
+            return model.score_words(output, words, weights, mix)
+        # As rows: Keras' product of more axes takes a dozen operations more.
+        logits = model.logits(ops.reshape(output, (-1, output.shape[-1])))
+        return reshaped(logits, (*ops.shape(output)[:-1], logits.shape[-1]))
+
     def step(tokens, states):
         words = model.embed_target(tokens)  # (B, K, E)
         output, weights, states = cell.step(words, states, prepared, False)
-        logits = model.score_words(output, words, weights, mix)
+        logits = score(output, words, weights)
         log_probs = ops.log_softmax(widen(logits), axis=-1)
         if never:
             log_probs = ban(log_probs, never)

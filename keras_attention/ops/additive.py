@@ -5,6 +5,7 @@ from keras import ops
 from keras_attention.ops.numerics import tanh
 from keras_attention.ops.operations import Operation
 from keras_attention.ops.operations import perform
+from keras_attention.ops.rows import reshaped
 
 
 def additive_scores(query, keys, vector):
@@ -33,7 +34,7 @@ def _additive_scores(query, keys, vector):
     hidden = _hidden(query, keys)  # (B, Tq, Tv, U)
     rows = ops.reshape(hidden, (-1, hidden.shape[-1]))
     scores = rows @ ops.expand_dims(vector, -1)
-    return ops.reshape(scores, ops.shape(hidden)[:-1])
+    return reshaped(scores, ops.shape(hidden)[:-1])
 
 
 def _pull(dy, query, keys, vector):

@@ -9,6 +9,7 @@ from keras_attention.ops.operations import dtype_of
 from keras_attention.ops.operations import hoist
 from keras_attention.ops.operations import hoists
 from keras_attention.ops.operations import perform
+from keras_attention.ops.rows import reshaped
 
 
 def product(x, kernel):
@@ -47,8 +48,8 @@ def joint_product(features, kernels):
     if len(features) > 1 and hoists():
         features = [ops.concatenate(features, axis=-1)]
         kernels = [hoist(_beside, *kernels)]
-    pairs = zip(features, kernels, strict=True)
-    return sum(product(x, kernel) for x, kernel in pairs)
+    first, *more = map(product, features, kernels)
+    return sum(more, first)
 
 
 def _beside(*kernels):
@@ -92,9 +93,7 @@ def _product(x, kernel):
     kernel = ops.convert_to_tensor(kernel)
     if len(x.shape) == 2:
         return x @ kernel
-    return ops.reshape(
-        _rows(x) @ kernel, (*ops.shape(x)[:-1], kernel.shape[-1])
-    )
+    return reshaped(_rows(x) @ kernel, (*ops.shape(x)[:-1], kernel.shape[-1]))
 
 
 def _product_turn(kernel):

@@ -4,6 +4,8 @@ import math
 
 from keras import ops
 
+from keras_attention.ops.rows import take_rows
+
 GROUP = 64  # numbers in a group
 
 
@@ -37,7 +39,7 @@ def top_k(x, k: int):
     best = -ops.top_k(-ops.cast(best, "int32"), k)[0]  # (N, k)
     numbers = ops.arange(ops.shape(rows)[0], dtype="int32")[:, None]
     head = ops.reshape(head, (-1, GROUP))
-    found = ops.take(head, groups * numbers + best, axis=0)  # (N, k, GROUP)
+    found = take_rows(head, groups * numbers + best)  # (N, k, GROUP)
     within = best[..., None] * GROUP + ops.arange(GROUP, dtype="int32")
     found, within = (ops.reshape(y, (-1, k * GROUP)) for y in (found, within))
     if size % GROUP:
@@ -46,7 +48,7 @@ def top_k(x, k: int):
         within = ops.concatenate([within, rest], axis=-1)
     values, places = ops.top_k(found, k)
     places = ops.cast(places, "int32") + found.shape[-1] * numbers
-    indices = ops.take(ops.reshape(within, (-1,)), places, axis=0)
+    indices = take_rows(ops.reshape(within, (-1,)), places)
     shape = (*shape, k)
     return ops.reshape(values, shape), ops.reshape(indices, shape)
 

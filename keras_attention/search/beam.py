@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
+from keras_attention.ops.rows import take_rows
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
 from keras_attention.search.candidates import extend_beams
@@ -183,9 +184,11 @@ def may_improve(search: BeamSearch, beams: Beams):
     Returns:
         A scalar boolean tensor.
     """
-    _, limits = length_penalties(search.length_penalty, search.max_length)
-    limits = ops.convert_to_tensor(limits, beams.sums.dtype)
-    bounds = beams.sums / ops.take(limits, beams.position, axis=0)
+    bounds = beams.sums
+    if search.length_penalty:
+        _, limits = length_penalties(search.length_penalty, search.max_length)
+        limits = ops.convert_to_tensor(limits, bounds.dtype)
+        bounds = bounds / take_rows(limits, beams.position)
     ended = ops.where(beams.alive, -math.inf, beams.scores)
     worst = ops.top_k(ended, search.n_best)[0][:, -1:]  # of the best
     return ops.any(ops.logical_and(beams.alive, bounds >= worst))

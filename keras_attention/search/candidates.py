@@ -7,6 +7,7 @@ from typing import NamedTuple
 from keras import ops
 
 from keras_attention.ops.numerics import widen
+from keras_attention.ops.rows import take_rows
 from keras_attention.ops.top import at_most
 from keras_attention.ops.top import top_k
 from keras_attention.search.constraints import forbid
@@ -68,9 +69,11 @@ def extend_beams(
     log_probs, _, weights = found
     coverage = _cover(beams, weights, coverage_penalty)
     ids, sums = _extend(search, beams, widen(log_probs), prefix)
-    penalties, _ = length_penalties(length_penalty, search.max_length)
-    penalties = ops.convert_to_tensor(penalties, sums.dtype)
-    scores = sums / ops.take(penalties, beams.position, axis=0)
+    scores = sums
+    if length_penalty:
+        penalties, _ = length_penalties(length_penalty, search.max_length)
+        penalties = ops.convert_to_tensor(penalties, sums.dtype)
+        scores = sums / take_rows(penalties, beams.position)
     if coverage is not None:
         term = coverage_scores(coverage, memory_mask, coverage_penalty)
         scores = scores + ops.cast(term, scores.dtype)[..., None]

@@ -10,6 +10,8 @@ from keras import ops
 from keras import tree
 
 from keras_attention.ops.numerics import widen
+from keras_attention.ops.rows import reshaped
+from keras_attention.ops.rows import take_rows
 from keras_attention.search.candidates import Candidates
 from keras_attention.search.loop import write
 
@@ -110,15 +112,16 @@ def select_beams(
         `Beams` with one token more.
     """
     _, state, weights = found
-    count = candidates.ids.shape[-1]
-    parents = best // count  # (B, K)
+    count, size = candidates.ids.shape[-1], search.beam_size
+    rows = ops.arange(ops.shape(best)[0], dtype="int32")[:, None]
+    chosen = best + size * count * rows  # of all candidates of all rows
+    parents = best // count + size * rows
 
     def pick(x):  # (B, K, C) to (B, K)
-        x = ops.reshape(x, (-1, search.beam_size * count))
-        return take_beams(x, best)
+        return take_rows(ops.reshape(x, (-1,)), chosen)
 
     def follow(x):
-        return None if x is None else take_beams(x, parents)
+        return None if x is None else take_rows(_join_beams(x), parents)
 
     def put(buffer, x):
         return write(follow(buffer), beams.position, x, search.max_length)
@@ -159,6 +162,12 @@ def take_beams(x, index):
     Returns:
         `(B, K, ...)`.
     """
-    rows, beams, *rest = ops.shape(x)
+    rows, beams = ops.shape(x)[:2]
     places = index + beams * ops.arange(rows, dtype="int32")[:, None]
-    return ops.take(ops.reshape(x, (rows * beams, *rest)), places, axis=0)
+    return take_rows(_join_beams(x), places)
+
+
+def _join_beams(x):
+    """Turn `(B, K, ...)` into `(B * K, ...)`."""
+    rows, beams, *rest = ops.shape(x)
+    return reshaped(x, (rows * beams, *rest))

@@ -185,3 +185,18 @@ def test_docker_mounts_what_the_config_names():
     assert model.name == model.base_path.split("/")[-1] == "dates"
     assert model.model_version_policy.latest.num_versions == 1
     assert {"8500:8500", "8501:8501"} <= set(command.split())
+
+
+def test_batching_parameters_are_those_of_serving():
+    text = (FOLDER / "batching.config").read_text()
+    lines = [x for x in text.splitlines() if not x.startswith("#")]
+    given = [re.fullmatch(r"(\w+) { value: (\d+) }", x) for x in lines]
+    assert all(given)
+    assert {found[1] for found in given} == {
+        "max_batch_size",
+        "batch_timeout_micros",
+        "num_batch_threads",
+        "max_enqueued_batches",
+    }
+    (option,) = re.findall(r"--batching_parameters_file=(/\S+)", README)
+    assert f"examples/serve/batching.config:{option}:ro" in README

@@ -1,0 +1,66 @@
+"""rows: taken by their numbers, and shapes with an unknown size."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_attention.ops import rows
+from keras_attention.ops.rows import reshaped
+from keras_attention.ops.rows import take_rows
+
+if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
+
+X = np.random.default_rng(0).normal(size=(6, 2, 3)).astype("float32")
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_rows_are_taken_in_any_shape(fast, monkeypatch):
+    if not fast:
+        monkeypatch.setattr(rows, "fast_path", lambda _: None)
+    index = np.array([[5, 0, 0], [1, 3, 5]], "int32")
+    given = [ops.convert_to_tensor(x) for x in (X, index)]
+    found = ops.convert_to_numpy(take_rows(*given))
+    np.testing.assert_array_equal(found, X[index])
+
+
+@pytest.mark.parametrize("shape", [(3, 12), (36,), (6, 1, 6)])
+def test_known_shapes(shape):
+    found = ops.convert_to_numpy(reshaped(ops.convert_to_tensor(X), shape))
+    np.testing.assert_array_equal(found, X.reshape(shape))
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("count", [6, 0])
+def test_sizes_that_a_graph_does_not_know(count):
+    @tf.function(input_signature=[tf.TensorSpec([None, 2, None])])
+    def run(x):
+        many, _, size = ops.shape(x)
+        one = reshaped(x, (many * 2, 3))
+        both = reshaped(x, (many, size, 2))
+        return one, both
+
+    one, both = run(X[:count])
+    np.testing.assert_array_equal(one, X[:count].reshape(-1, 3))
+    np.testing.assert_array_equal(both, X[:count].reshape(count, 3, 2))
+    names = {
+        node.op
+        for node in run.get_concrete_function().graph.as_graph_def().node
+    }
+    assert "Pack" in names  # two sizes that nobody knows are computed
+
+
+@pytest.mark.tensorflow
+def test_a_single_unknown_size_costs_no_operation():
+    @tf.function(input_signature=[tf.TensorSpec([None, 2, 3])])
+    def run(x):
+        return reshaped(x, (ops.shape(x)[0], 6))
+
+    graph = run.get_concrete_function().graph.as_graph_def()
+    assert "Pack" not in {node.op for node in graph.node}
+
+
+def test_no_entries_beside_a_size_of_0():
+    shape = reshaped(ops.zeros((0, 4)), (4, 0)).shape
+    assert tuple(shape) == (4, 0)
