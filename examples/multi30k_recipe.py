@@ -1,0 +1,317 @@
+"""The recipe of `translate_multi30k.py`: what is trained, and how.
+
+Nothing here needs TensorFlow: with `KERAS_BACKEND=jax` or `torch` it trains
+from the ids that `write_ids` has left in a folder.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import CosineAttention
+from keras_attention import CoverageAttention
+from keras_attention import DotAttention
+from keras_attention import GreedySearch
+from keras_attention import LocationAwareAttention
+from keras_attention import LuongGeneral
+from keras_attention import MultiHead
+from keras_attention import RecurrentEncoder
+from keras_attention import ResumeTraining
+from keras_attention import Seq2Seq
+from keras_attention import SequenceCrossentropy
+from keras_attention import StateBridge
+from keras_attention import TokenAccuracy
+from keras_attention import ValidationBleu
+
+SCORES = {
+    "additive": BahdanauAttention,
+    "general": lambda _: LuongGeneral(),
+    "dot": lambda _: DotAttention(scale="sqrt"),
+    "cosine": lambda _: CosineAttention(beta=10.0),
+    "location-aware": lambda units: LocationAwareAttention(units, 8, 5),
+    "coverage": CoverageAttention,
+    "none": lambda _: None,
+}
+FIRST, END = 4, 3  # the first id that is a piece; the id of the end
+WEIGHTS = "model.weights.h5"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that is decided about the model and its training.
+
+    Attributes:
+        vocabulary_size: Ids of the vocabulary that both languages share.
+        units: Size of embeddings, of each direction of the encoder, and of
+            the attention; the decoder has twice as many.
+        attention: One of `SCORES`.
+        heads: Heads of the attention.
+        order: `"bahdanau"` attends before the decoder's step, `"luong"` after.
+        input_feeding: Whether the decoder reads its last attentional vector.
+        dropout: Of embeddings, and of what the output layer reads.
+        cell_dropout: Of the decoder cell's inputs, the context among them.
+        recurrent_dropout: Of states, one mask a sequence.
+        word_dropout: Of all occurrences of a word in a sentence.
+        sample_subwords: Probability that a merge of pieces is left out.
+        label_smoothing: Probability that is spread over all words.
+        average: Momentum of the moving average of weights, or 0 for none.
+        rate: Largest learning rate. It rises over `warmup` steps, and falls
+            as a cosine to 0 until the last epoch.
+        warmup: Steps over which the learning rate rises.
+        batch_size: Pairs in a batch.
+        epochs: The most epochs.
+        patience: Epochs without a better BLEU that end the training.
+    """
+
+    vocabulary_size: int = 6000
+    units: int = 256
+    attention: str = "additive"
+    heads: int = 1
+    order: str = "bahdanau"
+    input_feeding: bool = True
+    dropout: float = 0.4
+    cell_dropout: float = 0.2
+    recurrent_dropout: float = 0.2
+    word_dropout: float = 0.1
+    sample_subwords: float = 0.1
+    label_smoothing: float = 0.1
+    average: float = 0.998
+    rate: float = 1e-3
+    warmup: int = 400
+    batch_size: int = 64
+    epochs: int = 30
+    patience: int = 8
+
+
+def build(recipe: Recipe, vocabulary_size: int) -> Seq2Seq:
+    """Make the model.
+
+    Args:
+        recipe: The recipe.
+        vocabulary_size: The ids that the tokenizer really has.
+    """
+    units, heads = recipe.units, recipe.heads
+    attention = SCORES[recipe.attention](units // heads)
+    if heads > 1:
+        attention = MultiHead(attention, heads)
+    attends = attention is not None
+    cell = AttentionDecoderCell(
+        keras.layers.LSTMCell(
+            2 * units,
+            dropout=recipe.cell_dropout,
+            recurrent_dropout=recipe.recurrent_dropout,
+        ),
+        attention,
+        order=recipe.order,
+        input_feeding=recipe.input_feeding,
+        attention_layer_size=units if attends else None,
+    )
+    return Seq2Seq(
+        source_vocabulary_size=vocabulary_size,
+        target_vocabulary_size=vocabulary_size,
+        embedding_dim=units,
+        encoder=RecurrentEncoder(
+            units, recurrent_dropout=recipe.recurrent_dropout
+        ),
+        bridge=StateBridge(),
+        decoder=AttentionDecoder(cell),
+        tie_embeddings="all" if attends else False,  # sizes differ without
+        dropout=recipe.dropout,
+        word_dropout=recipe.word_dropout,
+    )
+
+
+def train(
+    model: Seq2Seq,
+    recipe: Recipe,
+    batches: Iterable,
+    validation: Iterable,
+    bleu: ValidationBleu,
+    folder: Path,
+    *others: keras.callbacks.Callback,
+) -> keras.callbacks.History:
+    """Fit, and leave the best weights and the curves in a folder.
+
+    Run again after it was stopped, it goes on where it was.
+
+    Args:
+        model: What `build` has made.
+        recipe: The recipe.
+        batches: Of training, `((source, target[:, :-1]), target[:, 1:])`.
+        validation: Likewise.
+        bleu: The BLEU by which the best epoch is chosen.
+        folder: Gets `model.weights.h5` and `curves.csv`.
+        *others: More callbacks.
+    """
+    rate = keras.optimizers.schedules.CosineDecay(
+        0.0,
+        max(recipe.epochs * len(batches) - recipe.warmup, 1),
+        warmup_target=recipe.rate,
+        warmup_steps=recipe.warmup,
+    )
+    adam = keras.optimizers.Adam(
+        rate,
+        global_clipnorm=1.0,
+        use_ema=recipe.average > 0,
+        ema_momentum=recipe.average,
+    )
+    model.compile(
+        adam,
+        loss=SequenceCrossentropy(label_smoothing=recipe.label_smoothing),
+        metrics=[TokenAccuracy()],
+    )
+    # From here to the next epoch the model has its averaged weights.
+    average = [keras.callbacks.SwapEMAWeights(swap_on_epoch=True)]
+    keep = keras.callbacks.LambdaCallback(
+        on_train_end=lambda _: model.save_weights(folder / WEIGHTS)
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    return model.fit(
+        batches,
+        validation_data=validation,
+        epochs=recipe.epochs,
+        shuffle=False,  # `parallel_dataset` shuffles
+        verbose=2,
+        callbacks=[
+            *others,
+            *(average if recipe.average else []),
+            bleu,
+            keras.callbacks.EarlyStopping(
+                "val_bleu",
+                mode="max",
+                patience=recipe.patience,
+                restore_best_weights=True,
+            ),
+            keras.callbacks.CSVLogger(folder / "curves.csv"),
+            keep,  # before the state of the training is removed
+            ResumeTraining(folder / "state"),
+        ],
+    )
+
+
+def write_ids(
+    folder: Path,
+    batches: Iterable,
+    validation: Iterable,
+    recipe: Recipe,
+    pieces: list[str],
+):
+    """Write the batches of all epochs, for a machine without TensorFlow.
+
+    Args:
+        folder: Gets them, and `recipe.json` last.
+        batches: What `parallel_dataset` gives for training.
+        validation: What it gives for validation.
+        recipe: The recipe.
+        pieces: The vocabulary of a `SentencePieceTokenizer`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [f"train_{epoch}" for epoch in range(recipe.epochs)]
+    for name in ["val", *names]:
+        found = {}
+        for i, batch in enumerate(validation if name == "val" else batches):
+            (source, begin), end = keras.tree.map_structure(np.asarray, batch)
+            target = np.concatenate([begin[:, :1], end], axis=1)
+            found[f"source_{i}"] = source.astype("uint16")
+            found[f"target_{i}"] = target.astype("uint16")
+        np.savez_compressed(folder / f"{name}.npz", **found)
+    content = {"recipe": asdict(recipe), "pieces": pieces}
+    (folder / "recipe.json").write_text(json.dumps(content), encoding="utf-8")
+
+
+class WrittenIds(keras.utils.PyDataset):
+    """Reads the batches that `write_ids` has written.
+
+    Args:
+        folder: The folder.
+        name: `"val"`, or `"train"`, whose epochs differ: see `read`.
+    """
+
+    def __init__(self, folder: Path, name: str):
+        super().__init__()
+        self.folder, self.name = folder, name
+        self.read(0)
+
+    def read(self, epoch: int):
+        """Read the batches of an epoch."""
+        whole = self.name if self.name == "val" else f"{self.name}_{epoch}"
+        with np.load(self.folder / f"{whole}.npz") as file:
+            sides = [
+                [file[f"{side}_{i}"] for i in range(len(file.files) // 2)]
+                for side in ("source", "target")
+            ]
+        self.batches = [*zip(*sides, strict=True)]
+
+    def __len__(self):
+        return len(self.batches)
+
+    def __getitem__(self, index):
+        source, target = (x.astype("int32") for x in self.batches[index])
+        return (source, target[:, :-1]), target[:, 1:]
+
+
+def spell(ids: np.ndarray, pieces: list[str]) -> list[str]:
+    """Write rows of ids as text, without the tokenizer.
+
+    Args:
+        ids: `(B, T)`, of a `SentencePieceTokenizer`.
+        pieces: Its vocabulary.
+    """
+
+    def content(piece):
+        is_byte = len(piece) == 6 and piece.startswith("<0x")
+        return bytes.fromhex(piece[3:5]) if is_byte else piece.encode()
+
+    texts = []
+    for row in ids:
+        row = [int(i) for i in row]
+        row = row[: row.index(END)] if END in row else row
+        text = b"".join(content(pieces[i - FIRST]) for i in row if i >= FIRST)
+        text = text.decode("utf-8", "replace").replace("\u2581", " ")
+        texts.append(text.removeprefix(" "))
+    return texts
+
+
+def train_on_ids(folder: Path, ids: Path) -> Seq2Seq:
+    """Train from what `write_ids` has written.
+
+    Args:
+        folder: Of the training, as of `train`.
+        ids: The folder of the ids.
+
+    Returns:
+        The model.
+    """
+    content = json.loads((ids / "recipe.json").read_text(encoding="utf-8"))
+    recipe, pieces = Recipe(**content["recipe"]), content["pieces"]
+    batches, validation = (WrittenIds(ids, name) for name in ("train", "val"))
+    model = build(recipe, FIRST + len(pieces))
+    model.build(((None, None), (None, None)))
+    search = GreedySearch(max_length=60)
+    sources, wanted = [], []
+    for (source, _), target in (validation[i] for i in range(len(validation))):
+        sources.append(source)
+        wanted += spell(target, pieces)
+
+    def translate(_):
+        found = [
+            model.generate(x, search, return_attention_scores=False).tokens
+            for x in sources
+        ]
+        found = [keras.ops.convert_to_numpy(x)[:, 0] for x in found]
+        return [text for x in found for text in spell(x, pieces)]
+
+    bleu = ValidationBleu(translate, wanted, wanted)
+    following = keras.callbacks.LambdaCallback(
+        on_epoch_begin=lambda epoch, _: batches.read(epoch)
+    )
+    train(model, recipe, batches, validation, bleu, folder, following)
+    return model
