@@ -1,17 +1,14 @@
 """The recipe of `translate_multi30k.py`: what is trained, and how.
 
-Nothing here needs TensorFlow: with `KERAS_BACKEND=jax` or `torch` it trains
-from the ids that `write_ids` has left in a folder.
+Nothing here needs TensorFlow: `multi30k_ids.py` trains on JAX and torch.
 """
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from dataclasses import dataclass
 from pathlib import Path
 
 import keras
-import numpy as np
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -19,7 +16,6 @@ from keras_attention import BahdanauAttention
 from keras_attention import CosineAttention
 from keras_attention import CoverageAttention
 from keras_attention import DotAttention
-from keras_attention import GreedySearch
 from keras_attention import LocationAwareAttention
 from keras_attention import LuongGeneral
 from keras_attention import MultiHead
@@ -40,7 +36,6 @@ SCORES = {
     "coverage": CoverageAttention,
     "none": lambda _: None,
 }
-FIRST, END = 4, 3  # the first id that is a piece; the id of the end
 WEIGHTS = "model.weights.h5"
 
 
@@ -129,6 +124,24 @@ def build(recipe: Recipe, vocabulary_size: int) -> Seq2Seq:
     )
 
 
+def claim(folder: Path, about: dict):
+    """Note what a folder is for, or stop if it is for another training.
+
+    Args:
+        folder: Of the training. It is made if missing.
+        about: What decides about the training, as JSON can hold it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    note = folder / "training.json"
+    if not note.exists():
+        note.write_text(json.dumps(about, indent=1), encoding="utf-8")
+    elif json.loads(note.read_text(encoding="utf-8")) != about:
+        raise SystemExit(
+            f"{note} is of a training with other arguments. Give them again, "
+            "or name another folder as --folder."
+        )
+
+
 def train(
     model: Seq2Seq,
     recipe: Recipe,
@@ -173,7 +186,6 @@ def train(
     keep = keras.callbacks.LambdaCallback(
         on_train_end=lambda _: model.save_weights(folder / WEIGHTS)
     )
-    folder.mkdir(parents=True, exist_ok=True)
     return model.fit(
         batches,
         validation_data=validation,
@@ -195,123 +207,3 @@ def train(
             ResumeTraining(folder / "state"),
         ],
     )
-
-
-def write_ids(
-    folder: Path,
-    batches: Iterable,
-    validation: Iterable,
-    recipe: Recipe,
-    pieces: list[str],
-):
-    """Write the batches of all epochs, for a machine without TensorFlow.
-
-    Args:
-        folder: Gets them, and `recipe.json` last.
-        batches: What `parallel_dataset` gives for training.
-        validation: What it gives for validation.
-        recipe: The recipe.
-        pieces: The vocabulary of a `SentencePieceTokenizer`.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    names = [f"train_{epoch}" for epoch in range(recipe.epochs)]
-    for name in ["val", *names]:
-        found = {}
-        for i, batch in enumerate(validation if name == "val" else batches):
-            (source, begin), end = keras.tree.map_structure(np.asarray, batch)
-            target = np.concatenate([begin[:, :1], end], axis=1)
-            found[f"source_{i}"] = source.astype("uint16")
-            found[f"target_{i}"] = target.astype("uint16")
-        np.savez_compressed(folder / f"{name}.npz", **found)
-    content = {"recipe": asdict(recipe), "pieces": pieces}
-    (folder / "recipe.json").write_text(json.dumps(content), encoding="utf-8")
-
-
-class WrittenIds(keras.utils.PyDataset):
-    """Reads the batches that `write_ids` has written.
-
-    Args:
-        folder: The folder.
-        name: `"val"`, or `"train"`, whose epochs differ: see `read`.
-    """
-
-    def __init__(self, folder: Path, name: str):
-        super().__init__()
-        self.folder, self.name = folder, name
-        self.read(0)
-
-    def read(self, epoch: int):
-        """Read the batches of an epoch."""
-        whole = self.name if self.name == "val" else f"{self.name}_{epoch}"
-        with np.load(self.folder / f"{whole}.npz") as file:
-            sides = [
-                [file[f"{side}_{i}"] for i in range(len(file.files) // 2)]
-                for side in ("source", "target")
-            ]
-        self.batches = [*zip(*sides, strict=True)]
-
-    def __len__(self):
-        return len(self.batches)
-
-    def __getitem__(self, index):
-        source, target = (x.astype("int32") for x in self.batches[index])
-        return (source, target[:, :-1]), target[:, 1:]
-
-
-def spell(ids: np.ndarray, pieces: list[str]) -> list[str]:
-    """Write rows of ids as text, without the tokenizer.
-
-    Args:
-        ids: `(B, T)`, of a `SentencePieceTokenizer`.
-        pieces: Its vocabulary.
-    """
-
-    def content(piece):
-        is_byte = len(piece) == 6 and piece.startswith("<0x")
-        return bytes.fromhex(piece[3:5]) if is_byte else piece.encode()
-
-    texts = []
-    for row in ids:
-        row = [int(i) for i in row]
-        row = row[: row.index(END)] if END in row else row
-        text = b"".join(content(pieces[i - FIRST]) for i in row if i >= FIRST)
-        text = text.decode("utf-8", "replace").replace("\u2581", " ")
-        texts.append(text.removeprefix(" "))
-    return texts
-
-
-def train_on_ids(folder: Path, ids: Path) -> Seq2Seq:
-    """Train from what `write_ids` has written.
-
-    Args:
-        folder: Of the training, as of `train`.
-        ids: The folder of the ids.
-
-    Returns:
-        The model.
-    """
-    content = json.loads((ids / "recipe.json").read_text(encoding="utf-8"))
-    recipe, pieces = Recipe(**content["recipe"]), content["pieces"]
-    batches, validation = (WrittenIds(ids, name) for name in ("train", "val"))
-    model = build(recipe, FIRST + len(pieces))
-    model.build(((None, None), (None, None)))
-    search = GreedySearch(max_length=60)
-    sources, wanted = [], []
-    for (source, _), target in (validation[i] for i in range(len(validation))):
-        sources.append(source)
-        wanted += spell(target, pieces)
-
-    def translate(_):
-        found = [
-            model.generate(x, search, return_attention_scores=False).tokens
-            for x in sources
-        ]
-        found = [keras.ops.convert_to_numpy(x)[:, 0] for x in found]
-        return [text for x in found for text in spell(x, pieces)]
-
-    bleu = ValidationBleu(translate, wanted, wanted)
-    following = keras.callbacks.LambdaCallback(
-        on_epoch_begin=lambda epoch, _: batches.read(epoch)
-    )
-    train(model, recipe, batches, validation, bleu, folder, following)
-    return model

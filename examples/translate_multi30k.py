@@ -28,6 +28,7 @@ import argparse
 import importlib.util
 import tempfile
 import time
+from dataclasses import asdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,12 +37,13 @@ from multi30k import PARTS
 from multi30k import download
 from multi30k import find
 from multi30k import made_up_corpus
+from multi30k_ids import train_on_ids
+from multi30k_ids import write_ids
 from multi30k_recipe import WEIGHTS
 from multi30k_recipe import Recipe
 from multi30k_recipe import build
+from multi30k_recipe import claim
 from multi30k_recipe import train
-from multi30k_recipe import train_on_ids
-from multi30k_recipe import write_ids
 
 from keras_attention import GreedySearch
 from keras_attention import ValidationBleu
@@ -169,6 +171,12 @@ def main(
         read_parallel(*both)  # find a broken file before training
     if tokenizer != "sentencepiece":
         recipe = replace(recipe, sample_subwords=0.0)
+    about = {
+        "recipe": asdict(recipe),
+        "languages": [source, target],
+        "tokenizer": tokenizer,
+        "seed": seed,
+    }
     words = tokenizer == "word"  # other tokenizers know every word
     tokenizer = make_tokenizer(
         tokenizer, files["train"], recipe.vocabulary_size
@@ -176,9 +184,10 @@ def main(
     print(f"Vocabulary: {tokenizer.vocabulary_size}")
     if prepare:
         batches = read_batches(files, tokenizer, recipe, seed)
-        write_ids(folder / "ids", *batches, recipe, tokenizer.vocabulary)
+        write_ids(folder / "ids", *batches, about, tokenizer.vocabulary)
         print(f"Ids: {folder / 'ids'}")
         return None
+    claim(folder, about)
     model = fit(recipe, files, tokenizer, seed, folder)
     print(f"Trained after {(time.time() - start) / 60:.1f} minutes")
     translator, score = report(
