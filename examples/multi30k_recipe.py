@@ -52,7 +52,6 @@ class Recipe:
         order: `"bahdanau"` attends before the decoder's step, `"luong"` after.
         input_feeding: Whether the decoder reads its last attentional vector.
         dropout: Of embeddings, and of what the output layer reads.
-        cell_dropout: Of the decoder cell's inputs, the context among them.
         recurrent_dropout: Of states, one mask a sequence.
         word_dropout: Of all occurrences of a word in a sentence.
         sample_subwords: Probability that a merge of pieces is left out.
@@ -73,7 +72,6 @@ class Recipe:
     order: str = "bahdanau"
     input_feeding: bool = True
     dropout: float = 0.4
-    cell_dropout: float = 0.2
     recurrent_dropout: float = 0.2
     word_dropout: float = 0.1
     sample_subwords: float = 0.1
@@ -100,9 +98,7 @@ def build(recipe: Recipe, vocabulary_size: int) -> Seq2Seq:
     attends = attention is not None
     cell = AttentionDecoderCell(
         keras.layers.LSTMCell(
-            2 * units,
-            dropout=recipe.cell_dropout,
-            recurrent_dropout=recipe.recurrent_dropout,
+            2 * units, recurrent_dropout=recipe.recurrent_dropout
         ),
         attention,
         order=recipe.order,

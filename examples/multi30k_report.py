@@ -82,8 +82,8 @@ def choose_beam(
     sides: list[list[str]],
     beam: int,
     language: str,
-) -> BeamSearch:
-    """Return the beam search whose length penalty is the best one.
+) -> Translator:
+    """Return the translator whose length penalty is the best one.
 
     Args:
         make: Function from a search to a translator.
@@ -92,19 +92,21 @@ def choose_beam(
         language: Of the references.
     """
 
-    def quality(search):
-        found = make(search)(sides[0], verbose=0)
+    def quality(translator):
+        found = translator(sides[0], verbose=0)
         return measure(found, sides[1], language)["moses"].score
 
     searches = [
         BeamSearch(beam, length_penalty=x, max_length=MAX_LENGTH)
         for x in PENALTIES
     ]
-    return max(searches, key=quality)
+    return max(map(make, searches), key=quality)
 
 
-def by_length(sources: list[str], found: list[str], wanted: list[str]):
-    """Print cased 13a BLEU of short and of long sentences.
+def by_length(
+    sources: list[str], found: list[str], wanted: list[str]
+) -> list[str]:
+    """Make a table of the cased 13a BLEU of short and of long sentences.
 
     Args:
         sources: The sentences, which are grouped by their number of words.
@@ -112,15 +114,15 @@ def by_length(sources: list[str], found: list[str], wanted: list[str]):
         wanted: Their references.
     """
     metrics = require("sacrebleu.metrics", "evaluation", NAME)
-    groups = {}
+    groups, lines = {}, []
     for i, source in enumerate(sources):
         groups.setdefault((len(source.split()) - 1) // WIDTH, []).append(i)
-    print("\n| source words | sentences |  BLEU |\n| --- | --- | --- |")
     for group, rows in sorted(groups.items()):
         texts = [[side[i] for i in rows] for side in (found, wanted)]
         score = metrics.BLEU().corpus_score(texts[0], [texts[1]]).score
         words = f"{group * WIDTH + 1} to {(group + 1) * WIDTH}"
-        print(f"| {words:<12} | {len(rows):>9} | {score:5.1f} |")
+        lines.append(f"| {words} | {len(rows)} | {score:.1f} |")
+    return ["| source words | sentences | 13a |", "| --- | --- | --- |", *lines]
 
 
 def report(
@@ -132,7 +134,7 @@ def report(
     folder: Path,
     replace_unknown: bool,
 ) -> tuple[Translator, str]:
-    """Print all scores, and write the translations.
+    """Print and write all scores, and write the translations.
 
     Args:
         model: A trained model.
@@ -140,7 +142,7 @@ def report(
         files: Source and target file of each part.
         language: The target's.
         beam: Number of hypotheses of the beam search.
-        folder: Where translations are written.
+        folder: Where translations and `report.md` are written.
         replace_unknown: As of `Translator`.
 
     Returns:
@@ -162,26 +164,28 @@ def report(
         for part in ("val", "test_2016_flickr")
     }
     best = choose_beam(make, parts["val"], beam, language)
-    penalty = best.length_penalty
-    print(f"Length penalty of {penalty}, the best one on val\n")
-    print(ROW.format("part", "search", "13a", "Moses", "chrF"))
-    print("| --- | --- | --- | --- | --- |")
+    penalty = best.search.length_penalty
+    greedy = make(GreedySearch(max_length=MAX_LENGTH))
+    lines = [
+        f"Length penalty {penalty}, the best one on val\n",
+        ROW.format("part", "search", "13a", "Moses", "chrF"),
+        "| --- | --- | --- | --- | --- |",
+    ]
     for part, (sources, wanted) in parts.items():
-        for name, search in (
-            ("greedy", GreedySearch(max_length=MAX_LENGTH)),
-            (f"beam {beam}", best),
-        ):
-            found = make(search)(sources, verbose=0)
+        for name, translator in (("greedy", greedy), (f"beam {beam}", best)):
+            found = translator(sources, verbose=0)
             scores = measure(found, wanted, language)
             row = [f"{x.score:.1f}" for x in scores.values()]
-            print(ROW.format(part, name, *row))
+            lines.append(ROW.format(part, name, *row))
             file = folder / f"{part}.{name.replace(' ', '_')}.{language}"
             text = "".join(" ".join(x.split()) + "\n" for x in found)
             file.write_text(text, encoding="utf-8")
-    print(f"\n{signatures()}")
-    by_length(sources, found, wanted)
+    lines += ["", signatures(), "", *by_length(sources, found, wanted)]
+    text = "\n".join(lines) + "\n"
+    (folder / "report.md").write_text(text, encoding="utf-8")
+    print(text)
     signature = signatures().splitlines()[0].removeprefix("13a: ")
-    return make(best), f"{scores['13a']}\n{signature}"
+    return best, f"{scores['13a']}\n{signature}"
 
 
 def draw_attention(translator: Translator, sentences: list[str], file: Path):
@@ -215,8 +219,10 @@ def draw_curves(curves: Path):
     print(f"Picture: {curves.with_suffix('.png')}")
 
 
-def run_file(path: Path, form: str, tokenizer: AbstractTokenizer) -> Callable:
+def run_file(path: Path, form: str, translator: Translator) -> Callable:
     """Load an exported file as a function from sentences to translations."""
+    tokenize = translator.source_tokenizer.tokenize
+    tokenizer = translator.target_tokenizer
     if form == "tf_saved_model":
         tensorflow = require("tensorflow", "text", NAME)
         loaded = tensorflow.saved_model.load(path)
@@ -231,13 +237,13 @@ def run_file(path: Path, form: str, tokenizer: AbstractTokenizer) -> Callable:
         serve = loaded.get_signature_runner("translate_ids")
 
         def run(batch):
-            return serve(source_ids=tokenizer.tokenize(batch).numpy())["tokens"]
+            return serve(source_ids=tokenize(batch).numpy())["tokens"]
 
     else:
         loaded = require("onnxruntime", "onnx", NAME).InferenceSession(path)
 
         def run(batch):
-            ids = {"source_ids": tokenizer.tokenize(batch).numpy()}
+            ids = {"source_ids": tokenize(batch).numpy()}
             return loaded.run(["tokens"], ids)[0]
 
     def translate(sentences):
@@ -270,7 +276,7 @@ def export(
     for form, (name, options) in EXPORTS.items():
         path = folder / name
         translator.export(path, form, **options)
-        run = run_file(path, form, translator.target_tokenizer)
+        run = run_file(path, form, translator)
         scores = measure(run(sides[0]), sides[1], language)
         row = ", ".join(f"{k} {x.score:.1f}" for k, x in scores.items())
         print(f"{form}: {path}, {row}")

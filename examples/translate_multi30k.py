@@ -11,8 +11,9 @@ both languages, one sentence a line, plain or gzip: `train.de.gz`,
 extras `text`, `evaluation` and `plots`, and `--export` needs `litert` and
 `onnx`. `multi30k_recipe.py` has the recipe: one vocabulary of cased pieces,
 cut in another way in every epoch, one matrix of embeddings for source, target
-and output, dropout of words, embeddings, inputs and states, label smoothing,
-and averaged weights, of which those of the best BLEU on `val` are kept.
+and output, dropout of words, embeddings, outputs and states, label
+smoothing, and averaged weights, of which those of the best BLEU on `val` are
+kept.
 
 `--folder` has the state of the training: the same command goes on with one
 that was stopped, or measures one that is done. To train on a machine without

@@ -42,7 +42,6 @@ from keras_attention.text import read_lines
 
 PARTS_OF_RECIPE = (
     "dropout",
-    "cell_dropout",
     "recurrent_dropout",
     "word_dropout",
     "sample_subwords",
