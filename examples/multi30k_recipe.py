@@ -80,7 +80,7 @@ class Recipe:
     rate: float = 1e-3
     warmup: int = 400
     batch_size: int = 64
-    epochs: int = 30
+    epochs: int = 25
     patience: int = 8
 
 
@@ -200,6 +200,6 @@ def train(
             ),
             keras.callbacks.CSVLogger(folder / "curves.csv"),
             keep,  # before the state of the training is removed
-            ResumeTraining(folder / "state"),
+            ResumeTraining(folder / "state", save_freq=200),
         ],
     )

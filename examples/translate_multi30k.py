@@ -118,7 +118,7 @@ def main(
     source: str = "de",
     target: str = "en",
     tokenizer: str = "sentencepiece",
-    epochs: int = 30,
+    epochs: int = 25,
     units: int = 256,
     beam: int = 5,
     save: str | Path | None = None,
@@ -216,7 +216,7 @@ def arguments() -> dict:
     parser.add_argument(
         "--tokenizer", default=TOKENIZERS[0], choices=TOKENIZERS
     )
-    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--epochs", type=int, default=25)
     parser.add_argument("--units", type=int, default=256)
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--download", action="store_true")
