@@ -138,6 +138,33 @@ def claim(folder: Path, about: dict):
         )
 
 
+def compile_model(model: Seq2Seq, recipe: Recipe, steps: int):
+    """Choose optimizer and loss.
+
+    Args:
+        model: What `build` has made.
+        recipe: The recipe.
+        steps: Batches of an epoch.
+    """
+    rate = keras.optimizers.schedules.CosineDecay(
+        0.0,
+        max(recipe.epochs * steps - recipe.warmup, 1),
+        warmup_target=recipe.rate,
+        warmup_steps=recipe.warmup,
+    )
+    adam = keras.optimizers.Adam(
+        rate,
+        global_clipnorm=1.0,
+        use_ema=recipe.average > 0,
+        ema_momentum=recipe.average,
+    )
+    model.compile(
+        adam,
+        loss=SequenceCrossentropy(label_smoothing=recipe.label_smoothing),
+        metrics=[TokenAccuracy()],
+    )
+
+
 def train(
     model: Seq2Seq,
     recipe: Recipe,
@@ -160,23 +187,7 @@ def train(
         folder: Gets `model.weights.h5` and `curves.csv`.
         *others: More callbacks.
     """
-    rate = keras.optimizers.schedules.CosineDecay(
-        0.0,
-        max(recipe.epochs * len(batches) - recipe.warmup, 1),
-        warmup_target=recipe.rate,
-        warmup_steps=recipe.warmup,
-    )
-    adam = keras.optimizers.Adam(
-        rate,
-        global_clipnorm=1.0,
-        use_ema=recipe.average > 0,
-        ema_momentum=recipe.average,
-    )
-    model.compile(
-        adam,
-        loss=SequenceCrossentropy(label_smoothing=recipe.label_smoothing),
-        metrics=[TokenAccuracy()],
-    )
+    compile_model(model, recipe, len(batches))
     # From here to the next epoch the model has its averaged weights.
     average = [keras.callbacks.SwapEMAWeights(swap_on_epoch=True)]
     keep = keras.callbacks.LambdaCallback(

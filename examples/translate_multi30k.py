@@ -48,6 +48,7 @@ from multi30k_recipe import train
 
 from keras_attention import GreedySearch
 from keras_attention import ValidationBleu
+from keras_attention.extras import require
 
 if importlib.util.find_spec("tensorflow"):
     from multi30k_report import draw_attention
@@ -67,6 +68,14 @@ TOKENIZERS = ("sentencepiece", "word", "wordpiece")
 QUICK = {"units": 16, "epochs": 1, "batch_size": 4, "vocabulary_size": 30}
 
 
+def make_recipe(quick: bool, tokenizer: str, units: int, epochs: int) -> Recipe:
+    """Choose the recipe for the arguments of `main`."""
+    recipe = Recipe(units=units, epochs=epochs)
+    if tokenizer != "sentencepiece":
+        recipe = replace(recipe, sample_subwords=0.0)
+    return replace(recipe, **QUICK) if quick else recipe
+
+
 def make_tokenizer(name: str, files: list[Path], size: int):
     """Train one tokenizer on both languages."""
     if name == "word":
@@ -74,6 +83,18 @@ def make_tokenizer(name: str, files: list[Path], size: int):
     if name == "wordpiece":
         return WordPieceTokenizer.train(files, size)
     return SentencePieceTokenizer.train(files, size, model_type="bpe")
+
+
+def read_corpus(data: Path, source: str, target: str) -> dict:
+    """Find the files of all parts, and a broken one before training."""
+    require("tensorflow", "text", "translate_multi30k.py --data")
+    files = {
+        part: [find(data, part, side) for side in (source, target)]
+        for part in PARTS
+    }
+    for both in files.values():
+        read_parallel(*both)
+    return files
 
 
 def read_batches(files: dict, tokenizer, recipe: Recipe, seed: int) -> list:
@@ -107,9 +128,37 @@ def fit(recipe: Recipe, files: dict, tokenizer, seed: int, folder: Path):
     return model
 
 
+def finish(
+    model, tokenizer, files, language, beam, folder, words, save, export, plot
+) -> str:
+    """Measure a trained model, and write what was asked for.
+
+    Returns:
+        BLEU of the test set and its signature.
+    """
+    translator, score = report(
+        model, tokenizer, files, language, beam, folder, words
+    )
+    test = [read_lines(file) for file in files["test_2016_flickr"]]
+    draw_attention(translator, test[0], Path(plot or folder / "attention.png"))
+    draw_curves(folder / "curves.csv")
+    if save:
+        translator.save(save)
+        print(f"Translator: {save}")
+    if export:
+        export_all(translator, Path(export), test, language)
+    return score
+
+
 def default_folder(source: str, target: str, seed: int) -> str:
     """Name the folder of a training."""
     return f"outputs/multi30k_{source}_{target}_{seed}"
+
+
+def minutes_since(start: float) -> str:
+    """Tell how long this process has run, and on how many cores."""
+    minutes, cpu = (time.time() - start) / 60, time.process_time() / 60
+    return f"{minutes:.1f} minutes, {cpu:.1f} of all cores"
 
 
 def main(
@@ -154,24 +203,17 @@ def main(
         measured.
     """
     start = time.time()
-    recipe = Recipe(units=units, epochs=epochs)
+    recipe = make_recipe(quick, tokenizer, units, epochs)
     if quick:
-        data, recipe = made_up_corpus(source, target), replace(recipe, **QUICK)
+        data = made_up_corpus(source, target)
         folder = folder or tempfile.mkdtemp()
     folder = Path(folder or default_folder(source, target, seed))
     keras.utils.set_random_seed(seed)
     if data is None:
         train_on_ids(folder, folder / "ids")
-        print(f"Trained after {(time.time() - start) / 60:.1f} minutes")
+        print(f"Trained after {minutes_since(start)}")
         return None
-    files = {
-        part: [find(Path(data), part, side) for side in (source, target)]
-        for part in PARTS
-    }
-    for both in files.values():
-        read_parallel(*both)  # find a broken file before training
-    if tokenizer != "sentencepiece":
-        recipe = replace(recipe, sample_subwords=0.0)
+    files = read_corpus(Path(data), source, target)
     about = {
         "recipe": asdict(recipe),
         "languages": [source, target],
@@ -190,19 +232,10 @@ def main(
         return None
     claim(folder, about)
     model = fit(recipe, files, tokenizer, seed, folder)
-    print(f"Trained after {(time.time() - start) / 60:.1f} minutes")
-    translator, score = report(
-        model, tokenizer, files, target, beam, folder, words
-    )
-    test = [read_lines(file) for file in files["test_2016_flickr"]]
-    draw_attention(translator, test[0], Path(plot or folder / "attention.png"))
-    draw_curves(folder / "curves.csv")
-    if save:
-        translator.save(save)
-        print(f"Translator: {save}")
-    if export:
-        export_all(translator, Path(export), test, target)
-    print(f"All done after {(time.time() - start) / 60:.1f} minutes")
+    print(f"Trained after {minutes_since(start)}")
+    parts = model, tokenizer, files, target
+    score = finish(*parts, beam, folder, words, save, export, plot)
+    print(f"All done after {minutes_since(start)}")
     return score
 
 
