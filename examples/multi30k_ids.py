@@ -46,6 +46,7 @@ def write_ids(
         np.savez_compressed(folder / f"{name}.npz", **found)
     content = json.dumps({"about": about, "pieces": pieces})
     (folder / "about.json").write_text(content, encoding="utf-8")
+    print(f"Ids: {folder}")
 
 
 class WrittenIds(keras.utils.PyDataset):

@@ -220,21 +220,20 @@ def main(
         "tokenizer": tokenizer,
         "seed": seed,
     }
-    words = tokenizer == "word"  # other tokenizers know every word
     tokenizer = make_tokenizer(
         tokenizer, files["train"], recipe.vocabulary_size
     )
     print(f"Vocabulary: {tokenizer.vocabulary_size}")
     if prepare:
         batches = read_batches(files, tokenizer, recipe, seed)
-        write_ids(folder / "ids", *batches, about, tokenizer.vocabulary)
-        print(f"Ids: {folder / 'ids'}")
-        return None
+        return write_ids(folder / "ids", *batches, about, tokenizer.vocabulary)
     claim(folder, about)
     model = fit(recipe, files, tokenizer, seed, folder)
     print(f"Trained after {minutes_since(start)}")
-    parts = model, tokenizer, files, target
-    score = finish(*parts, beam, folder, words, save, export, plot)
+    words = about["tokenizer"] == "word"  # others know every word
+    score = finish(
+        model, tokenizer, files, target, beam, folder, words, save, export, plot
+    )
     print(f"All done after {minutes_since(start)}")
     return score
 
