@@ -1,19 +1,36 @@
 """How well does a small attentive RNN translate real captions?
 
 Trains a bidirectional LSTM encoder and an attentional decoder on Multi30k
-(29,000 captions), and prints BLEU on its test set of 2016:
+(29,000 captions), and measures it on its test set of 2016:
 
     python examples/translate_multi30k.py --data multi30k --download
 
 `--data` is a folder with the parts `train`, `val` and `test_2016_flickr` in
 both languages, one sentence a line, plain or gzip: `train.de.gz`,
 `train.en.gz`... `--download` fetches them into this folder first. It needs the
-extras `text` and `evaluation`; `--plot` needs `plots`, and `--export` needs
-`litert` and `onnx`.
+extras `text`, `evaluation` and `plots`, and `--export` needs `litert` and
+`onnx`. `multi30k_recipe.py` has the recipe: one vocabulary of cased pieces,
+cut in another way in every epoch, one matrix of embeddings for source, target
+and output, dropout of words, embeddings, outputs and states, label
+smoothing, and averaged weights, of which those of the best BLEU on `val` are
+kept.
+
+`--folder` has the state of the training: the same command goes on with one
+that was stopped, or measures one that is done. To train on a machine without
+TensorFlow, such as one with a GPU, write the ids first, take the folder there,
+and take it back for the rest:
+
+    python examples/translate_multi30k.py --data multi30k --prepare
+    KERAS_BACKEND=jax python examples/translate_multi30k.py
+    python examples/translate_multi30k.py --data multi30k
 """
 
 import argparse
+import importlib.util
+import tempfile
 import time
+from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 
 import keras
@@ -21,116 +38,127 @@ from multi30k import PARTS
 from multi30k import download
 from multi30k import find
 from multi30k import made_up_corpus
+from multi30k_ids import train_on_ids
+from multi30k_ids import write_ids
+from multi30k_recipe import WEIGHTS
+from multi30k_recipe import Recipe
+from multi30k_recipe import build
+from multi30k_recipe import claim
+from multi30k_recipe import train
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
-from keras_attention import BeamSearch
-from keras_attention import RecurrentEncoder
-from keras_attention import SentencePieceTokenizer
-from keras_attention import Seq2Seq
-from keras_attention import SequenceCrossentropy
-from keras_attention import StateBridge
-from keras_attention import TokenAccuracy
-from keras_attention import Translator
-from keras_attention import WordPieceTokenizer
-from keras_attention import WordTokenizer
-from keras_attention import parallel_dataset
-from keras_attention import plot_attention
+from keras_attention import GreedySearch
+from keras_attention import ValidationBleu
 from keras_attention.extras import require
-from keras_attention.text import read_lines
-from keras_attention.text import read_parallel
 
-TOKENIZERS = {
-    "word": (WordTokenizer, {"min_frequency": 2}),
-    "sentencepiece": (SentencePieceTokenizer, {}),
-    "wordpiece": (WordPieceTokenizer, {}),
-}
-EXPORTS = {
-    "tf_saved_model": "1",
-    "litert": "translator.tflite",
-    "onnx": "translator.onnx",
-}
+if importlib.util.find_spec("tensorflow"):
+    from multi30k_report import draw_attention
+    from multi30k_report import draw_curves
+    from multi30k_report import export as export_all
+    from multi30k_report import report
+
+    from keras_attention import SentencePieceTokenizer
+    from keras_attention import Translator
+    from keras_attention import WordPieceTokenizer
+    from keras_attention import WordTokenizer
+    from keras_attention import parallel_dataset
+    from keras_attention.text import read_lines
+    from keras_attention.text import read_parallel
+
+TOKENIZERS = ("sentencepiece", "word", "wordpiece")
+QUICK = {"units": 16, "epochs": 1, "batch_size": 4, "vocabulary_size": 30}
 
 
-def build(source, target, units: int, dropout: float) -> Seq2Seq:
-    """Make the model for a source and a target tokenizer."""
-    cell = AttentionDecoderCell(
-        keras.layers.LSTMCell(units),
-        BahdanauAttention(units),
-        attention_layer_size=units,
+def make_recipe(quick: bool, tokenizer: str, units: int, epochs: int) -> Recipe:
+    """Choose the recipe for the arguments of `main`."""
+    recipe = Recipe(units=units, epochs=epochs)
+    if tokenizer != "sentencepiece":
+        recipe = replace(recipe, sample_subwords=0.0)
+    return replace(recipe, **QUICK) if quick else recipe
+
+
+def make_tokenizer(name: str, files: list[Path], size: int):
+    """Train one tokenizer on both languages."""
+    if name == "word":
+        return WordTokenizer.train(files, size, min_frequency=2)
+    if name == "wordpiece":
+        return WordPieceTokenizer.train(files, size)
+    return SentencePieceTokenizer.train(files, size, model_type="bpe")
+
+
+def read_corpus(data: Path, source: str, target: str) -> dict:
+    """Find the files of all parts, and a broken one before training."""
+    require("tensorflow", "text", "translate_multi30k.py --data")
+    files = {
+        part: [find(data, part, side) for side in (source, target)]
+        for part in PARTS
+    }
+    for both in files.values():
+        read_parallel(*both)
+    return files
+
+
+def read_batches(files: dict, tokenizer, recipe: Recipe, seed: int) -> list:
+    """Read the batches of training and of validation."""
+    both = tokenizer, tokenizer
+    return [
+        parallel_dataset(
+            *files["train"],
+            *both,
+            recipe.batch_size,
+            training=True,
+            seed=seed,
+            max_length=60,
+            sample_subwords=recipe.sample_subwords,
+        ),
+        parallel_dataset(*files["val"], *both, recipe.batch_size),
+    ]
+
+
+def fit(recipe: Recipe, files: dict, tokenizer, seed: int, folder: Path):
+    """Train a model, or load the one that was trained; return it."""
+    model = build(recipe, tokenizer.vocabulary_size)
+    model.build(((None, None), (None, None)))
+    if not (folder / WEIGHTS).exists():
+        search = GreedySearch(max_length=60)
+        greedy = Translator(model, tokenizer, tokenizer, search)
+        bleu = ValidationBleu(greedy, *map(read_lines, files["val"]))
+        batches = read_batches(files, tokenizer, recipe, seed)
+        train(model, recipe, *batches, bleu, folder)
+    model.load_weights(folder / WEIGHTS)
+    return model
+
+
+def finish(
+    model, tokenizer, files, language, beam, folder, words, save, export, plot
+) -> str:
+    """Measure a trained model, and write what was asked for.
+
+    Returns:
+        BLEU of the test set and its signature.
+    """
+    translator, score = report(
+        model, tokenizer, files, language, beam, folder, words
     )
-    return Seq2Seq(
-        source_vocabulary_size=source.vocabulary_size,
-        target_vocabulary_size=target.vocabulary_size,
-        embedding_dim=units,
-        encoder=RecurrentEncoder(units),
-        bridge=StateBridge(units=units),
-        decoder=AttentionDecoder(cell),
-        tie_embeddings=True,
-        dropout=dropout,
-    )
+    test = [read_lines(file) for file in files["test_2016_flickr"]]
+    draw_attention(translator, test[0], Path(plot or folder / "attention.png"))
+    draw_curves(folder / "curves.csv")
+    if save:
+        translator.save(save)
+        print(f"Translator: {save}")
+    if export:
+        export_all(translator, Path(export), test, language)
+    return score
 
 
-def train(
-    model: Seq2Seq, files: dict, tokenizers: list, epochs: int, batch_size: int
-):
-    """Fit, with validation and early stopping."""
-    batches = parallel_dataset(
-        *files["train"],
-        *tokenizers,
-        batch_size,
-        training=True,
-        seed=1,
-        max_length=60,
-    )
-    validation = parallel_dataset(*files["val"], *tokenizers, batch_size)
-    model.compile(
-        keras.optimizers.Adam(1e-3, global_clipnorm=1.0),
-        loss=SequenceCrossentropy(label_smoothing=0.1),
-        metrics=[TokenAccuracy()],
-    )
-    model.fit(
-        batches,
-        validation_data=validation,
-        epochs=epochs,
-        shuffle=False,  # `parallel_dataset` shuffles
-        verbose=2,
-        callbacks=[
-            keras.callbacks.ReduceLROnPlateau(
-                factor=0.3, patience=0, min_delta=0.02, verbose=1
-            ),
-            keras.callbacks.EarlyStopping(
-                patience=1,
-                min_delta=0.002,
-                restore_best_weights=True,
-                verbose=1,
-            ),
-        ],
-    )
+def default_folder(source: str, target: str, seed: int) -> str:
+    """Name the folder of a training."""
+    return f"outputs/multi30k_{source}_{target}_{seed}"
 
 
-def bleu(translator: Translator, files: list[Path]) -> str:
-    """Compute the BLEU of the test set: sacreBLEU, 13a, lowercased."""
-    sacrebleu = require("sacrebleu", "evaluation", "translate_multi30k.py")
-    source, target = (read_lines(file) for file in files)
-    metric = sacrebleu.metrics.BLEU(lowercase=True)
-    score = metric.corpus_score(translator(source), [target])
-    return f"{score}\n{metric.get_signature()}"
-
-
-def show(translator: Translator, sentences: list[str], plot):
-    """Print translations, and draw the attention of the first."""
-    found = translator(sentences, return_attention_scores=True)
-    for sentence, translation in zip(sentences, found.texts, strict=True):
-        print(f"{sentence}\n -> {translation}")
-    if plot:
-        axes = plot_attention(
-            found.attention[0], found.source_tokens[0], found.target_tokens[0]
-        )
-        Path(plot).parent.mkdir(parents=True, exist_ok=True)
-        axes.figure.savefig(plot, bbox_inches="tight")
-        print(f"Picture: {plot}")
+def minutes_since(start: float) -> str:
+    """Tell how long this process has run, and on how many cores."""
+    minutes, cpu = (time.time() - start) / 60, time.process_time() / 60
+    return f"{minutes:.1f} minutes, {cpu:.1f} of all cores"
 
 
 def main(
@@ -138,67 +166,75 @@ def main(
     data: str | Path | None = None,
     source: str = "de",
     target: str = "en",
-    tokenizer: str = "word",
-    epochs: int = 10,
+    tokenizer: str = "sentencepiece",
+    epochs: int = 25,
     units: int = 256,
     beam: int = 5,
     save: str | Path | None = None,
     export: str | Path | None = None,
     plot: str | Path | None = None,
-) -> str:
+    folder: str | Path | None = None,
+    seed: int = 1,
+    prepare: bool = False,
+) -> str | None:
     """Train, test, and save and export on request.
 
     Args:
         quick: Whether to run on a few made-up sentences, to try the code.
-        data: Folder of the corpus.
+        data: Folder of the corpus. `None` to train on ids in `folder`.
         source: Language to translate from.
         target: Language to translate to.
-        tokenizer: Kind of the tokens: `"word"`, `"sentencepiece"` or
-            `"wordpiece"`.
+        tokenizer: Kind of the tokens: `"sentencepiece"`, `"word"` or
+            `"wordpiece"`. Only the first can cut words in several ways.
         epochs: The most epochs.
-        units: Size of every layer.
+        units: Size of embeddings and of each direction of the encoder.
         beam: Number of hypotheses that the search keeps.
         save: Folder for the translator, for later use in Python, if any.
         export: Folder for a SavedModel, a LiteRT and an ONNX file, if any.
-        plot: File for a picture of the attention of the first test sentence,
-            if any.
+        plot: File for the attention of ten test sentences. Defaults to
+            `attention.png` in `folder`.
+        folder: Folder of the training, and of what it leaves. Defaults to
+            one in `outputs` with the languages and the seed in its name.
+        seed: Seed of weights, dropout, order and segmentation.
+        prepare: Whether to write the ids of all epochs, and stop.
 
     Returns:
-        BLEU and its signature.
+        BLEU of the test set and its signature; `None` where nothing is
+        measured.
     """
     start = time.time()
+    recipe = make_recipe(quick, tokenizer, units, epochs)
     if quick:
-        data, epochs, units = made_up_corpus(source, target), 1, 16
-    files = {
-        part: [find(Path(data), part, side) for side in (source, target)]
-        for part in PARTS
+        data = made_up_corpus(source, target)
+        folder = folder or tempfile.mkdtemp()
+    folder = Path(folder or default_folder(source, target, seed))
+    keras.utils.set_random_seed(seed)
+    if data is None:
+        train_on_ids(folder, folder / "ids")
+        print(f"Trained after {minutes_since(start)}")
+        return None
+    files = read_corpus(Path(data), source, target)
+    about = {
+        "recipe": asdict(recipe),
+        "languages": [source, target],
+        "tokenizer": tokenizer,
+        "seed": seed,
     }
-    for both in files.values():
-        read_parallel(*both)  # find a broken file before training
-    kind, options = TOKENIZERS[tokenizer]
-    size = 30 if quick else 8000
-    tokenizers = [
-        kind.train([file], size, lowercase=True, **options)
-        for file in files["train"]
-    ]
-    print("Vocabularies:", *(t.vocabulary_size for t in tokenizers))
-    model = build(*tokenizers, units, dropout=0.3)
-    train(model, files, tokenizers, epochs, batch_size=4 if quick else 64)
-    print(f"Trained after {(time.time() - start) / 60:.1f} minutes")
-    search = BeamSearch(beam, length_penalty=0.6, max_length=60)
-    words = tokenizer == "word"  # other tokenizers know every word
-    translator = Translator(model, *tokenizers, search, replace_unknown=words)
-    if save:
-        translator.save(save)
-        print(f"Translator: {save}")
-    score = bleu(translator, files["test_2016_flickr"])
-    print(score)
-    show(translator, read_lines(files["test_2016_flickr"][0])[:5], plot)
-    if export:
-        for form, name in EXPORTS.items():
-            translator.export(Path(export) / name, form)
-            print(f"{form}: {Path(export) / name}")
-    print(f"All done after {(time.time() - start) / 60:.1f} minutes")
+    tokenizer = make_tokenizer(
+        tokenizer, files["train"], recipe.vocabulary_size
+    )
+    print(f"Vocabulary: {tokenizer.vocabulary_size}")
+    if prepare:
+        batches = read_batches(files, tokenizer, recipe, seed)
+        return write_ids(folder / "ids", *batches, about, tokenizer.vocabulary)
+    claim(folder, about)
+    model = fit(recipe, files, tokenizer, seed, folder)
+    print(f"Trained after {minutes_since(start)}")
+    words = about["tokenizer"] == "word"  # others know every word
+    score = finish(
+        model, tokenizer, files, target, beam, folder, words, save, export, plot
+    )
+    print(f"All done after {minutes_since(start)}")
     return score
 
 
@@ -209,16 +245,23 @@ def arguments() -> dict:
     parser.add_argument("--data", help="folder of the corpus")
     parser.add_argument("--source", default="de")
     parser.add_argument("--target", default="en")
-    parser.add_argument("--tokenizer", default="word", choices=TOKENIZERS)
-    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument(
+        "--tokenizer", default=TOKENIZERS[0], choices=TOKENIZERS
+    )
+    parser.add_argument("--epochs", type=int, default=25)
     parser.add_argument("--units", type=int, default=256)
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--download", action="store_true")
     parser.add_argument("--save", help="folder for the translator")
     parser.add_argument("--export", help="folder for the exported models")
     parser.add_argument("--plot", help="file for a picture of the attention")
+    parser.add_argument("--folder", help="folder of the training")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--prepare", action="store_true", help="write ids only")
     given = vars(parser.parse_args())
-    if not (given["data"] or given["quick"]):
+    own = default_folder(given["source"], given["target"], given["seed"])
+    has_ids = (Path(given["folder"] or own) / "ids").exists()
+    if not (given["data"] or given["quick"] or has_ids):
         parser.error("--data is needed: the folder of the corpus")
     if given.pop("download"):
         languages = [given["source"], given["target"]]

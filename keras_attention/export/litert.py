@@ -18,7 +18,9 @@ from keras_attention.export.formats import register_format
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids
 from keras_attention.export.ids import trace_ids
+from keras_attention.export.portable import portable
 from keras_attention.export.quiet import quiet
+from keras_attention.export.recurrent import exportable_recurrence
 from keras_attention.extras import require
 from keras_attention.files import SEAL
 from keras_attention.files import check_seal
@@ -131,7 +133,9 @@ def convert_functions(
     with tempfile.TemporaryDirectory() as folder, quiet():
         for name, function in functions.items():
             archive.add_endpoint(name, function)
-        archive.write_out(folder, verbose=False)
+        # TensorFlow traces once more while it saves.
+        with portable(model), exportable_recurrence(model):
+            archive.write_out(folder, verbose=False)
         converter = tf.lite.TFLiteConverter.from_saved_model(
             folder, signature_keys=list(functions)
         )

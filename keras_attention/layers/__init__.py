@@ -1,6 +1,7 @@
 """Bases and functions shared by the layers of several folders."""
 
 from .dropout import Dropout as Dropout
+from .dropout import WordDropout as WordDropout
 from .kernels import AbstractKernelLayer as AbstractKernelLayer
 from .kernels import Constraint as Constraint
 from .kernels import Initializer as Initializer

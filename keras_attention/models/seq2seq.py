@@ -57,6 +57,10 @@ class Seq2Seq(AbstractStreamingModel):
             same as well, which needs one vocabulary. Defaults to `False`.
         dropout: Rate at which embeddings and the output layer's inputs are
             dropped in training. Defaults to `0.0`.
+        word_dropout: Rate at which source words and the decoder's input words
+            are dropped in training, all occurrences of a word in a sequence
+            together. Their embeddings are 0, the others are divided by `1 -
+            word_dropout`. Defaults to `0.0`.
         copying: Whether source words can be copied, also those that are not
             in the vocabulary; see `PointerGenerator`. Source and target then
             share one vocabulary. Defaults to `False`.
@@ -97,6 +101,7 @@ class Seq2Seq(AbstractStreamingModel):
         bridge: keras.layers.Layer | None = None,
         tie_embeddings: bool | str = False,
         dropout: float = 0.0,
+        word_dropout: float = 0.0,
         copying: bool = False,
         scheduled_sampling: bool = False,
         return_attention_scores: bool = False,
@@ -108,6 +113,7 @@ class Seq2Seq(AbstractStreamingModel):
             source_vocabulary_size=source_vocabulary_size,
             tie_embeddings=tie_embeddings,
             dropout=dropout,
+            word_dropout=word_dropout,
             copying=copying,
             **kwargs,
         )
@@ -188,7 +194,8 @@ class Seq2Seq(AbstractStreamingModel):
     def _decode(self, target, encoded, real, training, attends):
         """Decode known words; return outputs, embedded words and weights."""
         memory, states, mask = encoded
-        words = self.drop(self.embed_target(target), training=training)
+        words = self.embed_target(target, training)
+        words = self.drop(words, training=training)
         found = self.decoder(
             words,
             memory,
@@ -235,7 +242,7 @@ class Seq2Seq(AbstractStreamingModel):
         mask = carried_mask(source)
         if self.source_embedding is not None:
             mask = ops.not_equal(source, 0)
-            source = self.embed_source(source)
+            source = self.embed_source(source, training)
         dropped = self.drop(source, training=training)
         found = call_masked(self.encoder, dropped, mask, training)
         memory, *states = found if isinstance(found, tuple | list) else [found]

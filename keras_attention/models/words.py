@@ -9,6 +9,7 @@ from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.layers import Dropout
+from keras_attention.layers import WordDropout
 from keras_attention.models.copying import PointerGenerator
 from keras_attention.models.next_word import mean
 
@@ -32,11 +33,13 @@ class AbstractWordModel(keras.Model):
             same as well, which needs one vocabulary. Defaults to `False`.
         dropout: Rate at which embeddings and the output layer's inputs are
             dropped in training. Defaults to `0.0`.
+        word_dropout: Rate at which words are dropped in training, all
+            occurrences of a word in a sequence together. Defaults to `0.0`.
         copying: Whether source words can be copied. Defaults to `False`.
         **kwargs: Keras model arguments, such as `name` and `dtype`.
 
     Raises:
-        ValueError: If a size is not positive, if `dropout` is not in
+        ValueError: If a size is not positive, if a rate is not in
             `[0, 1)`, or if `copying` is set, or all embeddings are tied, and
             the vocabularies differ.
     """
@@ -48,6 +51,7 @@ class AbstractWordModel(keras.Model):
         source_vocabulary_size: int | None = None,
         tie_embeddings: bool | str = False,
         dropout: float = 0.0,
+        word_dropout: float = 0.0,
         copying: bool = False,
         **kwargs,
     ):
@@ -57,6 +61,7 @@ class AbstractWordModel(keras.Model):
         if source_vocabulary_size is not None:
             check_integer("source_vocabulary_size", source_vocabulary_size)
         check_rate("dropout", dropout)
+        check_rate("word_dropout", word_dropout)
         check_choice("tie_embeddings", tie_embeddings, (False, True, "all"))
         joint = {"copying=True": copying}
         joint["tie_embeddings='all'"] = tie_embeddings == "all"
@@ -73,6 +78,7 @@ class AbstractWordModel(keras.Model):
         self.embedding_dim = embedding_dim
         self.tie_embeddings = tie_embeddings
         self.dropout = dropout
+        self.word_dropout = word_dropout
         self.copying = copying
         self._add_layers()
 
@@ -108,22 +114,40 @@ class AbstractWordModel(keras.Model):
                 self.target_vocabulary_size, name="output_layer", **options
             )
         self.drop = Dropout(self.dropout, **options)
+        self.drop_words = WordDropout(self.word_dropout, **options)
         self.pointer_generator = None
         if self.copying:
             self.pointer_generator = PointerGenerator(
                 self.target_vocabulary_size, name="pointer_generator", **options
             )
 
-    def embed_source(self, source):
+    def embed_source(self, source, training: bool | None = False):
         """Embed source ids `(...)` to `(..., E)`.
 
         With `copying`, ids beyond the vocabulary are embedded as unknown.
-        """
-        return self._scale * self.source_embedding(self._known(source))
 
-    def embed_target(self, target):
-        """Embed target ids `(...)` to `(..., E)`, as `embed_source` does."""
-        return self._scale * self.target_embedding(self._known(target))
+        Args:
+            source: Ids; `(B, Tv)` in training.
+            training: Whether to drop words.
+
+        Returns:
+            Embedded words.
+        """
+        embedded = self._scale * self.source_embedding(self._known(source))
+        return self.drop_words(embedded, source, training=training)
+
+    def embed_target(self, target, training: bool | None = False):
+        """Embed target ids `(...)` to `(..., E)`, as `embed_source` does.
+
+        Args:
+            target: Ids; `(B, T)` in training.
+            training: Whether to drop words.
+
+        Returns:
+            Embedded words.
+        """
+        embedded = self._scale * self.target_embedding(self._known(target))
+        return self.drop_words(embedded, target, training=training)
 
     def _known(self, ids):
         if not self.copying:
@@ -184,6 +208,7 @@ class AbstractWordModel(keras.Model):
             "embedding_dim": self.embedding_dim,
             "tie_embeddings": self.tie_embeddings,
             "dropout": self.dropout,
+            "word_dropout": self.word_dropout,
             "copying": self.copying,
         }
         return {**super().get_config(), **own}

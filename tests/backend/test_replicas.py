@@ -288,6 +288,7 @@ def test_replicas_draw_their_own_noise(strategy):
         cell = keras.layers.GRUCell(4, recurrent_dropout=0.5)
         decoder = AttentionDecoder(AttentionDecoderCell(cell, None))
         model = small_model(dropout=0.5)
+        words = small_model(word_dropout=0.5)
         for layer in (encoder, decoder, attention, pooling, graph):
             layer.build(*[x.shape] * (1 + (layer in (attention, graph))))
     for run in (
@@ -297,6 +298,7 @@ def test_replicas_draw_their_own_noise(strategy):
         lambda: encoder(x, training=True)[0],
         lambda: decoder(x, training=True),
         lambda: model(INPUTS, training=True),
+        lambda: words(INPUTS, training=True),
     ):
         one, two = strategy.run(run).values
         assert np.abs(one - two).max() > 1e-3

@@ -10,7 +10,7 @@ from tiers import some
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
+    import multi30k_report
     import translate_multi30k as example
 
     from keras_attention import Translator
@@ -19,38 +19,38 @@ if keras.backend.backend() == "tensorflow":
 @pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", some(["sentencepiece", "word"], 1))
 def test_it_runs_from_files_to_bleu(tmp_path, capsys, monkeypatch, tokenizer):
-    words = tokenizer == "word"
-    asked, write = [], Translator.export
+    exported = []
 
-    def export_one(self, path, form):  # each has tests of its own
-        asked.append((form, path.name))
-        if form == "tf_saved_model":
-            write(self, path, form)
+    def export(translator, folder, sides, language):  # it has its own test
+        exported.append((folder, len(sides[0]), language))
 
-    monkeypatch.setattr(Translator, "export", export_one)
+    monkeypatch.setattr(example, "export_all", export)
+    monkeypatch.setattr(multi30k_report, "PENALTIES", (0.6,))
     plot, saved = tmp_path / "new" / "attention.png", tmp_path / "translator"
-    export = tmp_path / "exported" if words else None
-    score = example.main(
-        quick=True, tokenizer=tokenizer, plot=plot, save=saved, export=export
-    )
+    options = {
+        "quick": True,
+        "tokenizer": tokenizer,
+        "plot": plot,
+        "save": saved,
+        "export": tmp_path / "exported",
+        "folder": tmp_path / "training",
+    }
+    score = example.main(**options)
     assert score.startswith("BLEU = ")
-    assert "|case:lc|" in score
+    assert "|case:mixed|" in score
     assert "tok:13a" in score
     printed = capsys.readouterr().out
-    assert "Vocabularies: " in printed
+    assert "Vocabulary: " in printed
     assert f"\nPicture: {plot}\n" in printed
     assert f"\nTranslator: {saved}\n" in printed
     assert plot.read_bytes().startswith(b"\x89PNG")
     assert len(Translator.load(saved)(["a b", "c"])) == 2
-    if words:
-        assert f"\nonnx: {export / 'translator.onnx'}\n" in printed
-        served = tf.saved_model.load(export / "1").signatures["serving_default"]
-        assert served(tf.constant(["a b"]))["translations"].shape == (1, 1)
-        assert asked == [
-            ("tf_saved_model", "1"),
-            ("litert", "translator.tflite"),
-            ("onnx", "translator.onnx"),
-        ]
+    assert exported == [(tmp_path / "exported", 6, "en")]
+    left = {file.name for file in (tmp_path / "training").iterdir()}
+    assert left >= {"curves.csv", "curves.png", "model.weights.h5"}
+    assert left >= {"report.md", "val.greedy.en", "test_2016_flickr.beam_5.en"}
+    with pytest.raises(SystemExit, match="other arguments"):
+        example.main(**{**options, "seed": 7})
 
 
 @pytest.mark.parametrize("fault", ["missing", "short", "empty", "truncated"])
@@ -83,8 +83,12 @@ def test_text_that_is_not_utf8_is_named_with_its_line():
 
 
 @pytest.mark.slow
-def test_the_folder_has_to_be_named(monkeypatch, capsys):
+def test_the_folder_has_to_be_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["translate_multi30k.py"])
     with pytest.raises(SystemExit):
         example.arguments()
     assert "--data is needed" in capsys.readouterr().err
+    (tmp_path / "ids").mkdir()
+    monkeypatch.setattr(sys, "argv", ["translate_multi30k.py", "--folder", "."])
+    assert example.arguments()["data"] is None

@@ -167,7 +167,9 @@ class Mean(layers.Layer):
 BOTH = {"return_sequences": True, "return_state": True}
 MODELS = {
     "gru stack, luong": lambda: (
-        RecurrentEncoder(6, depth=2, cell="gru", dropout=0.2),
+        RecurrentEncoder(
+            6, depth=2, cell="gru", dropout=0.2, recurrent_dropout=0.2
+        ),
         AttentionDecoderCell(
             [layers.GRUCell(12), layers.GRUCell(12)],
             LuongGeneral(),

@@ -55,6 +55,7 @@ def make(**changes):
         ({"embedding_dim": "3"}, "`embedding_dim` must be a positive integer"),
         ({"source_vocabulary_size": 7.0}, "`source_vocabulary_size`"),
         ({"dropout": 1.5}, r"`dropout` must be in \[0, 1\)"),
+        ({"word_dropout": 1.5}, r"`word_dropout` must be in \[0, 1\)"),
     ],
 )
 def test_refuses_parts_that_do_not_fit(changes, words):

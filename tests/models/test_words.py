@@ -35,3 +35,21 @@ def test_weights_come_on_request():
     assert_close(logits, small_model()((SOURCE, TARGET)), 1e-6)
     assert_close(to_numpy(weights).sum(-1), TARGET != 0, 1e-5)
     assert (to_numpy(weights)[SOURCE[:, None].repeat(4, 1) == 0] == 0).all()
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_words_are_dropped_in_training_alone(side):
+    """The embeddings of a word are 0 wherever it is, or are scaled up."""
+    model = small_model(word_dropout=0.5, tie_embeddings=False)
+    embed = getattr(model, f"embed_{side}")
+    ids = np.tile([[4, 5, 4, 6]], (32, 1)).astype("int32")
+    plain = to_numpy(embed(ids))
+    drawn = to_numpy(embed(ids, training=True)) / plain
+    assert_close(drawn[:, 0], drawn[:, 2], 1e-6)
+    assert np.isclose(drawn, 0, atol=1e-6).any()
+    np.testing.assert_allclose(drawn[drawn > 1], 2.0, rtol=1e-5)
+    assert model.get_config()["word_dropout"] == 0.5
+    logits = to_numpy(model((SOURCE, TARGET)))
+    other = to_numpy(model((SOURCE, TARGET), training=True))
+    assert np.abs(logits - other).max() > 0.01
+    assert_close(model((SOURCE, TARGET)), logits, 0)

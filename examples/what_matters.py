@@ -1,0 +1,167 @@
+"""Which part of a translator brings how much? One table, a row for each.
+
+Trains the recipe of `translate_multi30k.py` in small, and then again with one
+thing changed: another attention, another order, a part left out. Each row is
+a training of the same length with the same seed, and its BLEU is that of the
+validation set; the test set is not read:
+
+    python examples/what_matters.py --data multi30k
+
+`--data` is a folder that `translate_multi30k.py --download` filled. A row that
+is done is kept in `--folder`, and one that was stopped goes on, so the same
+command may run again at any time. The table there, `what_matters.md`, is
+written after every row. It needs the extras `text` and `evaluation`.
+
+A short training says little about what helps against over-fitting: dropout
+makes it slower at first. Give it a larger `--budget` before you leave it out.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from dataclasses import asdict
+from dataclasses import replace
+from pathlib import Path
+
+import keras
+from multi30k import PARTS
+from multi30k import find
+from multi30k import made_up_corpus
+from multi30k_recipe import SCORES
+from multi30k_recipe import Recipe
+from multi30k_recipe import claim
+from multi30k_report import measure
+from translate_multi30k import QUICK
+from translate_multi30k import fit
+from translate_multi30k import make_tokenizer
+
+from keras_attention import GreedySearch
+from keras_attention import Translator
+from keras_attention.text import read_lines
+
+PARTS_OF_RECIPE = (
+    "dropout",
+    "recurrent_dropout",
+    "word_dropout",
+    "sample_subwords",
+    "label_smoothing",
+    "average",
+)
+OTHERS = [name for name in SCORES if name != Recipe.attention]
+ROWS = {
+    "the recipe": {},
+    **{f"attention: {name}": {"attention": name} for name in OTHERS},
+    "attention in 4 heads": {"heads": 4},
+    "attends after the step": {"order": "luong"},
+    "the same without input feeding": {
+        "order": "luong",
+        "input_feeding": False,
+    },
+    **{f"without {name}": {name: 0.0} for name in PARTS_OF_RECIPE},
+}
+LINE = "| {:<30} | {:>6} | {:>6} | {:>7} |"
+
+
+def run(recipe: Recipe, files: dict, tokenizer, seed: int, folder: Path):
+    """Train, and return scores of the validation set and minutes."""
+    start, clock = time.time(), time.process_time()
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(seed)
+    model = fit(recipe, files, tokenizer, seed, folder)
+    minutes = (time.time() - start) / 60
+    search = GreedySearch(max_length=60)
+    sources, wanted = (read_lines(file) for file in files["val"])
+    translator = Translator(model, tokenizer, tokenizer, search)
+    language = files["val"][1].name.split(".")[1]
+    scores = measure(translator(sources, verbose=0), wanted, language)
+    return {
+        "Moses": scores["moses"].score,
+        "13a": scores["13a"].score,
+        "minutes": minutes,
+        "CPU minutes": (time.process_time() - clock) / 60,
+    }
+
+
+def as_table(found: dict[str, dict]) -> str:
+    """Write what is known of the rows as Markdown."""
+    lines = [
+        LINE.format("what", "Moses", "13a", "minutes"),
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for name, row in found.items():
+        scores = [f"{row[x]:.1f}" for x in ("Moses", "13a", "minutes")]
+        lines.append(LINE.format(name, *scores))
+    return "\n".join(lines) + "\n"
+
+
+def main(
+    quick: bool = False,
+    data: str | Path | None = None,
+    source: str = "en",
+    target: str = "de",
+    budget: int = 6,
+    units: int = 128,
+    rows: list[str] | None = None,
+    folder: str | Path | None = None,
+    seed: int = 1,
+) -> str:
+    """Train what is missing, and print the table.
+
+    Args:
+        quick: Whether to run two rows on made-up sentences, to try the code.
+        data: Folder of the corpus.
+        source: Language to translate from.
+        target: Language to translate to.
+        budget: Epochs of each row. The learning rate falls to 0 in as many.
+        units: Size of embeddings and of each direction of the encoder.
+        rows: Names of `ROWS`. Defaults to all.
+        folder: Where rows and table are. Defaults to one in `outputs`.
+        seed: Seed of every row.
+
+    Returns:
+        The table.
+    """
+    base = Recipe(units=units, epochs=budget, patience=budget)
+    if quick:
+        data, base = made_up_corpus(source, target), replace(base, **QUICK)
+        folder, rows = folder or tempfile.mkdtemp(), rows or [*ROWS][:2]
+    folder = Path(folder or f"outputs/what_matters_{source}_{target}")
+    files = {
+        part: [find(Path(data), part, side) for side in (source, target)]
+        for part in PARTS[:2]
+    }
+    tokenizer = make_tokenizer(
+        "sentencepiece", files["train"], base.vocabulary_size
+    )
+    found = {}
+    for name in rows or ROWS:
+        recipe = replace(base, **ROWS[name])
+        own = folder / name.replace(" ", "_").replace(":", "")
+        pair = [source, target]
+        claim(own, {"recipe": asdict(recipe), "languages": pair, "seed": seed})
+        file = own / "row.json"
+        if not file.exists():
+            row = run(recipe, files, tokenizer, seed, own)
+            file.write_text(json.dumps(row, indent=1), encoding="utf-8")
+        found[name] = json.loads(file.read_text(encoding="utf-8"))
+        (folder / "what_matters.md").write_text(as_table(found))
+    print(as_table(found))
+    return as_table(found)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--data", help="folder of the corpus")
+    parser.add_argument("--source", default="en")
+    parser.add_argument("--target", default="de")
+    parser.add_argument("--budget", type=int, default=6, help="epochs a row")
+    parser.add_argument("--units", type=int, default=128)
+    parser.add_argument("--rows", nargs="*", choices=ROWS, metavar="ROW")
+    parser.add_argument("--folder", help="folder of rows and table")
+    parser.add_argument("--seed", type=int, default=1)
+    given = vars(parser.parse_args())
+    if not (given["data"] or given["quick"]):
+        parser.error("--data is needed: the folder of the corpus")
+    main(**given)

@@ -1,0 +1,138 @@
+"""multi30k_recipe.py: its models, and trainings that go on."""
+
+import functools
+from dataclasses import replace
+
+import keras
+import multi30k_recipe as example
+import numpy as np
+import pytest
+from multi30k_recipe import SCORES
+from multi30k_recipe import Recipe
+from multi30k_recipe import build
+from multi30k_recipe import claim
+from multi30k_recipe import train
+from ready import EAGER
+
+SMALL = replace(Recipe(), units=4, epochs=2, batch_size=2, warmup=2, heads=2)
+IDS = np.random.default_rng(0).integers(4, 20, (4, 4)).astype("int32")
+
+
+class Pairs(keras.utils.PyDataset):
+    """Two batches of the same ids."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        ids = IDS[2 * index : 2 * index + 2]
+        return (ids, ids[:, :-1]), ids[:, 1:]
+
+
+class Grades(keras.callbacks.Callback):
+    """Stands for `ValidationBleu`: the first epoch is the best."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def on_epoch_end(self, epoch, logs=None):
+        weights = self.model.get_weights()
+        self.seen.append([np.array(x) for x in weights])
+        logs["val_bleu"] = -float(epoch)
+
+
+@pytest.mark.parametrize("attention", SCORES)
+def test_every_attention_can_be_built(attention):
+    model = build(replace(SMALL, attention=attention, heads=1), 20)
+    model.build(((None, None), (None, None)))
+    tied = attention != "none"
+    assert (model.source_embedding is model.target_embedding) == tied
+    assert (model.output_layer is None) == tied
+
+
+def test_the_folder_of_another_training_is_refused(tmp_path):
+    claim(tmp_path / "new", {"seed": 1})
+    claim(tmp_path / "new", {"seed": 1})
+    with pytest.raises(SystemExit, match="other arguments"):
+        claim(tmp_path / "new", {"seed": 2})
+
+
+class Killed(BaseException):
+    """What ends a training in the middle of an epoch."""
+
+
+class KillOnce(keras.callbacks.Callback):
+    """Kills in the second epoch, after its first batch."""
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.epoch == 1:
+            raise Killed
+
+
+@pytest.fixture(scope="module", autouse=True)
+def settings():
+    """Few steps are faster without a graph; a state is written at each."""
+    with pytest.MonkeyPatch.context() as patch:
+        compiled = functools.partialmethod(keras.Model.compile, **EAGER)
+        patch.setattr(example.Seq2Seq, "compile", compiled, raising=False)
+        often = functools.partial(example.ResumeTraining, save_freq=1)
+        patch.setattr(
+            example, "ResumeTraining", lambda folder, **_: often(folder)
+        )
+        yield
+
+
+def fit(folder, *others):
+    """Train two epochs; return the model before and after, and grades."""
+    claim(folder, {})
+    keras.utils.set_random_seed(0)
+    model = build(SMALL, 20)
+    model.build(((None, None), (None, None)))
+    first, grades = read(model), Grades()
+    train(model, SMALL, Pairs(), Pairs(), grades, folder, *others)
+    return first, read(model), grades
+
+
+def read(model):
+    return [np.array(x) for x in model.get_weights()]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A training that nothing has stopped: its folder, and what `fit` gave."""
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, *fit(folder)
+
+
+@pytest.mark.slow
+def test_the_averaged_weights_of_the_best_epoch_are_left(whole):
+    folder, first, last, grades = whole
+    assert (folder / "curves.csv").read_text().count("\n") == 3
+    assert not [*(folder / "state").glob("*.state")]
+    other = build(SMALL, 20)
+    other.build(((None, None), (None, None)))
+    other.load_weights(folder / "model.weights.h5")
+    moved = []
+    for x, y, best, begun in zip(
+        read(other), last, grades.seen[0], first, strict=True
+    ):
+        np.testing.assert_array_equal(x, best)
+        np.testing.assert_array_equal(y, best)
+        moved.append(np.abs(best - begun).max())
+    # Two steps move averaged weights by less than one step of Adam.
+    assert 0 < max(moved) < 0.2 * SMALL.rate
+
+
+@pytest.mark.slow
+def test_a_training_that_was_killed_goes_on_as_it_was(whole, tmp_path):
+    with pytest.raises(Killed):
+        fit(tmp_path, KillOnce())
+    _, found, _ = fit(tmp_path)
+    for x, y in zip(found, whole[2], strict=True):
+        np.testing.assert_array_equal(x, y)
+    curves = (whole[0] / "curves.csv").read_text()
+    assert (tmp_path / "curves.csv").read_text() == curves

@@ -1,0 +1,56 @@
+"""multi30k_report.py: the tokens that are counted, and exported files."""
+
+import keras
+import pytest
+from tiers import some
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    import multi30k_report as example
+    from tiny import tiny_translator
+
+
+def test_tokens_are_those_of_moses():
+    text = ["Zwei Männer: „Hallo“, sagt\u2019s der T-Shirt-Träger z.B. & geht."]
+    wanted = (
+        'zwei männer : " hallo " , sagt \' s der t-shirt-träger z.b. & geht .'
+    )
+    assert example.moses(text, "de") == [wanted]
+    text = ["L'homme n'a pas d'eau."]
+    assert example.moses(text, "fr") == ["l' homme n' a pas d' eau ."]
+
+
+def test_only_the_cased_score_minds_case():
+    wanted = [
+        "Ein Mann und eine Frau gehen .",
+        "Zwei Hunde spielen im Schnee .",
+    ]
+    found = [text.lower() for text in wanted]
+    scores = example.measure(found, wanted, "de")
+    assert scores["moses"].score == pytest.approx(100)
+    assert scores["13a"].score < 50
+    assert scores["chrF"].score < 100
+    assert "case:mixed" in example.signatures()
+
+
+def test_lengths_are_grouped_and_all_are_counted():
+    texts = ["a b c d e", "a b c d e f", "a", "a b c d e f g"]
+    _, _, *rows = example.by_length(texts, texts, texts)
+    cells = [[cell.strip() for cell in row.split("|")[1:4]] for row in rows]
+    assert [cell[:2] for cell in cells] == [["1 to 5", "2"], ["6 to 10", "2"]]
+    assert cells[1][2] == "100.0"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", some(["litert", "onnx", "tf_saved_model"], 1))
+def test_exported_files_are_measured(tmp_path, monkeypatch, capsys, form):
+    one = {form: (example.EXPORTS[form][0], {})}
+    monkeypatch.setattr(example, "EXPORTS", one)
+    sources = ["12", "9081", "7"]
+    translator = tiny_translator()
+    wanted = translator(sources)
+    example.export(translator, tmp_path, [sources, wanted], "en")
+    assert f"{form}: {tmp_path}" in capsys.readouterr().out
+    found = example.run_file(tmp_path / one[form][0], form, translator)
+    assert found(sources) == wanted

@@ -1,0 +1,51 @@
+"""what_matters.py: a row for each change, and each trained once."""
+
+from dataclasses import fields
+
+import keras
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    import what_matters as example
+
+
+def test_rows_change_what_the_recipe_has():
+    names = {field.name for field in fields(example.Recipe)}
+    base = example.Recipe()
+    for row, changes in example.ROWS.items():
+        assert set(changes) <= names
+        same = [k for k, v in changes.items() if getattr(base, k) == v]
+        assert not same, f"{row} changes nothing by {same}"
+
+
+@pytest.mark.slow
+def test_rows_that_are_done_are_not_trained_again(tmp_path, monkeypatch):
+    trained = []
+
+    def run(recipe, files, tokenizer, seed, folder):
+        trained.append(recipe.attention)
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        scores = {"Moses": 1.25, "13a": 2.5, "minutes": 0.5}
+        return {**scores, "CPU minutes": 1.0}
+
+    real = example.run
+    monkeypatch.setattr(example, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        example.main(quick=True, folder=tmp_path)
+    assert "| the recipe " in (tmp_path / "what_matters.md").read_text()
+    monkeypatch.setattr(example, "run", real)
+    table = example.main(quick=True, folder=tmp_path)
+    assert trained == ["additive", "general"]
+    assert table == (tmp_path / "what_matters.md").read_text()
+    lines = table.splitlines()
+    assert len(lines) == 4
+    assert [x.strip() for x in lines[2].split("|")[2:5]] == [
+        "1.2",
+        "2.5",
+        "0.5",
+    ]
+    with pytest.raises(SystemExit, match="other arguments"):
+        example.main(quick=True, folder=tmp_path, seed=3)
