@@ -12,6 +12,7 @@ import pytest
 from memory import STATUS
 from memory import give_back
 from memory import kilobytes
+from tiers import mark_variants
 
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 20_000
@@ -66,6 +67,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     """Leave out what was not asked for, or needs TensorFlow as its backend."""
+    mark_variants(items)
     if not config.getoption("thorough"):
         rare = [x for x in items if x.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=rare)
