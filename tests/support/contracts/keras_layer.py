@@ -70,7 +70,7 @@ class TrainingLaws(AttentionCase):
         for w in layer.weights:
             assert w.dtype == layer.variable_dtype
 
-    @pytest.mark.slow
+    @pytest.mark.thorough
     def test_trains_on_batches_of_any_shape(self):
         """Lengths and batch sizes change; some sentences are empty."""
         layer = self.layer(dropout=0.3, seed=1)
