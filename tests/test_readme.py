@@ -53,11 +53,18 @@ def write_corpus(folder):
             (folder / f"{part}.{language}").write_text(text)
 
 
+def compile_eagerly(model, *args, plain=keras.Model.compile, **kwargs):
+    """Compile for a few steps, which cost less than a trace."""
+    plain(model, *args, **{"run_eagerly": True, **kwargs})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", some([SMALL, {}], 1), ids=["small", "all"])
 def test_every_snippet_runs_in_its_order(tmp_path, monkeypatch, sizes):
     write_corpus(tmp_path)
     monkeypatch.chdir(tmp_path)
+    if sizes:
+        monkeypatch.setattr(keras.Model, "compile", compile_eagerly)
     scope = {}
     for code in snippets(TEXT):
         for number, smaller in sizes.items():
