@@ -62,7 +62,7 @@ def test_the_session_loader_serves_it_after_a_move(exported, tmp_path):
     assert found == wanted + wanted
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_signatures_and_assets(exported):
     loaded = tf.saved_model.load(exported)
     assert set(loaded.signatures) == {"serving_default", "align"}

@@ -12,7 +12,6 @@ from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
 from seq2seqs import small_model
-from tiers import some
 
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
@@ -116,10 +115,8 @@ def test_fit_feeds_guesses_from_the_start():
     assert len(model.weights) == len(old.weights)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("copying", "jit"), some([(False, False), (True, True)], 1)
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize(("copying", "jit"), [(False, False), (True, True)])
 def test_fit_feeds_guesses(copying, jit):
     if jit and keras.backend.backend() == "torch":
         jit = False  # has no XLA

@@ -89,7 +89,12 @@ def test_goes_on_as_if_nothing_had_been(
 
 
 @pytest.mark.slow
-def test_kills_anywhere_change_nothing(folder, tmp_path_factory, monkeypatch):
+@pytest.mark.parametrize(
+    "places", some([PLACES[1::2], PLACES], 1), ids=["some", "all"]
+)
+def test_kills_anywhere_change_nothing(
+    folder, tmp_path_factory, monkeypatch, places
+):
     # All processes are forked from one that has imported the modules once.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     other = tmp_path_factory.mktemp("other")
@@ -104,7 +109,7 @@ def test_kills_anywhere_change_nothing(folder, tmp_path_factory, monkeypatch):
         return process.exitcode
 
     assert run(other, None, 3) == 0
-    for place in PLACES:
+    for place in places:
         assert run(folder, place, 3) == -signal.SIGKILL, place
     assert run(folder, None, 3) == 0
     result, expected = (read_state(x / "results") for x in (folder, other))
@@ -163,7 +168,7 @@ def test_early_stopping_does_not_start_again(folder, tmp_path_factory):
     assert not differences(interrupted.train(folder, patience=1), expected)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_finished_run_can_be_made_longer(folder, uninterrupted):
     short = {"epochs": 2}
     interrupted.train(folder, delete_checkpoint=False, fit=short)
@@ -270,7 +275,7 @@ def test_arrays_are_shuffled_as_they_would_have_been(folder):
     assert not differences(fit_arrays(folder), expected)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_arrays_without_a_seed_warn_on_tensorflow(folder, recwarn):
     with pytest.raises(Interruption):
         fit_arrays(folder, Interrupt("on_train_batch_end", 1, 1), seed=None)
