@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import costs
 import pytest
 from memory import STATUS
 from memory import give_back
@@ -53,6 +54,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Give TensorFlow two devices, before its first operation."""
+    config.pluginmanager.register(costs)
     works = hasattr(config, "workerinput") or not config.getvalue(
         "numprocesses"
     )

@@ -219,7 +219,7 @@ def test_a_search_attends_within_it():
     assert (weights[:, :, 0, 3:] == 0).all()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_search_with_a_window_over_everything_is_without():
     _, found = generate((20, 20))
     _, want = generate(None)

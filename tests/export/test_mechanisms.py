@@ -125,7 +125,7 @@ def in_onnx(function):
     [
         (in_litert, slice(None)),
         (in_onnx, slice(5)),
-        (in_onnx, slice(5, 9)),
+        pytest.param(in_onnx, slice(5, 9), marks=THOROUGH),
         pytest.param(in_onnx, slice(9, None), marks=THOROUGH),
     ],
 )

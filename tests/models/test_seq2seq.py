@@ -320,7 +320,7 @@ def test_alignments_are_those_of_the_decoder(name):
     assert_close(found.weights[:, 0], weights, 1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_padding_and_order_change_no_text():
     model = make()
     search = GreedySearch(max_length=6)
