@@ -8,10 +8,12 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import costs
 import pytest
 from memory import STATUS
 from memory import give_back
 from memory import kilobytes
+from tiers import mark_variants
 
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 20_000
@@ -52,6 +54,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Give TensorFlow two devices, before its first operation."""
+    config.pluginmanager.register(costs)
     works = hasattr(config, "workerinput") or not config.getvalue(
         "numprocesses"
     )
@@ -66,6 +69,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     """Leave out what was not asked for, or needs TensorFlow as its backend."""
+    mark_variants(items)
     if not config.getoption("thorough"):
         rare = [x for x in items if x.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=rare)

@@ -56,9 +56,8 @@ FIXED = {
     "GaussianMixtureAttention": {"alignment"},
     "MultiHead": {"alignment"},
 }
-every_class = pytest.mark.parametrize(
-    ("path", "node"), CLASSES, ids=lambda x: getattr(x, "name", "")
-)
+every_class = source.every(CLASSES)
+every_file = source.every([(path,) for path in FILES])
 every_public_class = pytest.mark.parametrize("kind", PUBLIC_CLASSES)
 
 
@@ -159,7 +158,7 @@ def test_public_methods_have_docstrings(kind):
             assert inspect.getdoc(method), name
 
 
-@pytest.mark.parametrize("path", FILES, ids=source.label)
+@every_file
 def test_formulas_are_blocks_of_their_own(path):
     """A blank line before them, and one after: else Markdown joins lines."""
     for _, docstring in source.documented(path):
@@ -183,7 +182,7 @@ def test_docstring_names_every_argument(path, node):
         assert source.listed(docstring, "Attributes") == named
 
 
-@pytest.mark.parametrize("path", FILES, ids=source.label)
+@every_file
 def test_docstrings_of_functions_name_every_argument(path):
     for name, node, _ in source.functions(path):
         said = source.listed(source.docstring(node))

@@ -45,10 +45,9 @@ REGISTERED = (
 )
 OURS = {name for path in FILES for name in source.defined_names(path)}
 PUBLIC_PRIVATE = {"_replace", "_asdict", "_fields"}  # of named tuples
-every_file = pytest.mark.parametrize("path", FILES, ids=source.label)
-every_class = pytest.mark.parametrize(
-    ("path", "node"), CLASSES, ids=lambda x: getattr(x, "name", "")
-)
+every_file = source.every([(path,) for path in FILES])
+every_class = source.every(CLASSES)
+every_code = source.every([(path,) for path in CODE])
 
 
 # Where things stand.
@@ -143,14 +142,14 @@ def test_ranges_have_a_dtype(path):
 # How long they are.
 
 
-@pytest.mark.parametrize("path", CODE, ids=source.label)
+@every_code
 def test_files_are_short(path):
     """Under 250 lines beside docstrings."""
     lines = len(path.read_text().splitlines())
     assert lines - source.docstring_lines(path) <= 250
 
 
-@pytest.mark.parametrize("path", CODE, ids=source.label)
+@every_code
 def test_functions_are_short(path):
     long = {
         name: length

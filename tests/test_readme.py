@@ -14,6 +14,7 @@ from pages import snippets
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
 from seq2seqs import small_model
+from tiers import some
 
 import keras_attention as ka
 from keras_attention.decoder import equations
@@ -38,6 +39,7 @@ PAIRS = {  # of German and English words
     "schnee": "snow",
     "gras": "grass",
 }
+SMALL = {"8000": "400", "512": "32", "256": "16"}  # sizes of models
 
 
 def write_corpus(folder):
@@ -51,12 +53,22 @@ def write_corpus(folder):
             (folder / f"{part}.{language}").write_text(text)
 
 
+def compile_eagerly(model, *args, plain=keras.Model.compile, **kwargs):
+    """Compile for a few steps, which cost less than a trace."""
+    plain(model, *args, **{"run_eagerly": True, **kwargs})
+
+
 @pytest.mark.slow
-def test_every_snippet_runs_in_its_order(tmp_path, monkeypatch):
+@pytest.mark.parametrize("sizes", some([SMALL, {}], 1), ids=["small", "all"])
+def test_every_snippet_runs_in_its_order(tmp_path, monkeypatch, sizes):
     write_corpus(tmp_path)
     monkeypatch.chdir(tmp_path)
+    if sizes:
+        monkeypatch.setattr(keras.Model, "compile", compile_eagerly)
     scope = {}
     for code in snippets(TEXT):
+        for number, smaller in sizes.items():
+            code = re.sub(rf"\b{number}\b", smaller, code)
         began = time.perf_counter()
         exec(compile(code, README, "exec"), scope)
         line = len(code) - len(code.lstrip("\n"))

@@ -165,6 +165,7 @@ def test_threads_share_a_translator_from_the_first_call_on():
     assert translator._graph.translate.experimental_get_tracing_count() == 1
 
 
+@pytest.mark.slow
 def test_a_model_that_becomes_hard_is_traced_again(monkeypatch):
     whole = tiny_translator()
     translator = Translator(

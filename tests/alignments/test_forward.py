@@ -80,6 +80,7 @@ class TestForwardAlignment(AlignmentContract):
 
 
 class TestTransitionAgent(AlignmentContract):
+    variant = True
     alignment_class = ForwardAlignment
     alignment_kwargs = {"transition_agent": True}
     dense = False

@@ -32,6 +32,7 @@ ENTMAX = by_bisection(lambda x: np.maximum(x, 0) ** 2)
 
 
 class TestSparsemax(AlignmentContract):
+    variant = True
     alignment_class = SimplexAlignment
     alignment_kwargs = {"mapping": "sparsemax"}
     dense = False

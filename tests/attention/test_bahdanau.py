@@ -32,6 +32,7 @@ class TestBahdanauAttention(ProjectedAttentionContract):
 
 
 class TestBahdanauAttentionNormalized(ProjectedAttentionContract):
+    variant = True
     layer_class = BahdanauAttention
     init_kwargs = {"units": 4, "normalize": True}
     kernel_names = ("query_kernel", "key_kernel", "score_vector")

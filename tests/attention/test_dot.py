@@ -44,6 +44,7 @@ class TestDotAttention(AttentionContract):
 
 
 class TestDotAttentionOverSqrt(FormulaLaws, KerasLayerLaws):
+    variant = True
     layer_class = DotAttention
     init_kwargs = {"scale": "sqrt"}
     query_size = value_size = key_size = 4
@@ -53,6 +54,7 @@ class TestDotAttentionOverSqrt(FormulaLaws, KerasLayerLaws):
 
 
 class TestDotAttentionWithLearnedScale(AttentionContract):
+    variant = True
     layer_class = DotAttention
     init_kwargs = {"scale": "learned"}
     query_size = value_size = key_size = 4

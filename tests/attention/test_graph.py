@@ -137,6 +137,7 @@ class TestGatV2(GraphCase):
 
 
 class TestGatV2Averaged(TestGatV2):
+    variant = True
     init_kwargs = {"units": 4, "heads": 2, "concat": False}
 
 

@@ -67,6 +67,7 @@ class TestLocationAwareAttention(LocationAwareCase):
 
 
 class TestLocationAwareAttentionOverTheSum(LocationAwareCase):
+    variant = True
     init_kwargs = {
         "units": 4,
         "filters": 2,

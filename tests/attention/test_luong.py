@@ -31,6 +31,7 @@ class TestLuongGeneral(ProjectedAttentionContract):
 
 
 class TestLuongGeneralScaled(ProjectedAttentionContract):
+    variant = True
     layer_class = LuongGeneral
     init_kwargs = {"use_scale": True}
     kernel_names = ("kernel",)

@@ -149,6 +149,8 @@ class TestMultiHead(HeadsCase, ProjectedAttentionContract):
 class TestHeadsWithStates(HeadsCase):
     """Each head has weights of its own, and a state."""
 
+    variant = True
+
     init_kwargs = {"num_heads": 2, "value_dim": 3}
 
     test_drops_in_training_alone = None

@@ -67,10 +67,12 @@ class TestSelfAttention(SelfAttentionCase):
 
 
 class TestOddWindow(SelfAttentionCase):
+    variant = True
     width = 3
 
 
 class TestEvenWindow(SelfAttentionCase):
+    variant = True
     width = 4
 
 
@@ -80,6 +82,7 @@ class TestCausalWindow(SelfAttentionCase):
 
 
 class TestCausal(SelfAttentionCase):
+    variant = True
     causal = True
 
 

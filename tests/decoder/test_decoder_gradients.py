@@ -10,6 +10,7 @@ from keras import ops
 from reference import ReferenceDecoder
 from samples import first_states
 from samples import make_cell
+from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention.ops import replay
@@ -30,6 +31,12 @@ CASES = {
     "stack": ("stack", "general", {"output": "cell"}),
     "heads": ("layer-norm", "heads", {}),
 }
+TURNS = [  # each case in one order, then in the other
+    (order, case)
+    for later in range(2)
+    for n, case in enumerate(CASES)
+    for order in [["bahdanau", "luong"][(n + later) % 2]]
+]
 
 
 def make(case, order):
@@ -74,8 +81,7 @@ def slope(decoder, arrays, n, direction, eps=1e-5):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+@pytest.mark.parametrize(("order", "case"), some(TURNS, 4))
 def test_gradients_are_slopes(order, case):
     decoder = make(case, order)
     arrays = [samples.sequence(), samples.source(), *first_states(decoder)]
@@ -104,8 +110,7 @@ def test_gradients_are_slopes(order, case):
     keras.backend.backend() == "jax" or fast_path("differentiate") is None,
     reason="JAX gives zeros for no gradient, which XLA takes out",
 )
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+@pytest.mark.parametrize(("order", "case"), some(TURNS, 4))
 def test_the_gradient_of_no_kernel_is_taken_in_the_loop(
     order, case, monkeypatch
 ):
@@ -136,7 +141,7 @@ def test_the_gradient_of_no_kernel_is_taken_in_the_loop(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("masks", [{}, MASKS], ids=["plain", "masked"])
+@pytest.mark.parametrize("masks", some([MASKS, {}], 1), ids=["masked", "plain"])
 @pytest.mark.parametrize("way", WAYS)
 def test_attention_after_the_loop_is_attention_in_every_step(
     way, masks, monkeypatch

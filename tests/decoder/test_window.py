@@ -10,6 +10,7 @@ import samples
 from gradients import to_numpy
 from keras import ops
 from samples import assert_close
+from tiers import some
 
 import keras_attention as ka
 from keras_attention.decoder.window import AttentionWindow
@@ -150,7 +151,7 @@ def make_decoder(window, attention=None, **options):
     return decoder
 
 
-@pytest.mark.parametrize("order", mechanisms.ORDERS)
+@pytest.mark.parametrize("order", some(mechanisms.ORDERS, 1))
 def test_a_decoder_sees_everything_in_training(order):
     options = mechanisms.ORDERS[order]
     given = draw(B, T, 3), draw(B, TV, D)
@@ -218,7 +219,7 @@ def test_a_search_attends_within_it():
     assert (weights[:, :, 0, 3:] == 0).all()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_search_with_a_window_over_everything_is_without():
     _, found = generate((20, 20))
     _, want = generate(None)

@@ -81,7 +81,7 @@ def test_it_classifies_pairs_it_never_saw(told):
     assert told["accuracy"] > 0.9
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_attends_to_the_clause_that_decides(told):
     chance = told["its share of all words"]
     assert told["weight on the clause that decides"] > 2 * chance

@@ -50,7 +50,7 @@ def test_the_two_who_are_known_are_not_counted():
     assert example.wrong(1 - SIDES) == list(range(1, 33))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["GAT", "GATv2"])
 def test_it_tells_the_sides(readings, name):
     for reading in readings[name]:
@@ -59,7 +59,7 @@ def test_it_tells_the_sides(readings, name):
         assert reading.probability[example.ADMINISTRATOR] > 0.9
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["GAT", "GATv2"])
 def test_members_listen_to_friends_and_themselves(readings, name):
     strangers = ~(CLUB | np.eye(len(CLUB), dtype=bool))
@@ -68,7 +68,7 @@ def test_members_listen_to_friends_and_themselves(readings, name):
         assert not reading.weights[strangers].any()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_only_the_second_version_ranks_friends_for_each_member(readings):
     first, second = (
         [example.ranked_alike(reading.weights) for reading in readings[name]]

@@ -15,7 +15,9 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import CharacterTokenizer
     from keras_attention import WordTokenizer
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "litert_translate.py"
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "litert_translate.py"
+DATES = ROOT / "saved_models" / "dates" / "translator.tflite"
 ALONE = """
 import runpy, sys
 for name in ("tensorflow", "keras", "keras_attention"):
@@ -40,19 +42,32 @@ def file(tmp_path_factory):
     return path
 
 
+@pytest.mark.thorough
 def test_it_runs_alone_and_says_what_the_translator_says(file):
     sentences = ["905", "1", "4x2", "12345678"]
-    command = [sys.executable, "-c", ALONE, EXAMPLE, file, *sentences]
-    said = subprocess.check_output(command, text=True, stderr=subprocess.PIPE)
     wanted = tiny_translator()(sentences)
-    lines = [f"{x}  {y}" for x, y in zip(wanted, sentences, strict=True)]
-    assert said.splitlines() == lines
+    assert run_alone(file, sentences) == wanted
     assert wanted[0] == "qzu"
 
 
-def test_main_gives_what_it_prints(file, capsys):
-    assert litert_translate.main(True, file, ["42", "1"]) == ["vx"]
-    assert capsys.readouterr().out == "vx  42\n"
+def run_alone(file, sentences):
+    command = [sys.executable, "-c", ALONE, EXAMPLE, file, *sentences]
+    said = subprocess.check_output(command, text=True, stderr=subprocess.PIPE)
+    rows = [line.split("  ", 1) for line in said.splitlines()]
+    assert [row[1] for row in rows] == sentences
+    return [row[0] for row in rows]
+
+
+def test_it_runs_alone_and_reads_dates():
+    sentences = ["12 May 2021", "Do 29.2.24", "le jeudi 29 février 2024"]
+    wanted = ["2021-05-12", "2024-02-29", "2024-02-29"]
+    assert run_alone(DATES, sentences) == wanted
+
+
+def test_main_gives_what_it_prints(capsys):
+    texts = ["12 May 2021", "1"]
+    assert litert_translate.main(True, DATES, texts) == ["2021-05-12"]
+    assert capsys.readouterr().out == "2021-05-12  12 May 2021\n"
 
 
 @pytest.mark.parametrize("normalization", ["identity", "nfc", "nfkc"])

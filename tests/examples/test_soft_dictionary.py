@@ -65,7 +65,7 @@ def test_the_slope_in_a_value_is_its_weight():
     np.testing.assert_array_equal(after[:, [0, 2]], before[:, [0, 2]])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_finds_the_colours_and_the_sharpness(learned):
     found = ops.convert_to_numpy(learned["values"].values)
     assert example.rms(found - VALUES) < 0.05
@@ -75,7 +75,7 @@ def test_it_finds_the_colours_and_the_sharpness(learned):
     np.testing.assert_array_equal(learned["values"].keys, KEYS)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_finds_the_keys(learned):
     found = ops.convert_to_numpy(learned["keys"].keys)
     answers = example.look_up_hard(KEYS, found, VALUES)

@@ -116,7 +116,24 @@ def test_what_is_shown_is_written_of_a_date_that_is_held_out():
     assert set(translate_dates.SHOWN) <= every
 
 
+def without_exports(translator, folder, file):
+    """Write files that are none, and spare the time of those that are."""
+    folder.mkdir(parents=True)
+    file.touch()
+
+
 @pytest.mark.slow
+@pytest.mark.tensorflow
+def test_it_runs_and_draws(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(translate_dates, "export", without_exports)
+    assert 0 <= translate_dates.main(quick=True) <= 1
+    picture = tmp_path / "outputs" / "dates" / "attention.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "256 dates to learn, 256 held out" in capsys.readouterr().out
+
+
+@pytest.mark.thorough
 @pytest.mark.tensorflow
 def test_it_runs_and_says_where_its_files_are(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -37,15 +37,8 @@ def sentences(count, seed):
 
 
 @pytest.fixture(scope="module")
-def translator(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("copying")
-    paths = folder / "active", folder / "passive"
-    for path, lines in zip(paths, sentences(600, 0), strict=True):
-        path.write_text("\n".join(lines))
+def untrained():
     tokenizer = WordTokenizer(["by", "greeted", "greets", "is", "."])
-    data = parallel_dataset(
-        *paths, tokenizer, tokenizer, 32, training=True, seed=1, copying=True
-    )
     keras.utils.set_random_seed(0)
     cell = AttentionDecoderCell(
         keras.layers.LSTMCell(32), BahdanauAttention(16)
@@ -59,10 +52,24 @@ def translator(tmp_path_factory):
         bridge=StateBridge(),
         copying=True,
     )
+    model.build(((None, None), (None, None)))
+    return Translator(model, tokenizer, tokenizer, BeamSearch(3, max_length=9))
+
+
+@pytest.fixture(scope="module")
+def translator(untrained, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("copying")
+    paths = folder / "active", folder / "passive"
+    for path, lines in zip(paths, sentences(600, 0), strict=True):
+        path.write_text("\n".join(lines))
+    tokenizer, model = untrained.source_tokenizer, untrained.model
+    data = parallel_dataset(
+        *paths, tokenizer, tokenizer, 32, training=True, seed=1, copying=True
+    )
     adam = keras.optimizers.Adam(0.01)
     model.compile(adam, loss=SequenceCrossentropy(), **GRAPH)
     model.fit(data, epochs=12, verbose=0, shuffle=False)
-    return Translator(model, tokenizer, tokenizer, BeamSearch(3, max_length=9))
+    return untrained
 
 
 @pytest.mark.thorough
@@ -90,17 +97,17 @@ def test_a_saved_model_copies(translator, tmp_path):
     assert "Zoe" in texts[-1]
 
 
-def test_formats_without_text_refuse(translator, tmp_path):
+def test_formats_without_text_refuse(untrained, tmp_path):
     for format, file in (("litert", "x.tflite"), ("onnx", "x.onnx")):
         with pytest.raises(ValueError, match="copying=True"):
-            translator.export(tmp_path / file, format=format)
+            untrained.export(tmp_path / file, format=format)
 
 
-def test_the_model_must_know_the_whole_vocabulary(translator):
+def test_the_model_must_know_the_whole_vocabulary(untrained):
     other = WordTokenizer(["by", "greeted", "greets", "is"])
     with pytest.raises(ValueError, match="all of them if it copies"):
-        Translator(translator.model, other, other)
+        Translator(untrained.model, other, other)
     turned = WordTokenizer(["by", "greeted", "greets", ".", "is"])
-    tokenizer = translator.source_tokenizer
+    tokenizer = untrained.source_tokenizer
     with pytest.raises(ValueError, match="one vocabulary"):
-        Translator(translator.model, tokenizer, turned)
+        Translator(untrained.model, tokenizer, turned)

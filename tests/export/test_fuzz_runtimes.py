@@ -82,6 +82,7 @@ def test_litert():
     check_rows(run)
 
 
+@pytest.mark.thorough
 def test_onnx(translator, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     translator.export(tmp_path / "model.onnx", format="onnx")

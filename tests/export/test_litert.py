@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -45,12 +46,9 @@ def export(path, search=GREEDY, quantize=None, model=None):
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
+def file(tmp_path_factory):
     folder = tmp_path_factory.mktemp("litert")
-    return {
-        None: export(folder / "deep" / "float32.tflite"),
-        "int8": export(str(folder / "int8.tflite"), quantize="int8"),
-    }
+    return export(str(folder / "deep" / "float32.tflite"))
 
 
 def runner(path):
@@ -82,8 +80,8 @@ def check_same(path, search, model=None):
 
 
 @pytest.mark.slow
-def test_one_interpreter_takes_all_sizes(files):
-    check_same(files[None], GREEDY)
+def test_one_interpreter_takes_all_sizes(file):
+    check_same(file, GREEDY)
 
 
 @pytest.mark.thorough
@@ -92,22 +90,18 @@ def test_one_interpreter_takes_all_sizes_with_beams(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_source_without_a_step_is_padding(files):
-    run = runner(files[None])
+def test_a_source_without_a_step_is_padding(file):
+    run = runner(file)
     empty, padding = (np.zeros((2, n), "int32") for n in (0, 1))
     found, wanted = run(source_ids=empty), run(source_ids=padding)
     np.testing.assert_array_equal(found["tokens"], wanted["tokens"])
 
 
 @pytest.mark.slow
-def test_int8_is_smaller_and_agrees(files):
-    check_quantized(files["int8"], files[None], "int8")
-
-
-@pytest.mark.thorough
-def test_float16_is_smaller_and_agrees(files, tmp_path):
-    half = export(tmp_path / "float16.tflite", quantize="float16")
-    check_quantized(half, files[None], "float16")
+@pytest.mark.parametrize("quantize", some(["int8", "float16"], 1))
+def test_quantized_is_smaller_and_agrees(file, tmp_path, quantize):
+    small = export(tmp_path / "small.tflite", quantize=quantize)
+    check_quantized(small, file, quantize)
 
 
 def check_quantized(file, whole, quantize):
@@ -132,16 +126,16 @@ def tensors(path):
 
 
 @pytest.mark.slow
-def test_it_is_an_archive_with_both_tokenizers(files):
+def test_it_is_an_archive_with_both_tokenizers(file):
     whole = tiny_translator()
-    with zipfile.ZipFile(files[None]) as archive:
+    with zipfile.ZipFile(file) as archive:
         assert archive.testzip() is None
-        assert archive.comment == files[None].read_bytes()[-64:]
+        assert archive.comment == Path(file).read_bytes()[-64:]
         for side in ("source", "target"):
             wanted = getattr(whole, f"{side}_tokenizer").to_json()
             given = json.loads(archive.read(f"{side}_tokenizer.json"))
             assert given == json.loads(wanted)
-    content = files[None].read_bytes()
+    content = Path(file).read_bytes()
     run = Interpreter(model_content=content).get_signature_runner()
     assert run(source_ids=np.array([[2, 4, 3]], "int32"))["tokens"].any()
     assert b"Flex" not in content
@@ -215,8 +209,8 @@ def make_model(encoder, cell, bridge, **options):
     return model
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", some(MODELS, 1))
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", MODELS)
 def test_other_models_go_in_as_well(tmp_path, name):
     model = make_model(*MODELS[name]())
     search = BeamSearch(2, max_length=5) if "luong" in name else GREEDY
@@ -308,7 +302,7 @@ def test_wrong_arguments(tmp_path):
         export(tmp_path / "x.onnx")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_says_nothing_and_leaves_nothing(tmp_path, capfd, monkeypatch):
     (tmp_path / "tmp").mkdir()
     (tmp_path / "here").mkdir()

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 if keras.backend.backend() == "tensorflow":
     from keras_attention.export import TranslationGraph
     from keras_attention.export import litert_text
-    from keras_attention.export.litert import run_litert
+    from keras_attention.export import run_litert
     from keras_attention.export.litert_text import export_litert_text
     from keras_attention.files import check_seal
 
@@ -55,7 +55,9 @@ def run(file):
         {"text": np.array([text.encode() for text in texts], object)}
         for texts in TEXTS
     ]
-    return run_litert(file, "translate", batches, litert_text.OPERATIONS)
+    return run_litert.run(
+        str(file), "translate", batches, litert_text.OPERATIONS
+    )
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from mechanisms import UNITS
 from mechanisms import make_attentions
 from mechanisms import make_model
 from mechanisms import order
+from tiers import THOROUGH
 
 from keras_attention import BeamSearch
 
@@ -124,8 +125,8 @@ def in_onnx(function):
     [
         (in_litert, slice(None)),
         (in_onnx, slice(5)),
-        (in_onnx, slice(5, 9)),
-        (in_onnx, slice(9, None)),
+        pytest.param(in_onnx, slice(5, 9), marks=THOROUGH),
+        pytest.param(in_onnx, slice(9, None), marks=THOROUGH),
     ],
 )
 def test_each_step_is_made_of_what_runtimes_have(attentions, run, part):

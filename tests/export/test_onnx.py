@@ -5,6 +5,7 @@ import json
 import keras
 import numpy as np
 import pytest
+from tiers import some
 from tiny import tiny_translator
 
 from keras_attention import BeamSearch
@@ -21,10 +22,10 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.files import check_seal
 
 SEARCHES = {
-    "greedy": GreedySearch(max_length=8),
     "beam": BeamSearch(
         3, n_best=2, max_length=6, length_penalty=0.6, coverage_penalty=0.2
     ),
+    "greedy": GreedySearch(max_length=8),
 }
 NAMES = ["tokens", "scores"]
 
@@ -37,16 +38,24 @@ def export(path, search=SEARCHES["greedy"]):
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("onnx")
-    for name, search in SEARCHES.items():
-        export(folder / "deep" / f"{name}.onnx", search)
-    return folder / "deep"
+    folder = tmp_path_factory.mktemp("onnx") / "deep"
+    export(folder / "beam.onnx", SEARCHES["beam"])
+    return folder
+
+
+@pytest.fixture
+def file(files, name):
+    """The file of a search, which may have to be written first."""
+    path = files / f"{name}.onnx"
+    if not path.exists():
+        export(path, SEARCHES[name])
+    return path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SEARCHES)
-def test_one_session_takes_all_sizes(files, name):
-    session = onnxruntime.InferenceSession(files / f"{name}.onnx")
+@pytest.mark.parametrize("name", some(SEARCHES, 1))
+def test_one_session_takes_all_sizes(file, name):
+    session = onnxruntime.InferenceSession(file)
     assert [x.name for x in session.get_outputs()] == NAMES
     draw = np.random.default_rng(1).integers
     for length in range(1, 13):
@@ -62,20 +71,20 @@ def test_one_session_takes_all_sizes(files, name):
 
 @pytest.mark.slow
 def test_nothing_is_enough_for_an_answer(files):
-    session = onnxruntime.InferenceSession(files / "greedy.onnx")
+    session = onnxruntime.InferenceSession(files / "beam.onnx")
 
     def run(*shape):
         return session.run(NAMES, {"source_ids": np.zeros(shape, "int32")})
 
     np.testing.assert_array_equal(run(2, 0)[0], run(2, 1)[0])
     for shape in [(0, 3), (0, 0)]:
-        assert [x.shape for x in run(*shape)] == [(0, 1, 8), (0, 1)]
+        assert [x.shape for x in run(*shape)] == [(0, 2, 6), (0, 2)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SEARCHES)
-def test_names_and_tokenizers(files, name):
-    model = onnx.load(files / f"{name}.onnx")
+@pytest.mark.parametrize("name", some(SEARCHES, 1))
+def test_names_and_tokenizers(file, name):
+    model = onnx.load(file)
     onnx.checker.check_model(model, full_check=True)
     assert model.graph.name == "translate_ids"
     assert [x.name for x in model.graph.input] == ["source_ids"]
@@ -88,13 +97,13 @@ def test_names_and_tokenizers(files, name):
     whole = tiny_translator()
     for side in ("source_tokenizer", "target_tokenizer"):
         assert props[side] == json.loads(getattr(whole, side).to_json())
-    check_seal(files / f"{name}.onnx")
+    check_seal(file)
 
 
 @pytest.mark.slow
 def test_only_the_files_are_left(files):
     left = {p.name for p in files.iterdir()}
-    assert left == {f"{name}.onnx" for name in SEARCHES}
+    assert left - {"greedy.onnx"} == {"beam.onnx"}
 
 
 @pytest.mark.slow

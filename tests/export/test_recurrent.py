@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 from keras import layers
+from tiers import some
 
 pytestmark = pytest.mark.tensorflow
 
@@ -54,6 +55,13 @@ KINDS = {
     ),
 }
 MERGES = ["concat", "sum", "ave", "mul", None]
+BOTH = [("LSTM", merge) for merge in MERGES]
+BOTH += [(kind, "concat") for kind in ("GRU", "own cell", "stack")]
+BOTH += [
+    (kind, merge)
+    for kind in ("GRU", "own cell", "stack")
+    for merge in MERGES[1:]
+]
 
 
 def draw(*shape):
@@ -83,7 +91,7 @@ def operations(layer):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("mask", [None, MASK], ids=["no mask", "mask"])
+@pytest.mark.parametrize("mask", some([MASK, None], 1), ids=["mask", "no mask"])
 def test_gives_what_keras_gives(kind, mask):
     settings = itertools.product([True, False], repeat=2)
     for sequences, backwards in settings:
@@ -95,8 +103,7 @@ def test_gives_what_keras_gives(kind, mask):
         check_same(layer, mask)
 
 
-@pytest.mark.parametrize("merge", MERGES)
-@pytest.mark.parametrize("kind", ["LSTM", "GRU", "own cell", "stack"])
+@pytest.mark.parametrize(("kind", "merge"), some(BOTH, 8))
 def test_both_directions_give_what_keras_gives(kind, merge):
     for sequences in (True, False):
         layer = KINDS[kind](return_sequences=sequences, return_state=True)

@@ -83,7 +83,7 @@ def test_it_loads_neither_tensorflow_nor_this_package(plain_file):
     assert loaded_by(plain_file, "serving_default") == set()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_loads_tensorflow_if_operations_of_text_are_asked_for(file):
     loaded = loaded_by(file, "serving_default", OPERATIONS)
     assert loaded & {"tensorflow", "keras_attention"} == {"tensorflow"}

@@ -62,6 +62,7 @@ def test_the_session_loader_serves_it_after_a_move(exported, tmp_path):
     assert found == wanted + wanted
 
 
+@pytest.mark.thorough
 def test_signatures_and_assets(exported):
     loaded = tf.saved_model.load(exported)
     assert set(loaded.signatures) == {"serving_default", "align"}
@@ -70,7 +71,7 @@ def test_signatures_and_assets(exported):
     assert outputs["scores"].dtype == tf.float32
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_max_length_is_an_argument(tmp_path):
     tiny_translator().export(tmp_path / "short", max_length=2)
     loaded = tf.saved_model.load(tmp_path / "short")

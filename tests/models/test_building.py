@@ -6,6 +6,7 @@ import pytest
 import samples
 from gradients import to_numpy
 from keras import layers
+from ready import EAGER
 from tiers import some
 
 from keras_attention import AttentionDecoder
@@ -109,12 +110,12 @@ def test_a_backup_restores_before_a_call(tmp_path):
     )
     model = make()
     model.build(shapes("plain"))
-    model.compile("sgd", loss=SequenceCrossentropy())
+    model.compile("sgd", loss=SequenceCrossentropy(), **EAGER)
     data = (SOURCE, TARGET[:, :-1]), TARGET[:, 1:]
     model.fit(*data, epochs=1, callbacks=[backup], verbose=0)
     again = make()
     again.build(shapes("plain"))
-    again.compile("sgd", loss=SequenceCrossentropy())
+    again.compile("sgd", loss=SequenceCrossentropy(), **EAGER)
     again.fit(*data, epochs=1, callbacks=[backup], verbose=0)
     for x, y in zip(model.weights, again.weights, strict=True):
         np.testing.assert_array_equal(to_numpy(x), to_numpy(y))
@@ -128,7 +129,7 @@ def test_keras_exports_any_length(form, tmp_path):
     import tensorflow as tf
 
     model = make(form)
-    model.compile("sgd", loss=SequenceCrossentropy())
+    model.compile("sgd", loss=SequenceCrossentropy(), **EAGER)
     source, target = inputs(form)
     model.fit((source, target[:, :-1]), target[:, 1:], verbose=0)
     model.export(tmp_path / "exported", verbose=False)

@@ -128,7 +128,7 @@ def test_it_goes_on_with_the_weights_of_today(model):
     assert_same(model.generate(source, search), before)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.tensorflow
 def test_xla_gives_the_same(model):
     search, source = GreedySearch(max_length=5), draw(3, 5)

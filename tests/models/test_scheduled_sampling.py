@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
+from ready import EAGER
 from ready import GRAPH
 from ready import make_ready
 from samples import assert_close
@@ -11,7 +12,6 @@ from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
 from seq2seqs import small_model
-from tiers import some
 
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
@@ -115,10 +115,8 @@ def test_fit_feeds_guesses_from_the_start():
     assert len(model.weights) == len(old.weights)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("copying", "jit"), some([(False, False), (True, True)], 1)
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize(("copying", "jit"), [(False, False), (True, True)])
 def test_fit_feeds_guesses(copying, jit):
     if jit and keras.backend.backend() == "torch":
         jit = False  # has no XLA
@@ -160,7 +158,7 @@ def test_gradients_are_those_of_what_is_fed():
     after = []
     for words in (TARGET, teacher):
         model.set_weights(weights)
-        model.compile("sgd", loss=SequenceCrossentropy(0.1), **GRAPH)
+        model.compile("sgd", loss=SequenceCrossentropy(0.1), **EAGER)
         make_ready(model, (SOURCE, words))
         model.train_on_batch((SOURCE, words), labels)
         after.append([to_numpy(w.value) for w in model.trainable_variables])

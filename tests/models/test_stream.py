@@ -16,6 +16,7 @@ from streams import generated
 from streams import joined
 from streams import make_model
 from streams import streamed
+from tiers import THOROUGH
 
 import keras_attention as ka
 from keras_attention.models import stream as module
@@ -47,7 +48,16 @@ def uncompiled(model):
 # The law: whatever the parts, the words of `generate`, as soon as possible.
 
 
-@pytest.mark.parametrize("name", streams.MODELS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "lstm",
+        "layer norm, unfed, both kinds",
+        pytest.param("stack, luong, chunkwise", marks=pytest.mark.slow),
+        pytest.param("no states, window", marks=pytest.mark.slow),
+        pytest.param("chunkwise", marks=THOROUGH),
+    ],
+)
 def test_words_are_those_of_the_whole(models, name):
     wanted, _ = generated(models[name], SOURCE)
     for sizes in PARTS:
@@ -96,6 +106,7 @@ def test_a_word_comes_with_the_position_it_needs(models, name, window):
     assert early > 5
 
 
+@pytest.mark.slow
 def test_every_continuation_begins_with_what_is_written(models):
     """By brute force: all that may follow agrees on what was written."""
     prefix = draw_ids([4], seed=3)
@@ -178,6 +189,7 @@ def listener():
     return uncompiled(make_model(features=True))
 
 
+@pytest.mark.slow
 def test_features_and_their_masks(listener):
     model = listener
     draw = np.random.default_rng(0)
@@ -295,6 +307,7 @@ def test_a_model_without_weights_says_how_to_get_them():
 # One line from soft to hard.
 
 
+@pytest.mark.slow
 def test_a_trained_model_becomes_hard(models):
     hard, soft = models["lstm"], make_model()
     attention = soft.decoder.cell.attention

@@ -9,6 +9,7 @@ from gradients import gradients
 from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
+from tiers import some
 
 from keras_attention.ops import freeze
 from keras_attention.ops import last_real
@@ -135,7 +136,7 @@ def test_no_steps_no_gradient_of_the_kernels():
 
 @pytest.mark.slow
 @on_tensorflow
-@pytest.mark.parametrize("steps", [T, None])
+@pytest.mark.parametrize("steps", some([None, T], 1))
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_graphs_train(steps, jit_compile):
     tf = BACKEND

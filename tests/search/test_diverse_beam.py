@@ -11,6 +11,7 @@ from tables import arrays
 from tables import history_tables
 from tables import root_state
 from tables import whole_history
+from tiers import some
 
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
@@ -182,7 +183,7 @@ def search_of(name="length"):
 
 @pytest.mark.slow
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="tf.function")
-@pytest.mark.parametrize("xla", [False, True])
+@pytest.mark.parametrize("xla", some([True, False], 1))
 def test_in_a_tensorflow_graph(xla):
     import tensorflow as tf
 

@@ -8,6 +8,7 @@ import pytest
 from gradients import to_numpy
 from keras import layers
 from keras import ops
+from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -73,7 +74,7 @@ def naive(size, penalty):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("penalty", [0.0, 1.0])
+@pytest.mark.parametrize("penalty", some([1.0, 0.0], 1))
 def test_beams_are_what_the_trained_model_would_say(penalty):
     search = BeamSearch(3, 3, length_penalty=penalty, max_length=LENGTH)
     found = model().generate(SOURCE, search)
@@ -119,7 +120,7 @@ def test_rows_and_padding_do_not_matter():
 
 @pytest.mark.slow
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="tf.function")
-@pytest.mark.parametrize("xla", [False, True])
+@pytest.mark.parametrize("xla", some([True, False], 1))
 def test_one_graph_for_all_sources(xla):
     import tensorflow as tf
 

@@ -11,6 +11,7 @@ from tables import arrays
 from tables import history_tables
 from tables import root_state
 from tables import whole_history
+from tiers import some
 
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
@@ -43,7 +44,7 @@ def check(found, name, tables, mask, prefix):
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="tf.function")
 class TestInATensorFlowGraph:
     @pytest.mark.slow
-    @pytest.mark.parametrize("xla", [False, True])
+    @pytest.mark.parametrize("xla", some([False, True], 1))
     def test_any_batch_any_source_any_prefix(self, name, xla):
         import tensorflow as tf
 

@@ -18,6 +18,7 @@ from tables import random_tables
 from tables import root_state
 from tables import rows_state
 from tables import whole_history
+from tiers import some
 
 from keras_attention.search import GreedySearch
 from keras_attention.search import Sampling
@@ -204,7 +205,7 @@ class TestSeed:
 
     @pytest.mark.slow
     @pytest.mark.skipif(BACKEND != "tensorflow", reason="tf.function")
-    @pytest.mark.parametrize("xla", [False, True])
+    @pytest.mark.parametrize("xla", some([False, True], 1))
     def test_in_a_tensorflow_graph(self, xla):
         import tensorflow as tf
 

@@ -19,6 +19,31 @@ def part(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def every(cases):
+    """Make a law one test of all cases, which names those that break it.
+
+    Args:
+        cases: The arguments of the law, a tuple each: a path, and perhaps a
+            class of that file.
+    """
+
+    def decorate(law):
+        def test():
+            broken = []
+            for case in cases:
+                try:
+                    law(*case)
+                except AssertionError as error:
+                    names = [label(case[0]), *(x.name for x in case[1:])]
+                    broken.append(": ".join([*names, str(error)]))
+            assert not broken, "\n".join(broken)
+
+        test.__doc__ = law.__doc__
+        return test
+
+    return decorate
+
+
 def label(path):
     return str(path.relative_to(ROOT).with_suffix(""))
 

@@ -5,6 +5,16 @@ from collections.abc import Iterable
 import pytest
 
 THOROUGH = pytest.mark.thorough
+SHARP = {  # laws that every variant of a layer or an alignment has every day
+    "test_agrees_with_the_paper",
+    "test_beams_carry_their_own_states",
+    "test_gradients_are_slopes",
+    "test_large_inputs_stay_finite",
+    "test_no_memory_no_weight",
+    "test_nothing_real_nothing_given",
+    "test_padding_never_matters",
+    "test_steps_are_the_call",
+}
 
 
 def some(cases: Iterable, count: int) -> list:
@@ -22,3 +32,16 @@ def some(cases: Iterable, count: int) -> list:
 
 def _values(case):
     return case if isinstance(case, tuple) else (case,)
+
+
+def mark_variants(items: list) -> None:
+    """Mark the laws of a contract that a `variant` has beside the sharp ones.
+
+    What the class tests itself, and what another class of the same layer has
+    every day, needs no second run.
+    """
+    for item in items:
+        law = item.function.__module__.startswith("contracts.")
+        rare = getattr(item.cls, "variant", False) and law
+        if rare and item.originalname not in SHARP:
+            item.add_marker(THOROUGH)

@@ -55,5 +55,6 @@ def tiny_translator(attention: bool = True) -> Translator:
     model.compile(adam, loss=SequenceCrossentropy(), **GRAPH)
     data = (source, target[:, :-1]), target[:, 1:]
     make_ready(model, [x[:2] for x in data[0]])
-    model.fit(*data, epochs=5 if attention else 1, batch_size=64, verbose=0)
+    if attention:
+        model.fit(*data, epochs=5, batch_size=64, verbose=0)
     return Translator(model, *tokenizers, GreedySearch(max_length=8))

@@ -4,6 +4,7 @@ import warnings
 import keras
 import numpy as np
 import pytest
+from tiers import some
 
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import parallel_dataset
@@ -65,7 +66,7 @@ def test_batches_teach_the_next_word(files):
 
 @pytest.mark.slow
 def test_every_pair_is_there_once(files):
-    for batch_size in (1, 8, PAIRS, 1000):
+    for batch_size in (8, 1000):
         dataset = batches(files, batch_size)
         assert sorted(pairs(dataset)) == sorted(lines_of(files))
         assert len(dataset) == sum(1 for _ in dataset)
@@ -255,7 +256,7 @@ def test_fit_runs_through_every_epoch(files):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", some([3, 2], 1))
 def test_shards_are_parts_of_the_batches_of_one_process(files, training, count):
     options = {"training": training, "seed": 5, "buckets": 3}
     whole = batches(files, 4 * count, **options)

@@ -124,7 +124,7 @@ def test_a_broken_model_in_a_file_is_named(tmp_path):
             AbstractTokenizer.load(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_tokenizer_loads_in_a_new_process(tmp_path):
     train(WordTokenizer).save(tmp_path)
     code = (

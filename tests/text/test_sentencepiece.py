@@ -1,8 +1,6 @@
 import io
 import random
-import subprocess
 import sys
-from pathlib import Path
 
 import keras
 import numpy as np
@@ -308,18 +306,10 @@ def test_missing_packages_are_named(monkeypatch):
         train()
 
 
-@pytest.mark.slow
-def test_training_is_quiet():
-    code = (
-        "from keras_attention.text import SentencePieceTokenizer as S;"
-        "S.train(['Ein Hund ist ein Hund.', 'x' * 9000], 300)"
-    )
-    root = Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, cwd=root, text=True
-    )
-    assert done.returncode == 0
-    assert "trainer" not in done.stderr + done.stdout
+def test_training_is_quiet(capfd):
+    texts = ["Ein Hund ist ein Hund.", "x" * 9000]
+    SentencePieceTokenizer.train(texts, 300)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_ids_are_the_same_in_a_graph():

@@ -13,6 +13,7 @@ import pytest
 from interrupted import Interrupt
 from interrupted import Interruption
 from interrupted import differences
+from tiers import some
 
 from keras_attention import ResumeTraining
 from keras_attention.training.counted_steps import CountedSteps
@@ -71,10 +72,13 @@ def interrupt(folder, place, save_freq="epoch", **options):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "save_freq"),
-    [
-        (("on_epoch_begin", 2), "epoch"),
-        (("on_train_batch_end", 1, 3), 3),
-    ],
+    some(
+        [
+            (("on_train_batch_end", 1, 3), 3),
+            (("on_epoch_begin", 2), "epoch"),
+        ],
+        1,
+    ),
 )
 def test_goes_on_as_if_nothing_had_been(
     folder, uninterrupted, place, save_freq
@@ -85,7 +89,12 @@ def test_goes_on_as_if_nothing_had_been(
 
 
 @pytest.mark.slow
-def test_kills_anywhere_change_nothing(folder, tmp_path_factory, monkeypatch):
+@pytest.mark.parametrize(
+    "places", some([PLACES[1::2], PLACES], 1), ids=["some", "all"]
+)
+def test_kills_anywhere_change_nothing(
+    folder, tmp_path_factory, monkeypatch, places
+):
     # All processes are forked from one that has imported the modules once.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     other = tmp_path_factory.mktemp("other")
@@ -100,7 +109,7 @@ def test_kills_anywhere_change_nothing(folder, tmp_path_factory, monkeypatch):
         return process.exitcode
 
     assert run(other, None, 3) == 0
-    for place in PLACES:
+    for place in places:
         assert run(folder, place, 3) == -signal.SIGKILL, place
     assert run(folder, None, 3) == 0
     result, expected = (read_state(x / "results") for x in (folder, other))
@@ -159,7 +168,7 @@ def test_early_stopping_does_not_start_again(folder, tmp_path_factory):
     assert not differences(interrupted.train(folder, patience=1), expected)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_finished_run_can_be_made_longer(folder, uninterrupted):
     short = {"epochs": 2}
     interrupted.train(folder, delete_checkpoint=False, fit=short)
@@ -181,7 +190,7 @@ def test_another_fit_begins_at_its_beginning(begun):
     assert not isinstance(model.train_function, CountedSteps)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_progress_bar_goes_on(folder, capsys):
     interrupt(folder, ("on_train_batch_begin", 2, 2), 1)
     interrupted.train(folder, None, 1, fit={"verbose": 1})
@@ -208,7 +217,7 @@ def test_the_state_of_another_run_is_an_error(begun, options, part):
     assert str(begun / "state" / "training.state") in str(error.value)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_what_has_not_begun_binds_nobody(folder):
     interrupt(folder, ("on_train_batch_begin", 0, 0))
     result = interrupted.train(folder, rate=0.01)
@@ -266,7 +275,7 @@ def test_arrays_are_shuffled_as_they_would_have_been(folder):
     assert not differences(fit_arrays(folder), expected)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_arrays_without_a_seed_warn_on_tensorflow(folder, recwarn):
     with pytest.raises(Interruption):
         fit_arrays(folder, Interrupt("on_train_batch_end", 1, 1), seed=None)

@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_attention.ops import widen
 
-DTYPES = ["float32", "float16", "bfloat16"]
+DTYPES = ["float16", "float32", "bfloat16"]  # the sharpest first
 POLICIES = ["mixed_float16", "mixed_bfloat16"]
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 4e-3}
 TOLERANCE["bfloat16"] = 3e-2
@@ -30,6 +30,7 @@ class AttentionCase:
     query_size = 3
     value_size = 5  # that of the key too, where there is no other
     key_size = 6  # of a key that is given
+    variant = False  # of a layer that another class tests: see `tiers.py`
     dense = True  # whether every real position gets a weight above 0
 
     def reference_score(self, query, key, weights):
