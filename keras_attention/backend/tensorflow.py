@@ -14,6 +14,14 @@ def is_traced(_) -> bool:
     return not tf.executing_eagerly()
 
 
+def outruns_keras_layers() -> bool:
+    """Return whether the training loop is faster than recurrent layers.
+
+    It is on CPUs; on a GPU, Keras' layers are those of cuDNN.
+    """
+    return not tf.config.list_logical_devices("GPU")
+
+
 def replica() -> tuple | None:
     """Return the number of this replica, from 0, and how many there are.
 

@@ -7,6 +7,7 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.decoder import LayerNormLSTMCell
 from keras_attention.layers import Dropout
+from keras_attention.models.encoder_loop import run_layer
 
 LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
 CELLS = {"layer_norm_lstm": LayerNormLSTMCell}
@@ -119,7 +120,7 @@ class RecurrentEncoder(keras.layers.Layer):
         states = []
         for i, layer in enumerate(self.layers):
             dropped = self.drop(sequence, training=training)
-            outputs, *own = layer(dropped, mask=mask, training=training)
+            outputs, *own = run_layer(layer, dropped, mask, training)
             sequence = sequence + outputs if self.residual and i else outputs
             states.append(own)
         return (sequence, *(states[0] if self.depth == 1 else states))
