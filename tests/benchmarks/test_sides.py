@@ -8,10 +8,12 @@ from gpu import made_up_batches
 from process import compare
 from works import AttentionWork
 from works import DecoderWork
+from works import EncoderWork
 from works import FitWork
 from works import SearchWork
 from works import attention_arrays
 from works import decoder_arrays
+from works import encoder_arrays
 from works import fit_weights
 from works import search_arrays
 
@@ -19,6 +21,7 @@ pytest.importorskip("torch", reason="benchmarks compare with torch")
 pytest.importorskip("jax", reason="benchmarks compare with JAX")
 from sides import decoder_jax
 from sides import decoder_torch
+from sides import encoder_torch
 from sides import fit_torch
 from sides import search_ours
 from sides import search_torch
@@ -28,6 +31,7 @@ if BACKEND == "tensorflow":
     from sides import attention_layer
     from sides import decoder_bare
     from sides import decoder_ours
+    from sides import encoder_layer
     from sides import fit_ours
     from sides import search_bare
 elif BACKEND == "jax":
@@ -103,6 +107,28 @@ def test_additive_layers_agree():
     ]
     names = {"outputs", "query", "key", "value", "score_vector"}
     assert compare(*sides, 1e-5).keys() == names
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_encoders_agree():
+    work = EncoderWork(batch=2, words=3, size=4, units=5)
+    arrays = encoder_arrays(work)
+    own, of_keras, of_torch = sides = [
+        Side(encoder_layer, work, arrays),
+        Side(encoder_layer, work._replace(layer="keras"), arrays),
+        Side(encoder_torch, work, arrays),
+    ]
+    for other in (of_keras, of_torch):
+        found = compare(own, other, 1e-5)
+        assert found.keys() == {"outputs", *arrays.keys() - {"cotangent"}}
+    work = work._replace(gradient=False)
+    forward = [
+        Side(encoder_layer, work, arrays),
+        Side(encoder_torch, work, arrays),
+    ]
+    for side in forward:
+        assert compare(side, sides[0], {"outputs": 1e-5})
 
 
 @ours
