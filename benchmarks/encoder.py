@@ -4,10 +4,11 @@
 and size of the inputs): forward and all gradients, and the forward pass of
 inference alone.
 
-    python benchmarks/encoder.py [--against keras torch] [--mode xla]
+    python benchmarks/encoder.py [--against keras bare torch] [--mode xla]
 
-Peers: `keras`, `Bidirectional(LSTM)` in the mode that is measured; and `torch`,
-`nn.LSTM(bidirectional=True)`. All sides must first compute the same numbers.
+Peers: `keras`, `Bidirectional(LSTM)` in the mode that is measured; `bare`, only
+the matrix products of a training step (`sides/encoder_bare.py`); and `torch`,
+`nn.LSTM(bidirectional=True)`. Keras' and torch's numbers must first be ours.
 `--clock cpu` prints CPU seconds of all threads in place of time, for a machine
 that is busy with other work.
 """
@@ -23,20 +24,25 @@ from process import stored
 from works import EncoderWork
 from works import encoder_arrays
 
-PEERS = {"keras": "Bidirectional(LSTM)", "torch": "torch, nn.LSTM"}
+PEERS = {
+    "keras": "Bidirectional(LSTM)",
+    "bare": "bare products",
+    "torch": "torch, nn.LSTM",
+}
 SIZES = (EncoderWork(), EncoderWork(batch=8, words=200, size=512, units=512))
 TOLERANCE = 1e-4  # gradients are sums of thousands of float32 products
 
 
 def line(peer: str, mode: str, work: EncoderWork, arrays, clock, rounds) -> str:
     """Measure one peer in one mode, and return its line."""
-    module = "encoder_torch" if peer == "torch" else "encoder_layer"
+    module = "encoder_layer" if peer == "keras" else f"encoder_{peer}"
     theirs = work._replace(layer=peer)
     with (
         Process("ours", "encoder_layer", work, arrays, mode) as our_side,
         Process(PEERS[peer], module, theirs, arrays, mode) as their_side,
     ):
-        compare(our_side, their_side, TOLERANCE)
+        if peer != "bare":
+            compare(our_side, their_side, TOLERANCE)
         found = ratio(*map(CLOCKS[clock], (our_side, their_side)), rounds)
     size = f"{work.batch} x {work.words} x {work.units}"
     name = "training step" if work.gradient else "inference"
@@ -49,7 +55,9 @@ def main(against: list, mode: str, clock: str, rounds: int):
         with stored(encoder_arrays(sized)) as arrays:
             for gradient in (True, False):
                 work = sized._replace(gradient=gradient)
-                for peer in against:
+                # The bare products are those of a training step.
+                peers = [x for x in against if gradient or x != "bare"]
+                for peer in peers:
                     for each in MODES[mode]:
                         row = line(peer, each, work, arrays, clock, rounds)
                         print(row, flush=True)

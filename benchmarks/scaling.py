@@ -5,7 +5,7 @@ sources of 30 to 480 (`Tv`). For each it prints the time, the time per
 multiplication in picoseconds, the peak memory of a step, and that memory per
 pair of words, in bytes; there are `B T Tv` pairs. Time per multiplication and
 memory per pair should not grow. With `--long` both are up to 1000 words, in
-batches of 4.
+one sentence a batch.
 
     python benchmarks/scaling.py [--mode xla] [--long] [--clock cpu]
 
@@ -28,7 +28,7 @@ STEPS = (15, 30, 60, 120)
 WORDS = (30, 60, 120, 240, 480)
 LENGTHS = (250, 500, 1000)
 ROUNDS = 7
-LONG_ROUNDS = 3
+LONG_ROUNDS = 1
 TANH = 10  # cost of one `tanh` in multiplications, roughly
 ROW = "{:>7} | {:>4} | {:>4} | {:>8} | {:>10} | {:>8} | {:>10}"
 HEADS = "mode", "T", "Tv", "ms", "ps / mult.", "MB", "B / pair"
@@ -82,7 +82,7 @@ def tables(is_long: bool) -> list[list[DecoderWork]]:
     """Return the sizes of the rows of both tables."""
     work, steps, words = DecoderWork(), STEPS, WORDS
     if is_long:
-        work = work._replace(batch=4, steps=LENGTHS[-1], words=LENGTHS[-1])
+        work = work._replace(batch=1, steps=LENGTHS[-1], words=LENGTHS[-1])
         steps = words = LENGTHS
     targets = [work._replace(steps=n) for n in steps]
     return [targets, [work._replace(words=n) for n in words]]

@@ -31,6 +31,7 @@ if BACKEND == "tensorflow":
     from sides import attention_layer
     from sides import decoder_bare
     from sides import decoder_ours
+    from sides import encoder_bare
     from sides import encoder_layer
     from sides import fit_ours
     from sides import search_bare
@@ -129,6 +130,18 @@ def test_encoders_agree():
     ]
     for side in forward:
         assert compare(side, sides[0], {"outputs": 1e-5})
+
+
+@pytest.mark.tensorflow
+def test_the_bare_encoder_has_the_shapes_of_the_gradients():
+    work = EncoderWork(batch=2, words=3, size=4, units=5)
+    arrays = encoder_arrays(work)
+    for name, x in Side(encoder_bare, work, arrays).numbers().items():
+        wanted = (
+            arrays[name].swapaxes(0, 1) if name == "inputs" else arrays[name]
+        )
+        assert x.shape == wanted.shape
+        assert np.isfinite(x).all()
 
 
 @ours

@@ -52,6 +52,6 @@ def test_work_grows_with_the_target_and_less_with_the_source():
 
 def test_long_sequences_grow_one_side_at_a_time():
     targets, sources = tables(is_long=True)
-    assert targets[-1] == sources[-1] == DecoderWork(4, 1000, 1000)
+    assert targets[-1] == sources[-1] == DecoderWork(1, 1000, 1000)
     assert {work.words for work in targets} == {1000}
     assert {work.steps for work in sources} == {1000}
