@@ -59,6 +59,28 @@ class AttentionWork(NamedTuple):
     units: int = 256
 
 
+class EncoderWork(NamedTuple):
+    """A bidirectional LSTM over the words of a source.
+
+    Attributes:
+        layer: `"ours"` for `RecurrentEncoder`, or `"keras"` for
+            `Bidirectional(LSTM)`.
+        batch: Number of sentences, `B`.
+        words: Words of a source, `Tv`.
+        size: Size of the inputs, `D`.
+        units: Units in each direction, `U`.
+        gradient: Whether the work is a training step, forward and gradient,
+            or the forward pass of inference.
+    """
+
+    layer: str = "ours"
+    batch: int = 64
+    words: int = 30
+    size: int = 256
+    units: int = 256
+    gradient: bool = True
+
+
 class SearchWork(NamedTuple):
     """A beam search that never generates an end token.
 
@@ -208,6 +230,22 @@ def attention_arrays(work: AttentionWork) -> dict:
     }
     arrays = {name: x.astype("float32") for name, x in arrays.items()}
     return {"score_vector": _normal(draw, work.units), **arrays}
+
+
+def encoder_arrays(work: EncoderWork) -> dict:
+    """Draw weights, inputs, and the cotangent of the outputs."""
+    draw = np.random.default_rng(3)
+    arrays = {}
+    for side in ("forward", "backward"):
+        found = _cell_weights(draw, "lstm", work.size, work.units)
+        arrays |= {f"{side}_{name}": value for name, value in found.items()}
+    for name, size in {
+        "inputs": work.size,
+        "cotangent": 2 * work.units,
+    }.items():
+        shape = work.batch, work.words, size
+        arrays[name] = draw.standard_normal(shape).astype("float32")
+    return arrays
 
 
 def decoder_of_search(work: SearchWork) -> DecoderWork:

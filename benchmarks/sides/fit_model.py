@@ -1,12 +1,12 @@
 """Our encoder-decoder for a `FitWork`, with given weights, on any backend."""
 
-import keras
 import numpy as np
 from sides.decoder_model import named
 from sides.decoder_model import unbuilt
 from works import FitWork
 from works import decoder_of_fit
 
+from keras_attention import RecurrentEncoder
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
@@ -35,21 +35,19 @@ def build(work: FitWork, weights: dict) -> Seq2Seq:
         The model, not yet compiled.
     """
     decoder = unbuilt(decoder_of_fit(work))
-    lstm = keras.layers.LSTM(
-        work.units, return_sequences=True, return_state=True
-    )
     model = Seq2Seq(
         source_vocabulary_size=work.vocabulary,
         target_vocabulary_size=work.vocabulary,
         embedding_dim=work.size,
-        encoder=keras.layers.Bidirectional(lstm),
+        encoder=RecurrentEncoder(work.units),
         bridge=StateBridge("concat"),
         decoder=decoder,
     )
     model([np.ones((1, 2), "int32"), np.ones((1, 2), "int32")])
     variables = named(decoder.cell)
+    (both,) = model.encoder.layers
     for side in ("forward", "backward"):
-        cell = getattr(model.encoder, f"{side}_layer").cell
+        cell = getattr(both, f"{side}_layer").cell
         variables |= {f"{side}_{name}": getattr(cell, name) for name in PARTS}
     variables["source_embeddings"] = model.source_embedding.embeddings
     variables["target_embeddings"] = model.target_embedding.embeddings

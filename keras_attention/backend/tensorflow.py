@@ -19,6 +19,14 @@ def take_rows(x, index):
     return tf.gather(x, index)
 
 
+def outruns_keras_layers() -> bool:
+    """Return whether the training loop is faster than recurrent layers.
+
+    It is on CPUs; on a GPU, Keras' layers are those of cuDNN.
+    """
+    return not tf.config.list_logical_devices("GPU")
+
+
 def replica() -> tuple | None:
     """Return the number of this replica, from 0, and how many there are.
 

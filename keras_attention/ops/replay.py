@@ -31,6 +31,7 @@ def trainable_loop(
     variables,
     constants,
     training: bool | None = None,
+    reverse: bool = False,
 ):
     """Run a step over time, as `loop_over_time`, with a fast gradient.
 
@@ -48,6 +49,7 @@ def trainable_loop(
         constants: Structure of the tensors that every step reads.
         training: `False` selects the plain loop, which has all derivatives.
             Defaults to `None`.
+        reverse: As in `loop_over_time`.
 
     Returns:
         The final carry, and a list of outputs with time on axis 0.
@@ -56,12 +58,12 @@ def trainable_loop(
     has_gradients = all(map(_is_float, [*carry, *blank]))
     if training is not False and has_gradients and fast_path("differentiate"):
         own = _Step(step, inputs, variables, constants)
-        return _Loop(own, carry, blank, length).run(carry)
+        return _Loop(own, carry, blank, length, reverse).run(carry)
 
     def plain(carry, inputs):
         return step(carry, inputs, constants)
 
-    return loop_over_time(plain, carry, inputs, blank, length)
+    return loop_over_time(plain, carry, inputs, blank, length, reverse)
 
 
 def _is_float(x):
@@ -147,8 +149,8 @@ class _Loop:
     of a step's arguments and results.
     """
 
-    def __init__(self, step, carry, blank, length):
-        self.step, self.length = step, length
+    def __init__(self, step, carry, blank, length, reverse=False):
+        self.step, self.length, self.reverse = step, length, reverse
         self.loop = fast_path("loop_over_time") or loop_over_time
         self.carry, self.outputs = _zeros(carry), _zeros(blank)
         self.floats = _zeros_of_a_step(step.inputs.floats)
@@ -194,7 +196,9 @@ class _Loop:
 
         inputs = [floats, self.step.inputs.rest]
         blank = [*self.outputs, *self.carry, *self.results]
-        ends, every = self.loop(step, carry, inputs, blank, self.length)
+        ends, every = self.loop(
+            step, carry, inputs, blank, self.length, self.reverse
+        )
         return ends, *_split(every, len(self.outputs))
 
     def backward(self, carry, floats, constants, kept, cotangents):
@@ -224,7 +228,7 @@ class _Loop:
             [*kept, floats, self.step.inputs.rest, doutputs],
             [*self.floats, *self.results, *self.operands],
             self.length,
-            reverse=True,
+            not self.reverse,
         )
         dcarry, sums = _split(state, len(carry))
         dfloats, dresults, operands = _split(
@@ -294,8 +298,9 @@ def _once(x):
 
     def gradient(*_):
         raise NotImplementedError(
-            "The decoder's training loop has only a first derivative. Call "
-            "it with training=False for a loop that has every derivative."
+            "The training loop of a decoder or an encoder has only a first "
+            "derivative. Call the layer with training=False for a loop that "
+            "has every derivative."
         )
 
     return fast_path("custom_gradient")(lambda x: (x, gradient))(x)

@@ -15,6 +15,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.backend.tensorflow import compiled
     from keras_attention.backend.tensorflow import custom_gradient
     from keras_attention.backend.tensorflow import is_traced
+    from keras_attention.backend.tensorflow import outruns_keras_layers
 
 
 def test_it_knows_a_trace():
@@ -22,6 +23,14 @@ def test_it_knows_a_trace():
     tf.function(lambda: said.append(is_traced(None)))()
     assert said == [True]
     assert not is_traced(None)
+
+
+def test_layers_of_cudnn_are_not_outrun(monkeypatch):
+    for devices in ([], ["GPU:0"]):
+        monkeypatch.setattr(
+            tf.config, "list_logical_devices", lambda _, found=devices: found
+        )
+        assert outruns_keras_layers() == (not devices)
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])

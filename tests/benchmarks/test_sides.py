@@ -9,10 +9,12 @@ from process import compare
 from tiers import some
 from works import AttentionWork
 from works import DecoderWork
+from works import EncoderWork
 from works import FitWork
 from works import SearchWork
 from works import attention_arrays
 from works import decoder_arrays
+from works import encoder_arrays
 from works import fit_weights
 from works import search_arrays
 
@@ -20,6 +22,7 @@ pytest.importorskip("torch", reason="benchmarks compare with torch")
 pytest.importorskip("jax", reason="benchmarks compare with JAX")
 from sides import decoder_jax
 from sides import decoder_torch
+from sides import encoder_torch
 from sides import fit_torch
 from sides import search_ours
 from sides import search_torch
@@ -29,6 +32,8 @@ if BACKEND == "tensorflow":
     from sides import attention_layer
     from sides import decoder_bare
     from sides import decoder_ours
+    from sides import encoder_bare
+    from sides import encoder_layer
     from sides import fit_ours
     from sides import search_bare
 elif BACKEND == "jax":
@@ -104,6 +109,40 @@ def test_additive_layers_agree():
     ]
     names = {"outputs", "query", "key", "value", "score_vector"}
     assert compare(*sides, 1e-5).keys() == names
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_encoders_agree():
+    work = EncoderWork(batch=2, words=3, size=4, units=5)
+    arrays = encoder_arrays(work)
+    own, of_keras, of_torch = sides = [
+        Side(encoder_layer, work, arrays),
+        Side(encoder_layer, work._replace(layer="keras"), arrays),
+        Side(encoder_torch, work, arrays),
+    ]
+    for other in (of_keras, of_torch):
+        found = compare(own, other, 1e-5)
+        assert found.keys() == {"outputs", *arrays.keys() - {"cotangent"}}
+    work = work._replace(gradient=False)
+    forward = [
+        Side(encoder_layer, work, arrays),
+        Side(encoder_torch, work, arrays),
+    ]
+    for side in forward:
+        assert compare(side, sides[0], {"outputs": 1e-5})
+
+
+@pytest.mark.tensorflow
+def test_the_bare_encoder_has_the_shapes_of_the_gradients():
+    work = EncoderWork(batch=2, words=3, size=4, units=5)
+    arrays = encoder_arrays(work)
+    for name, x in Side(encoder_bare, work, arrays).numbers().items():
+        wanted = (
+            arrays[name].swapaxes(0, 1) if name == "inputs" else arrays[name]
+        )
+        assert x.shape == wanted.shape
+        assert np.isfinite(x).all()
 
 
 @ours

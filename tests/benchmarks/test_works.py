@@ -2,6 +2,7 @@
 
 import numpy as np
 from scaling import multiplications
+from scaling import tables
 from works import END
 from works import START
 from works import DecoderWork
@@ -47,3 +48,10 @@ def test_work_grows_with_the_target_and_less_with_the_source():
     assert multiplications(work._replace(words=0, steps=60)) == 2 * once
     more = multiplications(work._replace(words=60))
     assert multiplications(work) < more < 2 * multiplications(work)
+
+
+def test_long_sequences_grow_one_side_at_a_time():
+    targets, sources = tables(is_long=True)
+    assert targets[-1] == sources[-1] == DecoderWork(1, 1000, 1000)
+    assert {work.words for work in targets} == {1000}
+    assert {work.steps for work in sources} == {1000}

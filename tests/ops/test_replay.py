@@ -133,6 +133,23 @@ def test_is_the_plain_loop(weights, steps, masked):
         np.testing.assert_allclose(to_numpy(x), to_numpy(y), atol=1e-12)
 
 
+@is_fast
+def test_it_runs_from_the_last_step_to_the_first(weights):
+    step = attentive(weights)
+    x, *given = map(to_tensor, arrays())
+
+    def last_first(*arguments, constants):
+        return trainable_loop(
+            *arguments, weights.variables, constants, reverse=True
+        )
+
+    found = run(last_first, step, x, *given)
+    turned = run(fast(weights.variables), step, ops.flip(x, 0), *given)
+    expected = [*turned[0], *[ops.flip(y, 0) for y in turned[1]]]
+    for y, z in zip(found[0] + found[1], expected, strict=True):
+        np.testing.assert_allclose(to_numpy(y), to_numpy(z), atol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("masked", some([True, False], 1))
 @pytest.mark.parametrize("way", WAYS)

@@ -1,0 +1,67 @@
+"""A bidirectional LSTM on TensorFlow: our encoder, or Keras' layer."""
+
+import keras
+import tensorflow as tf
+from sides.fit_model import PARTS
+from sides.serve import serve
+from works import EncoderWork
+
+from keras_attention import RecurrentEncoder
+
+
+def build(work: EncoderWork, arrays: dict):
+    """Make the layer; return it, and its variables by name."""
+    if work.layer == "ours":
+        layer = RecurrentEncoder(work.units)
+        both = layer.layers[0]
+    else:
+        lstm = keras.layers.LSTM(
+            work.units, return_sequences=True, return_state=True
+        )
+        layer = both = keras.layers.Bidirectional(lstm)
+    layer.build((None, None, work.size))
+    cells = {
+        "forward": both.forward_layer.cell,
+        "backward": both.backward_layer.cell,
+    }
+    variables = {
+        f"{side}_{name}": getattr(cell, name)
+        for side, cell in cells.items()
+        for name in PARTS
+    }
+    for name, variable in variables.items():
+        variable.assign(arrays[name])
+    return layer, variables
+
+
+def make(work: dict, arrays: dict, mode: str):
+    """Make the step: outputs, and gradients of inputs and weights."""
+    work = EncoderWork(**work)
+    layer, variables = build(work, arrays)
+    inputs, cotangent = (
+        tf.constant(arrays[name]) for name in ("inputs", "cotangent")
+    )
+
+    @tf.function(jit_compile=mode == "xla")
+    def forward(inputs):
+        return {"outputs": layer(inputs, training=False)[0]}
+
+    @tf.function(jit_compile=mode == "xla")
+    def step(inputs, cotangent):
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            outputs = layer(inputs, training=True)[0]
+            loss = tf.reduce_sum(outputs * cotangent)
+        trained = [inputs, *(v.value for v in variables.values())]
+        gradients = tape.gradient(loss, trained)
+        names = ["inputs", *variables]
+        return {"outputs": outputs, **dict(zip(names, gradients, strict=True))}
+
+    def run():
+        return step(inputs, cotangent) if work.gradient else forward(inputs)
+
+    return run, run
+
+
+if __name__ == "__main__":
+    serve(make)
