@@ -103,6 +103,26 @@ class FitWork(NamedTuple):
     units: int = 256
 
 
+class CrossentropyWork(NamedTuple):
+    """An output layer, a loss, and their gradient.
+
+    Attributes:
+        loss: `"ours"`, `"formula"` or `"keras"`.
+        batch: Number of sentences, `B`.
+        steps: Words of a target, `T`.
+        size: Size of the layer's inputs.
+        vocabulary: Number of words, `V`.
+        smoothing: Label smoothing.
+    """
+
+    loss: str = "ours"
+    batch: int = 64
+    steps: int = 30
+    size: int = 256
+    vocabulary: int = 32000
+    smoothing: float = 0.0
+
+
 START, END = 2, 3
 
 
@@ -228,3 +248,15 @@ def fit_weights(work: FitWork) -> dict:
     weights["output_kernel"] = _normal(draw, work.size, work.vocabulary)
     weights["output_bias"] = np.zeros(work.vocabulary, "float32")
     return weights
+
+
+def crossentropy_arrays(work: CrossentropyWork) -> dict:
+    """Draw the output layer's inputs and kernel, and ids of real words."""
+    draw = np.random.default_rng(0)
+    words = work.batch, work.steps
+    outputs = draw.standard_normal((*words, work.size))
+    return {
+        "outputs": outputs.astype("float32"),
+        "kernel": _normal(draw, work.size, work.vocabulary),
+        "ids": draw.integers(1, work.vocabulary, words).astype("int32"),
+    }

@@ -187,7 +187,8 @@ class Seq2Seq(AbstractStreamingModel):
     def _decode(self, target, encoded, real, training, attends):
         """Decode known words; return outputs, embedded words and weights."""
         memory, states, mask = encoded
-        words = self.drop(self.embed_target(target), training=training)
+        words = self.embed_target(target, training)
+        words = self.drop(words, training=training)
         found = self.decoder(
             words,
             memory,
@@ -234,7 +235,7 @@ class Seq2Seq(AbstractStreamingModel):
         mask = carried_mask(source)
         if self.source_embedding is not None:
             mask = ops.not_equal(source, 0)
-            source = self.embed_source(source)
+            source = self.embed_source(source, training)
         options = {"training": training, "mask": mask}
         taken = inspect.signature(self.encoder.call).parameters
         found = self.encoder(

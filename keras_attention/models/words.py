@@ -1,5 +1,6 @@
 """The base of word models: embeddings, and scores of the next word."""
 
+import functools
 import math
 
 import keras
@@ -11,6 +12,8 @@ from keras_attention.checks import check_rate
 from keras_attention.layers import Dropout
 from keras_attention.models.copying import PointerGenerator
 from keras_attention.models.next_word import mean
+from keras_attention.ops.blocks import fused
+from keras_attention.ops.embeddings import take_rows
 
 UNKNOWN = 1  # id of all words that are not in the vocabulary
 
@@ -114,16 +117,28 @@ class AbstractWordModel(keras.Model):
                 self.target_vocabulary_size, name="pointer_generator", **options
             )
 
-    def embed_source(self, source):
+    def embed_source(self, source, training: bool | None = False):
         """Embed source ids `(...)` to `(..., E)`.
 
         With `copying`, ids beyond the vocabulary are embedded as unknown.
-        """
-        return self._scale * self.source_embedding(self._known(source))
 
-    def embed_target(self, target):
+        Args:
+            source: Ids `(...)`.
+            training: `False` if no gradient is needed. Otherwise the gradient
+                of the embeddings is one matrix. Defaults to `False`.
+        """
+        return self._embed(self.source_embedding, source, training)
+
+    def embed_target(self, target, training: bool | None = False):
         """Embed target ids `(...)` to `(..., E)`, as `embed_source` does."""
-        return self._scale * self.target_embedding(self._known(target))
+        return self._embed(self.target_embedding, target, training)
+
+    def _embed(self, layer, ids, training):
+        ids = self._known(ids)
+        if training is False or not layer.built or layer.quantization_mode:
+            return self._scale * layer(ids)
+        words = take_rows(layer.embeddings, ids)
+        return self._scale * ops.cast(words, layer.compute_dtype)
 
     def _known(self, ids):
         if not self.copying:
@@ -176,6 +191,16 @@ class AbstractWordModel(keras.Model):
             return logits
         features = ops.concatenate([outputs, words], axis=-1)
         return mix(logits, features, mean(weights))
+
+    @functools.wraps(keras.Model.compute_loss)
+    def compute_loss(self, *args, **kwargs):
+        with fused(self.jit_compile):
+            return super().compute_loss(*args, **kwargs)
+
+    @functools.wraps(keras.Model.compute_metrics)
+    def compute_metrics(self, *args, **kwargs):
+        with fused(self.jit_compile):
+            return super().compute_metrics(*args, **kwargs)
 
     def get_config(self):
         own = {
