@@ -8,13 +8,12 @@ from works import CrossentropyWork
 
 from keras_attention import SequenceCrossentropy
 from keras_attention.ops.blocks import fused
+from keras_attention.ops.tokens import pick
 
 
 def plain(y_true, logits, s: float):
     """Compute the formula of `SequenceCrossentropy`, without its gradient."""
-    places = ops.expand_dims(y_true, -1)
-    right = ops.take_along_axis(logits, places, axis=-1)[..., 0]
-    loss = ops.logsumexp(logits, axis=-1) - (1 - s) * right
+    loss = ops.logsumexp(logits, axis=-1) - (1 - s) * pick(logits, y_true)
     return ops.mean(loss - s * ops.mean(logits, axis=-1) if s else loss)
 
 
@@ -36,6 +35,7 @@ def make(work: dict, arrays: dict, mode: str):
     unknown = [tf.TensorSpec((None, None, *x.shape[2:])) for x in factors]
 
     @tf.function(
+        autograph=False,
         jit_compile=mode == "xla",
         input_signature=[
             [unknown[0], tf.TensorSpec(factors[1].shape)],

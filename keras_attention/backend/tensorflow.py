@@ -154,6 +154,14 @@ def differentiate(function: Callable, arguments):
     return more, pull
 
 
+def after(tensors):
+    """Let a graph compute what is in a `with` block after some tensors.
+
+    It would compute all blocks of a matrix at once, and hold them all.
+    """
+    return tf.control_dependencies(tree.flatten(tensors))
+
+
 def replace_rows(
     function: Callable, tensors: list, count: int, block_bounds: Callable
 ):
