@@ -63,6 +63,20 @@ def with_gradient(function, data: list, layers: list):
     return step
 
 
+def whole_step(model, optimizer, data: tuple, told):
+    """Make a step of training, a function without arguments."""
+    loss, variables = SequenceCrossentropy(), model.trainable_variables
+
+    def whole():
+        with tf.GradientTape() as tape:
+            result = loss(told, model(data, training=True))
+        values = [variable.value for variable in variables]
+        optimizer.apply(tape.gradient(result, values), variables)
+        return result
+
+    return whole
+
+
 def model_parts(work: FitWork, mixed: bool = False) -> dict:
     """Make the parts of our step, functions without arguments by name.
 
@@ -97,15 +111,6 @@ def model_parts(work: FitWork, mixed: bool = False) -> dict:
             memory_mask=source != 0,
         )
 
-    def whole():
-        variables = model.trainable_variables
-        with tf.GradientTape() as tape:
-            logits = model((source, target), training=True)
-            result = loss(told, logits)
-        values = [variable.value for variable in variables]
-        adam.apply(tape.gradient(result, values), variables)
-        return result
-
     embeddings = [model.source_embedding, model.target_embedding]
     return {
         "embeddings and encoder": with_gradient(
@@ -120,7 +125,7 @@ def model_parts(work: FitWork, mixed: bool = False) -> dict:
             [model.output_layer],
         ),
         "Adam": lambda: adam.apply(every, model.trainable_variables),
-        "the whole step": whole,
+        "the whole step": whole_step(model, adam, (source, target), told),
     }
 
 
