@@ -25,7 +25,8 @@ def test_the_gradient_adds_what_occurs_several_times():
     want = np.zeros((5, 2))
     np.add.at(want, IDS, weights)
     (got,) = gradients(
-        lambda table: ops.sum(take_rows(table, IDS) * weights), [TABLE]
+        lambda table: ops.sum(take_rows(table, IDS) * to_tensor(weights)),
+        [TABLE],
     )
     np.testing.assert_array_equal(got, want)
 
