@@ -153,6 +153,26 @@ class ServingWork(NamedTuple):
     folder: str = ""
 
 
+class CrossentropyWork(NamedTuple):
+    """An output layer, a loss, and their gradient.
+
+    Attributes:
+        loss: `"ours"`, `"formula"` or `"keras"`.
+        batch: Number of sentences, `B`.
+        steps: Words of a target, `T`.
+        size: Size of the layer's inputs.
+        vocabulary: Number of words, `V`.
+        smoothing: Label smoothing.
+    """
+
+    loss: str = "ours"
+    batch: int = 64
+    steps: int = 30
+    size: int = 256
+    vocabulary: int = 32000
+    smoothing: float = 0.0
+
+
 START, END = 2, 3
 
 
@@ -323,3 +343,15 @@ def serving_sources(work: ServingWork) -> np.ndarray:
             END,
         ]
     return ids
+
+
+def crossentropy_arrays(work: CrossentropyWork) -> dict:
+    """Draw the output layer's inputs and kernel, and ids of real words."""
+    draw = np.random.default_rng(0)
+    words = work.batch, work.steps
+    outputs = draw.standard_normal((*words, work.size))
+    return {
+        "outputs": outputs.astype("float32"),
+        "kernel": _normal(draw, work.size, work.vocabulary),
+        "ids": draw.integers(1, work.vocabulary, words).astype("int32"),
+    }

@@ -1,9 +1,8 @@
 """The batches of `fit`, and one run of it, on any Keras.
 
 Losses are compared over steps of plain gradient descent, which are equal if
-all gradients are. Adam differs between libraries: if a word occurs several
-times in a batch, Keras 3 squares the parts of its embedding's gradient one by
-one, and torch adds epsilon in another place.
+all gradients are. Adam differs between libraries: torch adds epsilon in another
+place than Keras.
 """
 
 from collections.abc import Callable

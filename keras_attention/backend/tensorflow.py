@@ -167,6 +167,49 @@ def differentiate(function: Callable, arguments):
     return more, pull
 
 
+def after(tensors):
+    """Let a graph compute what is in a `with` block after some tensors.
+
+    It would compute all blocks of a matrix at once, and hold them all.
+    """
+    return tf.control_dependencies(tree.flatten(tensors))
+
+
+def replace_rows(
+    function: Callable, tensors: list, count: int, block_bounds: Callable
+):
+    """Replace the rows of a matrix by a function of them, in its memory.
+
+    Arguments and results are those of `keras_attention.ops.replace_rows`, and
+    `block_bounds` of the same module. A graph updates a tensor in place if
+    nothing else reads it any more.
+    """
+    rows = tf.shape(tensors[0])[0]
+    if tf.executing_eagerly():  # Python itself still refers to the tensor
+        pairs = block_bounds(rows, count)
+        return tf.concat([function(*_cut(tensors, *pair)) for pair in pairs], 0)
+    # XLA cannot update no rows at all, so each block gets one. To add none
+    # takes no copy.
+    missing = tf.maximum(count - rows, 0)
+    whole, *others = [
+        tf.pad(x, [[0, missing]] + [[0, 0]] * (len(x.shape) - 1))
+        for x in tensors
+    ]
+    for begin, end in block_bounds(rows + missing, count):
+        whole = tf.raw_ops.TensorStridedSliceUpdate(
+            input=whole,
+            begin=tf.stack([begin]),
+            end=tf.stack([end]),
+            strides=[1],
+            value=function(*_cut([whole, *others], begin, end)),
+        )
+    return whole[:rows]
+
+
+def _cut(tensors, begin, end):
+    return [x[begin:end] for x in tensors]
+
+
 def loop_over_time(
     step: Callable, carry, inputs, blank, length, reverse: bool = False
 ):

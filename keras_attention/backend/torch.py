@@ -89,3 +89,17 @@ def differentiate(function: Callable, arguments):
         return tree.pack_sequence_as(arguments, found)
 
     return tree.map_structure(lambda x: x.detach(), more), pull
+
+
+def replace_rows(
+    function: Callable, tensors: list, count: int, block_bounds: Callable
+):
+    """Replace the rows of a matrix by a function of them, in one new matrix.
+
+    Arguments and results are those of `keras_attention.ops.replace_rows`, and
+    `block_bounds` of the same module.
+    """
+    found = torch.empty_like(tensors[0])
+    for begin, end in block_bounds(len(found), count):
+        found[begin:end] = function(*[x[begin:end] for x in tensors])
+    return found

@@ -1,5 +1,6 @@
 """The base of word models: embeddings, and scores of the next word."""
 
+import functools
 import math
 
 import keras
@@ -12,6 +13,8 @@ from keras_attention.layers import Dropout
 from keras_attention.layers import WordDropout
 from keras_attention.models.copying import PointerGenerator
 from keras_attention.models.next_word import mean
+from keras_attention.ops.blocks import fused
+from keras_attention.ops.embeddings import take_words
 
 UNKNOWN = 1  # id of all words that are not in the vocabulary
 
@@ -128,26 +131,34 @@ class AbstractWordModel(keras.Model):
 
         Args:
             source: Ids; `(B, Tv)` in training.
-            training: Whether to drop words.
+            training: Whether to drop words. Unless it is `False`, the gradient
+                of the embeddings is one matrix. Defaults to `False`.
 
         Returns:
             Embedded words.
         """
-        embedded = self._scale * self.source_embedding(self._known(source))
-        return self.drop_words(embedded, source, training=training)
+        return self._embed(self.source_embedding, source, training)
 
     def embed_target(self, target, training: bool | None = False):
         """Embed target ids `(...)` to `(..., E)`, as `embed_source` does.
 
         Args:
             target: Ids; `(B, T)` in training.
-            training: Whether to drop words.
+            training: As in `embed_source`.
 
         Returns:
             Embedded words.
         """
-        embedded = self._scale * self.target_embedding(self._known(target))
-        return self.drop_words(embedded, target, training=training)
+        return self._embed(self.target_embedding, target, training)
+
+    def _embed(self, layer, ids, training):
+        known = self._known(ids)
+        if training is False or not layer.built or layer.quantization_mode:
+            words = layer(known)
+        else:
+            words = take_words(layer.embeddings, known)
+            words = ops.cast(words, layer.compute_dtype)
+        return self.drop_words(self._scale * words, ids, training=training)
 
     def _known(self, ids):
         if not self.copying:
@@ -200,6 +211,16 @@ class AbstractWordModel(keras.Model):
             return logits
         features = ops.concatenate([outputs, words], axis=-1)
         return mix(logits, features, mean(weights))
+
+    @functools.wraps(keras.Model.compute_loss)
+    def compute_loss(self, *args, **kwargs):
+        with fused(self.jit_compile):
+            return super().compute_loss(*args, **kwargs)
+
+    @functools.wraps(keras.Model.compute_metrics)
+    def compute_metrics(self, *args, **kwargs):
+        with fused(self.jit_compile):
+            return super().compute_metrics(*args, **kwargs)
 
     def get_config(self):
         own = {

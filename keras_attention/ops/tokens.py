@@ -5,6 +5,11 @@ import math
 from keras import ops
 
 from keras_attention.checks import shapes_agree
+from keras_attention.ops.blocks import count_blocks
+from keras_attention.ops.blocks import map_rows
+from keras_attention.ops.blocks import replace_rows
+from keras_attention.ops.fast_paths import fast_path
+from keras_attention.ops.numerics import wide_dtype
 from keras_attention.ops.numerics import widen
 
 
@@ -48,12 +53,16 @@ def token_crossentropy(y_true, logits, label_smoothing: float = 0.0):
         loss = logsumexp(z) - (1 - s) z[y] - s mean(z)
 
     This is Keras' cross-entropy with `s / V` for every class, computed without
-    one-hot targets `(B, T, V)`. An id outside the `V` classes gives NaN, so
+    one-hot targets `(B, T, V)`, and with a gradient that needs no copy of the
+    logits. An id outside the `V` classes gives NaN, so
     that it does not pass unnoticed.
+
+    There is no forward-mode derivative on JAX, and no second one on torch:
+    either raises an error.
 
     Args:
         y_true: Integer ids `(B, T)`.
-        logits: `(B, T, V)`. Float16 is cast to float32.
+        logits: `(B, T, V)`. Float16 is cast to float32, by blocks of rows.
         label_smoothing: The number `s`, from 0 to less than 1. Defaults to
             `0.0`.
 
@@ -66,16 +75,71 @@ def token_crossentropy(y_true, logits, label_smoothing: float = 0.0):
     y_true = ops.cast(ops.convert_to_tensor(y_true), "int32")
     logits = ops.convert_to_tensor(logits)
     check_tokens(y_true, logits)
-    logits = widen(logits)
     classes = ops.shape(logits)[-1]
     outside = ops.logical_or(y_true < 0, y_true >= classes)
-    right = pick(logits, ops.where(outside, 0, y_true))
-    loss = ops.logsumexp(logits, axis=-1) - (1 - label_smoothing) * right
-    if label_smoothing:
-        # Not `ops.mean`: on JAX and torch it computes float64 in float32.
-        spread = label_smoothing / ops.cast(classes, logits.dtype)
-        loss = loss - spread * ops.sum(logits, axis=-1)
+    ids = ops.reshape(ops.where(outside, 0, y_true), (-1,))
+    rows = ops.reshape(logits, (-1, classes))
+    loss = _losses(ids, rows, label_smoothing)
+    loss = ops.reshape(loss, ops.shape(y_true))
     return ops.where(outside, math.nan, loss)
+
+
+def _losses(ids, logits, smoothing):
+    """Compute the losses `(N,)` of ids `(N,)` and logits `(N, V)`."""
+
+    def function(logits):
+        rows = _Rows(ids, logits, smoothing)
+        return rows.losses(), rows.gradient
+
+    custom_gradient = fast_path("custom_gradient")
+    if custom_gradient is None:
+        return function(logits)[0]
+    return custom_gradient(function)(logits)
+
+
+class _Rows:
+    """Rows of logits, and what losses and gradient share: two numbers each."""
+
+    def __init__(self, ids, logits, smoothing):
+        self.ids, self.logits, self.smoothing = ids, logits, smoothing
+        self.dtype = wide_dtype(logits.dtype)
+        classes = ops.cast(ops.shape(logits)[-1], self.dtype)
+        self.spread = smoothing / classes
+        self.blocks = count_blocks(logits)
+
+    def losses(self):
+        self.sums, *totals = map_rows(self._sums, self.logits, self.blocks)
+        self.right = ops.cast(pick(self.logits, self.ids), self.dtype)
+        losses = self.sums - (1 - self.smoothing) * self.right
+        return losses - self.spread * totals[0] if totals else losses
+
+    def _sums(self, logits):
+        logits = widen(logits)
+        found = [ops.logsumexp(logits, axis=-1)]
+        if self.smoothing:
+            # Not `ops.mean`: on JAX and torch it computes float64 in float32.
+            found.append(ops.sum(logits, axis=-1))
+        return found
+
+    def gradient(self, of_losses):
+        """Compute `softmax(z) - s / V`, and subtract `1 - s` at the ids."""
+        right = ops.exp(self.right - self.sums) - self.spread
+        right = (right - (1 - self.smoothing)) * of_losses
+
+        def pull(logits, ids, sums, right, of_losses):
+            found = ops.exp(widen(logits) - sums[:, None])
+            if self.smoothing:
+                found = found - self.spread
+            rows = ops.arange(ops.shape(ids)[0], dtype="int32")
+            found = ops.scatter_update(
+                found * of_losses[:, None],
+                ops.stack([rows, ids], axis=1),
+                right,
+            )
+            return ops.cast(found, logits.dtype)
+
+        tensors = [self.logits, self.ids, self.sums, right, of_losses]
+        return replace_rows(pull, tensors, self.blocks)
 
 
 def weighted_sum(weights, values):

@@ -8,11 +8,13 @@ from gpu import made_up_batches
 from process import compare
 from tiers import some
 from works import AttentionWork
+from works import CrossentropyWork
 from works import DecoderWork
 from works import EncoderWork
 from works import FitWork
 from works import SearchWork
 from works import attention_arrays
+from works import crossentropy_arrays
 from works import decoder_arrays
 from works import encoder_arrays
 from works import fit_weights
@@ -20,6 +22,7 @@ from works import search_arrays
 
 pytest.importorskip("torch", reason="benchmarks compare with torch")
 pytest.importorskip("jax", reason="benchmarks compare with JAX")
+from sides import crossentropy_torch
 from sides import decoder_jax
 from sides import decoder_torch
 from sides import encoder_torch
@@ -30,6 +33,7 @@ from sides import search_torch
 BACKEND = keras.backend.backend()
 if BACKEND == "tensorflow":
     from sides import attention_layer
+    from sides import crossentropy
     from sides import decoder_bare
     from sides import decoder_ours
     from sides import encoder_bare
@@ -143,6 +147,23 @@ def test_the_bare_encoder_has_the_shapes_of_the_gradients():
         )
         assert x.shape == wanted.shape
         assert np.isfinite(x).all()
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_crossentropies_agree(smoothing):
+    work = CrossentropyWork("ours", 2, 3, 4, 9, smoothing)
+    arrays = crossentropy_arrays(work)
+    own = Side(crossentropy, work, arrays)
+    peers = [
+        Side(crossentropy, work._replace(loss="formula"), arrays, "xla"),
+        Side(crossentropy_torch, work, arrays, "eager"),
+    ]
+    if not smoothing:
+        peers.append(Side(crossentropy, work._replace(loss="keras"), arrays))
+    for peer in peers:
+        assert compare(own, peer, 1e-5).keys() == {"loss", "outputs", "kernel"}
 
 
 @ours

@@ -3,8 +3,12 @@
 import keras
 import numpy as np
 import pytest
+from gradients import BACKEND
+from gradients import check_gradients
+from gradients import gradients
 from keras import ops
 
+from keras_attention.ops.blocks import WIDE
 from keras_attention.ops.tokens import pick
 from keras_attention.ops.tokens import token_crossentropy
 from keras_attention.ops.tokens import token_weights
@@ -93,6 +97,96 @@ class TestTokenCrossentropy:
     def test_refuses_shapes_that_do_not_fit(self, ids, scores):
         with pytest.raises(ValueError, match="same B and T"):
             token_crossentropy(np.ones(ids, "int32"), np.ones(scores))
+
+
+class TestGradientOfCrossentropy:
+    """Of logits in one block, and of so many classes that rows go by blocks."""
+
+    @pytest.fixture(params=[7, WIDE], ids=["narrow", "wide"])
+    def classes(self, request):
+        return request.param
+
+    @staticmethod
+    def total(smoothing=0.0):
+        def total(x):
+            weights = np.array([[1.0, -2.0, 0.0, 3.0], [0.5, 1.0, 2.0, 1.0]])
+            losses = token_crossentropy(IDS, x, smoothing)
+            return ops.sum(losses * ops.cast(weights, losses.dtype))
+
+        return total
+
+    @staticmethod
+    def drawn(classes, dtype="float64"):
+        draw = np.random.default_rng(0).normal
+        return draw(size=(2, 4, classes)).astype(dtype)
+
+    @pytest.mark.parametrize("smoothing", [0.0, 0.1])
+    def test_is_the_slope(self, classes, smoothing):
+        check_gradients(self.total(smoothing), [self.drawn(classes)])
+
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+    def test_of_halves_is_that_of_floats(self, classes, dtype):
+        x = self.drawn(classes, "float32")
+        half = self.total(0.1)
+
+        def halved(x):
+            return half(ops.cast(x, dtype))
+
+        x = ops.convert_to_numpy(ops.cast(ops.cast(x, dtype), "float32"))
+        (got,), (want,) = gradients(halved, [x]), gradients(half, [x])
+        np.testing.assert_allclose(got, want, rtol=0.01, atol=1e-6)
+
+    def test_of_certainty_is_zero(self, classes):
+        x = np.full((2, 4, classes), -1e4)
+        np.put_along_axis(x, IDS[..., None], 1e4, -1)
+        (got,) = gradients(self.total(), [x])
+        np.testing.assert_array_equal(got, 0)
+
+    def test_of_an_id_outside_is_zero(self, classes):
+        x = self.drawn(classes)
+        ids = np.where(IDS == 5, classes, IDS)
+
+        def total(x):
+            losses = token_crossentropy(ids, x, 0.1)
+            return ops.sum(ops.where(losses == losses, losses, 0.0))
+
+        (got,) = gradients(total, [x])
+        assert (got[0, 0] == 0).all()
+        assert np.isfinite(got).all()
+
+    @pytest.mark.skipif(
+        keras.backend.backend() == "torch", reason="torch: first derivatives"
+    )
+    def test_has_a_second_derivative(self, classes):
+        def slope(x):
+            if keras.backend.backend() == "jax":
+                return ops.sum(BACKEND.grad(self.total(0.1))(x) ** 2)
+            with BACKEND.GradientTape() as tape:
+                tape.watch(x)
+                total = self.total(0.1)(x)
+            return ops.sum(tape.gradient(total, x) ** 2)
+
+        check_gradients(slope, [self.drawn(classes)])
+
+    @pytest.mark.tensorflow
+    @pytest.mark.skipif(
+        keras.backend.backend() != "tensorflow", reason="TensorFlow"
+    )
+    @pytest.mark.parametrize("jit_compile", [False, True])
+    def test_in_graphs_of_unknown_lengths(self, jit_compile):
+        x, total = self.drawn(WIDE), self.total(0.1)
+        signature = [BACKEND.TensorSpec((None, None, WIDE), "float64")]
+
+        @BACKEND.function(input_signature=signature, jit_compile=jit_compile)
+        def found(x):
+            with BACKEND.GradientTape() as tape:
+                tape.watch(x)
+                result = total(x)
+            return x, tape.gradient(result, x)
+
+        same, got = found(x)
+        np.testing.assert_array_equal(same, x)  # what is read later stays
+        np.testing.assert_allclose(got, gradients(total, [x])[0], atol=1e-12)
 
 
 class TestPick:
