@@ -3,7 +3,7 @@
 from keras import ops
 
 
-def take_rows(table, ids):
+def take_words(table, ids):
     """Take rows of a table, so that its gradient is one matrix.
 
     On TensorFlow the gradient of `ops.take` is a list of rows, one for each

@@ -9,14 +9,14 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.ops.embeddings import take_rows
+from keras_attention.ops.embeddings import take_words
 
 IDS = np.array([[3, 1, 3], [3, 0, 1]])
 TABLE = np.arange(10.0).reshape(5, 2)
 
 
 def test_takes_rows():
-    got = take_rows(to_tensor(TABLE), IDS)
+    got = take_words(to_tensor(TABLE), IDS)
     np.testing.assert_array_equal(to_numpy(got), TABLE[IDS])
 
 
@@ -25,7 +25,7 @@ def test_the_gradient_adds_what_occurs_several_times():
     want = np.zeros((5, 2))
     np.add.at(want, IDS, weights)
     (got,) = gradients(
-        lambda table: ops.sum(take_rows(table, IDS) * to_tensor(weights)),
+        lambda table: ops.sum(take_words(table, IDS) * to_tensor(weights)),
         [TABLE],
     )
     np.testing.assert_array_equal(got, want)
@@ -42,7 +42,7 @@ def test_it_is_a_tensor(jit_compile):
     @BACKEND.function(jit_compile=jit_compile)
     def slope():
         with BACKEND.GradientTape() as tape:
-            total = ops.sum(take_rows(table, IDS))
+            total = ops.sum(take_words(table, IDS))
         (found,) = tape.gradient(total, [table.value])
         assert isinstance(found, BACKEND.Tensor)
         return found
