@@ -14,13 +14,13 @@ sides must first give the same outputs and gradients.
 import argparse
 
 from decoder_step import MODES
+from draws import attention_arrays
 from interleave import ratio
 from process import RETURN_MEMORY
 from process import Process
 from process import compare
 from process import stored
 from works import AttentionWork
-from works import attention_arrays
 
 # Gradients are sums of thousands of float32 products.
 TOLERANCE = 1e-4

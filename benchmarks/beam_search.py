@@ -18,12 +18,12 @@ from pathlib import Path
 
 import environment
 from decoder_step import MODES
+from draws import search_arrays
 from interleave import ratio
 from process import Process
 from process import compare
 from process import stored
 from works import SearchWork
-from works import search_arrays
 
 PEERS = {"bare": "bare products", "tfa": "BeamSearchDecoder"}
 TOLERANCES = {"scores": 1e-4, "tokens": 0}

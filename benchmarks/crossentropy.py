@@ -14,13 +14,13 @@ must first give the same loss and gradients.
 import argparse
 
 from decoder_step import MODES
+from draws import crossentropy_arrays
 from interleave import ratio
 from process import RETURN_MEMORY
 from process import Process
 from process import compare
 from process import stored
 from works import CrossentropyWork
-from works import crossentropy_arrays
 
 PEERS = {
     "formula": "the formula, differentiated",

@@ -17,12 +17,12 @@ import argparse
 from pathlib import Path
 
 import environment
+from draws import decoder_arrays
 from interleave import ratio
 from process import Process
 from process import compare
 from process import stored
 from works import DecoderWork
-from works import decoder_arrays
 
 MODES = {"xla": ["xla"], "default": ["default"], "both": ["xla", "default"]}
 PEERS = {

@@ -17,12 +17,12 @@ from pathlib import Path
 import environment
 from decoder_step import MODES
 from decoder_step import TOLERANCE
+from draws import decoder_arrays
 from interleave import ratio
 from process import Process
 from process import compare
 from process import stored
 from works import DecoderWork
-from works import decoder_arrays
 
 LUONG = DecoderWork(order="luong", output="attention")
 VARIANTS = {

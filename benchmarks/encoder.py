@@ -16,13 +16,13 @@ that is busy with other work.
 import argparse
 
 from decoder_step import MODES
+from draws import encoder_arrays
 from interleave import CLOCKS
 from interleave import ratio
 from process import Process
 from process import compare
 from process import stored
 from works import EncoderWork
-from works import encoder_arrays
 
 PEERS = {
     "keras": "Bidirectional(LSTM)",

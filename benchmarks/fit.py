@@ -20,12 +20,12 @@ from pathlib import Path
 import environment
 import numpy as np
 from decoder_step import MODES
+from draws import fit_weights
 from interleave import ratio
 from process import Process
 from process import compare
 from process import stored
 from works import FitWork
-from works import fit_weights
 
 from keras_attention import WordTokenizer
 from keras_attention import parallel_dataset

@@ -23,14 +23,14 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import keras
 import tensorflow as tf
+from draws import decoder_arrays
+from draws import fit_weights
 from gpu import made_up_batches
 from sides import decoder_bare
 from sides.fit_data import batches
 from sides.fit_model import build
 from works import DecoderWork
 from works import FitWork
-from works import decoder_arrays
-from works import fit_weights
 
 from keras_attention import SequenceCrossentropy
 from keras_attention.ops.blocks import fused

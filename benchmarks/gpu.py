@@ -14,6 +14,9 @@ scores, are compared first. `--quick` uses tiny sizes, to try it on a CPU.
 import argparse
 
 import numpy as np
+from draws import decoder_arrays
+from draws import fit_weights
+from draws import search_arrays
 from interleave import ratio
 from process import Process
 from process import compare
@@ -21,9 +24,6 @@ from process import stored
 from works import DecoderWork
 from works import FitWork
 from works import SearchWork
-from works import decoder_arrays
-from works import fit_weights
-from works import search_arrays
 
 OURS = {
     "KERAS_BACKEND": "jax",

@@ -17,12 +17,12 @@ import argparse
 import statistics
 
 from decoder_step import MODES
+from draws import decoder_arrays
 from interleave import CLOCKS
 from process import RETURN_MEMORY
 from process import Process
 from process import stored
 from works import DecoderWork
-from works import decoder_arrays
 
 STEPS = (15, 30, 60, 120)
 WORDS = (30, 60, 120, 240, 480)

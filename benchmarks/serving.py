@@ -27,13 +27,13 @@ from pathlib import Path
 
 import environment
 import numpy as np
+from draws import serving_sources
+from draws import serving_weights
 from process import HERE
 from process import Process
 from process import compare
 from process import stored
 from works import ServingWork
-from works import serving_sources
-from works import serving_weights
 
 PATHS = [HERE, HERE.parent, HERE.parent / "tests" / "support"]
 MODULES = {  # what runs it, and which of its modes

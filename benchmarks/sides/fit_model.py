@@ -1,10 +1,10 @@
 """Our encoder-decoder for a `FitWork`, with given weights, on any backend."""
 
 import numpy as np
+from draws import decoder_of_fit
 from sides.decoder_model import named
 from sides.decoder_model import unbuilt
 from works import FitWork
-from works import decoder_of_fit
 
 from keras_attention import RecurrentEncoder
 from keras_attention import Seq2Seq

@@ -4,12 +4,12 @@ import math
 
 import tensorflow as tf
 import tensorflow_addons as tfa
+from draws import decoder_of_fit
 from sides.decoder_tfa import wrap
 from sides.fit_data import fitting
 from sides.fit_tensorflow import feed
 from sides.serve import serve
 from works import FitWork
-from works import decoder_of_fit
 
 PARTS = ("kernel", "recurrent_kernel", "bias")
 

@@ -6,6 +6,8 @@ Mode `"compile"` puts `torch.compile` around the model.
 import math
 
 import torch
+from draws import decoder_of_fit
+from draws import decoder_weights
 from sides.decoder_torch import DEVICE
 from sides.decoder_torch import attend
 from sides.decoder_torch import lstm
@@ -16,8 +18,6 @@ from sides.fit_data import batches
 from sides.serve import serve
 from torch import nn
 from works import FitWork
-from works import decoder_of_fit
-from works import decoder_weights
 
 
 class Translator(nn.Module):

@@ -2,13 +2,13 @@
 
 import keras
 import numpy as np
+from draws import decoder_of_search
 from sides.decoder_model import named
 from sides.decoder_model import unbuilt
 from sides.serve import serve
 from works import END
 from works import START
 from works import SearchWork
-from works import decoder_of_search
 
 from keras_attention import BeamSearch
 from keras_attention import Seq2Seq

@@ -4,12 +4,12 @@ import math
 
 import tensorflow as tf
 import tensorflow_addons as tfa
+from draws import decoder_of_search
 from sides.decoder_tfa import wrap
 from sides.serve import serve
 from works import END
 from works import START
 from works import SearchWork
-from works import decoder_of_search
 
 
 def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (it has one mode)

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import numpy as np
+from draws import serving_words
 from sides.fit_model import build
 from sides.serve import serve
 from works import FitWork
 from works import ServingWork
-from works import serving_words
 
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch

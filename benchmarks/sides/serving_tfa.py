@@ -5,13 +5,13 @@ from pathlib import Path
 
 import tensorflow as tf
 import tensorflow_addons as tfa
+from draws import serving_words
 from sides.fit_tfa import Translator
 from sides.serve import serve
 from works import END
 from works import START
 from works import FitWork
 from works import ServingWork
-from works import serving_words
 
 TEXT = tf.TensorSpec([None], tf.string, "text")
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from draws import decoder_arrays
 from gpu import QUICK
 from process import Process
 from process import compare
 from process import stored
 from works import DecoderWork
-from works import decoder_arrays
 
 pytest.importorskip("torch", reason="the side in these tests is torch's")
 

@@ -3,6 +3,8 @@
 import keras
 import numpy as np
 import pytest
+from draws import serving_sources
+from draws import serving_weights
 from serving import QUICK
 from sides.serving_requests import Requests
 from sides.serving_requests import as_ids
@@ -10,8 +12,6 @@ from sides.serving_requests import serving
 from works import END
 from works import FitWork
 from works import ServingWork
-from works import serving_sources
-from works import serving_weights
 
 from keras_attention import BeamSearch
 

@@ -3,6 +3,12 @@
 import keras
 import numpy as np
 import pytest
+from draws import attention_arrays
+from draws import crossentropy_arrays
+from draws import decoder_arrays
+from draws import encoder_arrays
+from draws import fit_weights
+from draws import search_arrays
 from gpu import QUICK
 from gpu import made_up_batches
 from process import compare
@@ -13,12 +19,6 @@ from works import DecoderWork
 from works import EncoderWork
 from works import FitWork
 from works import SearchWork
-from works import attention_arrays
-from works import crossentropy_arrays
-from works import decoder_arrays
-from works import encoder_arrays
-from works import fit_weights
-from works import search_arrays
 
 pytest.importorskip("torch", reason="benchmarks compare with torch")
 pytest.importorskip("jax", reason="benchmarks compare with JAX")

@@ -1,6 +1,9 @@
 """works.py and scaling.py: sizes and what they stand for."""
 
 import numpy as np
+from draws import decoder_arrays
+from draws import fit_weights
+from draws import search_arrays
 from scaling import multiplications
 from scaling import tables
 from works import END
@@ -8,9 +11,6 @@ from works import START
 from works import DecoderWork
 from works import FitWork
 from works import SearchWork
-from works import decoder_arrays
-from works import fit_weights
-from works import search_arrays
 
 
 def test_arrays_are_the_same_every_time():
