@@ -3,9 +3,7 @@
 Keras' `STFTSpectrogram` gives 100 spectra a second, each of the 32 ms before.
 What a model reads of one is a single number: how far the loudest line between
 350 and 950 Hz is above the mean of all lines. It does not depend on the pitch,
-nor on the volume. Five of them, 50 ms, are the features of one position, and
-the hands of two clocks, of 1.0 and 1.7 seconds, by which the positions of two
-equal letters can be told apart.
+nor on the volume. Five of them, 50 ms, are the features of one position.
 """
 
 from collections.abc import Iterable
@@ -20,10 +18,8 @@ from morse import Heard
 FRAME, HOP, FRAMES = 128, 40, 5  # samples, samples, frames of one position
 SIZE = HOP * FRAMES  # samples of one position
 STEP = SIZE / RATE  # seconds of one position
-CLOCKS = np.array([1.0, 1.7])  # seconds
-HANDS = 2 * len(CLOCKS)
 BAND = slice(11, 31)  # of the lines, which are 31.25 Hz apart
-START, END = 2, 3
+NOTHING, START, END = 1, 2, 3
 IDS = {letter: id for id, letter in enumerate([" ", *CODES], start=END + 1)}
 VOCABULARY_SIZE = END + 1 + len(IDS)
 SPECTROGRAM = keras.layers.STFTSpectrogram(
@@ -54,25 +50,12 @@ def spectra(audio: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
     return ops.convert_to_numpy(SPECTROGRAM(whole))
 
 
-def features(spectrum: np.ndarray, first: int = 0) -> np.ndarray:
-    """Compute the features of spectra.
-
-    Args:
-        spectrum: `(B, N, 65)`.
-        first: Number of positions that came before.
-
-    Returns:
-        Features `(B, N // FRAMES, FRAMES + HANDS)`, those of the clocks last.
-    """
+def features(spectrum: np.ndarray) -> np.ndarray:
+    """Compute the features of spectra `(B, N, 65)`: `(B, N // FRAMES, 5)`."""
     above = spectrum[..., BAND].max(axis=-1) - spectrum.mean(axis=-1)
     rows, count = len(above), above.shape[1] // FRAMES
     above = above[:, : count * FRAMES].reshape(rows, count, FRAMES)
-    seconds = STEP * np.arange(first, first + count)
-    turns = 2 * np.pi * seconds[:, None] / CLOCKS
-    hands = np.concatenate([np.sin(turns), np.cos(turns)], axis=1)
-    hands = np.broadcast_to(hands, (rows, count, HANDS))
-    both = np.concatenate([above - 1.5, hands], axis=-1)  # 1.5: about the mean
-    return both.astype("float32")
+    return (above - 1.5).astype("float32")  # 1.5 is about the mean
 
 
 def hear(messages: Iterable[Heard]) -> np.ndarray:
@@ -88,7 +71,6 @@ class Ear:
     def __init__(self):
         self.before = np.zeros((1, FRAME - HOP), "float32")
         self.waiting = np.zeros((1, 0), "float32")
-        self.count = 0  # positions
 
     def hear(self, audio: np.ndarray) -> np.ndarray:
         """Return the features `(1, n, D)` of the positions that are complete.
@@ -100,10 +82,9 @@ class Ear:
         count = waiting.shape[1] // SIZE * SIZE
         complete, self.waiting = waiting[:, :count], waiting[:, count:]
         if not count:
-            return np.zeros((1, 0, FRAMES + HANDS), "float32")
-        found = features(spectra(complete, self.before), self.count)
+            return np.zeros((1, 0, FRAMES), "float32")
+        found = features(spectra(complete, self.before))
         self.before = complete[:, -self.before.shape[1] :]
-        self.count += found.shape[1]
         return found
 
 
@@ -125,16 +106,37 @@ def to_text(ids: Iterable[int]) -> str:
     return text
 
 
-def links(messages: list[Heard], steps: int, positions: int) -> np.ndarray:
-    """Return where each character can be known: booleans `(N, steps, Tv)`.
+def names(messages: list[Heard], positions: int) -> np.ndarray:
+    """Return what each position is called, ids `(N, positions)`.
 
-    That is two dits after its last mark, or five for a space. The end of a
-    text is linked to nothing: nothing is heard there.
+    A character is named where it can be known, two dits after its last mark,
+    or five for a space. All other positions are called `NOTHING`.
     """
-    found = np.zeros((len(messages), steps, positions), bool)
+    found = np.full((len(messages), positions), NOTHING)
     for row, message in zip(found, messages, strict=True):
         spaces = np.array([letter == " " for letter in message.text])
         known = message.ended + message.dit * np.where(spaces, 5, 2)
-        places = np.minimum((known / STEP).astype(int), positions - 1)
-        row[np.arange(len(places)), places] = True
+        at = np.minimum((known / STEP).astype(int), positions - 1)
+        row[at] = [IDS[letter] for letter in message.text]
+    return found
+
+
+def places(heard: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Return where each character begins to be heard.
+
+    Args:
+        heard: What is heard at each position, ids `(N, Tv)`.
+        ids: What was keyed, ids `(N, T)`.
+
+    Returns:
+        Booleans `(N, T, Tv)`. A message that is not heard as it was keyed, and
+        the end of a text, have no place.
+    """
+    found = np.zeros((*ids.shape, heard.shape[1]), bool)
+    before = np.pad(heard[:, :-1], ((0, 0), (1, 0)), constant_values=NOTHING)
+    begins = (heard != before) & (heard > END)
+    for place, begin, row, told in zip(found, begins, heard, ids, strict=True):
+        (at,) = np.nonzero(begin)
+        if row[at].tolist() == told[told > END].tolist():
+            place[np.arange(len(at)), at] = True
     return found

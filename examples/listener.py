@@ -1,18 +1,20 @@
 """The model that reads Morse code: an encoder of one way, and attention.
 
 Training has two parts. The encoder alone first learns to name each character
-at the position where it is complete. Then it stays as it is, and the decoder
-learns to write, and its attention to stop there. Both use what is known because
-the audio is made: where characters end.
+where it can be known, which is known because the audio is made. Then it stays
+as it is, and the decoder learns to write, and its attention to stop where the
+encoder begins to name a character.
 """
 
 import keras
 import numpy as np
+from ear import END
 from ear import FRAMES
-from ear import HANDS
+from ear import NOTHING
 from ear import VOCABULARY_SIZE
 from ear import hear
-from ear import links
+from ear import names
+from ear import places
 from ear import to_ids
 from ear import to_text
 from keras import ops
@@ -31,25 +33,28 @@ from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 
 BATCH_SIZE = 64
-SOONER = 1.5  # added to the scores' bias; chosen on messages of no test
-NOTHING = 1  # the id of positions where no character is complete
 
 
 @keras.saving.register_keras_serializable(package="examples")
 class Listener(keras.layers.Layer):
-    """Reads features one way, and names what is complete at each position.
+    """Reads features one way, and says which character begins at each position.
 
-    The names are logarithms of probabilities of all characters, and of nothing,
-    shifted and scaled to be from 0 to 4.6. The clocks are passed on.
-    `first_states` and `read_on` let a stream read part by part.
+    Formula:
+
+        z[t] = W LSTM(x)[t] + b,  c[t] = argmax z[t]
+        output[t] = 8 one_hot(c[t]) if c[t] is a character != c[t - 1], else 0
+
+    So a character that is named at several positions appears at the first, and
+    two equal ones appear twice. No gradient goes through it: `z` is trained
+    first. `first_states` and `read_on` let a stream read part by part.
 
     Args:
         units: Units of the LSTM.
         **kwargs: Keras layer arguments, such as `name`.
 
     Shapes:
-        features `(B, Tv, D)` -> sequence `(B, Tv, VOCABULARY_SIZE + HANDS)`,
-        and two states `(B, units)`.
+        features `(B, Tv, D)` -> sequence `(B, Tv, VOCABULARY_SIZE)`, and two
+        states `(B, units)`.
     """
 
     def __init__(self, units: int, **kwargs):
@@ -58,26 +63,32 @@ class Listener(keras.layers.Layer):
         self.lstm = keras.layers.LSTM(
             units, return_sequences=True, return_state=True
         )
-        self.names = keras.layers.Dense(VOCABULARY_SIZE, activation="softmax")
+        self.names = keras.layers.Dense(VOCABULARY_SIZE)
 
     def build(self, features_shape):
-        self.lstm.build((*features_shape[:-1], FRAMES))
+        self.lstm.build(features_shape)
         self.names.build((*features_shape[:-1], self.units))
 
-    def call(self, features, mask=None, initial_state=None):
-        heard, clocks = features[..., :FRAMES], features[..., FRAMES:]
-        outputs, *states = self.lstm(heard, initial_state, mask=mask)
-        names = ops.log1p(1e4 * self.names(outputs)) / 2
-        return ops.concatenate([names, clocks], axis=-1), *states
+    def call(self, features, mask=None):
+        states = self.first_states(ops.shape(features)[0])
+        outputs, _, (_, *states) = self.read_on(features, mask, states)
+        return outputs, *states
 
     def first_states(self, rows) -> list:
-        """Return the states before the source, `(B, units)` each."""
-        return [ops.zeros((rows, self.units), self.compute_dtype)] * 2
+        """Return the states before the source: `c`, `h` and the LSTM's `c`."""
+        zeros = ops.zeros((rows, self.units), self.compute_dtype)
+        return [ops.full((rows,), NOTHING, "int32"), zeros, zeros]
 
     def read_on(self, features, mask, states) -> tuple:
         """Read a part, from the states after the parts before."""
-        outputs, *states = self(features, mask, states)
-        return outputs, mask, states
+        last, *states = states
+        outputs, *states = self.lstm(features, states, mask=mask)
+        named = ops.argmax(self.names(outputs), axis=-1)
+        both = ops.concatenate([last[:, None], named], axis=1)
+        begins = ops.logical_and(both[:, 1:] != both[:, :-1], named > END)
+        named = ops.where(begins, named, -1)  # which is no entry
+        heard = 8 * ops.one_hot(named, VOCABULARY_SIZE, dtype=outputs.dtype)
+        return heard, mask, [both[:, -1], *states]
 
     def get_config(self):
         return {**super().get_config(), "units": self.units}
@@ -85,7 +96,7 @@ class Listener(keras.layers.Layer):
 
 def chunkwise() -> ChunkwiseAttention:
     """Make an attention that stops where a character is complete."""
-    stops = Monotonic(score_bias=-2.0, sigmoid_noise=1.0)
+    stops = Monotonic(score_bias=-5.0, sigmoid_noise=1.0, strict=True)
     return ChunkwiseAttention(
         LuongGeneral(alignment=stops), BahdanauAttention(32), chunk_size=4
     )
@@ -94,17 +105,17 @@ def chunkwise() -> ChunkwiseAttention:
 def make_model(units: int, attention: keras.layers.Layer) -> Seq2Seq:
     """Make a model from features to characters, which reads one way."""
     cell = AttentionDecoderCell(
-        keras.layers.LSTMCell(units // 2), attention, order="luong"
+        keras.layers.LSTMCell(units // 4), attention, order="luong"
     )
     model = Seq2Seq(
         target_vocabulary_size=VOCABULARY_SIZE,
         embedding_dim=16,
         encoder=Listener(units),
-        bridge=StateBridge("zeros", units=units // 2, bidirectional=False),
+        bridge=StateBridge("zeros", units=units // 4, bidirectional=False),
         decoder=AttentionDecoder(cell),
         return_attention_scores=True,
     )
-    model.build(((None, None, FRAMES + HANDS), (None, None)))
+    model.build(((None, None, FRAMES), (None, None)))
     return model
 
 
@@ -115,24 +126,28 @@ def optimizer(count: int, epochs: int) -> keras.optimizers.Optimizer:
     return keras.optimizers.Adam(rate, global_clipnorm=1.0)
 
 
+def naming(encoder: Listener) -> keras.Model:
+    """Make a model of the logits `z`, which name a character or nothing."""
+    source = keras.Input((None, FRAMES))
+    outputs, *_ = encoder.lstm(source)
+    return keras.Model(source, encoder.names(outputs))
+
+
 def train_encoder(encoder: Listener, messages: list[Heard], epochs: int):
-    """Train an encoder to name each character where it is complete.
+    """Train an encoder to name each character where it can be known.
+
+    Positions where there is nothing to name count a tenth.
 
     Args:
         encoder: The encoder of a model.
         messages: Messages of one length.
         epochs: Number of epochs.
     """
-    source = keras.Input((None, FRAMES + HANDS))
-    names = encoder(source)[0][..., :VOCABULARY_SIZE]
-    model = keras.Model(source, ops.expm1(2 * names) / 1e4)  # probabilities
-    loss = keras.losses.SparseCategoricalCrossentropy()
+    heard = hear(messages)
+    wanted = names(messages, heard.shape[1])
+    model = naming(encoder)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(optimizer(len(messages), epochs), loss=loss)
-    heard, ids = hear(messages), to_ids([x.text for x in messages])[:, 1:]
-    places = links(messages, ids.shape[1], heard.shape[1])
-    rows, steps, ends = np.nonzero(places)
-    wanted = np.full(heard.shape[:2], NOTHING)
-    wanted[rows, ends] = ids[rows, steps]
     counts = np.where(wanted == NOTHING, 0.1, 1.0)
     model.fit(
         heard, wanted, BATCH_SIZE, epochs, sample_weight=counts, verbose=2
@@ -142,10 +157,10 @@ def train_encoder(encoder: Listener, messages: list[Heard], epochs: int):
 def train(
     model: Seq2Seq, messages: list[Heard], epochs: int, guided: bool = True
 ):
-    """Train a decoder to write, and to stop where characters are complete.
+    """Train a decoder to write, and to stop where characters begin.
 
     Args:
-        model: The model.
+        model: The model, whose encoder is trained.
         messages: Messages of one length.
         epochs: Number of epochs.
         guided: Whether attention is told where. Without it, words alone
@@ -153,29 +168,16 @@ def train(
     """
     heard, ids = hear(messages), to_ids([x.text for x in messages])
     wanted = ids[:, 1:]
-    places = links(messages, wanted.shape[1], heard.shape[1])
+    named = naming(model.encoder).predict(heard, verbose=0).argmax(axis=-1)
     model.encoder.trainable = False
     model.compile(
         optimizer(len(messages), epochs),
         loss=[SequenceCrossentropy(), GuidedAlignmentLoss()],
         loss_weights=[1.0, float(guided)],
     )
+    targets = wanted, places(named, wanted)
     inputs = heard, ids[:, :-1]
-    model.fit(inputs, (wanted, places), BATCH_SIZE, epochs, verbose=2)
-
-
-def harden(model: Seq2Seq) -> list[str]:
-    """Make attention hard, and let it stop a little sooner.
-
-    In training two positions often share a stop, so that neither has a
-    probability above 1/2. Without the bias such characters are passed over.
-
-    Returns:
-        What was changed, in words.
-    """
-    (attention,) = model.decoder.cell.attentions
-    attention.monotonic.aligner.score_bias.assign_add(SOONER)
-    return model.harden()
+    model.fit(inputs, targets, BATCH_SIZE, epochs, verbose=2)
 
 
 def read(model: Seq2Seq, messages: list[Heard]) -> list[str]:

@@ -71,8 +71,11 @@ def is_held_out(word: str) -> bool:
 
 
 def draw_word(random: np.random.Generator, held_out: bool) -> str:
-    """Draw a word, a call sign, a number, or in training a random group."""
-    kinds = [_call_sign, _number, _word] + [_group] * (not held_out)
+    """Draw a word, a call sign or a number; in training mostly random groups.
+
+    What knows words well reads them into others that sound alike.
+    """
+    kinds = [_call_sign, _number, _word] + [_group] * (0 if held_out else 6)
     while True:
         word = kinds[random.integers(len(kinds))](random)
         if is_held_out(word) == held_out:
@@ -98,7 +101,8 @@ def _word(random):
 
 
 def _group(random):
-    return _draw(random, CODES, 2, 6)
+    few = _draw(random, CODES, 3, 3)  # so that equal ones follow each other
+    return _draw(random, few, 2, 6)
 
 
 class Hand:

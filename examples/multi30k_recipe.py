@@ -1,7 +1,4 @@
-"""The recipe of `translate_multi30k.py`: what is trained, and how.
-
-Nothing here needs TensorFlow: `multi30k_ids.py` trains on JAX and torch.
-"""
+"""The recipe of `translate_multi30k.py`: what is trained, and how."""
 
 import json
 from collections.abc import Iterable

@@ -30,7 +30,6 @@ import keras
 import numpy as np
 import timing
 from listener import chunkwise
-from listener import harden
 from listener import make_model
 from listener import read
 from listener import train
@@ -129,12 +128,12 @@ def test(model: Seq2Seq, count: int, seed: int) -> dict[tuple, tuple]:
 
 def trained(file: Path, quick: bool, seed: int) -> Seq2Seq:
     """Train a model, make its attention hard, and save it."""
-    units, first, then = (16, 1, 1) if quick else (128, 16, 6)
+    units, first, then = (16, 1, 1) if quick else (128, 16, 5)
     messages = make_messages(64 if quick else COUNT, SECONDS, seed)
     model = make_model(units, chunkwise())
     train_encoder(model.encoder, messages, first)
     train(model, messages, then)
-    print(*harden(model))
+    print(*model.harden())
     file.parent.mkdir(parents=True, exist_ok=True)
     model.save(file)
     return model

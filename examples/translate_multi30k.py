@@ -16,17 +16,14 @@ smoothing, and averaged weights, of which those of the best BLEU on `val` are
 kept.
 
 `--folder` has the state of the training: the same command goes on with one
-that was stopped, or measures one that is done. To train on a machine without
-TensorFlow, such as one with a GPU, write the ids first, take the folder there,
-and take it back for the rest:
+that was stopped, or measures one that is done. All but `--export` also runs
+where TensorFlow is not, such as on a machine with a GPU, with the extras
+`sentencepiece`, `evaluation` and `plots`:
 
-    python examples/translate_multi30k.py --data multi30k --prepare
-    KERAS_BACKEND=jax python examples/translate_multi30k.py
-    python examples/translate_multi30k.py --data multi30k
+    KERAS_BACKEND=jax python examples/translate_multi30k.py --data multi30k
 """
 
 import argparse
-import importlib.util
 import tempfile
 import time
 from dataclasses import asdict
@@ -38,31 +35,25 @@ from multi30k import PARTS
 from multi30k import download
 from multi30k import find
 from multi30k import made_up_corpus
-from multi30k_ids import train_on_ids
-from multi30k_ids import write_ids
 from multi30k_recipe import WEIGHTS
 from multi30k_recipe import Recipe
 from multi30k_recipe import build
 from multi30k_recipe import claim
 from multi30k_recipe import train
+from multi30k_report import draw_attention
+from multi30k_report import draw_curves
+from multi30k_report import export as export_all
+from multi30k_report import report
 
+import keras_attention
 from keras_attention import GreedySearch
+from keras_attention import SentencePieceTokenizer
+from keras_attention import Translator
 from keras_attention import ValidationBleu
-from keras_attention.extras import require
-
-if importlib.util.find_spec("tensorflow"):
-    from multi30k_report import draw_attention
-    from multi30k_report import draw_curves
-    from multi30k_report import export as export_all
-    from multi30k_report import report
-
-    from keras_attention import SentencePieceTokenizer
-    from keras_attention import Translator
-    from keras_attention import WordPieceTokenizer
-    from keras_attention import WordTokenizer
-    from keras_attention import parallel_dataset
-    from keras_attention.text import read_lines
-    from keras_attention.text import read_parallel
+from keras_attention import WordTokenizer
+from keras_attention import parallel_dataset
+from keras_attention.text import read_lines
+from keras_attention.text import read_parallel
 
 TOKENIZERS = ("sentencepiece", "word", "wordpiece")
 QUICK = {"units": 16, "epochs": 1, "batch_size": 4, "vocabulary_size": 30}
@@ -81,13 +72,12 @@ def make_tokenizer(name: str, files: list[Path], size: int):
     if name == "word":
         return WordTokenizer.train(files, size, min_frequency=2)
     if name == "wordpiece":
-        return WordPieceTokenizer.train(files, size)
+        return keras_attention.WordPieceTokenizer.train(files, size)
     return SentencePieceTokenizer.train(files, size, model_type="bpe")
 
 
 def read_corpus(data: Path, source: str, target: str) -> dict:
     """Find the files of all parts, and a broken one before training."""
-    require("tensorflow", "text", "translate_multi30k.py --data")
     files = {
         part: [find(data, part, side) for side in (source, target)]
         for part in PARTS
@@ -175,13 +165,12 @@ def main(
     plot: str | Path | None = None,
     folder: str | Path | None = None,
     seed: int = 1,
-    prepare: bool = False,
-) -> str | None:
+) -> str:
     """Train, test, and save and export on request.
 
     Args:
         quick: Whether to run on a few made-up sentences, to try the code.
-        data: Folder of the corpus. `None` to train on ids in `folder`.
+        data: Folder of the corpus.
         source: Language to translate from.
         target: Language to translate to.
         tokenizer: Kind of the tokens: `"sentencepiece"`, `"word"` or
@@ -196,11 +185,9 @@ def main(
         folder: Folder of the training, and of what it leaves. Defaults to
             one in `outputs` with the languages and the seed in its name.
         seed: Seed of weights, dropout, order and segmentation.
-        prepare: Whether to write the ids of all epochs, and stop.
 
     Returns:
-        BLEU of the test set and its signature; `None` where nothing is
-        measured.
+        BLEU of the test set and its signature.
     """
     start = time.time()
     recipe = make_recipe(quick, tokenizer, units, epochs)
@@ -209,10 +196,6 @@ def main(
         folder = folder or tempfile.mkdtemp()
     folder = Path(folder or default_folder(source, target, seed))
     keras.utils.set_random_seed(seed)
-    if data is None:
-        train_on_ids(folder, folder / "ids")
-        print(f"Trained after {minutes_since(start)}")
-        return None
     files = read_corpus(Path(data), source, target)
     about = {
         "recipe": asdict(recipe),
@@ -224,9 +207,6 @@ def main(
         tokenizer, files["train"], recipe.vocabulary_size
     )
     print(f"Vocabulary: {tokenizer.vocabulary_size}")
-    if prepare:
-        batches = read_batches(files, tokenizer, recipe, seed)
-        return write_ids(folder / "ids", *batches, about, tokenizer.vocabulary)
     claim(folder, about)
     model = fit(recipe, files, tokenizer, seed, folder)
     print(f"Trained after {minutes_since(start)}")
@@ -257,11 +237,8 @@ def arguments() -> dict:
     parser.add_argument("--plot", help="file for a picture of the attention")
     parser.add_argument("--folder", help="folder of the training")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--prepare", action="store_true", help="write ids only")
     given = vars(parser.parse_args())
-    own = default_folder(given["source"], given["target"], given["seed"])
-    has_ids = (Path(given["folder"] or own) / "ids").exists()
-    if not (given["data"] or given["quick"] or has_ids):
+    if not (given["data"] or given["quick"]):
         parser.error("--data is needed: the folder of the corpus")
     if given.pop("download"):
         languages = [given["source"], given["target"]]

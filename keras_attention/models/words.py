@@ -14,7 +14,6 @@ from keras_attention.layers import WordDropout
 from keras_attention.models.copying import PointerGenerator
 from keras_attention.models.next_word import mean
 from keras_attention.ops.blocks import fused
-from keras_attention.ops.embeddings import take_words
 
 UNKNOWN = 1  # id of all words that are not in the vocabulary
 
@@ -131,8 +130,7 @@ class AbstractWordModel(keras.Model):
 
         Args:
             source: Ids; `(B, Tv)` in training.
-            training: Whether to drop words. Unless it is `False`, the gradient
-                of the embeddings is one matrix. Defaults to `False`.
+            training: Whether to drop words. Defaults to `False`.
 
         Returns:
             Embedded words.
@@ -152,13 +150,8 @@ class AbstractWordModel(keras.Model):
         return self._embed(self.target_embedding, target, training)
 
     def _embed(self, layer, ids, training):
-        known = self._known(ids)
-        if training is False or not layer.built or layer.quantization_mode:
-            words = layer(known)
-        else:
-            words = take_words(layer.embeddings, known)
-            words = ops.cast(words, layer.compute_dtype)
-        return self.drop_words(self._scale * words, ids, training=training)
+        words = self._scale * layer(self._known(ids))
+        return self.drop_words(words, ids, training=training)
 
     def _known(self, ids):
         if not self.copying:

@@ -9,6 +9,7 @@ import read_morse as example
 import timing
 from keras import ops
 from listener import Listener
+from listener import naming
 from live import Reading
 
 pytestmark = pytest.mark.tensorflow
@@ -93,7 +94,7 @@ def test_hearing_does_not_depend_on_the_volume():
         for volume in (100, 1000)
     )
     np.testing.assert_allclose(louder, loud, atol=1e-4)
-    assert loud.shape == (1, 160, ear.FRAMES + ear.HANDS)
+    assert loud.shape == (1, 160, ear.FRAMES)
 
 
 @pytest.mark.parametrize("size", [200, 130, 700])
@@ -113,14 +114,26 @@ def test_texts_are_ids():
     assert ear.to_text([1, ear.IDS["A"], ear.END, 9]) == "?A"
 
 
-def test_characters_are_linked_to_where_they_can_be_known():
-    (row,) = ear.links(MESSAGES[:1], 40, 160)
-    message = MESSAGES[0]
-    count = len(message.text)
-    assert (row.sum(axis=1) == (np.arange(40) < count)).all()
-    at = row[:count].argmax(axis=1) * ear.STEP - message.ended
-    dits = np.where(np.array(list(message.text)) == " ", 5, 2)
-    assert (abs(at - dits * message.dit) <= ear.STEP).all()
+def test_characters_are_named_where_they_can_be_known():
+    ended = np.array([0.2, 0.8, 0.8])
+    (row,) = ear.names([morse.Heard(None, "ET ", ended, 0.1)], 30)
+    named = ear.to_text(row).replace("?", ".")  # 50 ms each
+    assert named == "." * 8 + "E" + "." * 11 + "T" + "." * 5 + " " + "." * 3
+
+
+def test_characters_have_their_place_where_they_begin():
+    e, t = ear.IDS["E"], ear.IDS["T"]
+    heard = np.array([[1, e, e, 1, e, t, t, 1], [e, 1, 1, t, 1, 1, 1, 1]])
+    told = np.array([[e, e, t, ear.END], [e, ear.END, 0, 0]])
+    found = ear.places(heard, told)
+    assert np.argwhere(found).tolist() == [[0, 0, 1], [0, 1, 4], [0, 2, 5]]
+
+
+def test_a_message_is_named_in_the_order_it_was_keyed():
+    named = ear.names(MESSAGES, 160)
+    found = ear.places(named, ear.to_ids([x.text for x in MESSAGES])[:, 1:])
+    counts = [len(message.text) for message in MESSAGES]
+    assert found.sum(axis=(1, 2)).tolist() == counts
 
 
 def test_the_encoder_reads_on():
@@ -133,10 +146,14 @@ def test_the_encoder_reads_on():
         outputs, mask, states = listener.read_on(part, mask, states)
         parts.append(outputs)
     np.testing.assert_allclose(ops.concatenate(parts, 1), whole, atol=1e-6)
-    np.testing.assert_allclose(states, last, atol=1e-6)
-    names = ops.convert_to_numpy(whole)[..., : -ear.HANDS]
-    shares = np.expm1(2 * names) / 1e4
-    np.testing.assert_allclose(shares.sum(axis=-1), 1, atol=1e-5)
+    for state, wanted in zip(states[1:], last, strict=True):
+        np.testing.assert_allclose(state, wanted, atol=1e-6)
+    named = ops.convert_to_numpy(naming(listener)(features)).argmax(axis=-1)
+    begins = np.diff(named, axis=1, prepend=ear.NOTHING) != 0
+    begins &= named > ear.END
+    assert begins.any()
+    wanted = 8 * begins[..., None] * np.eye(ear.VOCABULARY_SIZE)[named]
+    np.testing.assert_array_equal(whole, wanted)
 
 
 def test_edits_are_counted():

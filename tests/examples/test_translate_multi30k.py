@@ -1,13 +1,23 @@
 """translate_multi30k.py: the whole job in small, and broken data."""
 
 import gzip
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import keras
 import pytest
 from tiers import some
 
 pytestmark = pytest.mark.tensorflow
+ROOT = Path(__file__).parents[2]
+WITHOUT = """
+import sys
+sys.modules["tensorflow"] = sys.modules["tensorflow_text"] = None
+import translate_multi30k
+print(translate_multi30k.main(quick=True, folder=sys.argv[1]))
+"""
 
 if keras.backend.backend() == "tensorflow":
     import multi30k_report
@@ -51,6 +61,20 @@ def test_it_runs_from_files_to_bleu(tmp_path, capsys, monkeypatch, tokenizer):
     assert left >= {"report.md", "val.greedy.en", "test_2016_flickr.beam_5.en"}
     with pytest.raises(SystemExit, match="other arguments"):
         example.main(**{**options, "seed": 7})
+
+
+@pytest.mark.thorough
+def test_it_runs_without_tensorflow(tmp_path):
+    path = os.pathsep.join([str(ROOT), str(ROOT / "examples")])
+    result = subprocess.run(
+        [sys.executable, "-c", WITHOUT, tmp_path],
+        env={**os.environ, "KERAS_BACKEND": "jax", "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "\nBLEU = " in result.stdout
+    assert (tmp_path / "report.md").exists()
 
 
 @pytest.mark.parametrize("fault", ["missing", "short", "empty", "truncated"])
