@@ -154,17 +154,13 @@ def train_encoder(encoder: Listener, messages: list[Heard], epochs: int):
     )
 
 
-def train(
-    model: Seq2Seq, messages: list[Heard], epochs: int, guided: bool = True
-):
+def train(model: Seq2Seq, messages: list[Heard], epochs: int):
     """Train a decoder to write, and to stop where characters begin.
 
     Args:
         model: The model, whose encoder is trained.
         messages: Messages of one length.
         epochs: Number of epochs.
-        guided: Whether attention is told where. Without it, words alone
-            train the model.
     """
     heard, ids = hear(messages), to_ids([x.text for x in messages])
     wanted = ids[:, 1:]
@@ -173,7 +169,6 @@ def train(
     model.compile(
         optimizer(len(messages), epochs),
         loss=[SequenceCrossentropy(), GuidedAlignmentLoss()],
-        loss_weights=[1.0, float(guided)],
     )
     targets = wanted, places(named, wanted)
     inputs = heard, ids[:, :-1]

@@ -158,7 +158,7 @@ def compare_others(
         print(name)
         models[name] = make_model(model.encoder.units, attention())
         models[name].encoder.set_weights(model.encoder.get_weights())
-        train(models[name], messages, 1 if quick else 3, guided=False)
+        train(models[name], messages, 1 if quick else 5)
     tests = [
         make_messages(count, seconds, seed + 1, (6, 6), held_out=True)
         for count, seconds in ((40, SECONDS), (10, 4 * SECONDS))
@@ -223,7 +223,7 @@ def main(
         return text
     if compare:
         return compare_others(model, quick, seed + 1)
-    rates = test(model, 1 if quick else 12, seed + 1)
+    rates = test(model, 1 if quick else 24, seed + 1)
     both = (6, 6), (20, 20)
     (message,) = make_messages(1, 12.0, seed + 3, *both, held_out=True)
     show_live(model, message, picture)
