@@ -4,8 +4,9 @@ import inspect
 
 import keras
 
+from keras_attention.layers.recurrence import directions
+
 RECURRENT = keras.layers.RNN, keras.layers.Bidirectional
-DIRECTIONS = "forward", "backward"
 
 
 class _MaskReader(keras.layers.Layer):
@@ -55,7 +56,6 @@ def call_masked(
     options = {"training": training, "mask": mask}
     taken = inspect.signature(layer.call).parameters
     if isinstance(layer, RECURRENT):
-        inner = (getattr(layer, f"{name}_layer", layer) for name in DIRECTIONS)
-        for one in (layer, *inner):
+        for one in (layer, *directions(layer)):
             one.supports_masking = True
     return layer(x, **{k: v for k, v in options.items() if k in taken})

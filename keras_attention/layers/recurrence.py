@@ -1,4 +1,4 @@
-"""Recurrent layers whose loop is Keras' own, so that ours may replace it."""
+"""What recurrent layers are made of, and whose loop is Keras' own."""
 
 from keras import layers
 
@@ -17,3 +17,14 @@ def loops_as_keras(layer: layers.Layer) -> bool:
         and kind.call in {known.call for known in KNOWN}
         and kind.inner_loop in {known.inner_loop for known in KNOWN}
     )
+
+
+def directions(layer: layers.Layer) -> list[layers.Layer]:
+    """Return the layers of both directions, or the layer itself.
+
+    Args:
+        layer: A `Bidirectional`, or any other layer.
+    """
+    if isinstance(layer, layers.Bidirectional):
+        return [layer.forward_layer, layer.backward_layer]
+    return [layer]

@@ -8,6 +8,7 @@ from keras_attention.attention.memory import check_mask
 from keras_attention.attention.memory import check_rank_3
 from keras_attention.decoder.stack import CellStack
 from keras_attention.layers import call_masked
+from keras_attention.layers import directions
 from keras_attention.ops import freeze
 from keras_attention.ops import trainable_loop
 from keras_attention.ops.fast_paths import fast_path
@@ -44,12 +45,9 @@ def run_layer(
     sequence = ops.cast(sequence, layer.compute_dtype)
     sequence = ops.swapaxes(sequence, 0, 1)  # (T, B, D)
     real = None if mask is None else ops.swapaxes(as_mask(mask), 0, 1)
-    directions = [
-        _run_direction(one, sequence, real) for one in _directions(layer)
-    ]
-    outputs = [outputs for outputs, _ in directions]
-    outputs = ops.concatenate(outputs, axis=-1)
-    states = [x for _, states in directions for x in states]
+    found = [_run_direction(one, sequence, real) for one in directions(layer)]
+    outputs = ops.concatenate([outputs for outputs, _ in found], axis=-1)
+    states = [x for _, states in found for x in states]
     return ops.swapaxes(outputs, 0, 1), *states
 
 
@@ -57,12 +55,6 @@ def _is_faster():
     """Tell whether the training loop is faster than Keras' layers here."""
     found = fast_path("outruns_keras_layers")
     return found is not None and found()
-
-
-def _directions(layer):
-    if isinstance(layer, layers.Bidirectional):
-        return [layer.forward_layer, layer.backward_layer]
-    return [layer]
 
 
 def _run_direction(layer, sequence, real):
