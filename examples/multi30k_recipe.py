@@ -63,21 +63,21 @@ class Recipe:
     """
 
     vocabulary_size: int = 6000
-    units: int = 256
+    units: int = 192
     attention: str = "additive"
     heads: int = 1
     order: str = "bahdanau"
     input_feeding: bool = True
-    dropout: float = 0.4
+    dropout: float = 0.3
     recurrent_dropout: float = 0.2
     word_dropout: float = 0.1
     sample_subwords: float = 0.1
     label_smoothing: float = 0.1
     average: float = 0.998
-    rate: float = 1e-3
+    rate: float = 1.5e-3
     warmup: int = 400
     batch_size: int = 64
-    epochs: int = 25
+    epochs: int = 20
     patience: int = 8
 
 

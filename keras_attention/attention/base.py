@@ -249,9 +249,7 @@ class AbstractAttention(keras.layers.Layer):
         history, rest = state[:count], state[count:]
         projected = self.project_query(query)
         if one_by_one:
-            scores = score_one_by_one(
-                self.score, projected, memory.keys, self.variables
-            )
+            scores = score_one_by_one(self, projected, memory.keys)
         else:
             scores = widen(self.score(projected, memory.keys, *history))
         check_rank_3(self, "score", scores, "(B, Tq, Tv)")

@@ -145,6 +145,16 @@ def _forgotten(gradient):
     return pull
 
 
+def reference_to(layer) -> Callable:
+    """Return a function that returns a layer.
+
+    A graph has a weak reference. TensorFlow keeps some graphs for ever, such
+    as those in which Keras' optimizers reduce gradients that are all dense,
+    and with them it would keep the layer.
+    """
+    return (lambda: layer) if tf.executing_eagerly() else weakref.ref(layer)
+
+
 def differentiate(function: Callable, arguments):
     """Run a function, and return its vector-Jacobian product.
 

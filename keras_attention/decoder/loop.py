@@ -143,15 +143,14 @@ class AttentionDecoder(keras.layers.Layer):
             return run(inputs, memory, states, training, masks)
 
     def _attend_in_steps(self, inputs, memory, states, training, masks):
-        attentions = self.cell.attentions
-
-        def step(states, inputs, memory):
+        def step(cell, states, inputs, memory):
             projected, noise = inputs
-            output, weights, states = self.cell.advance(
+            output, weights, states = cell.advance(
                 projected, states, memory, training, noise, masks
             )
-            return states, [output, *attentions.unpack(weights)]
+            return states, [output, *cell.attentions.unpack(weights)]
 
+        attentions = self.cell.attentions
         memories = attentions.as_memories(memory)
         words = [ops.shape(one.values)[1] for one in memories]
         sizes = [self.cell.output_size, *words]
@@ -161,8 +160,8 @@ class AttentionDecoder(keras.layers.Layer):
         return outputs, weights, states
 
     def _attend_afterwards(self, inputs, memory, states, training, masks):
-        def step(states, inputs, _):
-            s, states = self.cell.recur(inputs[0], states, (), training, masks)
+        def step(cell, states, inputs, _):
+            s, states = cell.recur(inputs[0], states, (), training, masks)
             return states, [s]
 
         projected, noise, real = inputs
@@ -190,9 +189,9 @@ class AttentionDecoder(keras.layers.Layer):
         """Run a step over time.
 
         Args:
-            step: Function from states, a step's projected inputs and noise,
-                and the memory to the next states and a list of outputs
-                `(B, size)`.
+            step: Function from the cell, its states, a step's projected
+                inputs and noise, and the memory to the next states and a list
+                of outputs `(B, size)`.
             states: The initial states.
             inputs: Projected inputs, noise and mask of all steps, with time
                 on axis 0.
@@ -207,9 +206,9 @@ class AttentionDecoder(keras.layers.Layer):
         dtype = self.cell.compute_dtype
         blank = [ops.zeros((batch, size), dtype) for size in sizes]
 
-        def masked_step(states, inputs, memory):
+        def masked_step(cell, states, inputs, memory):
             *inputs, real = inputs
-            after, given = step(states, inputs, memory)
+            after, given = step(cell, states, inputs, memory)
             after = [
                 ops.cast(x, y.dtype) for x, y in zip(after, states, strict=True)
             ]
@@ -221,7 +220,7 @@ class AttentionDecoder(keras.layers.Layer):
             list(inputs),
             blank,
             steps,
-            self.cell.variables,
+            self.cell,
             memory,
             training,
         )

@@ -80,9 +80,11 @@ def _run_direction(layer, sequence, real):
     blank = [ops.zeros((rows, stack.output_size), projected.dtype)]
     with stack.dropout_masks(rows, size, training=True) as masks:
 
-        def step(states, inputs, _):
+        def step(layer, states, inputs, _):
             x, real = inputs
-            output, after = stack.run(x, states, training=True, masks=masks)
+            output, after = CellStack(layer.cell).run(
+                x, states, training=True, masks=masks
+            )
             frozen = blank if layer.zero_output_for_mask else states[:1]
             return (
                 freeze(real, after, states),
@@ -95,7 +97,7 @@ def _run_direction(layer, sequence, real):
             [projected, real],
             blank,
             steps,
-            layer.cell.variables,
+            layer,
             None,
             True,
             layer.go_backwards,

@@ -28,7 +28,7 @@ def trainable_loop(
     inputs,
     blank,
     length,
-    variables,
+    layer,
     constants,
     training: bool | None = None,
     reverse: bool = False,
@@ -39,13 +39,14 @@ def trainable_loop(
     unless `training` is `False`.
 
     Args:
-        step: Function from `(carry, inputs of one step, constants)` to the
-            next carry and a list of outputs `(B, ...)`.
+        step: Function from `(layer, carry, inputs of one step, constants)`
+            to the next carry and a list of outputs `(B, ...)`. It gets the
+            layer as an argument, as a graph must not keep it.
         carry: As in `loop_over_time`.
         inputs: As in `loop_over_time`.
         blank: As in `loop_over_time`.
         length: As in `loop_over_time`.
-        variables: The Keras variables that the step reads.
+        layer: What has the `variables` that the step reads.
         constants: Structure of the tensors that every step reads.
         training: `False` selects the plain loop, which has all derivatives.
             Defaults to `None`.
@@ -57,11 +58,11 @@ def trainable_loop(
     carry = list(carry)
     has_gradients = all(map(_is_float, [*carry, *blank]))
     if training is not False and has_gradients and fast_path("differentiate"):
-        own = _Step(step, inputs, variables, constants)
+        own = _Step(step, inputs, layer, constants)
         return _Loop(own, carry, blank, length, reverse).run(carry)
 
     def plain(carry, inputs):
-        return step(carry, inputs, constants)
+        return step(layer, carry, inputs, constants)
 
     return loop_over_time(plain, carry, inputs, blank, length, reverse)
 
@@ -71,6 +72,10 @@ def _is_float(x):
         return False
     dtype = keras.backend.standardize_dtype(x.dtype)
     return keras.backend.is_float_dtype(dtype)
+
+
+def _reference_to(layer):
+    return lambda: layer
 
 
 def _split(tensors, *sizes):
@@ -119,12 +124,22 @@ class _Parts:
 class _Step:
     """A step as a pure function, with its variables among the arguments."""
 
-    def __init__(self, step, inputs, variables, constants):
+    def __init__(self, step, inputs, layer, constants):
         self.step = step
+        self.layer = (fast_path("reference_to") or _reference_to)(layer)
         self.inputs, self.constants = _Parts(inputs), _Parts(constants)
-        self.variables = [x for x in variables if _is_float(x)]
         values = [ops.convert_to_tensor(x.value) for x in self.variables]
         self.given = [*values, *self.constants.floats]
+
+    @property
+    def variables(self):
+        layer = self.layer()
+        if layer is None:
+            raise RuntimeError(
+                "A training loop needs its layer for the gradient, and the "
+                "layer was deleted. Keep the model as long as its graph."
+            )
+        return [x for x in layer.variables if _is_float(x)]
 
     def recorder(self, kind, constants, *arguments):
         hoisted = len(constants) - len(self.given)
@@ -132,14 +147,15 @@ class _Step:
 
     def run(self, recorder, carry, floats, rest):
         """Run one step with the constants of the recorder."""
+        variables = self.variables
         values, constants, _ = _split(
-            recorder.constants, len(self.variables), len(self.constants.floats)
+            recorder.constants, len(variables), len(self.constants.floats)
         )
         constants = self.constants.join(constants, self.constants.rest)
         inputs = self.inputs.join(floats, rest)
-        pairs = [*zip(self.variables, values, strict=True)]
+        pairs = [*zip(variables, values, strict=True)]
         with recording(recorder), keras.StatelessScope(pairs):
-            return self.step(carry, inputs, constants)
+            return self.step(self.layer(), carry, inputs, constants)
 
 
 class _Loop:

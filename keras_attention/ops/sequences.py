@@ -1,7 +1,6 @@
 """Scores of whole sequences, one query at a time to save memory."""
 
 import math
-from collections.abc import Callable
 
 from keras import ops
 
@@ -11,7 +10,7 @@ from keras_attention.ops.replay import trainable_loop
 FEW = 2**22  # size of the largest table: 16 MiB in float32
 
 
-def score_one_by_one(score: Callable, query, keys, variables):
+def score_one_by_one(layer, query, keys):
     """Compute scores, query by query if their table would be large.
 
     A score that compares all features of all pairs computes a table
@@ -21,21 +20,20 @@ def score_one_by_one(score: Callable, query, keys, variables):
     formats do not support this loop.
 
     Args:
-        score: Function from queries `(B, Tq, U)` and `keys` to scores
-            `(B, Tq, Tv)`.
+        layer: What has `score`, a function from queries `(B, Tq, U)` and
+            `keys` to scores `(B, Tq, Tv)`, and the `variables` it reads.
         query: `(B, Tq, U)`.
         keys: `(B, Tv, D)`.
-        variables: The Keras variables that `score` reads.
 
     Returns:
         Scores `(B, Tq, Tv)`, in float32 or wider.
     """
 
     def at_once():
-        return widen(score(query, keys))
+        return widen(layer.score(query, keys))
 
     def in_order():
-        return _in_order(score, query, keys, variables)
+        return _in_order(layer, query, keys)
 
     rows, queries, size = ops.shape(query)
     sizes = rows, queries, ops.shape(keys)[1], size
@@ -47,16 +45,14 @@ def score_one_by_one(score: Callable, query, keys, variables):
     return ops.cond(total > FEW, in_order, at_once)
 
 
-def _in_order(score, query, keys, variables):
-    def step(carry, inputs, keys):
+def _in_order(layer, query, keys):
+    def step(layer, carry, inputs, keys):
         (one,) = inputs
-        scores = score(ops.expand_dims(one, 1), keys)
+        scores = layer.score(ops.expand_dims(one, 1), keys)
         return carry, [ops.squeeze(widen(scores), axis=1)]
 
     query = ops.swapaxes(query, 0, 1)  # (Tq, B, U)
     steps, rows = ops.shape(query)[:2]
     blank = [widen(ops.zeros((rows, ops.shape(keys)[1]), keys.dtype))]
-    _, (scores,) = trainable_loop(
-        step, [], [query], blank, steps, variables, keys
-    )
+    _, (scores,) = trainable_loop(step, [], [query], blank, steps, layer, keys)
     return ops.swapaxes(scores, 0, 1)

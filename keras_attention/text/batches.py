@@ -79,8 +79,9 @@ class Batches:
             rate: As of `SentencePieceTokenizer.sample`.
             tokenizers: Those of both sides.
         """
-        self.sampler = SubwordSampler(
-            rate, tokenizers, self.corpus.texts, self.widths[-1]
+        self.sampler = SubwordSampler(rate, tokenizers, self.corpus)
+        self.widths = self.sampler.choose_widths(
+            self.bucket, self.widths, np.random.default_rng(self.position.seed)
         )
 
     def __len__(self) -> int:
@@ -91,20 +92,26 @@ class Batches:
         random = self.position.next_generator()
         for number, pairs in enumerate(self._plan(random)):
             sides = [[side[i] for i in pairs] for side in self.corpus.sides]
+            widths = self._widths(pairs, sides)
             if self.sampler:
-                sides = self.sampler.draw(pairs, sides, random)
+                sides = self.sampler.draw(pairs, widths, random)
             own = [own_rows(side, self.shard) for side in sides]
             rows = self.rows if self.fills else len(own[0])
             source, target = (
                 _padded(side, rows, width)
-                for side, width in zip(own, self._widths(sides), strict=True)
+                for side, width in zip(own, widths, strict=True)
             )
             yield (source, target[:, :-1]), target[:, 1:]
             if number % RELEASED == 0:
                 self.corpus.release()
 
-    def _widths(self, sides):
-        """Return the widths of the first bucket that holds all rows."""
+    def _widths(self, pairs, sides):
+        """Return the widths of the first bucket that holds all rows.
+
+        Drawn segmentations need those of the bucket of the longest pair.
+        """
+        if self.sampler:
+            return self.widths[self.bucket[pairs].max()]
         longest = [max(map(len, side)) for side in sides]
         return self.widths[(self.widths >= longest).all(axis=1).argmax()]
 

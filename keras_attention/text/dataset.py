@@ -51,8 +51,9 @@ def parallel_dataset(
     pair appears exactly once, short pairs first, and the last batch may not
     be full.
 
-    Segmentations that are drawn come in the same order of pairs, and in the
-    same shapes. One that is longer than all buckets is replaced by the best.
+    Segmentations that are drawn come in the same order of pairs. Their buckets
+    are wider, but none is wider than the widest; one that is longer than the
+    bucket of its batch, about one in ten, is replaced by the best.
 
     With `shard`, each of several processes reads its part of every batch, for
     training on several machines. Together they read what one process reads

@@ -4,8 +4,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from keras_attention.text.rows import Rows
+from keras_attention.text.corpus import Corpus
 from keras_attention.text.sentencepiece import SentencePieceTokenizer
+
+TRIED = 512  # pairs of a bucket whose segmentations are drawn for its width
+HELD = 0.9  # of them are no longer than the bucket
 
 
 def check_samples(rate: float, tokenizers, copying: bool):
@@ -33,52 +36,84 @@ def check_samples(rate: float, tokenizers, copying: bool):
 class SubwordSampler:
     """Draws the ids of the pairs of a batch.
 
-    A side that comes out longer than `limits` keeps its best segmentation, so
-    that no batch needs a shape that others have not.
-
     Args:
         rate: As of `SentencePieceTokenizer.sample`.
         tokenizers: Those of both sides.
-        texts: The lines of both sides as UTF-8, `Rows`.
-        limits: The largest length of each side.
+        corpus: The pairs, with their texts.
     """
 
-    def __init__(self, rate: float, tokenizers, texts: list[Rows], limits):
+    def __init__(self, rate: float, tokenizers, corpus: Corpus):
         self.rate = rate
         self.tokenizers = tokenizers
-        self.texts = texts
-        self.limits = limits
+        self.corpus = corpus
+
+    def choose_widths(
+        self,
+        bucket: np.ndarray,
+        widths: np.ndarray,
+        random: np.random.Generator,
+    ) -> np.ndarray:
+        """Choose the widths of buckets for the segmentations that are drawn.
+
+        Those are longer than the best ones. A bucket gets the width that
+        holds most of what is drawn for some of its pairs: one for the longest
+        of all would be padding for the others.
+
+        Args:
+            bucket: The bucket of each pair, by its best segmentation.
+            widths: `(K, 2)`: the widths for the best segmentations.
+            random: A generator.
+
+        Returns:
+            `(K, 2)`: rising, and from the given widths to the largest of them.
+        """
+        found = []
+        for number, least in enumerate(widths):
+            pairs = np.flatnonzero(bucket == number)
+            pairs = random.choice(pairs, min(len(pairs), TRIED), replace=False)
+            drawn = self._sample(pairs, random)
+            lengths = [[len(row) for row in side] for side in drawn]
+            most = np.quantile(lengths, HELD, axis=1, method="higher")
+            found.append(np.maximum(most, least))
+        found = np.maximum.accumulate(found).astype("int64")
+        return np.minimum(found, widths[-1])
 
     def draw(
         self,
         pairs: Iterable[int],
-        best: list[list[np.ndarray]],
+        widths: Iterable[int],
         random: np.random.Generator,
     ) -> list[list[np.ndarray]]:
         """Draw the ids of both sides.
 
         Args:
             pairs: The numbers of the pairs.
-            best: The ids of their best segmentations, lists of rows.
+            widths: The largest length of each side. What comes out longer is
+                replaced by the best segmentation.
             random: The generator of the epoch.
 
         Returns:
-            Lists of rows, as `best`.
+            Lists of rows, one for each side.
         """
+        sides = zip(
+            self._sample(pairs, random), self.corpus.sides, widths, strict=True
+        )
         return [
             [
-                new if len(new) <= limit else old
-                for new, old in zip(
-                    tokenizer.sample(
-                        [texts[i].tobytes().decode() for i in pairs],
-                        self.rate,
-                        int(random.integers(2**32)),
-                    ),
-                    rows,
-                    strict=True,
-                )
+                new if len(new) <= width else best[i]
+                for new, i in zip(drawn, pairs, strict=True)
             ]
-            for tokenizer, texts, rows, limit in zip(
-                self.tokenizers, self.texts, best, self.limits, strict=True
+            for drawn, best, width in sides
+        ]
+
+    def _sample(self, pairs, random):
+        return [
+            tokenizer.sample(
+                [texts[i].tobytes().decode() for i in pairs],
+                self.rate,
+                int(random.integers(2**32)),
+            )
+            for tokenizer, texts in zip(
+                self.tokenizers, self.corpus.texts, strict=True
             )
         ]

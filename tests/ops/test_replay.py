@@ -106,11 +106,17 @@ def plain(step, *arguments, constants):
     return loop_over_time(one, *arguments)
 
 
-def fast(variables):
-    def loop(*arguments, constants):
-        return trainable_loop(*arguments, variables, constants)
+def fast(weights, **options):
+    def loop(step, *arguments, constants):
+        return trainable_loop(
+            with_layer(step), *arguments, weights, constants, **options
+        )
 
     return loop
+
+
+def with_layer(step):
+    return lambda _, *arguments: step(*arguments)
 
 
 def number(found):
@@ -125,7 +131,7 @@ def number(found):
 @pytest.mark.parametrize("steps", [0, 1, T])
 def test_is_the_plain_loop(weights, steps, masked):
     step, given = attentive(weights), [to_tensor(x) for x in arrays(steps)]
-    found = run(fast(weights.variables), step, *given, masked=masked)
+    found = run(fast(weights), step, *given, masked=masked)
     expected = run(plain, step, *given, masked=masked)
     for x, y in zip(
         found[0] + found[1], expected[0] + expected[1], strict=True
@@ -137,14 +143,8 @@ def test_is_the_plain_loop(weights, steps, masked):
 def test_it_runs_from_the_last_step_to_the_first(weights):
     step = attentive(weights)
     x, *given = map(to_tensor, arrays())
-
-    def last_first(*arguments, constants):
-        return trainable_loop(
-            *arguments, weights.variables, constants, reverse=True
-        )
-
-    found = run(last_first, step, x, *given)
-    turned = run(fast(weights.variables), step, ops.flip(x, 0), *given)
+    found = run(fast(weights, reverse=True), step, x, *given)
+    turned = run(fast(weights), step, ops.flip(x, 0), *given)
     expected = [*turned[0], *[ops.flip(y, 0) for y in turned[1]]]
     for y, z in zip(found[0] + found[1], expected, strict=True):
         np.testing.assert_allclose(to_numpy(y), to_numpy(z), atol=1e-12)
@@ -159,7 +159,7 @@ def test_its_gradients_are_those_of_the_plain_loop(weights, way, masked):
     def total(loop):
         return lambda *x: number(run(loop, step, *x, masked=masked))
 
-    found = differentiate(total(fast(every)), arrays(), every, way)
+    found = differentiate(total(fast(weights)), arrays(), every, way)
     expected = differentiate(total(plain), arrays(), every, way)
     assert found[0] == pytest.approx(expected[0], rel=1e-12)
     for x, y in zip(found[1], expected[1], strict=True):
@@ -193,7 +193,7 @@ def test_constants_that_a_step_makes_itself(weights, way):
 
     given = [draw(T, B, U), draw(B, U, seed=1), draw(B, S, U, seed=2)]
     every = weights.trainable_variables
-    found = differentiate(total(fast(every)), given, every, way)
+    found = differentiate(total(fast(weights)), given, every, way)
     expected = differentiate(total(plain), given, every, way)
     for x, y in zip(found[1], expected[1], strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
@@ -211,18 +211,18 @@ def test_keeps_dtypes(weights, dtype):
         context = mix(ops.softmax(scores, axis=-1), memory)[:, 0]
         return [context + x, carry[1]], [context, scores[:, 0]]
 
-    carry, outputs = run(fast(weights.variables), step, *given)
+    carry, outputs = run(fast(weights), step, *given)
     assert {x.dtype for x in [*carry, *outputs]} == {given[0].dtype}
 
 
 def test_what_counts_steps_takes_the_plain_loop(weights):
-    def step(carry, inputs, _):
+    def step(_, carry, inputs, constants):
         return [carry[0] + 1], [inputs[0]]
 
     x = to_tensor(draw(T, B, U))
     blank = [ops.zeros((B, U), x.dtype)]
     (count,), _ = trainable_loop(
-        step, [ops.zeros((B,), "int32")], [x], blank, T, weights.variables, ()
+        step, [ops.zeros((B,), "int32")], [x], blank, T, weights, ()
     )
     assert to_numpy(count).tolist() == [T] * B
 
@@ -236,7 +236,7 @@ def test_only_what_a_step_reads_has_a_gradient_in_every_step(weights):
     keys, memory = given[3:]
     inputs = [given[0], None, None]
     step = replay._Step(
-        attentive(weights), inputs, weights.variables, (keys, memory)
+        with_layer(attentive(weights)), inputs, weights, (keys, memory)
     )
     blank = [ops.zeros((B, U), "float64"), ops.zeros((B, S), "float64")]
     loop = replay._Loop(step, given[1:3], blank, T)
@@ -253,7 +253,7 @@ def test_only_what_a_step_reads_has_a_gradient_in_every_step(weights):
 @is_fast
 def test_a_second_derivative_is_refused(weights):
     step, given = attentive(weights), arrays()
-    loop = fast(weights.variables)
+    loop = fast(weights)
 
     def first(x):
         return slopes(lambda x: number(run(loop, step, x, *rest)), x)
@@ -273,8 +273,7 @@ def test_without_training_there_is_a_second_derivative(weights):
     step, given = attentive(weights), arrays()
     rest = [to_tensor(x) for x in given[1:]]
 
-    def loop(*arguments, constants):
-        return trainable_loop(*arguments, [], constants, training=False)
+    loop = fast(weights, training=False)
 
     def first(x):
         return slopes(lambda x: number(run(loop, step, x, *rest)), x)

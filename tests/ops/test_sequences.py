@@ -36,14 +36,20 @@ def arrays(queries=TQ, words=TV):
     return [draw(size=shape) for shape in shapes]
 
 
-def looped(query, keys, vector):
-    """The vector is a weight of the layer that scores."""
+class Additive:
+    variables = [WEIGHT]
 
-    def score(query, keys):
+    def score(self, query, keys):
         return additive_scores(query, keys, WEIGHT)
 
+
+LAYER = Additive()
+
+
+def looped(query, keys, vector):
+    """The vector is a weight of the layer that scores."""
     with keras.StatelessScope([(WEIGHT, vector)]):
-        return score_one_by_one(score, query, keys, [WEIGHT])
+        return score_one_by_one(LAYER, query, keys)
 
 
 def total(scores):

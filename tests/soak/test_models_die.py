@@ -34,9 +34,11 @@ MOST = 2.0  # megabytes a model
 IDS = np.random.default_rng(0).integers(4, 20, (2, 8))
 
 
-def use_one_model(search, folder=None):
+def use_one_model(search, folder=None, optimizer="sgd", tie=False):
     """Build a model and use it; return what tells whether it is alive."""
-    cell = AttentionDecoderCell(keras.layers.GRUCell(4), BahdanauAttention(4))
+    cell = AttentionDecoderCell(
+        keras.layers.GRUCell(4), BahdanauAttention(4), attention_layer_size=4
+    )
     model = Seq2Seq(
         source_vocabulary_size=20,
         target_vocabulary_size=20,
@@ -44,8 +46,9 @@ def use_one_model(search, folder=None):
         encoder=RecurrentEncoder(2, cell="gru"),
         decoder=AttentionDecoder(cell),
         bridge=StateBridge(units=4),
+        tie_embeddings=tie,
     )
-    model.compile("sgd", SequenceCrossentropy(), **GRAPH)
+    model.compile(optimizer, SequenceCrossentropy(), **GRAPH)
     model.fit((IDS, IDS), IDS, verbose=0)
     model.generate(IDS, search)
     if folder is not None and keras.backend.backend() == "tensorflow":
@@ -57,8 +60,19 @@ def use_one_model(search, folder=None):
 
 
 @pytest.mark.slow
-def test_no_layer_outlives_its_model():
-    seen = use_one_model(Sampling(seed=0, max_length=2))
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        pytest.param(lambda: "sgd", id="sparse gradients"),
+        pytest.param(
+            lambda: keras.optimizers.Adam(global_clipnorm=1.0),
+            id="dense gradients, whose graph TensorFlow keeps",
+        ),
+    ],
+)
+def test_no_layer_outlives_its_model(optimizer):
+    search = Sampling(seed=0, max_length=2)
+    seen = use_one_model(search, optimizer=optimizer(), tie="all")
     keras.backend.clear_session()
     gc.collect()
     assert [x() for x in seen] == [None] * len(seen)

@@ -1,5 +1,7 @@
 """subwords: segmentations drawn for each epoch, in `parallel_dataset`."""
 
+import random
+
 import numpy as np
 import pytest
 
@@ -96,14 +98,41 @@ def test_is_for_training_alone(files, tokenizer):
     assert same(plain[0], asked[0])
 
 
-def test_shapes_are_those_of_the_best_segmentations(files, tokenizer):
+def test_shapes_are_few_and_no_wider_than_the_widest(files, tokenizer):
     options = {"training": True, "seed": 1, "buckets": 2}
 
     def shapes(**more):
         found = epochs(files, tokenizer, 4, **options, **more)
-        return {x.shape for epoch in found for batch in epoch for x in batch}
+        return {(x.shape, y.shape) for epoch in found for x, y in epoch}
 
-    assert shapes(sample_subwords=1.0) <= shapes()
+    drawn = shapes(sample_subwords=1.0)
+    assert len(drawn) <= 2
+    assert max(drawn) <= max(shapes())
+
+
+def test_padding_is_for_what_is_drawn(tmp_path):
+    """Short sentences are not padded to long ones, however they are cut."""
+    words = ["wasser", "schnee", "garten", "katzen", "spielen", "kleine"]
+    draw = random.Random(0)
+    lines = [
+        " ".join(draw.choices(words, k=count))
+        for count in (3, 20)
+        for _ in range(200)
+    ]
+    file = tmp_path / "a.txt"
+    file.write_text("\n".join(lines) + "\n")
+    tokenizer = SentencePieceTokenizer.train(
+        lines, 60, model_type="bpe", byte_fallback=False
+    )
+    dataset = parallel_dataset(
+        *(file, file, tokenizer, tokenizer, 20),
+        training=True,
+        seed=1,
+        sample_subwords=0.1,
+    )
+    for (source, _), _ in dataset:
+        real = (source.numpy() > 0).sum(axis=1)
+        assert source.shape[1] < 2 * real.mean()
 
 
 def test_other_tokenizers_cannot(files, tokenizer):
