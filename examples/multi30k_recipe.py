@@ -68,16 +68,16 @@ class Recipe:
     heads: int = 1
     order: str = "bahdanau"
     input_feeding: bool = True
-    dropout: float = 0.3
+    dropout: float = 0.4
     recurrent_dropout: float = 0.2
-    word_dropout: float = 0.1
-    sample_subwords: float = 0.1
+    word_dropout: float = 0.0
+    sample_subwords: float = 0.0
     label_smoothing: float = 0.1
     average: float = 0.998
     rate: float = 1.5e-3
     warmup: int = 400
     batch_size: int = 64
-    epochs: int = 20
+    epochs: int = 22
     patience: int = 8
 
 

@@ -157,7 +157,7 @@ def main(
     source: str = "de",
     target: str = "en",
     tokenizer: str = "sentencepiece",
-    epochs: int = 20,
+    epochs: int = 22,
     units: int = 192,
     beam: int = 5,
     save: str | Path | None = None,
@@ -228,7 +228,7 @@ def arguments() -> dict:
     parser.add_argument(
         "--tokenizer", default=TOKENIZERS[0], choices=TOKENIZERS
     )
-    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--epochs", type=int, default=22)
     parser.add_argument("--units", type=int, default=192)
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--download", action="store_true")

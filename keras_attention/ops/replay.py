@@ -10,13 +10,13 @@ cotangents of all steps are multiplied in one product.
 
 from collections.abc import Callable
 
-import keras
 from keras import ops
-from keras import tree
 
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.loops import loop_over_time
-from keras_attention.ops.operations import recording
+from keras_attention.ops.pure_step import PureStep
+from keras_attention.ops.pure_step import is_float
+from keras_attention.ops.pure_step import split
 from keras_attention.ops.recorders import Probe
 from keras_attention.ops.recorders import Recorder
 from keras_attention.ops.recorders import Replayer
@@ -56,35 +56,15 @@ def trainable_loop(
         The final carry, and a list of outputs with time on axis 0.
     """
     carry = list(carry)
-    has_gradients = all(map(_is_float, [*carry, *blank]))
+    has_gradients = all(map(is_float, [*carry, *blank]))
     if training is not False and has_gradients and fast_path("differentiate"):
-        own = _Step(step, inputs, layer, constants)
+        own = PureStep(step, inputs, layer, constants)
         return _Loop(own, carry, blank, length, reverse).run(carry)
 
     def plain(carry, inputs):
         return step(layer, carry, inputs, constants)
 
     return loop_over_time(plain, carry, inputs, blank, length, reverse)
-
-
-def _is_float(x):
-    if x is None:
-        return False
-    dtype = keras.backend.standardize_dtype(x.dtype)
-    return keras.backend.is_float_dtype(dtype)
-
-
-def _reference_to(layer):
-    return lambda: layer
-
-
-def _split(tensors, *sizes):
-    """Split a list into lists of these sizes, and the rest."""
-    parts, left = [], list(tensors)
-    for size in sizes:
-        parts.append(left[:size])
-        left = left[size:]
-    return [*parts, left]
 
 
 def _zeros(tensors):
@@ -103,59 +83,6 @@ def _or_zeros(cotangents, tensors):
         ops.zeros_like(x) if dx is None else dx
         for dx, x in zip(cotangents, tensors, strict=True)
     ]
-
-
-class _Parts:
-    """Splits a structure into float tensors and the rest."""
-
-    def __init__(self, structure):
-        self.structure = structure
-        leaves = tree.flatten(structure)
-        self.is_float = [_is_float(x) for x in leaves]
-        self.floats = [x for x in leaves if _is_float(x)]
-        self.rest = [x for x in leaves if not _is_float(x)]
-
-    def join(self, floats, rest):
-        floats, rest = iter(floats), iter(rest)
-        leaves = [next(floats if yes else rest) for yes in self.is_float]
-        return tree.pack_sequence_as(self.structure, leaves)
-
-
-class _Step:
-    """A step as a pure function, with its variables among the arguments."""
-
-    def __init__(self, step, inputs, layer, constants):
-        self.step = step
-        self.layer = (fast_path("reference_to") or _reference_to)(layer)
-        self.inputs, self.constants = _Parts(inputs), _Parts(constants)
-        values = [ops.convert_to_tensor(x.value) for x in self.variables]
-        self.given = [*values, *self.constants.floats]
-
-    @property
-    def variables(self):
-        layer = self.layer()
-        if layer is None:
-            raise RuntimeError(
-                "A training loop needs its layer for the gradient, and the "
-                "layer was deleted. Keep the model as long as its graph."
-            )
-        return [x for x in layer.variables if _is_float(x)]
-
-    def recorder(self, kind, constants, *arguments):
-        hoisted = len(constants) - len(self.given)
-        return kind(*arguments, self.variables, constants, hoisted)
-
-    def run(self, recorder, carry, floats, rest):
-        """Run one step with the constants of the recorder."""
-        variables = self.variables
-        values, constants, _ = _split(
-            recorder.constants, len(variables), len(self.constants.floats)
-        )
-        constants = self.constants.join(constants, self.constants.rest)
-        inputs = self.inputs.join(floats, rest)
-        pairs = [*zip(variables, values, strict=True)]
-        with recording(recorder), keras.StatelessScope(pairs):
-            return self.step(self.layer(), carry, inputs, constants)
 
 
 class _Loop:
@@ -183,7 +110,7 @@ class _Loop:
         floats = self.step.inputs.floats
 
         def function(*arguments):
-            arguments = _split(arguments, len(carry), len(floats))
+            arguments = split(arguments, len(carry), len(floats))
             ends, outputs, kept = self.forward(*arguments)
 
             def gradient(*cotangents):
@@ -195,7 +122,7 @@ class _Loop:
         results = fast_path("custom_gradient")(function)(
             *carry, *floats, *self.constants
         )
-        return _split(results, len(carry))
+        return split(results, len(carry))
 
     def forward(self, carry, floats, constants):
         """Run all steps, and keep what the backward loop needs.
@@ -215,7 +142,7 @@ class _Loop:
         ends, every = self.loop(
             step, carry, inputs, blank, self.length, self.reverse
         )
-        return ends, *_split(every, len(self.outputs))
+        return ends, *split(every, len(self.outputs))
 
     def backward(self, carry, floats, constants, kept, cotangents):
         """Pull cotangents back through all steps, from the last to the first.
@@ -224,14 +151,14 @@ class _Loop:
             Lists of the cotangents of the initial carry, of the inputs and of
             the constants.
         """
-        kept = _split(kept, len(carry))
-        dcarry, doutputs = _split(cotangents, len(carry))
+        kept = split(kept, len(carry))
+        dcarry, doutputs = split(cotangents, len(carry))
         turned = self._turned(constants)
         summed = self._read_by_the_step(constants, turned)
 
         def step(state, inputs):
             *taken, doutputs = inputs
-            dcarry, sums = _split(state, len(carry))
+            dcarry, sums = split(state, len(carry))
             (dcarry, dfloats, dresults, found), operands = self._pull(
                 *taken, constants, turned, [*dcarry, *doutputs]
             )
@@ -246,8 +173,8 @@ class _Loop:
             self.length,
             not self.reverse,
         )
-        dcarry, sums = _split(state, len(carry))
-        dfloats, dresults, operands = _split(
+        dcarry, sums = split(state, len(carry))
+        dfloats, dresults, operands = split(
             every, len(floats), len(self.results)
         )
         found = self._late(constants, dresults, operands)

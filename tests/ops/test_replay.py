@@ -21,6 +21,7 @@ from keras_attention.ops import product
 from keras_attention.ops import replay
 from keras_attention.ops import trainable_loop
 from keras_attention.ops.fast_paths import fast_path
+from keras_attention.ops.pure_step import PureStep
 
 B, T, S, U = 3, 4, 5, 6
 WAYS = {
@@ -235,7 +236,7 @@ def test_only_what_a_step_reads_has_a_gradient_in_every_step(weights):
     given = [to_tensor(x) for x in arrays()]
     keys, memory = given[3:]
     inputs = [given[0], None, None]
-    step = replay._Step(
+    step = PureStep(
         with_layer(attentive(weights)), inputs, weights, (keys, memory)
     )
     blank = [ops.zeros((B, U), "float64"), ops.zeros((B, S), "float64")]
