@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import threading
 from collections.abc import Iterator
 
 import keras
@@ -12,6 +13,8 @@ from keras_attention.checks import described
 from keras_attention.decoder.beams import BeamAxis
 from keras_attention.decoder.equations import find_equations
 from keras_attention.ops.replicas import own_seed
+
+RATES = threading.RLock()  # held by who reads or sets a cell's dropout rates
 
 
 class CellStack:
@@ -212,10 +215,16 @@ def _run_equations(cell, x, rest, states, is_projected, masks):
 
 
 def _call(cell, x, states, training):
-    """Call a cell that has no registered equations."""
+    """Call a cell that has no registered equations.
+
+    `SimpleRNNCell` draws masks in inference too, unless its rates are 0. They
+    belong to all threads, so such cells are called by one at a time.
+    """
     takes = "training" in inspect.signature(cell.call).parameters
     options = {"training": training} if takes else {}
-    with contextlib.nullcontext() if training else _without_dropout(cell):
+    if not hasattr(cell, "get_dropout_mask"):
+        return cell(x, states, **options)
+    with RATES, contextlib.nullcontext() if training else _no_rates(cell):
         return cell(x, states, **options)
 
 
@@ -238,18 +247,18 @@ def _draw_masks(cell, input_shape, state_shape):
 
 def _let_draw(cell, input_shape, state_shape):
     """Make a cell draw and keep its masks, since a loop cannot draw them."""
-    cell.get_dropout_mask(ops.zeros(input_shape, cell.compute_dtype))
-    cell.get_recurrent_dropout_mask(ops.zeros(state_shape, cell.compute_dtype))
+    x = ops.zeros(input_shape, cell.compute_dtype)
+    state = ops.zeros(state_shape, cell.compute_dtype)
+    with RATES:
+        cell.get_dropout_mask(x)
+        cell.get_recurrent_dropout_mask(state)
 
 
 @contextlib.contextmanager
-def _without_dropout(cell):
-    """Set dropout rates to 0, as `SimpleRNNCell` draws masks in any case."""
-    rates = {
-        name: getattr(cell, name)
-        for name in ("dropout", "recurrent_dropout")
-        if hasattr(cell, "get_dropout_mask")
-    }
+def _no_rates(cell):
+    """Set dropout rates to 0 for a while."""
+    names = "dropout", "recurrent_dropout"
+    rates = {name: getattr(cell, name) for name in names}
     try:
         for name in rates:
             setattr(cell, name, 0.0)
