@@ -22,7 +22,7 @@ LOCK, NEW, OLD = "lock", "new", "old"  # what is in it
 SEAL = b"0" * 64  # keeps the place of a file's checksum
 AT_ONCE = 2**20  # bytes that are read
 # Of file systems that cannot, and of Windows, where a file must be writable.
-CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}
+CANNOT_SYNC = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EBADF}
 MOST_EXPANSION = 10  # of an archive; Keras does not compress at all
 
 

@@ -12,9 +12,10 @@ from keras import tree
 from keras_attention.checks import described
 from keras_attention.decoder.beams import BeamAxis
 from keras_attention.decoder.equations import find_equations
+from keras_attention.ops.replicas import count_replicas
 from keras_attention.ops.replicas import own_seed
 
-RATES = threading.RLock()  # held by who reads or sets a cell's dropout rates
+RATES = threading.RLock()  # of dropout: cells share them among threads
 
 
 class CellStack:
@@ -217,14 +218,14 @@ def _run_equations(cell, x, rest, states, is_projected, masks):
 def _call(cell, x, states, training):
     """Call a cell that has no registered equations.
 
-    `SimpleRNNCell` draws masks in inference too, unless its rates are 0. They
-    belong to all threads, so such cells are called by one at a time.
+    `SimpleRNNCell` draws masks in inference too, unless its rates are 0.
     """
     takes = "training" in inspect.signature(cell.call).parameters
     options = {"training": training} if takes else {}
     if not hasattr(cell, "get_dropout_mask"):
         return cell(x, states, **options)
-    with RATES, contextlib.nullcontext() if training else _no_rates(cell):
+    rates = contextlib.nullcontext() if training else _no_rates(cell)
+    with _one_thread(), rates:
         return cell(x, states, **options)
 
 
@@ -249,9 +250,17 @@ def _let_draw(cell, input_shape, state_shape):
     """Make a cell draw and keep its masks, since a loop cannot draw them."""
     x = ops.zeros(input_shape, cell.compute_dtype)
     state = ops.zeros(state_shape, cell.compute_dtype)
-    with RATES:
+    with _one_thread():
         cell.get_dropout_mask(x)
         cell.get_recurrent_dropout_mask(state)
+
+
+def _one_thread():
+    """Let one thread at a time use dropout rates.
+
+    Replicas take turns anyway, and may wait for each other inside of a cell.
+    """
+    return RATES if count_replicas() == 1 else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
