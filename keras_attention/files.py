@@ -21,6 +21,8 @@ DRAFT = ".keras_attention-"  # begins the name of a folder for drafts
 LOCK, NEW, OLD = "lock", "new", "old"  # what is in it
 SEAL = b"0" * 64  # keeps the place of a file's checksum
 AT_ONCE = 2**20  # bytes that are read
+# Of file systems that cannot, and of Windows, where a file must be writable.
+CANNOT_SYNC = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EBADF}
 MOST_EXPANSION = 10  # of an archive; Keras does not compress at all
 
 
@@ -30,7 +32,8 @@ def replaced_file(
 ) -> Iterator[Path]:
     """Yield a draft that takes the place of a file at the end of the block.
 
-    If the block raises or the process is killed, the file stays as it was.
+    If the block raises, the process is killed or the power is cut, the file
+    stays as it was.
 
     Args:
         path: The file to write. Its parents are made.
@@ -58,15 +61,18 @@ def replaced_file(
     with _private_folder(path.parent) as private:
         draft = private / NEW / path.name
         yield draft
+        _sync_all(draft)
         draft.replace(path)
+        _sync(path.parent)
 
 
 @contextlib.contextmanager
 def replaced_folder(path: str | Path, made_by: str) -> Iterator[Path]:
     """Yield a draft that takes the place of a folder at the end of the block.
 
-    If the block raises, the folder stays as it was. If the process is killed,
-    the folder stays, or is brought back by the next `recover`.
+    If the block raises, the folder stays as it was. If the process is killed
+    or the power is cut, the folder stays, or is brought back by the next
+    `recover`.
 
     Args:
         path: The folder to write. Its parents are made.
@@ -85,7 +91,9 @@ def replaced_folder(path: str | Path, made_by: str) -> Iterator[Path]:
         draft = private / NEW / path.name
         draft.mkdir()
         yield draft
+        _sync_all(draft)
         _exchange(draft, path, private / OLD / path.name, made_by)
+        _sync(path.parent)
 
 
 @contextlib.contextmanager
@@ -240,6 +248,31 @@ def _settle(private: Path):
                 return
     for folder in (private / NEW, private / OLD, private):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sync_all(path: Path):
+    """Wait until the disk has a file, or a folder and all that is in it.
+
+    Else its new name could be there after a cut of power, and not its content.
+    """
+    inside = path.rglob("*") if path.is_dir() else ()
+    for part in (*inside, path):
+        _sync(part)
+
+
+def _sync(path: Path):
+    """Wait until the disk has a file, or the names in a folder."""
+    try:
+        number = os.open(path, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folder
+        return
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in CANNOT_SYNC:
+            raise
+    finally:
+        os.close(number)
 
 
 def _exchange(draft: Path, path: Path, old: Path, made_by: str):

@@ -251,6 +251,11 @@ class Translator:
         What is written is read back and run before it replaces what is there.
         Only a SavedModel has `max_source_length` and `replace_unknown`.
 
+        Layers of the model are changed while it is traced, such as their use
+        of cuDNN and their dropout. Meanwhile no other thread may train it, nor
+        translate or generate for the first time, or by another kind of search:
+        what is traced then keeps these changes. Other exports wait.
+
         Args:
             path: A folder for a SavedModel, a `*.tflite` or `*.onnx` file
                 for the others. What an export wrote there before is replaced,

@@ -1,5 +1,6 @@
 """Files and folders are replaced whole or not at all, by drafts of our own."""
 
+import errno
 import json
 import os
 import stat
@@ -8,6 +9,7 @@ import sys
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -126,6 +128,39 @@ def test_others_may_read_what_is_written(tmp_path, fill):
         os.umask(before)
     path = tmp_path / "thing.txt"
     assert mode(path) == (0o755 if path.is_dir() else 0o644)
+
+
+@pytest.mark.parametrize("fill", FILL)
+def test_the_disk_has_it_before_its_name(tmp_path, monkeypatch, fill):
+    """A cut of power leaves no name without its content."""
+    path, seen, fsync = tmp_path / "thing.txt", [], os.fsync
+
+    def note(number):
+        seen.append((os.fstat(number).st_ino, path.exists()))
+        fsync(number)
+
+    monkeypatch.setattr(os, "fsync", note)
+    fill(path, "one")
+    *parts, last = seen
+    written = {path, path / "mark"} if path.is_dir() else {path}
+    assert {*parts} == {(part.stat().st_ino, False) for part in written}
+    assert last == (tmp_path.stat().st_ino, True)
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.EIO])
+def test_a_disk_that_fails_is_told_from_one_that_cannot(
+    tmp_path, monkeypatch, number
+):
+    def fail(_):
+        raise OSError(number, "no")
+
+    fill_file(tmp_path / "thing.txt", "one")
+    monkeypatch.setattr(os, "fsync", fail)
+    fails = number == errno.EIO
+    with pytest.raises(OSError, match="no") if fails else nullcontext():
+        fill_file(tmp_path / "thing.txt", "two")
+    assert content(tmp_path / "thing.txt") == ("one" if fails else "two")
+    assert names(tmp_path) == ["thing.txt"]
 
 
 # Files.

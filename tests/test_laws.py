@@ -133,6 +133,13 @@ def test_nothing_is_pickled(path):
 
 
 @every_file
+def test_no_source_is_run(path):
+    """Neither `eval` nor `exec`, nor the built-in `compile`."""
+    text = path.read_text()
+    assert not re.search(r"\b(eval|exec)\b|(?<![\w.`])compile\(", text)
+
+
+@every_file
 def test_ranges_have_a_dtype(path):
     """Without one they follow `floatx`, and cannot be compared with ids."""
     for call in source.calls(path, "ops.arange"):

@@ -280,6 +280,27 @@ print(said.stdout)
 # session = onnxruntime.InferenceSession("reverse.onnx", options)
 # ```
 #
+# ## In one process for months
+#
+# A server of your own keeps one `Translator`, which all threads share.
+#
+# - **Processes.** A child that is made by `fork` after TensorFlow has run hangs in
+#   its first operation. Start children by `spawn`, as by
+#   `multiprocessing.get_context("spawn")`, and give them the translator itself: it
+#   can be pickled.
+# - **Reloads.** A translator that is dropped goes with its model. TensorFlow keeps
+#   compiled kernels of what was loaded, called or exported;
+#   `keras.backend.clear_session()` frees them. Call it after reloads, when no
+#   request runs: it also resets what is set in Keras for the process, such as a
+#   dtype policy or a distribution, and names of layers begin anew. What stays of a
+#   model that was trained is on [a page of its own](../hood/fast_loop.md#when-it-is-freed).
+# - **Training beside it.** Keras' own recurrent layers keep their dropout masks on
+#   the cell, such as the encoder `Bidirectional(LSTM(64, dropout=0.1))`. Threads
+#   that train one model would use each other's: give that model a
+#   `RecurrentEncoder`, which keeps none.
+# - **Exports.** An export changes layers of the model as long as it traces them:
+#   load the folder once more, and export that one.
+#
 # ## Which one is fast?
 #
 # `benchmarks/serving.py` measures all of them side by side, with load time,

@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import threading
 from collections.abc import Iterator
 
 import keras
@@ -11,7 +12,10 @@ from keras import tree
 from keras_attention.checks import described
 from keras_attention.decoder.beams import BeamAxis
 from keras_attention.decoder.equations import find_equations
+from keras_attention.ops.replicas import count_replicas
 from keras_attention.ops.replicas import own_seed
+
+RATES = threading.RLock()  # of dropout: cells share them among threads
 
 
 class CellStack:
@@ -212,10 +216,16 @@ def _run_equations(cell, x, rest, states, is_projected, masks):
 
 
 def _call(cell, x, states, training):
-    """Call a cell that has no registered equations."""
+    """Call a cell that has no registered equations.
+
+    `SimpleRNNCell` draws masks in inference too, unless its rates are 0.
+    """
     takes = "training" in inspect.signature(cell.call).parameters
     options = {"training": training} if takes else {}
-    with contextlib.nullcontext() if training else _without_dropout(cell):
+    if not hasattr(cell, "get_dropout_mask"):
+        return cell(x, states, **options)
+    rates = contextlib.nullcontext() if training else _no_rates(cell)
+    with _one_thread(), rates:
         return cell(x, states, **options)
 
 
@@ -238,18 +248,26 @@ def _draw_masks(cell, input_shape, state_shape):
 
 def _let_draw(cell, input_shape, state_shape):
     """Make a cell draw and keep its masks, since a loop cannot draw them."""
-    cell.get_dropout_mask(ops.zeros(input_shape, cell.compute_dtype))
-    cell.get_recurrent_dropout_mask(ops.zeros(state_shape, cell.compute_dtype))
+    x = ops.zeros(input_shape, cell.compute_dtype)
+    state = ops.zeros(state_shape, cell.compute_dtype)
+    with _one_thread():
+        cell.get_dropout_mask(x)
+        cell.get_recurrent_dropout_mask(state)
+
+
+def _one_thread():
+    """Let one thread at a time use dropout rates.
+
+    Replicas take turns anyway, and may wait for each other inside of a cell.
+    """
+    return RATES if count_replicas() == 1 else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
-def _without_dropout(cell):
-    """Set dropout rates to 0, as `SimpleRNNCell` draws masks in any case."""
-    rates = {
-        name: getattr(cell, name)
-        for name in ("dropout", "recurrent_dropout")
-        if hasattr(cell, "get_dropout_mask")
-    }
+def _no_rates(cell):
+    """Set dropout rates to 0 for a while."""
+    names = "dropout", "recurrent_dropout"
+    rates = {name: getattr(cell, name) for name in names}
     try:
         for name in rates:
             setattr(cell, name, 0.0)

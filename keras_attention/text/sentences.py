@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
+from typing import NoReturn
 
 import numpy as np
 
@@ -10,6 +12,12 @@ from keras_attention.text.tensors import HAS_TENSORFLOW
 from keras_attention.text.tensors import tf
 
 MISSING = 'Give text, and "" where it is missing.'
+REFUSED = (  # would lose values, an order or a mask, or be taken for numbers
+    (Mapping, "Give a list of its values, or of its keys."),
+    (set | frozenset, "Give a list, since translations come in its order."),
+    (np.ma.MaskedArray, 'Call `filled("")` on it first.'),
+    (bytearray | memoryview, "Put a single one into a list, as `bytes`."),
+)
 
 
 def as_bytes(name: str, strings: Any) -> list[bytes]:
@@ -18,16 +26,17 @@ def as_bytes(name: str, strings: Any) -> list[bytes]:
     Args:
         name: The argument, as the user typed it.
         strings: A list, an array, a string tensor, a column of a table, or
-            any other iterable of strings; or a finite `tf.data.Dataset` of
-            strings or of batches of them.
+            any other iterable of strings that has an order; or a finite
+            `tf.data.Dataset` of strings or of batches of them.
 
     Returns:
         One entry for each string. Characters that UTF-8 cannot encode, such
         as half of a surrogate pair, become question marks.
 
     Raises:
-        ValueError: If `strings` is a single string, holds anything but
-            strings, or is a dataset of anything else or without end.
+        ValueError: If `strings` is a single string, a dictionary, a set or a
+            masked array, holds anything but strings, or is a dataset of
+            anything else or without end.
     """
     if HAS_TENSORFLOW and isinstance(strings, tf.data.Dataset):
         listed = _read_dataset(name, strings)
@@ -35,36 +44,44 @@ def as_bytes(name: str, strings: Any) -> list[bytes]:
         listed = _read_container(name, strings)
     for i, string in enumerate(listed):
         if not isinstance(string, str | bytes):
-            nested = isinstance(string, Iterable)
-            raise ValueError(
-                f"`{name}` must be a list of strings. Received: "
-                f"{name}[{i}]={string!r}. "
-                + ("Put strings into one flat list." if nested else MISSING)
-            )
+            _refuse(name, f"{name}[{i}]={string!r}", _way_out(string))
     return [
         s.encode("utf-8", errors="replace") if isinstance(s, str) else bytes(s)
         for s in listed
     ]
 
 
+def _way_out(entry):
+    if isinstance(entry, bytearray | memoryview):
+        return "Make `bytes` of it."
+    nested = isinstance(entry, Iterable)
+    return "Put strings into one flat list." if nested else MISSING
+
+
 def _read_container(name, strings):
     received = f"{name}={strings!r:.80}"
+    for kinds, way_out in REFUSED:
+        if isinstance(strings, kinds):
+            _refuse(name, received, way_out)
+    if hasattr(strings, "flat_values"):  # a ragged tensor
+        _refuse(name, received, "Give its `flat_values`, or make it flat.")
     if hasattr(strings, "__array__"):  # also a tensor, or a table's column
         strings = np.asarray(strings)
         if strings.ndim > 1:
-            raise ValueError(
-                f"`{name}` must be a list of strings. Received: {name}.shape="
-                f"{strings.shape}. Take one column, or make it flat."
-            )
+            shape = f"{name}.shape={strings.shape}"
+            _refuse(name, shape, "Take one column, or make it flat.")
     single = isinstance(strings, str | bytes) or not isinstance(
         strings, Iterable
     )
     if single or getattr(strings, "ndim", 1) == 0:
-        raise ValueError(
-            f"`{name}` must be a list of strings. Received: {received}. Put a "
-            "single one into a list."
-        )
+        _refuse(name, received, "Put a single one into a list.")
     return [*strings]
+
+
+def _refuse(name, received, way_out) -> NoReturn:
+    raise ValueError(
+        f"`{name}` must be a list of strings. Received: {received}. {way_out}"
+    )
 
 
 def _read_dataset(name, dataset):

@@ -1,5 +1,6 @@
 """Training that survives interruptions, bit by bit the same."""
 
+import sys
 from pathlib import Path
 
 import keras
@@ -44,6 +45,9 @@ class ResumeTraining(keras.callbacks.Callback):
       has no weights by then, as on TensorFlow before `build`, a kill before
       the second state begins with new random ones: call
       `keras.utils.set_random_seed` or `build` first.
+    - **Devices.** Several devices of one process are one training. Several
+      processes of JAX are refused: a kill could leave them states of
+      different steps.
 
     Args:
         folder: The folder of the state, one for each training.
@@ -54,9 +58,10 @@ class ResumeTraining(keras.callbacks.Callback):
             `epochs` goes on. Defaults to `True`.
 
     Raises:
-        ValueError: If an argument has a wrong value; in `fit`, if the state is
-            damaged, or of another model, optimizer, loss, data or other
-            callbacks. The message names the file.
+        ValueError: If an argument has a wrong value; in `fit`, if JAX runs in
+            several processes, or if the state is damaged, or of another model,
+            optimizer, loss, data or other callbacks. The message names the
+            file.
 
     Example:
 
@@ -92,6 +97,7 @@ class ResumeTraining(keras.callbacks.Callback):
         self._run = None
 
     def on_train_begin(self, logs=None):
+        _check_alone()
         call = find_fit_call()
         siblings = call.siblings.callbacks
         if any(type(x) is ResumeTraining and x is not self for x in siblings):
@@ -109,6 +115,20 @@ class ResumeTraining(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch, logs=None):
         self._run.begin_step()
+
+
+def _check_alone():
+    """Raise a `ValueError` in one of several processes of JAX."""
+    if keras.backend.backend() != "jax":
+        return
+    count = sys.modules["jax"].process_count()
+    if count > 1:
+        raise ValueError(
+            "ResumeTraining needs a training in one process. Received: "
+            f"jax.process_count()={count}. Save weights in process 0, by "
+            "`keras.callbacks.ModelCheckpoint`, and begin all of them with "
+            "these weights and with `fit(initial_epoch=...)`."
+        )
 
 
 class _AfterAll(keras.callbacks.Callback):

@@ -1,5 +1,8 @@
 """CellStack: one step against Keras' own stack, one beam at a time."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import keras
 import numpy as np
 import pytest
@@ -306,6 +309,35 @@ def test_rates_come_back_after_a_step_without_training():
     CellStack(cells).build(3)
     x, first = keras.ops.ones((2, 3)), [keras.ops.ones((2, 4))] * 2
     run_cells(cells, x, first, training=False)
+    assert (cells[0].dropout, cells[0].recurrent_dropout) == (0.5, 0.25)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_threads_see_and_leave_the_rates_of_a_cell(training):
+    """A second one comes while the first one translates, and stays longer."""
+    inside, entered = threading.Event(), threading.Event()
+    calls, seen = [], []
+
+    class Slow(keras.layers.SimpleRNNCell):
+        def call(self, inputs, states, training=False):
+            if not inside.is_set():
+                inside.set()
+                entered.wait(0.2)
+            else:
+                entered.set()
+                calls[0].result(10)
+                seen.append(self.dropout)
+            return super().call(inputs, states, training)
+
+    cells = [Slow(4, dropout=0.5, recurrent_dropout=0.25)]
+    CellStack(cells).build(3)
+    x, first = keras.ops.ones((2, 3)), [keras.ops.ones((2, 4))]
+    with ThreadPoolExecutor(2) as pool:
+        calls.append(pool.submit(run_cells, cells, x, first, False))
+        assert inside.wait(10)
+        calls.append(pool.submit(run_cells, cells, x, first, training))
+    assert [y.result()[0].shape[-1] for y in calls] == [4, 4]
+    assert seen == [0.5 if training else 0.0]
     assert (cells[0].dropout, cells[0].recurrent_dropout) == (0.5, 0.25)
 
 

@@ -1,12 +1,12 @@
-"""The options of `pytest tests/soak --minutes 60 --builds 50`."""
+"""Options of `pytest tests/soak --thorough --minutes 60 --builds 50`."""
 
 
 def pytest_addoption(parser):
     parser.addoption(
         "--minutes",
         type=float,
-        default=None,
-        help="How long the soak lasts. Without it there is none.",
+        default=2.0,
+        help="How long the soak lasts. Defaults to 2.",
     )
     parser.addoption(
         "--builds",

@@ -1,8 +1,9 @@
 """As production runs it: one process, eight threads, everything at once.
 
-`pytest tests/soak --minutes 10` runs it; the suite leaves it out. Between
-rounds all threads rest, `keras.backend.clear_session()` gives back the kernels
-that TensorFlow keeps of what was loaded and exported, and memory is measured.
+A thorough run soaks for two minutes, `pytest tests/soak --thorough --minutes
+10` for ten. Between rounds all threads rest, `keras.backend.clear_session()`
+gives back the kernels that TensorFlow keeps of what was loaded and exported,
+and memory is measured.
 """
 
 import ctypes
@@ -37,7 +38,7 @@ if keras.backend.backend() == "tensorflow":
 
 pytestmark = [
     pytest.mark.tensorflow,
-    pytest.mark.slow,
+    pytest.mark.thorough,
     pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, glibc"),
 ]
 
@@ -45,8 +46,9 @@ THREADS, ROUND, WARM = 8, 1.5, 4  # threads, seconds, rounds of warming up
 ARENA_MAX = -8  # what `mallopt` calls the number of heaps
 SENTENCES = [str(7 ** (2 * n))[:n] for n in range(1, 31, 3)]
 MOST = 8  # sentences of a request
-# Megabytes. Plain Keras models that are loaded, used and dropped leave 0.1.
-SLOPE, EACH_RELOAD = 0.2, 0.2  # a minute
+# Megabytes: what the process itself may grow in a minute, and what each model
+# may leave that is loaded, used and dropped. Of plain Keras models it is 0.1.
+SLOPE, EACH_RELOAD = 0.2, 0.2
 SEARCHES = {
     "greedy": lambda: GreedySearch(5),
     "short": lambda: GreedySearch(3),
@@ -176,9 +178,7 @@ def traces(monkeypatch):
 
 
 def test_days_of_work(tmp_path, traces, request, capsys):
-    minutes = request.config.getoption("minutes", None)
-    if minutes is None:
-        pytest.skip("lasts: run `pytest tests/soak --minutes 2`")
+    minutes = request.config.getoption("minutes", 2.0)  # or in a whole run
     libc.mallopt(ARENA_MAX, 2)  # what is free is for all threads
     work, times, rest = Work(tmp_path), [], []
     begin, traced = time.monotonic(), None

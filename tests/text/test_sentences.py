@@ -43,7 +43,7 @@ WANTED = [b"eins", b"zwei", b"drei"]
         lambda x: tf.constant(x),
         lambda x: tf.data.Dataset.from_tensor_slices(x),
         lambda x: tf.data.Dataset.from_tensor_slices(x).batch(2),
-        lambda x: dict.fromkeys(x),
+        lambda x: dict.fromkeys(x).keys(),
         Column,
     ],
 )
@@ -77,6 +77,29 @@ def test_one_string_is_refused(wrong):
         as_bytes("sentences", wrong)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "way_out"),
+    [
+        ({"first": "eins", "second": "zwei"}, "list of its values"),
+        ({"eins", "zwei"}, "come in its order"),
+        (frozenset(TEXTS), "come in its order"),
+        (np.ma.array(TEXTS, mask=[0, 1, 0]), r'`filled\(""\)`'),
+        (bytearray(b"eins"), "single one into a list, as `bytes`"),
+        (memoryview(b"eins"), "single one into a list, as `bytes`"),
+    ],
+)
+def test_what_would_lose_something_is_refused(wrong, way_out):
+    with pytest.raises(ValueError, match=rf"prefixes=(?s:.*){way_out}"):
+        as_bytes("prefixes", wrong)
+
+
+def test_a_ragged_tensor_is_made_flat():
+    ragged = tf.ragged.constant([["eins"], ["zwei", "drei"]])
+    with pytest.raises(ValueError, match="Give its `flat_values`"):
+        as_bytes("sentences", ragged)
+    assert as_bytes("sentences", ragged.flat_values) == WANTED
+
+
 @pytest.mark.parametrize("form", [list, Column])
 @pytest.mark.parametrize(
     ("wrong", "way_out"),
@@ -86,6 +109,7 @@ def test_one_string_is_refused(wrong):
             for x in (5, None, float("nan"), b"".join)
         ),
         *((x, "one flat list") for x in (["b"], np.array(["b"]), ("b",))),
+        (bytearray(b"b"), "Make `bytes` of it"),
     ],
 )
 def test_what_is_no_string_is_named(form, wrong, way_out):

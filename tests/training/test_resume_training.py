@@ -13,6 +13,7 @@ import pytest
 from interrupted import Interrupt
 from interrupted import Interruption
 from interrupted import differences
+from ready import make_ready
 from tiers import some
 
 from keras_attention import ResumeTraining
@@ -125,6 +126,38 @@ def test_goes_on_with_words_of_its_own(folder, tmp_path_factory):
     options = {"make": interrupted.make_model}
     expected = interrupted.train(other, **options)
     interrupt(folder, ("on_train_batch_end", 2, 2), 1, **options)
+    result = interrupted.train(folder, None, 1, **options)
+    assert not differences(result, expected)
+
+
+@pytest.mark.slow
+def test_the_first_epoch_may_be_a_later_one(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    interrupted.write_text(other)
+    late = {"fit": {"initial_epoch": 2}}
+    expected = interrupted.train(other, **late)
+    assert expected["epochs"] == [2, 3]
+    interrupt(folder, ("on_train_batch_end", 3, 1), 1, **late)
+    result = interrupted.train(folder, None, 1, **late)
+    assert not differences(result, expected)
+
+
+def make_mirrored():
+    """Two replicas of a model, with all variables."""
+    distribute = sys.modules["tensorflow"].distribute
+    ids = np.array([[2, 5, 3]])
+    with distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+        return make_ready(interrupted.make_tiny(), (ids, ids))
+
+
+@pytest.mark.tensorflow
+@pytest.mark.slow
+def test_replicas_go_on_as_if_nothing_had_been(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    interrupted.write_text(other)
+    options = {"make": make_mirrored, "fit": {"epochs": 2}}
+    expected = interrupted.train(other, **options)
+    interrupt(folder, ("on_train_batch_end", 1, 1), 1, **options)
     result = interrupted.train(folder, None, 1, **options)
     assert not differences(result, expected)
 
@@ -249,6 +282,13 @@ def test_two_of_them_are_an_error(folder):
     two = [ResumeTraining(folder / name) for name in "ab"]
     with pytest.raises(ValueError, match="two"):
         model.fit((ids, ids), ids, callbacks=two, verbose=0)
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="asks JAX")
+def test_several_processes_are_an_error(monkeypatch):
+    monkeypatch.setattr(sys.modules["jax"], "process_count", lambda: 2)
+    with pytest.raises(ValueError, match=r"process_count\(\)=2.*process 0"):
+        ResumeTraining("state").on_train_begin()
 
 
 def fit_arrays(folder, interrupt=None, seed=1):
