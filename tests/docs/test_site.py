@@ -54,6 +54,21 @@ def test_the_reference_has_every_name_once():
     assert len(REFERENCE) == len(set(REFERENCE))
 
 
+def test_the_reference_has_what_pages_import():
+    """Names below the top level too, where a page tells to use them."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    pages += [*DOCS.rglob("*.md"), *(DOCS / "guides").glob("*.py")]
+    found = re.compile(r"^from keras_attention\.(\S+) import (.+)$", re.M)
+    asked = {
+        f"{module}.{name}"
+        for page in pages
+        for module, names in found.findall(page.read_text())
+        for name in names.split(", ")
+    }
+    assert "ops.hoist" in asked
+    assert asked <= set(REFERENCE)
+
+
 def test_the_gallery_has_every_example():
     page = (DOCS / "gallery.md").read_text()
     entries = dict(re.findall(r"^\{\{ example (\w+): (.+) \}\}$", page, re.M))
