@@ -133,6 +133,15 @@ def test_nothing_is_pickled(path):
 
 
 @every_file
+def test_no_text_is_run_as_code(path):
+    """And Keras' guard against code in files stays on."""
+    for name in ("eval", "exec", "compile"):
+        assert not [*source.calls(path, name)]
+    text = path.read_text()
+    assert not re.search(r"safe_mode|unsafe_deserialization", text)
+
+
+@every_file
 def test_ranges_have_a_dtype(path):
     """Without one they follow `floatx`, and cannot be compared with ids."""
     for call in source.calls(path, "ops.arange"):
