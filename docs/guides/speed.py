@@ -92,6 +92,13 @@ unknown = make_step(make_decoder(Unknown(SIZE)))
 print(f"time with equations: {ratio(fast, unknown):.2f} of that without")
 
 # %% [markdown]
+# ### When not
+#
+# The fast loop has a first derivative only. A second one, such as a gradient
+# penalty needs, raises an error, and so does forward mode: call the layer with
+# `training=False`. On torch it gives the same gradients, but runs in Python, one
+# step at a time, as the plain loop does there.
+#
 # ## XLA
 #
 # `model.compile(..., jit_compile=True)` compiles the whole training step. A

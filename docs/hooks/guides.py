@@ -2,7 +2,8 @@
 
 A guide is a Python file in percent format. All guides that have changed run in
 one kernel, so that TensorFlow is loaded once. What they print and draw is kept
-in `.cache/guides`, by a hash of the guide and of the package.
+in `.cache/guides`, by a hash of the guide, of what it runs beside it, and of
+the package.
 
 A cell's metadata `alt="..."` is the alternative text of its pictures.
 """
@@ -23,8 +24,11 @@ FOLDER = ROOT / "docs" / "guides"
 CACHE = ROOT / ".cache" / "guides"
 EXTRAS = "text,plots,litert,onnx,serving"
 FIRST = "devices"  # which makes them before TensorFlow begins
+# Files that a guide runs in a clone; .github/workflows/docs.yml has them too.
+BESIDE = {"serving": ("examples/serve/*.py", "examples/litert_translate.py")}
+SEED = "keras.utils.set_random_seed(0)"
 # A guide begins in a folder and with names of its own.
-BEGIN = """\
+BEGIN = f"""\
 %reset -f
 import os, tempfile
 import keras
@@ -33,7 +37,7 @@ import tensorflow
 tensorflow.get_logger().setLevel("ERROR")
 matplotlib.pyplot.close("all")
 keras.backend.clear_session()
-keras.utils.set_random_seed(0)
+{SEED}
 os.chdir(tempfile.mkdtemp())
 %reset -f
 """
@@ -56,7 +60,8 @@ def on_files(files, config):
     for name, notebook in run_guides().items():
         page, pictures = as_markdown(name, notebook)
         own = {f"{name}.md": page, **pictures}
-        own[f"{name}.ipynb"] = as_notebook(notebook, config.repo_url)
+        repository = None if name in BESIDE else config.repo_url
+        own[f"{name}.ipynb"] = as_notebook(notebook, repository)
         for uri, content in own.items():
             files.append(
                 File.generated(config, f"guides/{uri}", content=content)
@@ -86,8 +91,10 @@ def run_guides() -> dict[str, nbformat.NotebookNode]:
 def _kept(script: Path) -> Path:
     """Return the file that has the outputs of this state of a guide."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for path in [script, *sorted((ROOT / "keras_attention").rglob("*.py"))]:
-        digest.update(path.read_bytes())
+    for pattern in ("keras_attention/**/*.py", *BESIDE.get(script.stem, ())):
+        for path in sorted(ROOT.glob(pattern)):
+            digest.update(path.read_bytes())
+    digest.update(script.read_bytes())
     return CACHE / f"{script.stem}-{digest.hexdigest()[:16]}.ipynb"
 
 
@@ -144,17 +151,19 @@ def _text(output) -> str:
 
 
 def as_notebook(notebook: nbformat.NotebookNode, repository: str | None) -> str:
-    """Write a notebook that begins with an installation.
+    """Write a notebook that begins with an installation and the page's seed.
 
     Args:
         notebook: What has been run.
-        repository: The address of the repository, if it is known.
+        repository: The address of the repository; `None` if it is not known,
+            or if the notebook needs a clone.
     """
     what = f'# In a clone of the repository:\n%pip install -q -e ".[{EXTRAS}]"'
     if repository:
         what = f'"keras-attention[{EXTRAS}] @ git+{repository}"'
         what = f"%pip install -q {what}"
-    install = nbformat.v4.new_code_cell(what)
+    seeded = f"{what}\n\nimport keras\n\n{SEED}"
+    install = nbformat.v4.new_code_cell(seeded)
     install["id"] = "install"  # the same in every build
     whole = nbformat.from_dict(notebook)
     whole.cells = [install, *notebook.cells]

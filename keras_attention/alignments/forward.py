@@ -56,6 +56,21 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
         kernel_constraint: Constraint of that kernel. Defaults to `None`.
         **kwargs: Keras layer arguments, such as `name`.
 
+    Raises:
+        ValueError: In a stream, as no position is ever passed; with a
+            transition agent, if it was not built.
+
+    Example:
+
+    >>> attention = DotAttention(alignment=ForwardAlignment())
+    >>> context, weights = attention(
+    ...     np.ones((1, 2, 8)),
+    ...     np.ones((1, 4, 8)),
+    ...     return_attention_scores=True,
+    ... )
+    >>> np.round(ops.convert_to_numpy(weights)[0], 2).tolist()
+    [[0.5, 0.5, 0.0, 0.0], [0.25, 0.5, 0.25, 0.0]]
+
     Reference:
         [Zhang et al., 2018](https://arxiv.org/abs/1807.06736), algorithm 1;
         algorithm 2 with a transition agent.

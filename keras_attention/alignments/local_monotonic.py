@@ -29,6 +29,17 @@ class LocalMonotonic(AbstractAlignment):
     Raises:
         ValueError: If `window` is not positive.
 
+    Example:
+
+    >>> attention = DotAttention(alignment=LocalMonotonic(window=1))
+    >>> context, weights = attention(
+    ...     np.ones((1, 3, 8)),
+    ...     np.ones((1, 4, 8)),
+    ...     return_attention_scores=True,
+    ... )
+    >>> (ops.convert_to_numpy(weights)[0] > 0).astype(int).tolist()
+    [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1]]
+
     Reference:
         [Luong et al., 2015](https://arxiv.org/abs/1508.04025), section 3.2,
         "monotonic".

@@ -46,6 +46,19 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
     Raises:
         ValueError: If `window` is not positive.
 
+    Example:
+
+    >>> attention = DotAttention(alignment=LocalPredictive(window=2))
+    >>> context, weights = attention(
+    ...     np.ones((2, 3, 8)),
+    ...     np.ones((2, 7, 8)),
+    ...     return_attention_scores=True,
+    ... )
+    >>> tuple(context.shape), tuple(weights.shape)
+    ((2, 3, 8), (2, 3, 7))
+    >>> bool(ops.all(ops.sum(weights, axis=-1) < 1))
+    True
+
     Reference:
         [Luong et al., 2015](https://arxiv.org/abs/1508.04025), eqs. 9 and 10.
     """

@@ -85,6 +85,17 @@ class Monotonic(AbstractAlignment):
         ValueError: If there is no such `mode`, if `sigmoid_noise < 0`, or if
             both `stepwise` and `strict` are true.
 
+    Example:
+
+    >>> attention = DotAttention(alignment=Monotonic("hard", strict=True))
+    >>> context, weights = attention(
+    ...     np.ones((1, 3, 8)),
+    ...     np.ones((1, 4, 8)),
+    ...     return_attention_scores=True,
+    ... )
+    >>> ops.convert_to_numpy(weights)[0].astype(int).tolist()
+    [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
+
     Reference:
         [Raffel et al., 2017](https://arxiv.org/abs/1704.00784), eqs. 9 and
         10, algorithm 1 and section 2.5; stepwise:

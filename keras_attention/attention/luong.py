@@ -44,6 +44,10 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
         query `(B, Tq, Dq)`, value `(B, Tv, Dv)`, key `(B, Tv, Dk)` ->
         context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
 
+    Raises:
+        ValueError: If `dropout` is not in `[0, 1)`, there is no such
+            `alignment`, or shapes do not fit.
+
     Example:
 
     >>> attention = LuongGeneral()

@@ -105,6 +105,16 @@ class AttentionDecoderCell(AbstractKernelLayer):
         ValueError: If an argument has a wrong value, or does not fit another
             one; in `step`, if states or memory do not fit.
 
+    Example:
+
+    >>> cell = AttentionDecoderCell(GRUCell(16), BahdanauAttention(16))
+    >>> cell.build((None, 4), (None, None, 12))
+    >>> memory = cell.prepare(np.ones((2, 7, 12)))
+    >>> states = cell.initial_state(memory)
+    >>> output, weights, states = cell.step(np.ones((2, 4)), states, memory)
+    >>> tuple(output.shape), tuple(weights.shape)
+    ((2, 28), (2, 7))
+
     Reference:
         [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), section 3.1;
         [Luong et al., 2015](https://arxiv.org/abs/1508.04025), eq. 5 and

@@ -28,6 +28,30 @@ def register_equations(cell_class: type) -> Callable[[type], type]:
 
     Returns:
         A decorator for a subclass of `AbstractEquations`.
+
+    Example:
+
+    >>> from keras_attention.decoder.equations import AbstractEquations
+    >>> from keras_attention.decoder.equations import find_equations
+    >>> from keras_attention.decoder.equations import register_equations
+    >>> from keras_attention.ops import hoist, product
+    >>> class Fading(SimpleRNNCell):
+    ...     def call(self, inputs, states, training=False):
+    ...         h = 0.5 * states[0] + ops.matmul(inputs, self.kernel)
+    ...         return h, [h]
+    >>> @register_equations(Fading)
+    ... class FadingEquations(AbstractEquations):
+    ...     def input_bias(self, cell):
+    ...         return None
+    ...     def step(self, cell, x, rest, states, masks=None):
+    ...         if rest is not None:  # the context, the last of the inputs
+    ...             last = rest.shape[-1]
+    ...             kernel = hoist(lambda w: w[-last:], cell.kernel)
+    ...             x = x + product(rest, kernel)
+    ...         h = 0.5 * states[0] + x
+    ...         return h, [h]
+    >>> type(find_equations(Fading(3))).__name__
+    'FadingEquations'
     """
 
     def register(equations: type) -> type:

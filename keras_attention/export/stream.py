@@ -71,6 +71,14 @@ def export_stream(
             `path`.
         RuntimeError: If the file does not give what the model gives.
         ImportError: If the extra `litert` is needed and not installed.
+
+    Example:
+
+    ```python
+    model.harden()  # what was trained with Monotonic() can be streamed
+    export_stream("reader/1", model, max_length=60)
+    export_stream("reader.tflite", model, 60, format="litert")
+    ```
     """
     check_choice("format", format, FORMATS)
     check_choice("quantize", quantize, QUANTIZATIONS)

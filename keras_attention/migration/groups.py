@@ -18,6 +18,8 @@ FIELDS = {
 }
 LAYERS = {"query_layer": "query", "memory_layer": "memory"}
 CLASS = re.compile(r"(bahdanau|luong)_?(monotonic_?)?attention", re.I)
+# Cells of TensorFlow 1, with one kernel for inputs and state together.
+JOINED = re.compile(r"(\w+_)?(lstm|gru|rnn)_cell|gates|candidate", re.I)
 MECHANISMS, ATTENTIONAL = "_attention_mechanisms", "_attention_layers"
 SIDES = {
     "source": re.compile(
@@ -179,10 +181,14 @@ def _wrappers(mechanisms, groups) -> set:
 def _is_attentional(group: Group, scopes) -> bool:
     """Return whether an object is the attentional layer of a wrapper."""
     owner = group.owner
-    if ATTENTIONAL in owner or (owner and base(owner[-1]) == "attention_layer"):
+    if not owner or ATTENTIONAL in owner:
+        return bool(owner)
+    name = base(owner[-1])
+    if name == "attention_layer":
         return True
     dense = {"kernel"} <= set(group.fields) <= {"kernel", "bias"}
-    return dense and owner[:-1] in scopes and owner[-1] != "_cell"
+    cell = owner[-1] == "_cell" or JOINED.fullmatch(name)
+    return dense and owner[:-1] in scopes and not cell
 
 
 def side(parts: tuple[str, ...]) -> str | None:

@@ -1,13 +1,11 @@
 """Weights of a TensorFlow Addons program, loaded into our layers."""
 
-import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
 import keras
 
-from keras_attention.checks import check_built
 from keras_attention.checks import check_object
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import AttentionDecoderCell
@@ -20,9 +18,6 @@ from keras_attention.migration.sources import read_variables
 from keras_attention.migration.sources import select
 from keras_attention.migration.stored import base
 from keras_attention.models import Seq2Seq
-
-BUILD = "Call it once, or build it: its weights show what to look for."
-TF1 = re.compile(r"/(gates|candidate)/|opaque_kernel|cudnn|basic_lstm", re.I)
 
 
 def load_tfa_weights(
@@ -79,8 +74,7 @@ def load_tfa_weights(
     """
     check_object("target", target, keras.layers.Layer, "Pass a built layer.")
     check_object("prefix", prefix, str, "Leave it out to take all variables.")
-    check_built(target, "weights", BUILD)
-    _check_order(target)
+    _check_target(target)
     variables = read_variables(source)
     found = sort_variables(select(variables, prefix))
     if prefix:
@@ -96,8 +90,15 @@ def load_tfa_weights(
         weight.assign(value)
 
 
-def _check_order(target):
-    """Check that the target can compute what TFA does."""
+def _check_target(target):
+    """Check that the target is built, and can compute what TFA does."""
+    if not target.built:
+        raise ValueError(
+            "load_tfa_weights needs a target that is built, since its weights "
+            "say what to look for. Received: target of class "
+            f"{type(target).__name__} with built=False. Build it, or call it "
+            "once."
+        )
     cell = _cell_of(target)
     if cell is not None and cell.attentions and cell.order != "luong":
         raise ValueError(
@@ -142,12 +143,7 @@ def _complaint(target, matched: Match, prefix: str) -> str:
         "Where two fit one weight equally, neither is taken. `prefix` takes a "
         "part of a source; a dictionary takes what you choose and name."
     )
-    if any(TF1.search(f"/{line}") for line in matched.left_over):
-        said.append(
-            "Cells of TensorFlow 1 and weights of cuDNN are laid out in "
-            "another way, and are not supported."
-        )
-    return "\n".join(said)
+    return "\n".join([*said, *matched.layouts])
 
 
 def _warn_of_activation(target, layers):

@@ -10,6 +10,7 @@ from keras_attention.migration.groups import Group
 from keras_attention.migration.groups import Inventory
 from keras_attention.migration.groups import side
 from keras_attention.migration.groups import the_first
+from keras_attention.migration.layouts import explain_layout
 from keras_attention.migration.mechanisms import in_order_of
 from keras_attention.migration.mechanisms import mechanism_groups
 from keras_attention.migration.slots import Slot
@@ -26,12 +27,14 @@ class Match(NamedTuple):
         missing: What the target needs and the source does not have.
         left_over: What the source has and the target does not need.
         misshapen: What has another shape.
+        layouts: What is known of the layouts that do not fit.
     """
 
     values: list[tuple[Any, np.ndarray]]
     missing: list[str]
     left_over: list[str]
     misshapen: list[str]
+    layouts: list[str]
 
 
 def match(wanted: Wanted, found: Inventory) -> Match:
@@ -44,7 +47,7 @@ def match(wanted: Wanted, found: Inventory) -> Match:
     Returns:
         A `Match`.
     """
-    result = Match([], [], [], [])
+    result = Match([], [], [], [], [])
     count = len(wanted.attentions)
     groups = mechanism_groups(found.mechanisms, count)
     chosen = in_order_of(wanted.attentions, groups)
@@ -58,10 +61,9 @@ def match(wanted: Wanted, found: Inventory) -> Match:
         _take(result, wanted.attentional, layer)
     left += [x for one in layers for x in one.fields.values()]
     for unit, group in pair_units(wanted.units, found.units):
-        if unit is None:
-            left += group.fields.values()
-        else:
-            _take(result, unit.slots, group)
+        slots = unit.slots if unit else {}
+        _take(result, slots, group)
+        _explain(result, slots, group)
     result.left_over.extend(x.label for x in left)
     return result
 
@@ -81,6 +83,16 @@ def _take(result: Match, slots: dict[str, Slot], group: Group | None):
             convert = slot.convert or (lambda x: x)
             result.values.append((slot.weight, convert(stored.value)))
     result.left_over.extend(x.label for x in fields.values())
+
+
+def _explain(result: Match, slots: dict[str, Slot], group: Group | None):
+    """Say what is known of the layout of variables that do not fit."""
+    wanted = {name: slot.shape for name, slot in slots.items()}
+    if group is None or group.shapes == wanted:
+        return
+    said = explain_layout(group, wanted)
+    if said and said not in result.layouts:
+        result.layouts.append(said)
 
 
 def pair_units(units: list[Unit], groups: list[Group]) -> list[tuple]:

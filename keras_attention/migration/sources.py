@@ -60,10 +60,13 @@ def _read_path(path: Path) -> list[Stored]:
         return read_hdf5(path)
     checkpoint = find_checkpoint(path)
     if checkpoint is None:
+        what = "where there is none"
+        if path.is_file():
+            what = "a file that cannot be read as one of these"
         raise ValueError(
             "`source` must name a checkpoint, an HDF5 file or the folder of a "
-            f"SavedModel. Received: source={str(path)!r}, where there is none. "
-            "A checkpoint is named without its suffix: `ckpt-1`, not "
+            f"SavedModel. Received: source={str(path)!r}, {what}. A "
+            "checkpoint is named without its suffix: `ckpt-1`, not "
             "`ckpt-1.index`."
         )
     return read_checkpoint(checkpoint)

@@ -88,6 +88,21 @@ class Seq2Seq(AbstractStreamingModel):
             it has no attention, if `copying` is set or all embeddings are
             tied and the vocabularies differ, or if embeddings are tied and
             their size is not that of the decoder's outputs.
+
+    Example:
+
+    >>> cell = AttentionDecoderCell(GRUCell(16), BahdanauAttention(16))
+    >>> model = Seq2Seq(
+    ...     source_vocabulary_size=20,
+    ...     target_vocabulary_size=30,
+    ...     embedding_dim=4,
+    ...     encoder=RecurrentEncoder(8, cell="gru"),
+    ...     bridge=StateBridge(),
+    ...     decoder=AttentionDecoder(cell),
+    ... )
+    >>> source, target = np.array([[2, 7, 8, 3]]), np.array([[2, 9, 5]])
+    >>> tuple(model((source, target)).shape)
+    (1, 3, 30)
     """
 
     def __init__(

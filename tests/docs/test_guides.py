@@ -57,6 +57,8 @@ def test_a_notebook_begins_with_its_installation(notebook, repository, wanted):
     found = nbformat.reads(text, 4)
     nbformat.validate(found)
     assert wanted in found.cells[0].source
+    assert found.cells[0].source.endswith(guides.SEED)
+    assert f"\n{guides.SEED}\n" in guides.BEGIN
     assert found.cells[1:] == notebook.cells
     assert text == guides.as_notebook(notebook, repository)
     assert json.loads(text)["nbformat"] == 4
@@ -64,6 +66,7 @@ def test_a_notebook_begins_with_its_installation(notebook, repository, wanted):
 
 def test_guides_run_once_and_again_when_they_change(tmp_path, monkeypatch):
     ran = []
+    monkeypatch.setattr(guides, "ROOT", tmp_path)
     monkeypatch.setattr(guides, "FOLDER", tmp_path)
     monkeypatch.setattr(guides, "CACHE", tmp_path / "cache")
     monkeypatch.setattr(guides, "_run", lambda fresh: ran.append([*fresh]))
@@ -73,5 +76,10 @@ def test_guides_run_once_and_again_when_they_change(tmp_path, monkeypatch):
     guides.run_guides()
     (tmp_path / "b.py").write_text("# %%\n1 + 2\n")
     assert guides.run_guides()["b"].cells[0].source == "1 + 2"
-    assert ran == [["a", "b"], ["b"]]
+    monkeypatch.setattr(guides, "BESIDE", {"a": ["beside/*.py"]})
+    (tmp_path / "beside").mkdir()
+    for file in ("beside/used.py", "beside/used.txt", "other.txt"):
+        (tmp_path / file).write_text("1")
+        guides.run_guides()
+    assert ran == [["a", "b"], ["b"], ["a"]]
     assert len([*(tmp_path / "cache").iterdir()]) == 2

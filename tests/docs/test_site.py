@@ -1,6 +1,7 @@
 """The site: it builds, runs its guides, and leaves out nothing."""
 
 import ast
+import configparser
 import gzip
 import json
 import os
@@ -53,6 +54,21 @@ def test_the_reference_has_every_name_once():
     assert len(REFERENCE) == len(set(REFERENCE))
 
 
+def test_the_reference_has_what_pages_import():
+    """Names below the top level too, where a page tells to use them."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    pages += [*DOCS.rglob("*.md"), *(DOCS / "guides").glob("*.py")]
+    found = re.compile(r"^from keras_attention\.(\S+) import (.+)$", re.M)
+    asked = {
+        f"{module}.{name}"
+        for page in pages
+        for module, names in found.findall(page.read_text())
+        for name in names.split(", ")
+    }
+    assert "ops.hoist" in asked
+    assert asked <= set(REFERENCE)
+
+
 def test_the_gallery_has_every_example():
     page = (DOCS / "gallery.md").read_text()
     entries = dict(re.findall(r"^\{\{ example (\w+): (.+) \}\}$", page, re.M))
@@ -68,10 +84,24 @@ def test_the_gallery_has_every_example():
     assert shown == pictures
 
 
-def test_the_installation_of_a_notebook_has_extras_that_exist():
-    config = (ROOT / "setup.cfg").read_text()
+def test_the_extras_of_guides_exist_and_come_with_docs():
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    extras = config["options.extras_require"]
+    with_docs = re.search(r"\[(.*)\]", extras["docs"])[1].split(",")
     for extra in guides.EXTRAS.split(","):
-        assert re.search(rf"^{extra} =$", config, re.M)
+        assert extra in extras
+        assert extra in with_docs
+
+
+def test_guides_run_again_when_files_beside_them_change():
+    """Both keys, of the folder and of the workflow that keeps it."""
+    workflow = (ROOT / ".github" / "workflows" / "docs.yml").read_text()
+    for name, patterns in guides.BESIDE.items():
+        assert name in GUIDES
+        for pattern in patterns:
+            assert [*ROOT.glob(pattern)]
+            assert f"'{pattern}'" in workflow
 
 
 def test_the_navigation_has_every_guide():

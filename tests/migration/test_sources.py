@@ -49,6 +49,13 @@ def test_a_prefix_selects(prefix, count):
     assert len(select(found, prefix)) == count
 
 
+@pytest.mark.parametrize("name", ["damaged.h5", "ckpt-1.index"])
+def test_a_file_that_is_none_of_these_says_so(tmp_path, name):
+    (tmp_path / name).write_bytes(b"nothing that Keras wrote")
+    with pytest.raises(ValueError, match=f"{name}', a file that cannot be"):
+        read_variables(tmp_path / name)
+
+
 def test_a_prefix_that_no_name_has():
     found = read_variables(dict.fromkeys(NAMES, ONE))
     with pytest.raises(ValueError, match="a_2/wrapper/kernel"):
