@@ -39,7 +39,9 @@ class StateBridge(AbstractKernelLayer):
         units: Size of each state for `"dense"` and `"zeros"`. Defaults to the
             joint size of both directions.
         bidirectional: Whether the second half of each layer's states belongs
-            to a backward direction. Defaults to `True`.
+            to a backward direction. `Seq2Seq` refuses `True` where all Keras
+            RNN layers of an encoder read in one direction; it cannot see how
+            a layer of your own reads. Defaults to `True`.
         activation: Activation of `"dense"`. Defaults to `"tanh"`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
