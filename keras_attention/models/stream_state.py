@@ -1,4 +1,4 @@
-"""All that a stream remembers, as tensors."""
+"""The state of a stream, as tensors."""
 
 from typing import Any
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from keras import ops
 
 
 class StreamState(NamedTuple):
-    """What a stream remembers from one part of the source to the next.
+    """The state of a stream between two parts of the source.
 
     Its memory holds the last `W` positions, the same for all rows: those that
     some row may still need.

@@ -106,12 +106,8 @@ def test_a_functional_encoder_of_one_direction_is_known():
 def test_a_functional_encoder_of_both_directions_has_a_bridge(by_hand):
     forward = layers.GRU(2, **STATES)
     backward = layers.GRU(2, go_backwards=True, **STATES)
-    both = [forward, backward]
-    make(
-        encoder=functional(
-            *(both if by_hand else [layers.Bidirectional(forward)])
-        )
-    )
+    both = [forward, backward] if by_hand else [layers.Bidirectional(forward)]
+    make(encoder=functional(*both))
 
 
 def test_a_bridge_needs_states():
