@@ -51,6 +51,8 @@ HOOKS = {
     *("compute_mask", "compute_output_shape", "compute_output_spec"),
     *("update_state", "result", "reset_state", "state_size"),
 }
+# Methods whose results are Python values.
+PLAIN = {"get_config", "from_config", "from_json", "load", "save", "to_json"}
 # Arguments of a base; layers made of others have the alignments of those.
 FIXED = {
     "ChunkwiseAttention": {"alignment"},
@@ -139,6 +141,14 @@ def test_signatures_are_annotated(thing):
             plain = p.default is inspect.Parameter.empty or p.default is None
             known = p.annotation is not inspect.Parameter.empty
             assert known or plain or name == "kwargs", name
+
+
+@every_file
+def test_results_that_no_tensor_can_be_are_annotated(path):
+    """Of names that say what they return; tensors have shapes in words."""
+    for name, node, _ in source.functions(path):
+        if name in PLAIN or name.startswith(("export_", "is_")):
+            assert node.returns, name
 
 
 @pytest.mark.parametrize("kind", LAYERS)

@@ -64,11 +64,11 @@ class HardReading(AbstractReading):
         super().__init__(before)
         self.strict = strict
 
-    def place(self, head, places, dtype):
+    def place(self, head, places, dtype) -> tuple:
         start = ops.cast(ops.equal(places, head[:, None]), dtype)
         return (-start if self.strict else start,)
 
-    def follow(self, head, places, state):
+    def follow(self, head, places, state) -> tuple:
         stops = state[0] > 0
         found = ops.any(stops, axis=1)
         stop = ops.sum(ops.where(stops, places, 0), axis=1)
@@ -83,8 +83,8 @@ class WindowReading(AbstractReading):
         before: Number of positions before and after the head.
     """
 
-    def place(self, head, places, dtype):
+    def place(self, head, places, dtype) -> tuple:
         return (ops.cast(head[:, None] - places[:, :1], dtype),)
 
-    def follow(self, head, places, state):
+    def follow(self, head, places, state) -> tuple:
         return head + self.before <= places[:, -1], head, head + 1

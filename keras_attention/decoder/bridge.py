@@ -117,7 +117,7 @@ class StateBridge(AbstractKernelLayer):
             self.kernels.append(self.add_kernel(f"kernel_{i}", (joint, size)))
             self.biases.append(self.add_bias(f"bias_{i}", size))
 
-    def call(self, states):
+    def call(self, states) -> list:
         return [
             self._join(i, parts)
             for i, parts in enumerate(self._directions(states, _is_tensor))
@@ -135,7 +135,7 @@ class StateBridge(AbstractKernelLayer):
         x = product(joint, self.kernels[i])
         return self.activation(x + ops.cast(self.biases[i], x.dtype))
 
-    def compute_output_shape(self, states_shape):
+    def compute_output_shape(self, states_shape) -> list:
         shapes = self._directions(states_shape, _is_shape)
         return [self._joint_shape(parts) for parts in shapes]
 
@@ -163,7 +163,7 @@ class StateBridge(AbstractKernelLayer):
                 )
             yield from ([layer[i], layer[half + i]] for i in range(half))
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "mode": self.mode,
             "units": self.units,

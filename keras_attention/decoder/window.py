@@ -27,7 +27,7 @@ class AttentionWindow(NamedTuple):
     before: int
     after: int
 
-    def attend(self, layer, query, memory, state, noise=None):
+    def attend(self, layer, query, memory, state, noise=None) -> tuple:
         """Attend with a layer, as its `step` does, within the window.
 
         A layer with a `score_margin` and an alignment without a state scores

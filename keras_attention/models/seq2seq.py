@@ -341,7 +341,7 @@ class Seq2Seq(AbstractStreamingModel):
         shape = (None, *self._source_axes)
         return keras.InputSpec(shape=shape, dtype=self.compute_dtype), ids
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape) -> tuple:
         (source, target), size = input_shape, self.target_vocabulary_size
         if self.copying:
             size = None if source[1] is None else size + source[1]
@@ -353,7 +353,7 @@ class Seq2Seq(AbstractStreamingModel):
     def compute_mask(self, inputs, previous_mask=None):
         return None  # the logits carry no mask of the inputs
 
-    def get_config(self):
+    def get_config(self) -> dict:
         serialize = keras.saving.serialize_keras_object
         own = {
             "scheduled_sampling": self.scheduled_sampling,
@@ -363,7 +363,7 @@ class Seq2Seq(AbstractStreamingModel):
         return {**super().get_config(), **own, **parts}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> "Seq2Seq":
         restore = keras.saving.deserialize_keras_object
         parts = {name: restore(config[name]) for name in PARTS}
         return cls(**{**config, **parts})
