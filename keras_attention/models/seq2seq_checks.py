@@ -207,9 +207,8 @@ def check_generation(model, source, prefix=None):
     size, method = model.source_vocabulary_size, "generate"
     if not model.copying:
         check_ids("source", source, size, "source_vocabulary_size", 0, method)
-    size, copies = model.target_vocabulary_size, 0
-    if model.copying:
-        copies = shape[1]
+    size = model.target_vocabulary_size
+    copies = shape[1] if model.copying else 0
     check_ids("prefix", prefix, size, "target_vocabulary_size", copies, method)
 
 
