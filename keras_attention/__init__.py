@@ -156,8 +156,8 @@ def __getattr__(name):
     if not hasattr(module, name):
         raise ImportError(
             f"keras_attention.{name} needs TensorFlow, which is not installed. "
-            "All but exports runs without it. Install it with: "
-            'pip install "keras-attention[tensorflow]"'
+            "All but exports and WordPieceTokenizer runs without it. Install "
+            'it with: pip install "keras-attention[tensorflow]"'
         )
     return getattr(module, name)
 

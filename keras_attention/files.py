@@ -113,7 +113,7 @@ def alone(path: str | Path) -> Iterator[None]:
 
 
 def recover(path: str | Path):
-    """Bring back what a process that was killed moved away, and tidy up.
+    """Restore what a process that was killed moved away, and tidy up.
 
     A folder that was about to be replaced comes back to its place. Drafts of
     killed processes are removed from the parent of `path`; those of living
@@ -131,7 +131,7 @@ def recover(path: str | Path):
 
 
 def seal(file: Path):
-    """Let the last 64 bytes of a file be the SHA-256 of all the others.
+    """Write the SHA-256 of a file's other bytes to its last 64 bytes.
 
     Args:
         file: A file. If it ends with `SEAL`, the checksum takes its place;

@@ -176,7 +176,7 @@ class Translator:
             zipfile.ZipFile(io.BytesIO(content)).extractall(folder)
             return cls.load(folder)
 
-    def save(self, folder: str | Path):
+    def save(self, folder: str | Path) -> None:
         """Write model, tokenizers, search and options into one folder.
 
         Args:
@@ -245,7 +245,7 @@ class Translator:
         format: str = "tf_saved_model",
         max_length: int | None = None,
         quantize: str | None = None,
-    ):
+    ) -> None:
         """Write the translator for programs that run without this package.
 
         What is written is read back and run before it replaces what is there.

@@ -37,10 +37,11 @@ EXAMPLES = [
 README = (ROOT / "README.md").read_text()
 GOLDEN = json.loads((ROOT / "tests/golden/weights.json").read_text())
 LAZY = set(keras_attention.LATE)
-PUBLIC = [
-    getattr(keras_attention, name)
-    for name in keras_attention.__all__
-    if name not in LAZY
+PUBLIC = [  # those that are not in `__all__`, too
+    thing
+    for name, thing in vars(keras_attention).items()
+    if not name.startswith("_")
+    and (inspect.isclass(thing) or inspect.isfunction(thing))
 ]
 PUBLIC_CLASSES = [x for x in PUBLIC if inspect.isclass(x)]
 LAYERS = [c for c in PUBLIC_CLASSES if issubclass(c, keras.layers.Layer)]
@@ -50,6 +51,8 @@ HOOKS = {
     *("compute_mask", "compute_output_shape", "compute_output_spec"),
     *("update_state", "result", "reset_state", "state_size"),
 }
+# Methods whose results are Python values.
+PLAIN = {"get_config", "from_config", "from_json", "load", "save", "to_json"}
 # Arguments of a base; layers made of others have the alignments of those.
 FIXED = {
     "ChunkwiseAttention": {"alignment"},
@@ -107,10 +110,13 @@ def test_editors_see_the_lazy_names():
 
 @every_class
 def test_registered_classes_are_exported(path, node):
-    """What users write down and save: layers, losses, searches, tokenizers."""
+    """What users write down and save: layers, losses, searches, tokenizers.
+
+    As attributes of the package; `__all__` has room for some of them.
+    """
     registered = any("register_keras" in d for d in source.decorators(node))
     if registered and node.name != "SimplexAlignment":  # it has its names
-        assert node.name in keras_attention.__all__
+        assert node.name in dir(keras_attention)
 
 
 # Signatures.
@@ -135,6 +141,14 @@ def test_signatures_are_annotated(thing):
             plain = p.default is inspect.Parameter.empty or p.default is None
             known = p.annotation is not inspect.Parameter.empty
             assert known or plain or name == "kwargs", name
+
+
+@every_file
+def test_results_that_no_tensor_can_be_are_annotated(path):
+    """Of names that say what they return; tensors have shapes in words."""
+    for name, node, _ in source.functions(path):
+        if name in PLAIN or name.startswith(("export_", "is_")):
+            assert node.returns, name
 
 
 @pytest.mark.parametrize("kind", LAYERS)

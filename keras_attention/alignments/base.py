@@ -79,7 +79,7 @@ class AbstractAlignment(keras.layers.Layer):
         reason = "may weigh positions up to the end of the source"
         refuse_to_stream(received, reason, DECIDED)
 
-    def align(self, scores, mask, state, noise, query, lengths):
+    def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         """Turn the scores of one step into weights.
 
         An alignment without a state also gets the scores of all steps at

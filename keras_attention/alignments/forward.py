@@ -106,7 +106,7 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
             )
             self.transition_bias = self.add_bias("transition_bias", 1)
 
-    def first_state(self, real):
+    def first_state(self, real) -> tuple:
         start = first_true(real > 0, real.dtype)
         if not self.transition_agent:
             return (start,)
@@ -116,7 +116,7 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
         reason = "keeps weight on every position, so that none is ever passed"
         refuse_to_stream("alignment=ForwardAlignment", reason, DECIDED)
 
-    def align(self, scores, mask, state, noise, query, lengths):
+    def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         previous = ops.cast(state[0], scores.dtype)
         moved = previous[..., :-1]
         moved = ops.concatenate(
@@ -131,7 +131,7 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
         weights = masked_softmax(scores + logs, join_masks(reach, mask))
         return weights, (weights, *state[1:])
 
-    def observe(self, state, query, weights, values):
+    def observe(self, state, query, weights, values) -> tuple:
         if not self.transition_agent:
             return state
         check_built(self, "observe", BUILD)
@@ -142,6 +142,6 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
         bias = ops.cast(self.transition_bias, logit.dtype)
         return previous, ops.sigmoid(logit + bias)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {"transition_agent": self.transition_agent}
         return {**super().get_config(), **own}

@@ -51,13 +51,13 @@ class LocalMonotonic(AbstractAlignment):
         super().__init__(**kwargs)
         self.window = check_integer("window", window)
 
-    def first_state(self, real):
+    def first_state(self, real) -> tuple:
         return (ops.zeros((*ops.shape(real)[:2], 1), real.dtype),)
 
-    def reading(self):
+    def reading(self) -> WindowReading:
         return WindowReading(self.window)
 
-    def align(self, scores, mask, state, noise, query, lengths):
+    def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         (centre,) = state  # (B, K, 1)
         positions = ops.arange(ops.shape(scores)[-1], dtype=scores.dtype)
         distance = positions - ops.cast(centre, scores.dtype)
@@ -65,5 +65,5 @@ class LocalMonotonic(AbstractAlignment):
         weights = masked_softmax(scores, join_masks(near, mask))
         return weights, (centre + 1,)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "window": self.window}

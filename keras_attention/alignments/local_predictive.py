@@ -89,7 +89,7 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         reason = "places its window by the length of the source"
         refuse_to_stream("alignment=LocalPredictive", reason, DECIDED)
 
-    def align(self, scores, mask, state, noise, query, lengths):
+    def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         check_built(self, "align", BUILD)
         query = ops.cast(query, scores.dtype)
         hidden = tanh(product(query, self.position_kernel))
@@ -103,5 +103,5 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         weights = masked_softmax(scores, join_masks(near, mask))
         return weights * gauss, state
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "window": self.window}

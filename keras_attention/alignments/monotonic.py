@@ -144,7 +144,7 @@ class Monotonic(AbstractAlignment):
             autocast=False,
         )
 
-    def first_state(self, real):
+    def first_state(self, real) -> tuple:
         start = first_true(real > 0, real.dtype)
         return (-start if self.strict else start,)
 
@@ -155,13 +155,13 @@ class Monotonic(AbstractAlignment):
             shape, stddev=self.sigmoid_noise, dtype=dtype, seed=seed
         )
 
-    def harden(self):
+    def harden(self) -> list[str]:
         if self.mode == "hard":
             return []
         before, self.mode = self.mode, "hard"
         return [f"Monotonic: mode={before!r} became mode='hard'"]
 
-    def reading(self):
+    def reading(self) -> HardReading:
         if self.mode != "hard":
             refuse_to_stream(
                 f"Monotonic(mode={self.mode!r})",
@@ -176,7 +176,7 @@ class Monotonic(AbstractAlignment):
             )
         return HardReading(strict=self.strict)
 
-    def align(self, scores, mask, state, noise, query, lengths):
+    def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         check_built(self, "align", BUILD)
         energies = scores + ops.cast(self.score_bias, scores.dtype)
         if noise is not None:
@@ -188,7 +188,7 @@ class Monotonic(AbstractAlignment):
         weights = modes[self.mode](energies, previous, mask)
         return weights, (weights,)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "mode": self.mode,
             "score_bias": self._score_bias,

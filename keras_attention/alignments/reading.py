@@ -6,12 +6,11 @@ from keras_attention.checks import missing_method
 
 
 class AbstractReading:
-    """Follows an attention through a source of which a part is there.
+    """Describes how an attention reads the part of a source that has come.
 
-    All that an attention remembers is one position for each row, its head.
-    Positions count from 0 at the beginning of the source, also where the
-    part begins later. A row waits until its weights cannot change any more,
-    whatever comes.
+    The attention keeps one position for each row, its head. Positions count
+    from 0 at the beginning of the source, also where the part begins later.
+    A row waits until the rest of the source cannot change its weights.
 
     Args:
         before: Number of positions before the head that weights may need.
@@ -21,7 +20,7 @@ class AbstractReading:
         self.before = before
 
     def place(self, head, places, dtype: str) -> tuple:
-        """Make the state of a step on the part, from the head.
+        """Return the attention's state before a step on the part.
 
         Args:
             head: `(B,)` int32.
@@ -34,7 +33,7 @@ class AbstractReading:
         raise missing_method(self, "place(head, places, dtype)")
 
     def follow(self, head, places, state) -> tuple:
-        """Say what became of a step on the part.
+        """Return whether the weights of a step are final, and the next heads.
 
         Args:
             head: The head before the step, `(B,)` int32.
@@ -49,9 +48,9 @@ class AbstractReading:
 
 
 class HardReading(AbstractReading):
-    """Scans for the first position to stop at; the head is where it begins.
+    """Scans from the head for the first position to stop at.
 
-    A row that has not stopped scans later what comes later, and nothing
+    A row that has not stopped goes on in the next part, and scans no position
     twice. The state is 1 at the head, and after the step 1 at the stop.
 
     Args:
@@ -65,11 +64,11 @@ class HardReading(AbstractReading):
         super().__init__(before)
         self.strict = strict
 
-    def place(self, head, places, dtype):
+    def place(self, head, places, dtype) -> tuple:
         start = ops.cast(ops.equal(places, head[:, None]), dtype)
         return (-start if self.strict else start,)
 
-    def follow(self, head, places, state):
+    def follow(self, head, places, state) -> tuple:
         stops = state[0] > 0
         found = ops.any(stops, axis=1)
         stop = ops.sum(ops.where(stops, places, 0), axis=1)
@@ -78,14 +77,14 @@ class HardReading(AbstractReading):
 
 
 class WindowReading(AbstractReading):
-    """Waits for a window around the head, which moves on by one a step.
+    """Waits for a window around the head, which moves by 1 at each step.
 
     Args:
         before: Number of positions before and after the head.
     """
 
-    def place(self, head, places, dtype):
+    def place(self, head, places, dtype) -> tuple:
         return (ops.cast(head[:, None] - places[:, :1], dtype),)
 
-    def follow(self, head, places, state):
+    def follow(self, head, places, state) -> tuple:
         return head + self.before <= places[:, -1], head, head + 1

@@ -54,8 +54,8 @@ class SimplexAlignment(AbstractAlignment):
         reason = "weighs all positions of the source"
         refuse_to_stream(f"alignment={self.mapping!r}", reason, DECIDED)
 
-    def align(self, scores, mask, state, noise, query, lengths):
+    def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         return MAPPINGS[self.mapping](scores, mask), state
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "mapping": self.mapping}

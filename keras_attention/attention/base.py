@@ -229,7 +229,7 @@ class AbstractAttention(keras.layers.Layer):
 
     def weigh(
         self, query, memory, mask, state, noise, one_by_one: bool = False
-    ):
+    ) -> tuple:
         """Compute the weights of queries, in float32 or wider.
 
         Args:
@@ -350,7 +350,7 @@ class AbstractAttention(keras.layers.Layer):
         noise=None,
         one_by_one: bool = False,
         attention_mask=None,
-    ):
+    ) -> tuple:
         """Attend once, as a decoder does at every step.
 
         Args:
@@ -438,7 +438,9 @@ class AbstractAttention(keras.layers.Layer):
     def _float(self, x):
         return ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
 
-    def compute_output_shape(self, query_shape, value_shape, key_shape=None):
+    def compute_output_shape(
+        self, query_shape, value_shape, key_shape=None
+    ) -> tuple:
         return (*query_shape[:-1], value_shape[-1])
 
     def compute_output_spec(
@@ -464,7 +466,7 @@ class AbstractAttention(keras.layers.Layer):
     def compute_mask(self, query, previous_mask=None):
         return previous_mask
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {"dropout": self.dropout, "seed": self.seed}
         if self.alignment is not None:
             serialize = keras.saving.serialize_keras_object

@@ -144,7 +144,7 @@ class ChunkwiseAttention(AbstractAttention):
             state = (*state, self.chunk.first_history(real))
         return state
 
-    def weigh(self, query, memory, mask, state, noise):
+    def weigh(self, query, memory, mask, state, noise) -> tuple:
         count = self.monotonic.state_count
         keys = hoist(self._keys_of_monotonic, memory.keys)
         ends, moved = self.monotonic.weigh(
@@ -158,7 +158,7 @@ class ChunkwiseAttention(AbstractAttention):
         rest = [self.chunk.next_history(x, weights) for x in state[count:]]
         return weights, (*moved, *rest)
 
-    def reading(self):
+    def reading(self) -> HardReading:
         """Return how to read a source that still comes in: as `monotonic`.
 
         Returns:
@@ -181,7 +181,7 @@ class ChunkwiseAttention(AbstractAttention):
         losses = [loss for loss in losses if loss is not None]
         return sum(losses) if losses else None
 
-    def get_config(self):
+    def get_config(self) -> dict:
         serialize = keras.saving.serialize_keras_object
         own = {
             "monotonic": serialize(self.monotonic),
@@ -191,7 +191,7 @@ class ChunkwiseAttention(AbstractAttention):
         return {**super().get_config(), **own}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> "ChunkwiseAttention":
         restore = keras.saving.deserialize_keras_object
         layers = {k: restore(config[k]) for k in ("monotonic", "chunk")}
         return cls(**{**config, **layers})

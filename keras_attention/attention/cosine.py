@@ -96,6 +96,6 @@ class CosineAttention(AbstractAttention):
         cosines = dot_scores(query, keys)  # (B, Tq, Tv)
         return ops.exp(ops.cast(self.log_beta, cosines.dtype)) * cosines
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {"beta": self.beta, "learn_beta": self.learn_beta}
         return {**super().get_config(), **own}

@@ -94,5 +94,5 @@ class DotAttention(AbstractAttention):
             return ops.cast(self.scale, scores.dtype) * scores
         return scores
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "scale": self._scale}

@@ -196,7 +196,7 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
     def next_history(self, history, weights):
         return ops.cast(weights, history.dtype)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "units": self.units,
             "static_filters": self.static_filters,

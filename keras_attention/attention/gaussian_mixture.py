@@ -89,11 +89,11 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
         self.kernel = self.add_kernel("kernel", (query_shape[-1], size))
         self.bias = self.add_bias("bias", size)
 
-    def first_state(self, real):
+    def first_state(self, real) -> tuple:
         shape = (*ops.shape(real)[:2], self.components)
         return (ops.zeros(shape, real.dtype),)
 
-    def weigh(self, query, memory, mask, state, noise):
+    def weigh(self, query, memory, mask, state, noise) -> tuple:
         logs = product(widen(query), self.kernel)
         logs = logs + ops.cast(self.bias, logs.dtype)
         logs = ops.where(logs < LARGEST, logs, LARGEST)
@@ -111,5 +111,5 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
             weights = ops.where(mask, weights, 0.0)
         return weights, (kappa,)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "components": self.components}

@@ -221,7 +221,7 @@ class GraphAttention(AbstractKernelLayer):
         mixed = ops.swapaxes(mixed, 1, 2)  # (B, N, H, U)
         return ops.reshape(mixed, (batch, count, heads * self.units))
 
-    def compute_output_shape(self, nodes_shape, adjacency_shape):
+    def compute_output_shape(self, nodes_shape, adjacency_shape) -> tuple:
         size = self.heads * self.units if self.concat else self.units
         return (*nodes_shape[:-1], size)
 
@@ -245,7 +245,7 @@ class GraphAttention(AbstractKernelLayer):
     def compute_mask(self, nodes, previous_mask=None):
         return previous_mask
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "units": self.units,
             "heads": self.heads,

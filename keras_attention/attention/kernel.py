@@ -97,7 +97,7 @@ class KernelAttention(AbstractAttention):
         log_bandwidth = ops.cast(self.log_bandwidth, squares.dtype)
         return -squares * ops.exp(-2 * log_bandwidth) / 2
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "bandwidth": self.bandwidth,
             "learn_bandwidth": self.learn_bandwidth,

@@ -99,5 +99,5 @@ class LocationAttention(AbstractKernelLayer, AbstractAttention):
         columns = ops.minimum(positions, self.max_length - 1)
         return ops.take(query, columns, axis=-1)  # (B, Tq, Tv)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "max_length": self.max_length}

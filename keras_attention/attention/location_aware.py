@@ -160,7 +160,7 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
         features = product(features, self.location_kernel)
         return ops.reshape(features, (batch, beams, words, self.units))
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "units": self.units,
             "filters": self.filters,

@@ -106,5 +106,5 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
             scores = ops.cast(self.scale, scores.dtype) * scores
         return scores
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "use_scale": self.use_scale}

@@ -62,7 +62,7 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
         ValueError: If a shape does not fit.
     """
     queries = check_rank_3(layer, "query", query, "(B, Tq, Dq)")
-    source = _shape(value)
+    source = check_rank_3(layer, "value", value, "(B, Tv, Dv)")
     if not shapes_agree(queries[:1], source[:1]):
         raise ValueError(
             f"{type(layer).__name__} needs queries and values of one batch. "

@@ -206,7 +206,7 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
     def project_values(self, value):
         return project(value, self.value_kernel)  # (B, Tv, H, value_dim)
 
-    def weigh(self, query, memory, mask, state, noise, **options):
+    def weigh(self, query, memory, mask, state, noise, **options) -> tuple:
         query = self.project_query(query)
         if not self.heads[0].weights:
             return self._weigh_together(
@@ -274,15 +274,15 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
         return ops.swapaxes(noise, 2, 3)  # (steps, B, K, H, ...)
 
     def auxiliary_loss(self, weights, query_mask=None):
-        losses = [
-            head.auxiliary_loss(weights, query_mask) for head in self.heads
-        ]
+        losses = [x.auxiliary_loss(weights, query_mask) for x in self.heads]
         return None if losses[0] is None else sum(losses) / len(losses)
 
-    def compute_output_shape(self, query_shape, value_shape, key_shape=None):
+    def compute_output_shape(
+        self, query_shape, value_shape, key_shape=None
+    ) -> tuple:
         return (*query_shape[:-1], self.output_dim or value_shape[-1])
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "attention": keras.saving.serialize_keras_object(self.attention),
             "num_heads": self.num_heads,
@@ -293,7 +293,7 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
         return {**super().get_config(), **own}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> "MultiHead":
         restore = keras.saving.deserialize_keras_object
         return cls(**{**config, "attention": restore(config["attention"])})
 

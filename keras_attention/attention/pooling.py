@@ -129,7 +129,7 @@ class AttentionPooling(AbstractKernelLayer):
         pooled = ops.squeeze(mix(ops.expand_dims(kept, 1), x), axis=1)
         return (pooled, weights) if return_attention_scores else pooled
 
-    def compute_output_shape(self, x_shape):
+    def compute_output_shape(self, x_shape) -> tuple:
         return (x_shape[0], x_shape[-1])
 
     def compute_output_spec(
@@ -149,7 +149,7 @@ class AttentionPooling(AbstractKernelLayer):
     def compute_mask(self, x, previous_mask=None):
         return None
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "units": self.units,
             "dropout": self.dropout,

@@ -117,7 +117,7 @@ class SelfAttention(keras.layers.Layer):
         first = 1 - self.width if self.causal else -(self.width // 2)
         return ops.logical_and(ahead >= first, ahead < first + self.width)
 
-    def compute_output_shape(self, x_shape):
+    def compute_output_shape(self, x_shape) -> tuple:
         return self.attention.compute_output_shape(x_shape, x_shape)
 
     def compute_output_spec(
@@ -131,7 +131,7 @@ class SelfAttention(keras.layers.Layer):
             x, x, return_attention_scores=return_attention_scores
         )
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "attention": keras.saving.serialize_keras_object(self.attention),
             "width": self.width,
@@ -140,6 +140,6 @@ class SelfAttention(keras.layers.Layer):
         return {**super().get_config(), **own}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> "SelfAttention":
         restore = keras.saving.deserialize_keras_object
         return cls(**{**config, "attention": restore(config["attention"])})

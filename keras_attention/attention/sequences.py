@@ -16,7 +16,7 @@ def attend_in_order(
     noise,
     features: int,
     heads: int | None = None,
-):
+) -> tuple:
     """Attend query by query, and carry the state from step to step.
 
     Args:

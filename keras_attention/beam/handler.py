@@ -19,7 +19,7 @@ Sentence = str | tuple[Hashable, str]
 
 
 class Translated(NamedTuple):
-    """What came out of a sentence.
+    """The translations of one sentence.
 
     Attributes:
         input: The sentence.
@@ -102,7 +102,7 @@ class TranslatorHandler(inference.ModelHandler):
 def translate_all(
     translator: Translator, sentences: list[str], batch_size: int
 ) -> list[Translated | Failed]:
-    """Translate sentences, whatever is among them.
+    """Translate sentences, some of which may fail.
 
     If they fail together, each half is tried alone, down to the sentences that
     are at fault.

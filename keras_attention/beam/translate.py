@@ -92,7 +92,7 @@ class Translate(beam.PTransform):
 
 
 class _Split(beam.DoFn):
-    """Sends what failed to an output of its own, and counts it."""
+    """Sends sentences that failed to their own output, and counts them."""
 
     def __init__(self):
         self.count = beam.metrics.Metrics.counter("keras_attention", FAILED)

@@ -75,7 +75,7 @@ def _show_warning(message, *_):
 
 
 def _forget_output():
-    """Let nothing be written at exit to a pipe that is closed."""
+    """Redirect standard output, as Python writes the rest of it at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

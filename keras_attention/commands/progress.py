@@ -1,4 +1,4 @@
-"""How far a command is, on standard error, if a person looks at it."""
+"""The progress of a command, on standard error if that is a terminal."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ PAUSE = 0.2  # seconds from one line to the next
 
 
 class Progress:
-    """Counts on a terminal, and says nothing anywhere else.
+    """Shows a count on a terminal, and nothing anywhere else.
 
     Args:
         unit: What is counted.
@@ -30,7 +30,7 @@ class Progress:
             print(file=sys.stderr)
 
     def show(self, count: int):
-        """Say how many there are.
+        """Show how many there are.
 
         Args:
             count: All of them, from the beginning.

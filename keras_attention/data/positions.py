@@ -39,7 +39,7 @@ class Position:
         self.content = known.hexdigest()
 
     def remember(self):
-        """Let `read_positions` tell this one, as long as it lives."""
+        """Include this position in `read_positions`, as long as it exists."""
         _shuffled.append(weakref.ref(self))
 
     def next_generator(self) -> np.random.Generator:
@@ -58,7 +58,7 @@ def read_positions() -> list[dict]:
 
 
 def set_positions(saved: list[dict]):
-    """Move all shuffled datasets to where they were.
+    """Set all shuffled datasets to positions that were read before.
 
     A dataset is known by its content, its arguments and its seed. Of equal
     ones, the last that was made is the last that was saved.

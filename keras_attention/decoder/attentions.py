@@ -227,7 +227,7 @@ class Attentions:
         noise=None,
         one_by_one: bool = False,
         training: bool | None = None,
-    ):
+    ) -> tuple:
         """Attend with every layer.
 
         All tensors have an axis `K` after `B` if `query` has one.

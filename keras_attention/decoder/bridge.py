@@ -39,7 +39,9 @@ class StateBridge(AbstractKernelLayer):
         units: Size of each state for `"dense"` and `"zeros"`. Defaults to the
             joint size of both directions.
         bidirectional: Whether the second half of each layer's states belongs
-            to a backward direction. Defaults to `True`.
+            to a backward direction. `Seq2Seq` refuses `True` where all Keras
+            RNN layers of an encoder read in one direction; it cannot see how
+            a layer of your own reads. Defaults to `True`.
         activation: Activation of `"dense"`. Defaults to `"tanh"`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
@@ -115,7 +117,7 @@ class StateBridge(AbstractKernelLayer):
             self.kernels.append(self.add_kernel(f"kernel_{i}", (joint, size)))
             self.biases.append(self.add_bias(f"bias_{i}", size))
 
-    def call(self, states):
+    def call(self, states) -> list:
         return [
             self._join(i, parts)
             for i, parts in enumerate(self._directions(states, _is_tensor))
@@ -133,7 +135,7 @@ class StateBridge(AbstractKernelLayer):
         x = product(joint, self.kernels[i])
         return self.activation(x + ops.cast(self.biases[i], x.dtype))
 
-    def compute_output_shape(self, states_shape):
+    def compute_output_shape(self, states_shape) -> list:
         shapes = self._directions(states_shape, _is_shape)
         return [self._joint_shape(parts) for parts in shapes]
 
@@ -161,7 +163,7 @@ class StateBridge(AbstractKernelLayer):
                 )
             yield from ([layer[i], layer[half + i]] for i in range(half))
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "mode": self.mode,
             "units": self.units,

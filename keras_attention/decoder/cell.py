@@ -182,9 +182,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
         before = context_size if self.order == "bahdanau" else fed
         self.cell_input_size = inputs_shape[-1] + before
         self.cells.build(self.cell_input_size)
-        self.state_layout = StateLayout(
-            self.cells.state_sizes, fed, self.attentions.state_count
-        )
+        count = self.attentions.state_count
+        self.state_layout = StateLayout(self.cells.state_sizes, fed, count)
 
     def _add_attentional_layer(self, size):
         units = self.attention_layer_size
@@ -218,7 +217,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         stateless = not self.attentions.state_count
         return alone and bool(self.attentions) and stateless
 
-    def prepare(self, value, value_mask=None):
+    def prepare(self, value, value_mask=None) -> tuple | list | None:
         """Prepare a source, once for all steps.
 
         Args:
@@ -233,7 +232,9 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """
         return self.attentions.prepare(value, value_mask)
 
-    def initial_state(self, memory, cell_states=None, beams: int | None = None):
+    def initial_state(
+        self, memory, cell_states=None, beams: int | None = None
+    ) -> list:
         """Return the flat list of states before the first step.
 
         Args:
@@ -252,8 +253,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             check_source_is_known(memories)
             batch_size = ops.shape(memories[0].values)[0]
             cell_states = self.cells.initial_states(batch_size)
-        axis = BeamAxis(beams)
-        given = [axis.spread(x) for x in tree.flatten(cell_states)]
+        given = [BeamAxis(beams).spread(x) for x in tree.flatten(cell_states)]
         rest = self.attentions.initial_states(memories, beams)
         return self.state_layout.complete(given, rest, self.compute_dtype)
 
@@ -297,7 +297,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         training: bool | None = None,
         noise=None,
         masks=None,
-    ):
+    ) -> tuple:
         """Run one step, and return its attention weights as well.
 
         Args:
@@ -344,7 +344,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         training: bool | None = None,
         noise=None,
         masks=None,
-    ):
+    ) -> tuple:
         """Run one step, as `step` does, from projected inputs.
 
         Args:
@@ -436,7 +436,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
     def _float(self, x):
         return ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         serialize = keras.saving.serialize_keras_object
         own = {
             "cell": serialize(self.cell),
@@ -453,7 +453,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         return {**super().get_config(), **own}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> "AttentionDecoderCell":
         restore = keras.saving.deserialize_keras_object
         layers = {k: restore(config[k]) for k in ("cell", "attention")}
         return cls(**{**config, **layers})

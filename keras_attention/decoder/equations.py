@@ -98,7 +98,7 @@ class AbstractEquations:
             return projected
         return projected + ops.cast(bias, projected.dtype)
 
-    def step(self, cell, x, rest, states, masks=None):
+    def step(self, cell, x, rest, states, masks=None) -> tuple:
         """Run one step.
 
         Args:
@@ -130,7 +130,7 @@ class LSTMEquations(AbstractEquations):
         c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c')
     """
 
-    def step(self, cell, x, rest, states, masks=None):
+    def step(self, cell, x, rest, states, masks=None) -> tuple:
         h, c = states
         x = x + _both_products(cell, rest, h, masks)
         gate, activation = cell.recurrent_activation, cell.activation
@@ -158,7 +158,7 @@ class GRUEquations(AbstractEquations):
             return None
         return cell.bias[0] if cell.reset_after else cell.bias
 
-    def step(self, cell, x, rest, states, masks=None):
+    def step(self, cell, x, rest, states, masks=None) -> tuple:
         (h,) = states
         kernel, units = cell.recurrent_kernel, cell.units
         if rest is not None:
@@ -193,7 +193,7 @@ class SimpleRNNEquations(AbstractEquations):
         h' = tanh(y W + h R + b)
     """
 
-    def step(self, cell, x, rest, states, masks=None):
+    def step(self, cell, x, rest, states, masks=None) -> tuple:
         h = cell.activation(x + _both_products(cell, rest, states[0], masks))
         return h, [h]
 

@@ -242,7 +242,7 @@ class FreeRunningDecoder(keras.layers.Layer):
             asked.extend(states)
         return asked[0] if len(asked) == 1 else tuple(asked)
 
-    def compute_output_shape(self, first_shape, memory_shape=None):
+    def compute_output_shape(self, first_shape, memory_shape=None) -> tuple:
         return (first_shape[0], self.steps, self.size)
 
     def compute_output_spec(
@@ -271,7 +271,7 @@ class FreeRunningDecoder(keras.layers.Layer):
     def compute_mask(self, first, previous_mask=None):
         return None
 
-    def get_config(self):
+    def get_config(self) -> dict:
         parts = {
             name: keras.saving.serialize_keras_object(getattr(self, name))
             for name in ("decoder", "readout", "feed", "stop")
@@ -285,7 +285,7 @@ class FreeRunningDecoder(keras.layers.Layer):
         return {**super().get_config(), **parts, **own}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> "FreeRunningDecoder":
         restore = keras.saving.deserialize_keras_object
         names = ("decoder", "readout", "feed", "stop")
         return cls(**{**config, **{k: restore(config[k]) for k in names}})

@@ -171,7 +171,7 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
         self.recurrent_norm.build((None, 4 * self.units))
         self.state_norm.build((None, self.units))
 
-    def call(self, inputs, states, training: bool | None = False):
+    def call(self, inputs, states, training: bool | None = False) -> tuple:
         mask = recurrent_mask = None
         if training:
             mask = self.get_dropout_mask(inputs)
@@ -180,11 +180,11 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
         x = equations.project_inputs(self, inputs, mask)
         return equations.step(self, x, None, states, recurrent_mask)
 
-    def compute_output_shape(self, inputs_shape, states_shape):
+    def compute_output_shape(self, inputs_shape, states_shape) -> tuple:
         shape = (*inputs_shape[:-1], self.units)
         return shape, [shape, shape]
 
-    def get_config(self):
+    def get_config(self) -> dict:
         serialize = keras.initializers.serialize
         own = {
             "norm_epsilon": self.norm_epsilon,
@@ -210,7 +210,7 @@ class LayerNormLSTMEquations(AbstractEquations):
     def input_bias(self, cell):
         return None  # it follows after the normalization
 
-    def step(self, cell, x, rest, states, masks=None):
+    def step(self, cell, x, rest, states, masks=None) -> tuple:
         h, c = states
         if rest is not None:
             x = x + product(rest, last_rows(cell, rest))

@@ -237,7 +237,7 @@ class AttentionDecoder(keras.layers.Layer):
             asked.extend(states)
         return asked[0] if len(asked) == 1 else tuple(asked)
 
-    def compute_output_shape(self, sequence_shape, memory_shape=None):
+    def compute_output_shape(self, sequence_shape, memory_shape=None) -> tuple:
         batch, steps = sequence_shape[:2]
         time = (steps,) if self.return_sequences else ()
         return (batch, *time, self.cell.output_size)
@@ -269,7 +269,7 @@ class AttentionDecoder(keras.layers.Layer):
     def compute_mask(self, sequence, previous_mask=None):
         return previous_mask if self.return_sequences else None
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "cell": keras.saving.serialize_keras_object(self.cell),
             "return_sequences": self.return_sequences,
@@ -279,6 +279,6 @@ class AttentionDecoder(keras.layers.Layer):
         return {**super().get_config(), **own}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> "AttentionDecoder":
         cell = keras.saving.deserialize_keras_object(config["cell"])
         return cls(**{**config, "cell": cell})

@@ -110,7 +110,7 @@ class CellStack:
 
     def run(
         self, x, states, rest=None, training: bool | None = None, masks=None
-    ):
+    ) -> tuple:
         """Run one step.
 
         Args:

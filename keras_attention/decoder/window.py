@@ -27,7 +27,7 @@ class AttentionWindow(NamedTuple):
     before: int
     after: int
 
-    def attend(self, layer, query, memory, state, noise=None):
+    def attend(self, layer, query, memory, state, noise=None) -> tuple:
         """Attend with a layer, as its `step` does, within the window.
 
         A layer with a `score_margin` and an alignment without a state scores
@@ -79,7 +79,7 @@ def _margin(layer):
 
 
 def _score_near(layer, query, memory, state, last, cut):
-    """Attend to copies of what is near, one for each query."""
+    """Attend to the positions of each query's window, copied from memory."""
     context, found, _ = layer.step(
         ops.reshape(query, (-1, 1, query.shape[-1])),
         cut.memory(memory),

@@ -40,7 +40,7 @@ def export_litert(
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
     quantize: str | None = None,
-):
+) -> None:
     """Write ids to ids as a LiteRT (TFLite) file, read it back and run it.
 
     Its signature is `translate_ids(source_ids int32 (B, T)) -> tokens int32

@@ -35,7 +35,7 @@ def export_litert_text(
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
     quantize: str | None = None,
-):
+) -> None:
     """Write text to text as a LiteRT file, read it back and run it.
 
     Its signature is `translate(text string (B,)) -> translations string

@@ -29,7 +29,7 @@ def export_onnx(
     source_tokenizer: AbstractTokenizer,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
-):
+) -> None:
     """Write ids to ids as an ONNX file, read it back and run it.
 
     It takes `source_ids` int32 `(B, T)`, of any size, and gives `tokens`

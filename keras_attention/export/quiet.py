@@ -36,7 +36,7 @@ def quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _redirected(nothing: TextIO) -> Iterator[None]:
-    """Let file descriptor 2 be that of `nothing`, which may have got it."""
+    """Redirect file descriptor 2 to `nothing`, which may have it already."""
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.flush()  # there may be none, or a closed one
     try:

@@ -29,7 +29,7 @@ def export_saved_model(
     search: AbstractSearch,
     max_source_length: int | None = None,
     replace_unknown: bool = False,
-):
+) -> None:
     """Write text to text as a SavedModel, and read it back.
 
     Its signatures are `serving_default` and `align`; `TranslationGraph` names

@@ -38,7 +38,7 @@ def export_stream(
     quantize: str | None = None,
     start_id: int = 2,
     end_id: int = 3,
-):
+) -> None:
     """Write a stream as a SavedModel or a LiteRT file, and run it.
 
     Its signatures are `start`, `push` and `end`; `StreamGraph` names their

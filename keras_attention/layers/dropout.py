@@ -69,5 +69,5 @@ class WordDropout(keras.layers.Layer):
         keep = ops.cast(keep, embedded.dtype) / (1 - self.rate)
         return embedded * keep[:, :, None]
 
-    def compute_output_shape(self, embedded_shape, ids_shape):
+    def compute_output_shape(self, embedded_shape, ids_shape) -> tuple:
         return embedded_shape

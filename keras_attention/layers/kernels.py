@@ -77,7 +77,7 @@ class AbstractKernelLayer(keras.layers.Layer):
             name=name, shape=(size,), initializer="zeros", autocast=False
         )
 
-    def get_config(self):
+    def get_config(self) -> dict:
         serialize = keras.saving.serialize_keras_object
         own = {
             "kernel_initializer": serialize(self.kernel_initializer),

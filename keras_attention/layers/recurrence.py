@@ -1,4 +1,4 @@
-"""What recurrent layers are made of, and whose loop is Keras' own."""
+"""The directions of recurrent layers, and whether Keras runs their loop."""
 
 from keras import layers
 

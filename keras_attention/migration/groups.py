@@ -166,7 +166,7 @@ def the_first(groups: list[Group]) -> Group | None:
 
 
 def _wrappers(mechanisms, groups) -> set:
-    """Return the names of all `AttentionWrapper` that can be told."""
+    """Return the scopes that must be an `AttentionWrapper`, by their names."""
     scopes = set()
     owners = [owner for owner, _, _ in mechanisms]
     for owner in owners + [one.owner for one in groups]:

@@ -126,7 +126,7 @@ def _cell_of(target) -> AttentionDecoderCell | None:
 
 
 def _complaint(target, matched: Match, prefix: str) -> str:
-    """Say all that does not fit."""
+    """Return the text of the error, with all that does not fit."""
     said = [
         f"load_tfa_weights needs one variable for each weight of "
         f"{type(target).__name__}, of its shape. Nothing was changed. "

@@ -179,7 +179,7 @@ class PointerGenerator(AbstractKernelLayer):
 
     def compute_output_shape(
         self, logits_shape, features_shape, weights_shape, source_shape
-    ):
+    ) -> tuple:
         words, places = self.vocabulary_size, source_shape[1]
         total = None if places is None else words + places
         return (*logits_shape[:-1], total)
@@ -190,7 +190,7 @@ class PointerGenerator(AbstractKernelLayer):
         )
         return keras.KerasTensor(shape, dtype=wide_dtype(self.compute_dtype))
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {"vocabulary_size": self.vocabulary_size}
         return {**super().get_config(), **own}
 

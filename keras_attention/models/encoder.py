@@ -120,7 +120,7 @@ class RecurrentEncoder(keras.layers.Layer):
                 layer.build(sequence_shape)
             sequence_shape = (*sequence_shape[:-1], width)
 
-    def call(self, sequence, mask=None, training: bool | None = None):
+    def call(self, sequence, mask=None, training: bool | None = None) -> tuple:
         states = []
         for i, layer in enumerate(self.layers):
             dropped = self.drop(sequence, training=training)
@@ -129,7 +129,7 @@ class RecurrentEncoder(keras.layers.Layer):
             states.append(own)
         return (sequence, *(states[0] if self.depth == 1 else states))
 
-    def compute_output_shape(self, sequence_shape):
+    def compute_output_shape(self, sequence_shape) -> tuple:
         sequence = keras.KerasTensor(sequence_shape)
         found = self.compute_output_spec(sequence)
         return tuple(keras.tree.map_structure(lambda x: x.shape, found))
@@ -153,7 +153,7 @@ class RecurrentEncoder(keras.layers.Layer):
     def compute_mask(self, sequence, previous_mask=None):
         return previous_mask
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "units": self.units,
             "depth": self.depth,

@@ -1,4 +1,4 @@
-"""Generation at a few sizes of batch and source."""
+"""Generation at a few sizes of batch and source, and of no rows."""
 
 import bisect
 from collections.abc import Callable
@@ -13,7 +13,30 @@ SIZES = sorted(n << k for k in range(20) for n in (2, 3))
 SHORTEST = 8
 
 
-def at_few_sizes(run: Callable):
+def at_least_one(run: Callable) -> Callable:
+    """Wrap generation so that an empty batch runs as one row, cut off again.
+
+    Reshapes in a model cannot infer a size of a tensor without elements.
+
+    Args:
+        run: Function from a source `(B, Tv)` or `(B, Tv, D)`, a search, a
+            prefix, and whether to keep weights, to a `Generation`.
+
+    Returns:
+        A function with the same arguments and results.
+    """
+
+    def resized(source, search, prefix, attends):
+        if source.shape[0] != 0:
+            return run(source, search, prefix, attends)
+        row = ops.ones((1, *ops.shape(source)[1:]), source.dtype)
+        found = run(row, search, None, attends)
+        return Generation(*[None if x is None else x[:0] for x in found])
+
+    return resized
+
+
+def at_few_sizes(run: Callable) -> Callable:
     """Wrap generation so that sources of ids have sizes in `SIZES` only.
 
     Sources are padded with zeros, which do not change a result. The batch is

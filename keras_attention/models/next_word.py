@@ -22,7 +22,7 @@ def next_word(
     never=(),
     attends: bool = True,
     hoists: bool = False,
-):
+) -> tuple:
     """Prepare a source, and return the step function that scores next words.
 
     Args:
@@ -60,7 +60,7 @@ def word_step(
     attends: bool = True,
     hoists: bool = False,
     mix: Callable | None = None,
-):
+) -> Callable:
     """Return the step function that scores next words.
 
     Args:

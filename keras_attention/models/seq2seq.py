@@ -10,10 +10,12 @@ from keras_attention.checks import check_built
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.layers import call_masked
 from keras_attention.layers import carried_mask
+from keras_attention.models.generation import at_least_one
 from keras_attention.models.next_word import next_word
 from keras_attention.models.scheduled_sampling import feed_guesses
 from keras_attention.models.seq2seq_checks import as_pair
 from keras_attention.models.seq2seq_checks import check_arrays
+from keras_attention.models.seq2seq_checks import check_generation
 from keras_attention.models.seq2seq_checks import check_parts
 from keras_attention.models.seq2seq_checks import check_search
 from keras_attention.models.seq2seq_checks import check_states
@@ -22,7 +24,9 @@ from keras_attention.models.streaming import BUILD
 from keras_attention.models.streaming import AbstractStreamingModel
 from keras_attention.ops import fast_path
 from keras_attention.search import AbstractSearch
+from keras_attention.search import Generation
 from keras_attention.search import GreedySearch
+from keras_attention.search.constraints import as_prefix
 
 PARTS = ("encoder", "decoder", "bridge")
 
@@ -273,7 +277,7 @@ class Seq2Seq(AbstractStreamingModel):
         search: AbstractSearch | None = None,
         prefix=None,
         return_attention_scores: bool = True,
-    ):
+    ) -> Generation:
         """Generate a target for every source.
 
         Neither padding (id 0) nor the search's start id is ever generated.
@@ -286,7 +290,9 @@ class Seq2Seq(AbstractStreamingModel):
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
             search: A search strategy. Defaults to `GreedySearch()`.
             prefix: Ids `(B, P)` that the targets of each row begin with,
-                padded with 0, or `None`. Defaults to `None`.
+                padded with 0, or `None`. In a graph, where ids cannot be
+                checked, a row with an id that the model does not know gets no
+                tokens. Defaults to `None`.
             return_attention_scores: Whether to keep the weights of all
                 steps, the largest part of what is found. Defaults to `True`.
 
@@ -295,21 +301,22 @@ class Seq2Seq(AbstractStreamingModel):
             their mean if there are several; `None` if not asked for.
 
         Raises:
-            ValueError: If the model is not built, or `search` is no search.
+            ValueError: If the model is not built, `search` is no search,
+                `source` or `prefix` has another number of axes, or, outside
+                of a graph, an id is not in the vocabulary.
         """
         check_built(self, "generate", BUILD)
         search = GreedySearch() if search is None else search
         check_search(search)
-        source = ops.convert_to_tensor(source)
-        if prefix is not None:
-            prefix = ops.convert_to_tensor(prefix, "int32")
-
-        attends = return_attention_scores
-        is_traced = fast_path("is_traced")
+        source, prefix = ops.convert_to_tensor(source), as_prefix(prefix)
+        check_generation(self, source, prefix)
+        run, is_traced = self._programs.generate, fast_path("is_traced")
         plain = is_traced is None or is_traced(source)
         if plain or carried_mask(source) is not None:  # compiling loses it
-            return self._generate(source, search, prefix, attends)
-        return self._programs.generate(source, search, prefix, attends)
+            run = self._generate
+        return at_least_one(run)(
+            source, search, prefix, return_attention_scores
+        )
 
     def _generate(self, source, search, prefix, attends=True):
         encoded = self.encode(source, training=False)
@@ -349,7 +356,7 @@ class Seq2Seq(AbstractStreamingModel):
         shape = (None, *self._source_axes)
         return keras.InputSpec(shape=shape, dtype=self.compute_dtype), ids
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape) -> tuple:
         (source, target), size = input_shape, self.target_vocabulary_size
         if self.copying:
             size = None if source[1] is None else size + source[1]
@@ -361,7 +368,7 @@ class Seq2Seq(AbstractStreamingModel):
     def compute_mask(self, inputs, previous_mask=None):
         return None  # the logits carry no mask of the inputs
 
-    def get_config(self):
+    def get_config(self) -> dict:
         serialize = keras.saving.serialize_keras_object
         own = {
             "scheduled_sampling": self.scheduled_sampling,
@@ -371,7 +378,7 @@ class Seq2Seq(AbstractStreamingModel):
         return {**super().get_config(), **own, **parts}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> "Seq2Seq":
         restore = keras.saving.deserialize_keras_object
         parts = {name: restore(config[name]) for name in PARTS}
         return cls(**{**config, **parts})

@@ -9,10 +9,19 @@ from keras_attention.checks import check_object
 from keras_attention.checks import described
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import StateBridge
+from keras_attention.layers.recurrence import directions
 from keras_attention.models.encoder import RecurrentEncoder
+from keras_attention.ops import fast_path
 
 
-def check_ids(name: str, ids, size: int | None, size_name: str):
+def check_ids(
+    name: str,
+    ids,
+    size: int | None,
+    size_name: str,
+    copies: int = 0,
+    method: str = "fit",
+):
     """Check that all ids of an array are in a vocabulary.
 
     Args:
@@ -20,37 +29,54 @@ def check_ids(name: str, ids, size: int | None, size_name: str):
         ids: An array or a tensor `(B, T)`; anything else passes.
         size: Size of the vocabulary, or `None` if there is none.
         size_name: Name of the argument with the size, for the error.
+        copies: Number of ids beyond the vocabulary, of words of the source.
+            Defaults to `0`.
+        method: Name of the method that takes the ids, for the error. Defaults
+            to `"fit"`.
 
     Raises:
-        ValueError: If an id is negative, or not below `size`.
+        ValueError: If an id is negative, or not below `size + copies`.
     """
     if size is None or not hasattr(ids, "shape") or 0 in ids.shape:
         return
     if len(ids.shape) != 2:
         return
     ids = keras.ops.convert_to_numpy(ids)
-    if not (0 <= ids.min() and ids.max() < size):
+    if not (0 <= ids.min() and ids.max() < size + copies):
+        known = f"{size_name}={size}"
+        if copies:
+            known = f"{known} and {copies} words of the source"
         raise ValueError(
-            f"Seq2Seq.fit needs {name} ids from 0 to {size - 1}. Received: "
-            f"ids from {ids.min()} to {ids.max()}, with {size_name}={size}. "
+            f"Seq2Seq.{method} needs {name} ids from 0 to {size + copies - 1}. "
+            f"Received: ids from {ids.min()} to {ids.max()}, with {known}. "
             f"Raise `{size_name}`, or use the tokenizer that belongs to the "
             "model."
         )
 
 
 class StopAtNaN(keras.callbacks.Callback):
-    """Raises an error if the loss of the first batch is NaN.
+    """Raises an error if the first loss of an epoch is NaN.
 
     An id outside of the vocabulary causes that, and the loss does not show
     which.
 
     Raises:
-        ValueError: After the first batch, if its loss is NaN.
+        ValueError: After the first batch, or after the first batches with
+            `steps_per_execution`, if their loss is NaN.
     """
 
+    def __init__(self):
+        super().__init__()
+        self.is_first = True
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.is_first = True
+
     def on_train_batch_end(self, batch, logs=None):
+        # Not by `batch`: with `steps_per_execution` it is the last number.
+        is_first, self.is_first = self.is_first, False
         loss = (logs or {}).get("loss", 0.0)
-        if batch == 0 and math.isnan(np.mean(loss)):
+        if is_first and math.isnan(np.mean(loss)):
             model = self.model
             raise ValueError(
                 "Seq2Seq.fit needs ids that its vocabularies have. Received: "
@@ -107,16 +133,24 @@ def check_parts(encoder, decoder, bridge):
     if bridge is None:
         return
     check_object("bridge", bridge, keras.layers.Layer, "Try StateBridge().")
-    one_way = isinstance(encoder, keras.layers.RNN) or (
-        isinstance(encoder, RecurrentEncoder) and not encoder.bidirectional
-    )
     joins = isinstance(bridge, StateBridge) and bridge.mode != "zeros"
-    if joins and bridge.bidirectional and one_way:
+    if joins and bridge.bidirectional and len(_directions(encoder)) == 1:
         raise ValueError(
             "A StateBridge joins the states of two directions. Received: "
             f"bidirectional=True behind {type(encoder).__name__}, which reads "
             "one way. Use StateBridge(bidirectional=False), or no bridge."
         )
+
+
+def _directions(encoder):
+    """Return whether recurrent layers go backwards: a set of booleans.
+
+    It is empty where none is found, as in a layer of the user's own.
+    """
+    if isinstance(encoder, keras.Model | RecurrentEncoder):
+        return set().union(*map(_directions, encoder.layers))
+    parts = directions(encoder)
+    return {x.go_backwards for x in parts if isinstance(x, keras.layers.RNN)}
 
 
 def check_states(encoder, states):
@@ -145,6 +179,37 @@ def check_search(search):
             "`search` must be an object of a search strategy. Received: "
             f"search={described(search)}. Try BeamSearch(5) or GreedySearch()."
         )
+
+
+def check_generation(model, source, prefix=None):
+    """Check what `generate` gets; ids only outside of graphs.
+
+    Args:
+        model: A `Seq2Seq` that is built.
+        source: A tensor, ids `(B, Tv)` or features `(B, Tv, D)`.
+        prefix: Ids `(B, P)`, a tensor, or `None`.
+
+    Raises:
+        ValueError: If the source has another rank than that which the model
+            is built for, or an id is not in its vocabulary.
+    """
+    shape, rank = tuple(source.shape), 1 + len(model._source_axes)
+    if len(shape) != rank:
+        wanted = "ids (B, Tv)" if rank == 2 else f"features of {rank} axes"
+        raise ValueError(
+            "Seq2Seq.generate needs a source as the model is built for: "
+            f"{wanted}. Received: source.shape={shape}. A single source needs "
+            "a batch axis, source[None]."
+        )
+    is_traced = fast_path("is_traced")
+    if is_traced is None or is_traced(source) or is_traced(prefix):
+        return
+    size, method = model.source_vocabulary_size, "generate"
+    if not model.copying:
+        check_ids("source", source, size, "source_vocabulary_size", 0, method)
+    size = model.target_vocabulary_size
+    copies = shape[1] if model.copying else 0
+    check_ids("prefix", prefix, size, "target_vocabulary_size", copies, method)
 
 
 def check_arrays(model, x, y):

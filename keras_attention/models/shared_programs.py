@@ -108,7 +108,7 @@ def _generators(search):
 
 
 def _room(search, rooms):
-    """Return the size of the buffers for the texts, best one that exists.
+    """Return the size of the buffers for the texts, one in use if it fits.
 
     The first limit gets what it needs, since every step writes all of it.
     """

@@ -94,7 +94,7 @@ class StreamProgram:
         return tokens, lengths, on, state.needed(self.befores), state
 
     def parts(self, size: int):
-        """Split a part into such as are compiled.
+        """Split a part into parts of the sizes that are compiled.
 
         Args:
             size: Its number of positions.

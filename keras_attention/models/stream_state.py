@@ -1,4 +1,4 @@
-"""All that a stream remembers, as tensors."""
+"""The state of a stream, as tensors."""
 
 from typing import Any
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from keras import ops
 
 
 class StreamState(NamedTuple):
-    """What a stream remembers from one part of the source to the next.
+    """The state of a stream between two parts of the source.
 
     Its memory holds the last `W` positions, the same for all rows: those that
     some row may still need.
@@ -43,7 +43,7 @@ class StreamState(NamedTuple):
         columns = ops.arange(size, dtype="int32") - size
         return self.count[:, None] + columns
 
-    def extended(self, encoder: list, memories: list, mask):
+    def extended(self, encoder: list, memories: list, mask) -> "StreamState":
         """Add a part of the source to the memory.
 
         Args:
@@ -85,7 +85,7 @@ class StreamState(NamedTuple):
         back = ops.where(self.left > 0, self.count - low, 0)
         return ops.maximum(ops.max(back), 1)
 
-    def kept(self, size):
+    def kept(self, size) -> "StreamState":
         """Keep the last positions alone.
 
         Args:
@@ -101,7 +101,7 @@ class StreamState(NamedTuple):
             mask=self.mask[:, first:],
         )
 
-    def widened(self, size: int):
+    def widened(self, size: int) -> "StreamState":
         """Put masked positions before the others, to `size` in all.
 
         Args:

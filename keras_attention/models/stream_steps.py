@@ -182,7 +182,7 @@ class StreamSteps:
         )
 
     def _follow(self, heads, places, states) -> list:
-        """Say of every attention what became of its step.
+        """Return the answers of `AbstractReading.follow` of all attentions.
 
         Args:
             heads: The head of each attention before the step, `(B,)`.

@@ -215,7 +215,7 @@ class AbstractWordModel(keras.Model):
         with fused(self.jit_compile):
             return super().compute_metrics(*args, **kwargs)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         own = {
             "source_vocabulary_size": self.source_vocabulary_size,
             "target_vocabulary_size": self.target_vocabulary_size,

@@ -16,9 +16,9 @@ _fused = contextvars.ContextVar("fused", default=False)
 
 @contextlib.contextmanager
 def fused(by_xla: bool):
-    """Say for a `with` block whether XLA compiles what is computed in it.
+    """Set whether XLA compiles what a `with` block computes.
 
-    XLA fuses operations, so blocks save it nothing, and take it long to
+    XLA fuses operations, so blocks save no memory there, and take long to
     compile. A function cannot find out by itself what compiles it.
     """
     token = _fused.set(by_xla)
@@ -29,7 +29,7 @@ def fused(by_xla: bool):
 
 
 def count_blocks(x) -> int:
-    """Return in how many blocks of rows a matrix `(N, V)` is best computed.
+    """Return the number of blocks in which to compute a matrix `(N, V)`.
 
     It is 1 if `V` is small or not known, and where XLA compiles.
     """

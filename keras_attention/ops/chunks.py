@@ -38,7 +38,7 @@ def spread_over_chunks(ends, scores, size: int, mask=None):
 
 
 def _sum_by_position(chunks, size):
-    """Add up what the chunks say of each position.
+    """Add up the weights that all chunks give each position.
 
     Args:
         chunks: `(B, K, Tv, size)`.

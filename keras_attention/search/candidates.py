@@ -1,4 +1,4 @@
-"""What hypotheses may become: every one extended by its likeliest tokens."""
+"""Candidates: every hypothesis, extended by its likeliest tokens."""
 
 import math
 from typing import Any
@@ -48,7 +48,7 @@ def extend_beams(
     length_penalty: float = 0.0,
     coverage_penalty: float = 0.0,
 ) -> Candidates:
-    """List what each hypothesis may become in one step, and score it.
+    """List and score the candidates of each hypothesis for one step.
 
     Args:
         search: An `AbstractSearch` with a `beam_size`; its limits hold.

@@ -96,7 +96,7 @@ def select_beams(
     best,
     scores=None,
 ) -> Beams:
-    """Make the best candidates the next beams.
+    """Select the best candidates as the next beams.
 
     Args:
         search: The `AbstractSearch` whose `end_id` and `max_length` hold.

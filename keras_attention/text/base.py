@@ -213,7 +213,7 @@ class AbstractTokenizer(AbstractSaved):
         """
         return clean(text, self.normalization, self.lowercase)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             "normalization": self.normalization,
             "lowercase": self.lowercase,

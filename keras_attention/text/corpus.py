@@ -64,10 +64,10 @@ class Corpus(NamedTuple):
             self.release()
 
     def release(self):
-        """Let go of the parts of files that have been read.
+        """Release the memory of the files that have been read.
 
-        They stay in the cache of the system, and come back when they are
-        needed. So a process does not grow with what it has read.
+        The operating system still caches them, and maps them again when they
+        are needed. So the process does not grow with what it has read.
         """
         if hasattr(mmap, "MADV_DONTNEED"):
             for content in self.mapped:
@@ -127,7 +127,7 @@ def read_corpus(
 
 
 def _dtypes(tokenizers, copying, keep_texts):
-    """Name all files, in their order, and the type of their numbers."""
+    """Return the dtype of each file by its name, in the order of files."""
     size = max(tokenizer.vocabulary_size for tokenizer in tokenizers)
     small = size <= np.iinfo(SMALL).max and not copying
     kinds = {"ids": SMALL if small else LARGE}
@@ -142,7 +142,7 @@ def _dtypes(tokenizers, copying, keep_texts):
 
 
 def _digests(files, cache):
-    """Return the digest of each file; one that is not there has none."""
+    """Return the digest of each file; none if a file cannot be read."""
     try:
         flat = [Path(file) for both in files for file in both]
         return digest_files(flat, cache)
@@ -151,7 +151,7 @@ def _digests(files, cache):
 
 
 def _key(digests, tokenizers, options):
-    """Return a name that says all that decides which ids there are."""
+    """Return a name that differs if anything that decides the ids does."""
     versions = FORM, __version__, tf.__version__
     known = [tokenizer.to_json() for tokenizer in tokenizers]
     content = json.dumps([versions, digests, known, options])
@@ -161,7 +161,7 @@ def _key(digests, tokenizers, options):
 def _write_files(
     write: Callable, names: Iterable[str], unchanged: Callable, folder: Path
 ) -> dict[str, int]:
-    """Write all files of a corpus, of text that stays as it is."""
+    """Write all files of a corpus; raise an error if its text changes."""
     with contextlib.ExitStack() as opened:
         streams = {
             name: opened.enter_context(open(folder / name, "wb"))

@@ -16,7 +16,7 @@ UNKNOWN_NAME = SPECIAL_NAMES[UNKNOWN]
 
 
 def own_pieces(model) -> tuple[list[int], list[str], list[bytes]]:
-    """Give our ids to the pieces of a model.
+    """Return our ids of the pieces of a model, their names and their texts.
 
     Args:
         model: A `ModelProto` of `sentencepiece`.

@@ -74,7 +74,7 @@ class AbstractSaved(tf.Module):
     def __reduce__(self):
         return type(self).from_json, (self.to_json(),)
 
-    def save(self, folder: str | Path):
+    def save(self, folder: str | Path) -> None:
         """Write the tokenizer to a JSON file, whole or not at all.
 
         Args:

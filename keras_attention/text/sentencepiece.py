@@ -171,12 +171,12 @@ class SentencePieceTokenizer(AbstractTokenizer):
         text = mend(tf.strings.reduce_join(texts, axis=1))  # joins bytes
         return tf.strings.regex_replace(text, self._added_space, "")
 
-    def get_config(self):
+    def get_config(self) -> dict:
         model = base64.b64encode(self.model).decode()
         return {"model": model, **super().get_config()}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> Self:
         model = base64.b64decode(config["model"], validate=True)
         return cls(**{**config, "model": model})
 

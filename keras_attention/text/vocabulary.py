@@ -64,7 +64,7 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
     def encode(self, text):
         return tf.ragged.map_flat_values(self.look_up, self.split(text))
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {"vocabulary": self.vocabulary, **super().get_config()}
 
     @classmethod

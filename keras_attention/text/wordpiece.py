@@ -171,7 +171,7 @@ class WordPieceTokenizer(AbstractTokenizer):
         ids = self._pieces.tokenize(words.flat_values)
         return _rows(ids, words)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {"vocabulary": self.vocabulary, **super().get_config()}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What callbacks remember: read from their attributes, and put back."""
+"""The states of callbacks: read from their attributes, and put back."""
 
 import hashlib
 import inspect
@@ -54,7 +54,7 @@ def fingerprints(callback: keras.callbacks.Callback) -> dict[str, str]:
 def read_callback(
     callback: keras.callbacks.Callback, before: dict[str, str]
 ) -> dict[str, Any]:
-    """Read what a callback remembers.
+    """Read the state of a callback.
 
     Args:
         callback: Any callback.
@@ -80,7 +80,7 @@ def read_callback(
 
 
 def set_callback(callback: keras.callbacks.Callback, state: dict[str, Any]):
-    """Let a callback remember what another one did.
+    """Set a callback to the state of another one.
 
     Args:
         callback: A callback whose training has begun.
@@ -116,7 +116,7 @@ def others_of(callback: keras.callbacks.Callback) -> dict[str, Any]:
 def warn_of_lost(
     callback: keras.callbacks.Callback, before: dict[str, Any]
 ) -> bool:
-    """Warn if a callback remembers something that cannot be kept.
+    """Warn if the state of a callback has attributes that cannot be kept.
 
     Args:
         callback: A callback in training.

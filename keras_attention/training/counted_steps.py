@@ -1,4 +1,4 @@
-"""The steps of `fit`, counted, and passed by where they are known."""
+"""The steps of `fit`: counted, and skipped if they were trained before."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,11 +7,10 @@ import keras
 
 
 class CountedSteps:
-    """Takes the place of a model's `train_function`.
+    """Replaces a model's `train_function`, and counts and skips steps.
 
-    Keras calls it once for each step. It counts how often, and can pass by
-    steps that were trained before: their batches are read and dropped, and
-    `fit` counts on.
+    Keras calls it once for each step. It can skip steps that were trained
+    before: their batches are read and dropped, and `fit` counts on.
 
     Args:
         run: The model's own `train_function`.
@@ -67,7 +66,7 @@ class CountedSteps:
         trains_last: bool,
         then: Callable,
     ):
-        """Let the next steps be passed by.
+        """Skip the next steps.
 
         Args:
             done: How many steps of the epoch.

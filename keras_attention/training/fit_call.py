@@ -12,7 +12,7 @@ KEPT = ("batch_size", "steps_per_epoch", "shuffle", "validation_freq")
 
 
 class FitCall(NamedTuple):
-    """What a callback is not told.
+    """What Keras does not tell a callback about its `fit`.
 
     Attributes:
         siblings: The list that calls it, with all other callbacks.
@@ -63,7 +63,7 @@ class FitCall(NamedTuple):
 
 
 def find_fit_call() -> FitCall:
-    """Find the `fit` that runs, from a method that its callbacks have.
+    """Find the `fit` that is running, from a method of one of its callbacks.
 
     Keras gives a callback the model and the numbers of epochs and steps, but
     neither its siblings nor the arguments of `fit`. Both are on the stack.
@@ -92,7 +92,7 @@ def find_fit_call() -> FitCall:
 
 
 def _check_epochs(steps):
-    """Raise a `ValueError` where earlier batches cannot be passed by."""
+    """Raise a `ValueError` where earlier batches cannot be skipped."""
     if steps is not None and keras.backend.backend() == "torch":
         raise ValueError(
             "ResumeTraining needs epochs of all the data on torch. Received: "
@@ -101,14 +101,14 @@ def _check_epochs(steps):
 
 
 class _Nothing:
-    """Stands for a model where only the number of an epoch is written."""
+    """Stands in for a model, so that only the epoch's number is written."""
 
     def save_weights(self, filepath, overwrite):
         """Write nothing."""
 
 
 def set_first_epoch(model: keras.Model, epoch: int, folder: str):
-    """Let the `fit` that begins start with another epoch.
+    """Set the epoch that the `fit` that is running starts with.
 
     `keras.callbacks.BackupAndRestore` can do it. Here it writes and reads the
     number alone.

@@ -76,7 +76,7 @@ class SequenceCrossentropy(keras.losses.Loss):
     def call(self, y_true, y_pred):
         return token_crossentropy(y_true, y_pred, self.label_smoothing)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {"label_smoothing": self.label_smoothing, "name": self.name}
 
 
@@ -143,7 +143,7 @@ class GuidedAlignmentLoss(keras.losses.Loss):
         logs = ops.log(ops.where(weights > TINY, weights, TINY))
         return -ops.sum(links * logs, axis=-1)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {"name": self.name}
 
 

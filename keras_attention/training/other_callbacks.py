@@ -1,4 +1,4 @@
-"""All other callbacks of a training, and what they remember."""
+"""The states of all other callbacks of a training."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from keras_attention.training.run_identity import identify_callback
 
 
 class OtherCallbacks:
-    """The callbacks beside the one that writes states.
+    """Reads and restores the states of callbacks, but of the one that writes.
 
     Args:
         callbacks: The callbacks. Their training has begun.
@@ -25,9 +25,9 @@ class OtherCallbacks:
         self.not_kept = [others_of(x) for x in callbacks]
 
     def read(self) -> list[dict[str, Any]]:
-        """Read what they remember.
+        """Read the state of each callback.
 
-        It warns of what cannot be kept, once for each.
+        It warns of attributes that cannot be kept, once for each callback.
         """
         for i, callback in enumerate(self.callbacks):
             known = self.not_kept[i]
@@ -44,7 +44,7 @@ class OtherCallbacks:
         ]
 
     def put_back(self, states: list[dict[str, Any]]):
-        """Let them remember what others did.
+        """Set the callbacks to states that were read before.
 
         Args:
             states: What `read` returned, perhaps in another process.
@@ -53,7 +53,7 @@ class OtherCallbacks:
             set_callback(callback, state["state"])
 
     def differing(self, states: list[dict[str, Any]]) -> list[str]:
-        """Name the classes that were made with other arguments.
+        """List the classes of callbacks that were made with other arguments.
 
         Args:
             states: What `read` returned, perhaps in another process.
@@ -65,7 +65,7 @@ class OtherCallbacks:
         ]
 
     def _pairs(self, states):
-        """Give each state to the first callback of its class that is left.
+        """Pair each state with the first callback of its class that is left.
 
         Some callbacks may be new, and others gone.
         """

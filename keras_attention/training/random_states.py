@@ -48,7 +48,7 @@ def random_states(shared: keras.random.SeedGenerator | None) -> dict[str, Any]:
 def set_random_states(
     states: dict[str, Any], shared: keras.random.SeedGenerator | None
 ):
-    """Bring random generators to where they were.
+    """Set random generators to states that were read before.
 
     Args:
         states: What `random_states` returned, perhaps in another process.

@@ -132,7 +132,7 @@ def _check_alone():
 
 
 class _AfterAll(keras.callbacks.Callback):
-    """Hears of everything when all other callbacks have heard of it."""
+    """Runs each hook after those of all other callbacks."""
 
     def __init__(self, run: TrainingRun):
         super().__init__()

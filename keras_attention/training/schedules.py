@@ -53,7 +53,7 @@ class InverseSigmoidSchedule(keras.optimizers.schedules.LearningRateSchedule):
         step = ops.cast(step, wide_dtype(keras.config.floatx()))
         return ops.sigmoid(math.log(self.scale) - step / self.scale)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {"scale": self.scale}
 
 
@@ -105,5 +105,5 @@ class InverseSquareRootSchedule(
             step / self.warmup, ops.sqrt(self.warmup / step)
         )
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {"peak": self.peak, "warmup": self.warmup}

@@ -160,7 +160,7 @@ class TrainingRun:
                 self.fail(error, error)
 
     def put_back(self, state: dict[str, Any]):
-        """Put back what callbacks remember, and random generators."""
+        """Put back the states of callbacks and of random generators."""
         self.model.stop_training = state["stopped"]
         self.others.put_back(state["callbacks"])
         set_random_states(state["random"], self.shared)
@@ -190,7 +190,7 @@ class TrainingRun:
             self.call.siblings.callbacks = silent
 
     def begin_data(self):
-        """Note where everything is before the first batch of data is read."""
+        """Keep, or put back, random states before the first batch is read."""
         if self.pending is not None:
             self.source = self.pending["source"]
             set_random_states(self.source["random"], self.shared)
@@ -201,7 +201,7 @@ class TrainingRun:
             }
 
     def data_reached(self):
-        """Be where the epoch began in the data."""
+        """Put back the random states of where the epoch began in the data."""
         if not self.pending["done"]:
             set_random_states(self.pending["random"], self.shared)
             self.pending = None
@@ -215,10 +215,10 @@ class TrainingRun:
             self.write(self.epoch)
 
     def arrive(self):
-        """Be where the state was written: all is put back once more.
+        """Put back the whole state, at the step where it was written.
 
-        Callbacks have heard of the begin of the epoch in between, and steps
-        that are passed by may have drawn and trained.
+        Since it was put back first, callbacks have begun the epoch, and steps
+        that are skipped may have drawn random numbers and trained.
         """
         state, self.pending = self.pending, None
         self.set_variables(state)

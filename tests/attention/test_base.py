@@ -141,6 +141,7 @@ class TestErrors:
             ({"query": np.ones((2, 4))}, r"`query` of the shape \(B, Tq, Dq\)"),
             ({"query": np.ones((3, 4, 4))}, "queries and values of one batch"),
             ({"value": np.ones((2, 4))}, r"`value` of the shape \(B, Tv, Dv\)"),
+            ({"value": np.ones((5, 4))}, r"`value` of the shape \(B, Tv, Dv\)"),
             ({"key": np.ones((2, 6, 4))}, "one key for each value"),
             (
                 {"value_mask": np.array([3, 5])},

@@ -1,10 +1,13 @@
 import datetime
 import re
+import shutil
+import subprocess
 
 import dates
 import pytest
 import translate_dates
 from dates import LANGUAGES
+from source import ROOT
 
 DATES = dates.all_dates(held_out=False)
 HELD_OUT = dates.all_dates(held_out=True)
@@ -133,12 +136,23 @@ def test_it_runs_and_draws(tmp_path, capsys, monkeypatch):
     assert "256 dates to learn, 256 held out" in capsys.readouterr().out
 
 
+def changes():
+    """What differs from the last commit, where that can be told."""
+    if shutil.which("git") is None:
+        return None
+    command = ["git", "status", "--porcelain"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True)
+    return None if found.returncode else found.stdout
+
+
 @pytest.mark.thorough
 @pytest.mark.tensorflow
 def test_it_runs_and_says_where_its_files_are(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    before = changes()
     share = translate_dates.main(quick=True)
     assert 0 <= share <= 1
+    assert changes() == before  # no file of the repository is rewritten
     folder = tmp_path / "outputs" / "dates"
     assert (folder / "1" / "saved_model.pb").exists()
     assert (folder / "translator.tflite").exists()

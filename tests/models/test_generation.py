@@ -20,6 +20,7 @@ from keras_attention import Seq2Seq
 from keras_attention import StateBridge
 from keras_attention.models.generation import SIZES
 from keras_attention.models.generation import at_few_sizes
+from keras_attention.models.generation import at_least_one
 
 WORDS = 20
 
@@ -96,6 +97,18 @@ def test_an_encoder_that_changes_the_length_runs_at_the_sizes_that_come():
         assert found.tokens.shape == (5, 5)
         assert found.weights.shape == (5, 1, 3, 3)
     assert sizes == [(6, 8), (5, 5), (5, 5)]
+
+
+def test_an_empty_batch_runs_as_one_row():
+    def run(source, search, prefix, attends):
+        assert tuple(source.shape) == (1, 7)
+        assert (search, prefix, attends) == ("search", None, True)
+        return Generation(source, source, source)
+
+    empty = ops.convert_to_tensor(draw(2, 7)[:0])
+    found = at_least_one(run)(empty, "search", empty, True)
+    assert [tuple(x.shape) for x in found[:3]] == [(0, 7)] * 3
+    assert found.weights is None
 
 
 def test_features_are_left_as_they_are():

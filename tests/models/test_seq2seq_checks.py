@@ -4,20 +4,25 @@ import keras
 import numpy as np
 import pytest
 from keras import layers
+from keras import ops
 from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
+from keras_attention import GreedySearch
 from keras_attention import RecurrentEncoder
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
+from keras_attention.models.seq2seq_checks import check_generation
 
 SOURCE = np.array([[2, 4, 5, 3], [2, 4, 3, 0]], "int32")
-EAGER = keras.backend.backend() != "jax"  # which compiles in any case
+BACKEND = keras.backend.backend()
+EAGER = BACKEND != "jax"  # which compiles in any case
 TARGET = np.array([[2, 4, 6, 3], [2, 5, 3, 0]], "int32")
+STATES = {"return_sequences": True, "return_state": True}
 
 
 def make(**changes):
@@ -31,6 +36,21 @@ def make(**changes):
         "bridge": StateBridge(),
     }
     return Seq2Seq(**{**arguments, **changes})
+
+
+def built(**changes):
+    model = make(**changes)
+    features = () if model.source_vocabulary_size else (3,)
+    model.build(((None, None, *features), (None, None)))
+    return model
+
+
+def functional(*encoders):
+    """A functional model with the first one's sequence, and all states."""
+    inputs = keras.Input((None, 3))
+    found = [layer(inputs) for layer in encoders]
+    states = [x for _, *states in found for x in states]
+    return keras.Model(inputs, [found[0][0], *states])
 
 
 @pytest.mark.parametrize(
@@ -73,6 +93,23 @@ def test_a_one_way_encoder_has_a_bridge_of_its_own():
     assert model((SOURCE, TARGET)).shape == (2, 4, 8)
 
 
+def test_a_functional_encoder_of_one_direction_is_known():
+    def encoder():
+        return functional(layers.LSTM(4, **STATES))
+
+    with pytest.raises(ValueError, match=r"behind Functional.*one way"):
+        make(encoder=encoder())
+    make(encoder=encoder(), bridge=StateBridge(bidirectional=False))
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_functional_encoder_of_both_directions_has_a_bridge(by_hand):
+    forward = layers.GRU(2, **STATES)
+    backward = layers.GRU(2, go_backwards=True, **STATES)
+    both = [forward, backward] if by_hand else [layers.Bidirectional(forward)]
+    make(encoder=functional(*both))
+
+
 def test_a_bridge_needs_states():
     encoder = layers.Bidirectional(layers.GRU(2, return_sequences=True))
     model = make(encoder=encoder)
@@ -99,8 +136,74 @@ def test_generates_only_by_a_search(search):
         model.generate(SOURCE, search)
 
 
-def fit(model, x, y, **kwargs):
-    model.compile("sgd", loss=SequenceCrossentropy(), run_eagerly=EAGER)
+@pytest.mark.parametrize("source", [SOURCE[0], SOURCE[None]])
+def test_generates_of_ids_with_two_axes(source):
+    words = r"ids \(B, Tv\).*source\.shape=.*batch axis, source\[None\]"
+    with pytest.raises(ValueError, match=words):
+        built().generate(source)
+
+
+def test_generates_of_features_with_as_many_axes_as_it_is_built_for():
+    model = built(source_vocabulary_size=None)
+    with pytest.raises(ValueError, match="features of 3 axes"):
+        model.generate(np.ones((4, 3), "float32"))
+
+
+@pytest.mark.parametrize(
+    ("source", "prefix", "words"),
+    [
+        (7, 4, r"generate needs source ids from 0 to 6\. .* 0 to 7, with sour"),
+        (-1, 4, r"source ids .* ids from -1"),
+        (4, 8, r"prefix ids from 0 to 7\. .* 4 to 8, with target_vocabulary_s"),
+        (4, -1, r"prefix ids .* ids from -1"),
+    ],
+)
+def test_generates_of_known_ids(source, prefix, words):
+    ids = SOURCE.copy()
+    ids[0, 1] = source
+    with pytest.raises(ValueError, match=words):
+        built().generate(ids, prefix=[[prefix], [4]])
+
+
+def test_a_prefix_may_copy_words_of_the_source():
+    model = built(source_vocabulary_size=8, copying=True)
+    source, prefix = map(ops.convert_to_tensor, (SOURCE, [[11], [4]]))
+    check_generation(model, source, prefix)
+    with pytest.raises(ValueError, match=r"0 to 11\..*=8 and 4 words of the"):
+        model.generate(SOURCE, prefix=[[12], [4]])
+
+
+@pytest.mark.tensorflow
+def test_ids_in_a_graph_are_not_read():
+    import tensorflow as tf
+
+    model = built()
+
+    @tf.function(autograph=False)
+    def check(ids):
+        check_generation(model, ids, ids)
+        return ids
+
+    assert check(tf.constant([[99]])).shape == (1, 1)
+
+
+@pytest.mark.slow
+def test_no_sources_have_no_targets():
+    """Of a model that has seen no batch, so that a size is known: 0."""
+    found = built().generate(
+        SOURCE[:0], GreedySearch(max_length=3), prefix=TARGET[:0]
+    )
+    shapes = [tuple(x.shape) for x in found]
+    assert shapes == [(0, 1, 3), (0, 1), (0, 1), (0, 1, 3, 4)]
+
+
+def fit(model, x, y, steps=1, **kwargs):
+    model.compile(
+        "sgd",
+        loss=SequenceCrossentropy(),
+        run_eagerly=EAGER,
+        steps_per_execution=steps,
+    )
     return model.fit(x, y, verbose=0, **kwargs)
 
 
@@ -148,3 +251,13 @@ def test_a_first_batch_without_a_loss_stops_training(form):
     with pytest.raises(ValueError, match=r"loss is NaN.*vocabulary_size=8"):
         fit(model, Batches(labels), None, callbacks=callbacks)
     fit(make(), Batches(TARGET), None, callbacks=callbacks)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BACKEND == "torch", reason="it runs one step at a time")
+def test_two_first_batches_at_once_without_a_loss_stop_training():
+    labels = TARGET.copy()
+    labels[0, 1] = 9
+    with pytest.raises(ValueError, match=r"loss is NaN.*vocabulary_size=8"):
+        fit(make(), Batches(labels), None, steps=2)
+    fit(make(), Batches(TARGET), None, steps=2)
