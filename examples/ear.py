@@ -121,6 +121,19 @@ def names(messages: list[Heard], positions: int) -> np.ndarray:
     return found
 
 
+def begins(heard: np.ndarray) -> np.ndarray:
+    """Return where a character begins to be heard.
+
+    Args:
+        heard: What is heard at each position, ids `(N, Tv)`.
+
+    Returns:
+        Booleans `(N, Tv)`.
+    """
+    before = np.pad(heard[:, :-1], ((0, 0), (1, 0)), constant_values=NOTHING)
+    return (heard != before) & (heard > END)
+
+
 def places(heard: np.ndarray, ids: np.ndarray) -> np.ndarray:
     """Return where each character begins to be heard.
 
@@ -133,10 +146,9 @@ def places(heard: np.ndarray, ids: np.ndarray) -> np.ndarray:
         the end of a text, have no place.
     """
     found = np.zeros((*ids.shape, heard.shape[1]), bool)
-    before = np.pad(heard[:, :-1], ((0, 0), (1, 0)), constant_values=NOTHING)
-    begins = (heard != before) & (heard > END)
-    for place, begin, row, told in zip(found, begins, heard, ids, strict=True):
-        (at,) = np.nonzero(begin)
+    starts = begins(heard)
+    for place, start, row, told in zip(found, starts, heard, ids, strict=True):
+        (at,) = np.nonzero(start)
         if row[at].tolist() == told[told > END].tolist():
             place[np.arange(len(at)), at] = True
     return found

@@ -83,7 +83,9 @@ class Listener(keras.layers.Layer):
         """Read a part, from the states after the parts before."""
         last, *states = states
         outputs, *states = self.lstm(features, states, mask=mask)
-        named = ops.argmax(self.names(outputs), axis=-1)
+        # As `argmax`, which LiteRT lacks for floats.
+        _, named = ops.top_k(self.names(outputs), 1)
+        named = ops.cast(named[..., 0], "int32")
         both = ops.concatenate([last[:, None], named], axis=1)
         begins = ops.logical_and(both[:, 1:] != both[:, :-1], named > END)
         named = ops.where(begins, named, -1)  # which is no entry

@@ -49,7 +49,8 @@ def read_live(model: Seq2Seq, audio: np.ndarray) -> Reading:
     Returns:
         A `Reading`. A character comes when its chunk has been heard and read.
     """
-    ear, stream = Ear(), model.stream(max_length=len(audio) // SIZE)
+    longest = max(1, len(audio) // SIZE)  # a character a position
+    ear, stream = Ear(), model.stream(max_length=longest)
     text, times, work = "", [], 0.0
     size = round(CHUNK * RATE)
     for end in range(size, len(audio) + size, size):

@@ -177,6 +177,7 @@ def heard(
     speed: float,
     seconds: float = 8.0,
     held_out: bool = False,
+    shortest: float | None = None,
 ) -> Heard:
     """Make the audio of one message.
 
@@ -186,8 +187,11 @@ def heard(
         speed: Words a minute.
         seconds: Length of the audio.
         held_out: Whether the words are those of the test.
+        shortest: The least number of seconds in which words are keyed, before
+            noise alone. Defaults to `None`, all of them.
     """
-    text, marks, ended, dit = keyed(random, speed, seconds, held_out)
+    until = seconds if shortest is None else random.uniform(shortest, seconds)
+    text, marks, ended, dit = keyed(random, speed, until, held_out)
     count = int(RATE * seconds)
     switched = np.zeros(count + 1)
     edges = np.minimum(np.rint(marks * RATE).astype(int), count)

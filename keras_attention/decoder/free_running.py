@@ -83,6 +83,23 @@ class FreeRunningDecoder(keras.layers.Layer):
     >>> layer = FreeRunningDecoder(decoder, Dense(3), steps=24)
     >>> tuple(layer(np.ones((2, 3)), np.ones((2, 7, 12))).shape)
     (2, 24, 3)
+
+    Predictions of means and of logarithms of deviations; the next inputs are
+    drawn from these normal distributions:
+
+    >>> @keras.saving.register_keras_serializable("mine")
+    ... class Draw(keras.layers.Layer):
+    ...     def build(self, shape):
+    ...         self.seed = keras.random.SeedGenerator(1)
+    ...     def call(self, prediction):
+    ...         mean, log_deviation = ops.split(prediction, 2, axis=-1)
+    ...         noise = keras.random.normal(ops.shape(mean), seed=self.seed)
+    ...         return mean + ops.exp(log_deviation) * noise
+    ...     def compute_output_shape(self, shape):
+    ...         return (*shape[:-1], shape[-1] // 2)
+    >>> layer = FreeRunningDecoder(decoder, Dense(6), steps=24, feed=Draw())
+    >>> tuple(layer(np.ones((2, 3)), np.ones((2, 7, 12))).shape)
+    (2, 24, 6)
     """
 
     def __init__(

@@ -148,14 +148,27 @@ def convert_functions(
         try:
             return converter.convert()
         except Exception as error:  # the converter's own is not public
-            raise ValueError(
-                "The built-in operations of LiteRT cannot express this model, "
-                "most likely its encoder. Received: "
-                f"encoder={type(model.encoder).__name__} "
-                f"`{model.encoder.name}`. Use RecurrentEncoder, or LSTM, GRU, "
-                "SimpleRNN or RNN(cell), in Bidirectional or not. LiteRT says: "
-                f"{str(error)[:400]}"
-            ) from error
+            raise ValueError(_inexpressible(model, str(error))) from error
+
+
+def _inexpressible(model, said):
+    """Return the message for a model that LiteRT has no operations for."""
+    cause = "most likely its encoder"
+    way_out = (
+        "Use RecurrentEncoder, or LSTM, GRU, SimpleRNN or RNN(cell), in "
+        "Bidirectional or not."
+    )
+    if "BitwiseAnd" in said:
+        cause = "most likely an `ops.argmax` of floats in one of its layers"
+        way_out = (
+            "Keras computes it by BitwiseAnd, which LiteRT lacks. Use "
+            "ops.cast(ops.top_k(x, 1)[1][..., 0], 'int32') there."
+        )
+    return (
+        "The built-in operations of LiteRT cannot express this model, "
+        f"{cause}. Received: encoder={type(model.encoder).__name__} "
+        f"`{model.encoder.name}`. {way_out} LiteRT says: {said[:400]}"
+    )
 
 
 def append_tokenizers(

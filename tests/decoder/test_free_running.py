@@ -7,6 +7,7 @@ import samples
 from differentiate import differentiate
 from gradients import to_tensor
 from keras import ops
+from ready import EAGER
 from ready import GRAPH
 from samples import BATCH
 from samples import DIM
@@ -224,6 +225,36 @@ def test_symbols_have_the_shapes_of_tensors():
     assert [x.dtype for x in symbols] == kinds
 
 
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "float16"])
+def test_numbers_of_sixteen_bits(policy):
+    layers = []
+    for dtype in (policy, "float64"):
+        # The default cannot be drawn in float16 everywhere.
+        own = {"recurrent_initializer": "glorot_uniform"}
+        layer = FreeRunningDecoder(
+            AttentionDecoder(make_cell(dtype=dtype, own=own), dtype=dtype),
+            keras.layers.Dense(DIM, dtype=dtype),
+            STEPS,
+            stop=above_zero,
+            return_lengths=True,
+            **FULL,
+            dtype=dtype,
+        )
+        layer.build((None, DIM), (None, None, DV))
+        randomize(layer, scale=0.7)
+        layers.append(layer)
+    given = inputs(layers[1])
+    found, wanted = (layer(*given) for layer in layers)
+    narrow = layers[0].compute_dtype
+    kinds = [keras.backend.standardize_dtype(x.dtype) for x in found]
+    assert kinds == [narrow, "int32", narrow, narrow, narrow]  # h and c
+    symbols = layers[0](*[keras.KerasTensor(x.shape) for x in given[:2]])
+    assert [x.dtype for x in symbols] == kinds
+    near = {"float16": 0.02, "bfloat16": 0.1}[narrow]
+    for x, y in ((found[0], wanted[0]), (found[2], wanted[2])):
+        assert_close(x[:, 0], y[:, 0], near)  # later ones follow what is fed
+
+
 def test_it_is_saved_whole(tmp_path):
     layer = make("fed", feed=Draw(dtype="float64"), stop=above_zero)
     model = model_of(layer)
@@ -231,6 +262,35 @@ def test_it_is_saved_whole(tmp_path):
     again = keras.models.load_model(tmp_path / "model.keras")
     given = [*inputs(layer)[:2]]
     assert_close(again(given), model(given))
+
+
+@pytest.mark.slow
+def test_a_decoder_is_taught_and_runs_free_in_one_model(tmp_path):
+    free = make("fed")
+    first, sequence, memory = (
+        keras.Input(shape, dtype="float64")
+        for shape in ((DIM,), (STEPS, DIM), (None, DV))
+    )
+    taught = free.readout(free.decoder(sequence, memory))
+    model = keras.Model(
+        [first, sequence, memory], [taught, free(first, memory)]
+    )
+    model.compile("sgd", ["mse", "mse"], **EAGER)
+    start, value, *_ = inputs(free)
+    given = [start, samples.sequence(steps=STEPS), value]
+    target = draw(BATCH, STEPS, DIM, seed=30)
+    before = to_numpy(model(given))
+    model.fit(given, [target, target], batch_size=BATCH, verbose=0)
+    after = to_numpy(model(given))
+    for x, y in zip(before, after, strict=True):
+        assert np.abs(x - y).max() > 1e-4
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    assert_close(again(given), after)
+    run = again.get_layer(free.name)
+    assert run.decoder is again.get_layer(free.decoder.name)
+    assert run.readout is again.get_layer(free.readout.name)
+    assert len(again.weights) == len(model.weights)
 
 
 @pytest.mark.slow

@@ -1,7 +1,10 @@
 import wave
 
 import ear
+import keras
 import live
+import long_messages
+import messages
 import morse
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ from live import Reading
 pytestmark = pytest.mark.tensorflow
 
 RANDOM = np.random.default_rng(0)
-MESSAGES = example.make_messages(6, 8.0, seed=5)
+MESSAGES = messages.make_messages(6, 8.0, seed=5)
 
 
 class Steady(morse.Hand):
@@ -70,10 +73,17 @@ def test_noise_is_as_loud_as_said(snr):
     assert message.ended[-1] < 30
 
 
+def test_some_messages_end_before_their_audio():
+    short = messages.make_messages(20, 8.0, seed=5, shortest=3.0)
+    assert {len(message.audio) for message in short} == {32_000}
+    ended = [message.ended[-1] for message in short]
+    assert min(ended) < 2 < 5 < max(ended) < 6
+
+
 def test_timing_reads_a_steady_hand(monkeypatch):
     monkeypatch.setattr(morse, "Hand", Steady)
-    messages = example.make_messages(8, 15.0, seed=3, snr=(20, 20))
-    assert example.error_rate(timing.read(messages), messages) < 0.02
+    steady = messages.make_messages(8, 15.0, seed=3, snr=(20, 20))
+    assert messages.error_rate(timing.read(steady), steady) < 0.02
 
 
 def test_runs_are_counted():
@@ -156,10 +166,53 @@ def test_the_encoder_reads_on():
     np.testing.assert_array_equal(whole, wanted)
 
 
+def test_names_are_features_of_two_positions():
+    a, b = ear.IDS["A"], ear.IDS["B"]
+    named = np.array([[1, a, a, 1, 1, b, b, a]])
+    (found,) = long_messages.as_features(named)
+    assert found.argmax(axis=-1).tolist() == [a, 0, b, a]
+    assert found.sum(axis=-1).tolist() == [8, 0, 8, 8]
+    assert long_messages.join_names(named) == ["ABA"]
+
+
+@pytest.mark.slow
+def test_gaussians_begin_wide_and_move_on_slowly():
+    keras.utils.set_random_seed(0)
+    model = long_messages.make_reader(long_messages.ATTENTIONS["GMM"]())
+    source = np.zeros((1, 40, ear.VOCABULARY_SIZE), "float32")
+    (weights,) = model.attend(source, np.full((1, 8), ear.START))
+    weights = ops.convert_to_numpy(weights)[0]
+    sums = weights.sum(axis=-1)
+    centres = weights @ np.arange(1, 41) / sums
+    assert (np.diff(centres) > 0.5).all()
+    assert 15 < centres[-1] < 28
+    assert 0.6 < sums[-1] < 2
+
+
+def test_low_speeds_have_more_messages(monkeypatch, capsys):
+    monkeypatch.setattr(example, "SNRS", (20,))
+    monkeypatch.setattr(example, "SPEEDS", (12, 28))
+    parts = []
+
+    def read(_, given):
+        parts.append(len(given))
+        return [message.text for message in given]
+
+    monkeypatch.setattr(example, "read", read)
+    monkeypatch.setattr(timing, "read", lambda given: [""] * len(given))
+    rates = example.test(None, 2, 0)
+    assert parts == [2, 2, 2, 2]
+    assert rates == {(20, 12): (0, 1), (20, 28): (0, 1)}
+    *_, pooled, counts = capsys.readouterr().out.splitlines()
+    assert pooled.split()[2:] == ["0.0%", "100.0%"] * 3
+    one, other, both = map(int, counts.split()[1:])
+    assert one + other == both
+
+
 def test_edits_are_counted():
-    assert example.edits("", "SOS") == 3
-    assert example.edits("SOS", "SOS") == 0
-    assert example.edits("KITTEN", "SITTING") == 3
+    assert messages.edits("", "SOS") == 3
+    assert messages.edits("SOS", "SOS") == 0
+    assert messages.edits("KITTEN", "SITTING") == 3
 
 
 def test_delays_are_those_of_letters_that_are_right():
@@ -207,8 +260,8 @@ def test_other_files_are_refused(tmp_path):
 def test_it_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(example, "SNRS", (6,))
     monkeypatch.setattr(example, "SPEEDS", (20,))
-    others = {"additive": example.OTHERS["additive"]}
-    monkeypatch.setattr(example, "OTHERS", others)
+    two = {x: long_messages.ATTENTIONS[x] for x in ("chunkwise", "GMM")}
+    monkeypatch.setattr(long_messages, "ATTENTIONS", two)
     rates = example.main(quick=True, output=tmp_path)
     assert list(rates) == [(6, 20)]
     picture = tmp_path / "read_morse.png"
@@ -223,7 +276,10 @@ def test_it_runs(tmp_path, monkeypatch, capsys):
     assert isinstance(text, str)
     assert (tmp_path / example.MODEL).stat().st_mtime_ns == before
     assert capsys.readouterr().out.endswith(f"read_morse.keras\n{text}\n")
+    write_wav(tmp_path / "short.wav", tone[:100], 4000, 2, 1)
+    assert len(example.main(wav=tmp_path / "short.wav", output=tmp_path)) < 2
+    capsys.readouterr()
     rates = example.main(quick=True, compare=True, output=tmp_path)
-    assert list(rates) == ["chunkwise", "additive"]
+    assert list(rates) == ["names alone", "chunkwise", "GMM"]
     assert (tmp_path / example.MODEL).stat().st_mtime_ns == before
-    assert "\nadditive     " in capsys.readouterr().out
+    assert "\nGMM          " in capsys.readouterr().out

@@ -30,6 +30,7 @@ from keras_attention import StateBridge
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
     from ai_edge_litert.interpreter import Interpreter
 
     from keras_attention.export import litert
@@ -277,6 +278,27 @@ def test_another_encoder_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"(?s)Scanner `odd`.*LiteRT says"):
         export(tmp_path / "x.tflite", model=model)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_argmax_of_floats_is_named():
+    """And what the error advises instead can be converted."""
+    model = tiny_translator().model
+
+    def convert(largest):
+        spec = [tf.TensorSpec((None, 3), tf.float32, "x")]
+        function = tf.function(
+            lambda x: {"y": largest(x)}, spec, autograph=False
+        )
+        function.get_concrete_function()
+        return litert.convert_to_litert(model, "find", function, None)
+
+    with pytest.raises(ValueError, match=r"(?s)argmax` of floats.*top_k") as e:
+        convert(lambda x: keras.ops.argmax(x, axis=-1))
+    assert "RecurrentEncoder" not in str(e.value).partition("LiteRT says")[0]
+    assert convert(
+        lambda x: keras.ops.cast(keras.ops.top_k(x, 1)[1][..., 0], "int32")
+    )
 
 
 @pytest.mark.slow

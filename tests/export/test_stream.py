@@ -6,6 +6,7 @@ import sys
 
 import keras
 import pytest
+import samples
 from streams import LONGEST
 from streams import draw_ids
 from streams import joined
@@ -16,6 +17,9 @@ from tiers import some
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
+    import ear
+    import listener
+
     from keras_attention.export import export_stream
     from keras_attention.export import stream as module
 
@@ -29,7 +33,12 @@ import numpy as np
 def words(answer):
     rows = zip(answer.pop("tokens"), answer.pop("lengths"))
     return [[int(x) for x in ids[:n]] for ids, n in rows]
-sources = [np.array(x, "int32") for x in json.load(sys.stdin)]
+def chunk(part):  # ids, or features with their mask
+    if part.ndim == 2:
+        return {{"chunk": part.astype("int32")}}
+    real = np.ones(part.shape[:2], bool)
+    return {{"chunk": part.astype("float32"), "mask_of_chunk": real}}
+sources = [np.array(x) for x in json.load(sys.stdin)]
 sizes = [[3, 1, 0, 8], [5, 7]]
 states = [run("start", batch_size=np.int32(len(x))) for x in sources]
 found, firsts = [[], []], [0, 0]
@@ -39,7 +48,7 @@ for turn in range(4):
             part = x[:, firsts[i] : firsts[i] + sizes[i][turn]]
             firsts[i] += sizes[i][turn]
             if part.shape[1]:
-                states[i] = run("push", chunk=part, **states[i])
+                states[i] = run("push", **chunk(part), **states[i])
                 found[i].append(words(states[i]))
 for i in range(2):
     found[i].append(words(run("end", **states[i])))
@@ -88,6 +97,23 @@ def test_a_server_keeps_nothing(tmp_path, format):
     export_stream(path, model, LONGEST, format)
     sources = SOURCE, SOURCE[::-1][:2]
     found = serve(path, format, sources)
+    for steps, source in zip(found, sources, strict=True):
+        size = source.shape[1]
+        assert joined(steps) == joined(streamed(model, source, [size]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", some(["litert", "tf_saved_model"], 1))
+def test_an_encoder_of_ones_own_reads_features(tmp_path, format):
+    model = listener.make_model(8, listener.chunkwise())
+    samples.randomize(model, scale=1.0)  # as large as after training
+    model.harden()
+    path = tmp_path / "stream.tflite"
+    export_stream(path, model, LONGEST, format)
+    source = samples.draw(3, 12, ear.FRAMES, dtype="float32")
+    sources = source, source[::-1][:2]
+    found = serve(path, format, sources)
+    assert any(joined(found[0][:-1]))  # before the end
     for steps, source in zip(found, sources, strict=True):
         size = source.shape[1]
         assert joined(steps) == joined(streamed(model, source, [size]))
