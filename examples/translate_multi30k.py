@@ -10,10 +10,9 @@ both languages, one sentence a line, plain or gzip: `train.de.gz`,
 `train.en.gz`... `--download` fetches them into this folder first. It needs the
 extras `text`, `evaluation` and `plots`, and `--export` needs `litert` and
 `onnx`. `multi30k_recipe.py` has the recipe: one vocabulary of cased pieces,
-cut in another way in every epoch, one matrix of embeddings for source, target
-and output, dropout of words, embeddings, outputs and states, label
-smoothing, and averaged weights, of which those of the best BLEU on `val` are
-kept.
+one matrix of embeddings for source, target and output, dropout of embeddings,
+outputs and states, label smoothing, and averaged weights, of which those of
+the best BLEU on `val` are kept.
 
 `--folder` has the state of the training: the same command goes on with one
 that was stopped, or measures one that is done. All but `--export` also runs

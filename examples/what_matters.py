@@ -43,8 +43,6 @@ from keras_attention.text import read_lines
 PARTS_OF_RECIPE = (
     "dropout",
     "recurrent_dropout",
-    "word_dropout",
-    "sample_subwords",
     "label_smoothing",
     "average",
 )
@@ -59,6 +57,8 @@ ROWS = {
         "input_feeding": False,
     },
     **{f"without {name}": {name: 0.0} for name in PARTS_OF_RECIPE},
+    "with word_dropout": {"word_dropout": 0.1},
+    "with sample_subwords": {"sample_subwords": 0.1},
 }
 LINE = "| {:<30} | {:>6} | {:>6} | {:>7} |"
 

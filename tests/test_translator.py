@@ -268,7 +268,7 @@ def test_it_tells_what_is_asked_for():
         ({"sentences": "42"}, "into a list"),
         ({"sentences": np.array("42")}, "into a list"),
         ({"sentences": ["42", float("nan")]}, r"sentences\[1\]=nan"),
-        ({"sentences": {"42": 1}, "prefixes": [None]}, r"prefixes\[0\]=None"),
+        ({"sentences": ["42"], "prefixes": [None]}, r"prefixes\[0\]=None"),
         ({"sentences": [["42"]]}, "one flat list"),
         ({"prefixes": ["v", ""]}, "2 prefixes for 1 sentences"),
         ({"prefixes": "v"}, "`prefixes` must be a list"),
