@@ -1,18 +1,7 @@
 """Attention for recurrent encoder-decoders, as serializable Keras 3 layers."""
 
 import importlib
-import os
-import sys
-from itertools import pairwise
 from typing import TYPE_CHECKING
-
-# Commands answer an error with one line. TensorFlow writes more than that as
-# soon as it is imported, such as that there is no GPU, unless it reads this.
-if ("-m", __name__) in pairwise(sys.orig_argv) or any(
-    word.endswith(("keras-attention", "keras-attention.exe"))
-    for word in sys.orig_argv[:2]
-):
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from .alignments import AbstractAlignment as AbstractAlignment
 from .alignments import ForwardAlignment

@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error names, 130 after Ctrl-C, and 141 if nobody reads on, as in
         `| head`. Wrong arguments raise `SystemExit` with code 2.
     """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # errors only
     given = _parser().parse_args(arguments)
     try:
         with warnings.catch_warnings():

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import keras
 import pytest
-from tiers import some
 
 pytestmark = pytest.mark.tensorflow
 
@@ -80,32 +79,6 @@ def test_bugs_keep_their_trace(monkeypatch):
     monkeypatch.setattr(translate, "run", fail)
     with pytest.raises(KeyError):
         main(["translate", "folder"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "command",
-    some([["-m", "keras_attention"], ["keras-attention"]], 1),
-    ids=lambda words: words[-1],
-)
-def test_one_line_on_standard_error(tmp_path, command):
-    """TensorFlow, which starts in this process, adds none."""
-    (tmp_path / "keras-attention").write_text(
-        "from keras_attention.commands import main\nraise SystemExit(main())\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    environment.pop("TF_CPP_MIN_LOG_LEVEL", None)
-    ended = subprocess.run(
-        [sys.executable, *command, "score", "nothing"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert (ended.returncode, ended.stdout) == (1, "")
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith("keras-attention: error: ")
-    assert "nothing" in line
 
 
 @pytest.mark.slow

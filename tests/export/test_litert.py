@@ -295,7 +295,7 @@ def test_argmax_of_floats_is_named():
 
     with pytest.raises(ValueError, match=r"(?s)argmax` of floats.*top_k") as e:
         convert(lambda x: keras.ops.argmax(x, axis=-1))
-    assert "RecurrentEncoder" not in str(e.value).partition("LiteRT says")[0]
+    assert "Use RecurrentEncoder" not in str(e.value)[:600]
     assert convert(
         lambda x: keras.ops.cast(keras.ops.top_k(x, 1)[1][..., 0], "int32")
     )

@@ -13,7 +13,7 @@ from keras_attention.ops.recorders import Recorder
 class Weights:
     def __init__(self):
         self.number = keras.Variable(2.0)
-        self.count = keras.Variable(3, dtype="int32")
+        self.count = keras.Variable(3, dtype="int32", trainable=False)
         self.variables = [self.number, self.count]
 
 

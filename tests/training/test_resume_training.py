@@ -13,7 +13,6 @@ import pytest
 from interrupted import Interrupt
 from interrupted import Interruption
 from interrupted import differences
-from ready import make_ready
 from tiers import some
 
 from keras_attention import ResumeTraining
@@ -139,26 +138,6 @@ def test_the_first_epoch_may_be_a_later_one(folder, tmp_path_factory):
     assert expected["epochs"] == [2, 3]
     interrupt(folder, ("on_train_batch_end", 3, 1), 1, **late)
     result = interrupted.train(folder, None, 1, **late)
-    assert not differences(result, expected)
-
-
-def make_mirrored():
-    """Two replicas of a model, with all variables."""
-    distribute = sys.modules["tensorflow"].distribute
-    ids = np.array([[2, 5, 3]])
-    with distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
-        return make_ready(interrupted.make_tiny(), (ids, ids))
-
-
-@pytest.mark.tensorflow
-@pytest.mark.slow
-def test_replicas_go_on_as_if_nothing_had_been(folder, tmp_path_factory):
-    other = tmp_path_factory.mktemp("other")
-    interrupted.write_text(other)
-    options = {"make": make_mirrored, "fit": {"epochs": 2}}
-    expected = interrupted.train(other, **options)
-    interrupt(folder, ("on_train_batch_end", 1, 1), 1, **options)
-    result = interrupted.train(folder, None, 1, **options)
     assert not differences(result, expected)
 
 
