@@ -20,8 +20,7 @@ timing, and learns nothing.
 The first reads a file by the model that an earlier run has saved, or trains
 one. The second trains chunkwise, additive, location-aware and GMM attention on
 what such a model names, and reads messages four times as long as the usual
-one in training: who loses the thread? It takes several times as long, by
-`--epochs` for each.
+one in training: who loses the thread? It takes ten minutes.
 `morse.py` makes the audio, `messages.py` many of it, `ear.py` its features,
 `listener.py` the model, `live.py` reads live and draws, `long_messages.py`
 compares. It needs the extra `plots`.
@@ -131,7 +130,7 @@ def main(
     quick: bool = False,
     wav: str | Path | None = None,
     compare: bool = False,
-    epochs: int = 30,
+    epochs: int = 8,
     output: str | Path = "outputs",
     seed: int = 0,
 ) -> dict | str:
@@ -180,7 +179,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--wav", help="a file to read", metavar="FILE")
     parser.add_argument("--compare", action="store_true")
-    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--output", default="outputs", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)

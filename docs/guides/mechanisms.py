@@ -14,6 +14,7 @@
 # | Are source and target in the same order: speech, spelling, notation? | `LocationAwareAttention` (knows where it was), `alignment=ForwardAlignment()` (stays, or goes on by one), `GaussianMixtureAttention` (windows that move to the right), `DynamicConvolutionAttention` (position alone, filters of the query's own) |
 # | Does every step of the output use the same part of the input, or the next one? | `alignment=Monotonic(stepwise=True)`, or `ForwardAlignment(transition_agent=True)`, which decides when to move |
 # | Must output start before the input has ended? | `alignment=Monotonic()`, trained soft and used `"hard"`; `ChunkwiseAttention` also looks back over a few positions |
+# | Will sources be longer than any in training? | `ChunkwiseAttention` goes on from where it stopped, `GaussianMixtureAttention` moves on: at four times the length 2% and 6% of the characters of `examples/read_morse.py` were wrong, and 76% with `BahdanauAttention` |
 # | Are positions roughly in step? | `alignment=LocalMonotonic(window)`: nothing outside of the window can be read |
 # | Is only a part of a long source relevant, anywhere? | `alignment=LocalPredictive(window)`: the query predicts where |
 # | Shall weights be exactly 0, to be read by people? | `alignment="sparsemax"`, or `"entmax15"`, which gives up less |
