@@ -135,6 +135,11 @@ def naming(encoder: Listener) -> keras.Model:
     return keras.Model(source, encoder.names(outputs))
 
 
+def name_positions(encoder: Listener, heard: np.ndarray) -> np.ndarray:
+    """Name each position of the features of messages, ids `(N, Tv)`."""
+    return naming(encoder).predict(heard, verbose=0).argmax(axis=-1)
+
+
 def train_encoder(encoder: Listener, messages: list[Heard], epochs: int):
     """Train an encoder to name each character where it can be known.
 
@@ -166,7 +171,7 @@ def train(model: Seq2Seq, messages: list[Heard], epochs: int):
     """
     heard, ids = hear(messages), to_ids([x.text for x in messages])
     wanted = ids[:, 1:]
-    named = naming(model.encoder).predict(heard, verbose=0).argmax(axis=-1)
+    named = name_positions(model.encoder, heard)
     model.encoder.trainable = False
     model.compile(
         optimizer(len(messages), epochs),

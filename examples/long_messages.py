@@ -22,11 +22,10 @@ from ear import to_text
 from keras import ops
 from listener import BATCH_SIZE
 from listener import Listener
-from listener import naming
+from listener import name_positions
 from listener import optimizer
 from messages import error_rate
 from messages import make_messages
-from morse import Heard
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -129,12 +128,6 @@ def as_features(named: np.ndarray) -> np.ndarray:
     return found.reshape(rows, count // 2, 2, -1).sum(axis=2)
 
 
-def name_positions(encoder: Listener, messages: list[Heard]) -> np.ndarray:
-    """Name each position of messages of one length, ids `(N, Tv)`."""
-    logits = naming(encoder).predict(hear(messages), BATCH_SIZE, verbose=0)
-    return logits.argmax(axis=-1)
-
-
 def join_names(named: np.ndarray) -> list[str]:
     """Join the characters that begin at some position, without attention."""
     starts = begins(named)
@@ -166,13 +159,13 @@ def compare_attentions(
     """
     count, epochs = (64, 1) if quick else (COUNT, epochs)
     messages = make_messages(count, LONGEST, seed, *RANGES, shortest=SHORTEST)
-    features = as_features(name_positions(encoder, messages))
+    features = as_features(name_positions(encoder, hear(messages)))
     ids = to_ids([message.text for message in messages])
     tests = [
         make_messages(2 if quick else n, x, seed + 1, *RANGES, held_out=True)
         for x, n in TESTS.items()
     ]
-    named = [name_positions(encoder, x) for x in tests]
+    named = [name_positions(encoder, hear(x)) for x in tests]
     found = {"names alone": [join_names(x) for x in named]}
     for kind, attention in ATTENTIONS.items():
         print(kind)

@@ -44,7 +44,9 @@ class PureStep:
 
     def __init__(self, step: Callable, inputs, layer, constants):
         self.step = step
-        self.layer = (fast_path("reference_to") or _reference_to)(layer)
+        refer = fast_path("reference_to") or _reference_to
+        self.layer = refer(layer)
+        self._variables = [refer(x) for x in layer.variables if is_float(x)]
         self.inputs, self.constants = _Parts(inputs), _Parts(constants)
         values = [ops.convert_to_tensor(x.value) for x in self.variables]
         self.given = [*values, *self.constants.floats]
@@ -52,13 +54,12 @@ class PureStep:
     @property
     def variables(self) -> list:
         """The float variables of the layer."""
-        layer = self.layer()
-        if layer is None:
+        if self.layer() is None:
             raise RuntimeError(
                 "A training loop needs its layer for the gradient, and the "
                 "layer was deleted. Keep the model as long as its graph."
             )
-        return [x for x in layer.variables if is_float(x)]
+        return [x() for x in self._variables]
 
     def recorder(self, kind: type, constants, *arguments):
         """Make a recorder of a kind for given or hoisted constants."""
