@@ -6,8 +6,8 @@ Each program of `tfa_cases.py` is built with TensorFlow Addons, gets random
 weights, and computes logits, alignments, greedy and beam search. Weights and
 outputs go to `tests/golden/tfa`, and some programs also as the files that
 their users have. So do weights and outputs of the program of TFA in
-`docs/coming_from_tfa.md`. `tests/migration` and `tests/docs` load them into our
-layers, and compare.
+`docs/guides/coming_from_tfa.py`. `tests/migration` and `tests/docs` load them
+into our layers, and compare.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import environment
 HERE = Path(__file__).parent
 FOLDER = HERE.parent / "tests" / "golden" / "tfa"
 SIDE = HERE / "sides" / "golden_tfa.py"
-PAGE = HERE.parent / "docs" / "coming_from_tfa.md"
+PAGE = HERE.parent / "docs" / "guides" / "coming_from_tfa.py"
 
 
 def main(peer_environment: Path):

@@ -18,7 +18,8 @@ from tfa_cases import STEPS
 from tfa_cases import TARGET
 from tfa_cases import Case
 
-FENCE = re.compile(r"^```(py|python)\n(.*?)^```$", re.M | re.S)
+CELL = re.compile(r"^# %%( \[markdown\])?.*\n((?:(?!# %%).*\n)*)", re.M)
+FENCE = re.compile(r"^```py\n(.*?)^```$", re.M | re.S)
 
 
 def make_clear(case: Case, seed: int) -> tuple[Program, dict]:
@@ -84,15 +85,25 @@ def write_files(program: Program, form: str, folder: Path):
         program.save_weights(folder / f"program.{form}")
 
 
+def program_of(page: Path) -> tuple[str, str]:
+    """Return the cell before the program of TFA, its data, and the program."""
+    data, program = "", []
+    for is_text, lines in CELL.findall(page.read_text()):
+        if is_text:
+            program += FENCE.findall(re.sub("^# ?", "", lines, flags=re.M))
+        elif not program:
+            data = lines
+    return data, "\n".join(program)
+
+
 def run_page(page: Path, folder: Path):
     """Run the program of TFA on a page, and keep what it finds and saves."""
     folder.mkdir()
-    blocks = FENCE.findall(page.read_text())
-    (index,) = [i for i, (kind, _) in enumerate(blocks) if kind == "py"]
+    data, program = program_of(page)
     scope = {}
     os.chdir(folder)
     tf.keras.utils.set_random_seed(0)
-    for _, code in blocks[index - 1 : index + 1]:  # its data come before it
+    for code in (data, program):
         exec(compile(code, page, "exec"), scope)
     encode, decode = scope["encoder"], scope["decoder"]
     source, target = scope["source"], scope["target"]

@@ -25,7 +25,10 @@ CACHE = ROOT / ".cache" / "guides"
 EXTRAS = "text,plots,litert,onnx,serving"
 FIRST = "devices"  # which makes them before TensorFlow begins
 # Files that a guide runs in a clone; .github/workflows/docs.yml has them too.
-BESIDE = {"serving": ("examples/serve/*.py", "examples/litert_translate.py")}
+BESIDE = {
+    "coming_from_tfa": ("tests/golden/tfa/page/*",),
+    "serving": ("examples/serve/*.py", "examples/litert_translate.py"),
+}
 SEED = "keras.utils.set_random_seed(0)"
 # A guide begins in a folder and with names of its own.
 BEGIN = f"""\
