@@ -5,8 +5,8 @@
 # the place of each of its names, shows one program in both, and loads weights
 # that were trained with it.
 #
-# The page runs in a clone of the repository, where the weights are that TFA's
-# program saved.
+# It runs in a clone of the repository, which has the weights that TFA's program
+# saved.
 #
 # ## What differs without an error
 #
