@@ -48,6 +48,8 @@ class Recipe:
         heads: Heads of the attention.
         order: `"bahdanau"` attends before the decoder's step, `"luong"` after.
         input_feeding: Whether the decoder reads its last attentional vector.
+        append_inputs: Whether attention reads embeddings beside the encoder's
+            outputs.
         dropout: Of embeddings, and of what the output layer reads.
         recurrent_dropout: Of states, one mask a sequence.
         word_dropout: Of all occurrences of a word in a sentence.
@@ -63,12 +65,13 @@ class Recipe:
     """
 
     vocabulary_size: int = 6000
-    units: int = 192
+    units: int = 256
     attention: str = "additive"
     heads: int = 1
-    order: str = "bahdanau"
+    order: str = "luong"
     input_feeding: bool = True
-    dropout: float = 0.4
+    append_inputs: bool = True
+    dropout: float = 0.5
     recurrent_dropout: float = 0.2
     word_dropout: float = 0.0
     sample_subwords: float = 0.0
@@ -77,7 +80,7 @@ class Recipe:
     rate: float = 1.5e-3
     warmup: int = 400
     batch_size: int = 64
-    epochs: int = 22
+    epochs: int = 20
     patience: int = 8
 
 
@@ -107,7 +110,9 @@ def build(recipe: Recipe, vocabulary_size: int) -> Seq2Seq:
         target_vocabulary_size=vocabulary_size,
         embedding_dim=units,
         encoder=RecurrentEncoder(
-            units, recurrent_dropout=recipe.recurrent_dropout
+            units,
+            recurrent_dropout=recipe.recurrent_dropout,
+            append_inputs=recipe.append_inputs,
         ),
         bridge=StateBridge(),
         decoder=AttentionDecoder(cell),

@@ -72,7 +72,9 @@ def make_tokenizer(name: str, files: list[Path], size: int):
         return WordTokenizer.train(files, size, min_frequency=2)
     if name == "wordpiece":
         return keras_attention.WordPieceTokenizer.train(files, size)
-    return SentencePieceTokenizer.train(files, size, model_type="bpe")
+    return SentencePieceTokenizer.train(
+        files, size, model_type="bpe", character_coverage=1.0
+    )
 
 
 def read_corpus(data: Path, source: str, target: str) -> dict:
@@ -156,8 +158,8 @@ def main(
     source: str = "de",
     target: str = "en",
     tokenizer: str = "sentencepiece",
-    epochs: int = 22,
-    units: int = 192,
+    epochs: int = 20,
+    units: int = 256,
     beam: int = 5,
     save: str | Path | None = None,
     export: str | Path | None = None,
@@ -227,8 +229,8 @@ def arguments() -> dict:
     parser.add_argument(
         "--tokenizer", default=TOKENIZERS[0], choices=TOKENIZERS
     )
-    parser.add_argument("--epochs", type=int, default=22)
-    parser.add_argument("--units", type=int, default=192)
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--units", type=int, default=256)
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--download", action="store_true")
     parser.add_argument("--save", help="folder for the translator")

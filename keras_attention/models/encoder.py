@@ -1,6 +1,7 @@
 """A stack of recurrent layers that returns its sequence and its states."""
 
 import keras
+from keras import ops
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
@@ -21,7 +22,10 @@ class RecurrentEncoder(keras.layers.Layer):
     is bidirectional. Masked steps do not change the states, so the returned
     states are those after the last real step. With `residual`, every layer
     but the first adds its inputs to its outputs, before dropout, so that deep
-    stacks train; the states are those of the layers.
+    stacks train; the states are those of the layers. With `append_inputs`,
+    attention reads the words beside their contexts, which helps to translate
+    rare ones; compare the lexical model of [Nguyen and Chiang, 2018](
+    https://arxiv.org/abs/1710.01329).
 
     In training on TensorFlow, without a GPU, the training loop of decoders runs
     the same cells, faster and with the same numbers. It has a first derivative
@@ -40,6 +44,8 @@ class RecurrentEncoder(keras.layers.Layer):
             outputs. Defaults to `False`.
         recurrent_dropout: Rate at which states are dropped in training, by
             one mask a sequence. Defaults to `0.0`.
+        append_inputs: Whether the output at every position ends with the
+            input at it. Defaults to `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -49,7 +55,8 @@ class RecurrentEncoder(keras.layers.Layer):
         training: Whether to apply dropout.
 
     Returns:
-        sequence: `(B, Tv, units)`, twice the units if bidirectional.
+        sequence: `(B, Tv, units)`, twice the units if bidirectional, and
+            `D` more with `append_inputs`.
         states: One output per state `(B, units)`, in the order of Keras'
             layers: `forward h, c, backward h, c` of an LSTM. With `depth > 1`
             one list of them per layer, bottom first. `StateBridge` takes
@@ -75,6 +82,7 @@ class RecurrentEncoder(keras.layers.Layer):
         dropout: float = 0.0,
         residual: bool = False,
         recurrent_dropout: float = 0.0,
+        append_inputs: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -88,6 +96,7 @@ class RecurrentEncoder(keras.layers.Layer):
         self.recurrent_dropout = check_rate(
             "recurrent_dropout", recurrent_dropout
         )
+        self.append_inputs = append_inputs
         self.supports_masking = True
         self.drop = Dropout(dropout, dtype=self.dtype_policy)
         self.layers = [self._layer(i) for i in range(depth)]
@@ -121,12 +130,14 @@ class RecurrentEncoder(keras.layers.Layer):
             sequence_shape = (*sequence_shape[:-1], width)
 
     def call(self, sequence, mask=None, training: bool | None = None) -> tuple:
-        states = []
+        states, inputs = [], sequence
         for i, layer in enumerate(self.layers):
             dropped = self.drop(sequence, training=training)
             outputs, *own = run_layer(layer, dropped, mask, training)
             sequence = sequence + outputs if self.residual and i else outputs
             states.append(own)
+        if self.append_inputs:
+            sequence = append(sequence, inputs)
         return (sequence, *(states[0] if self.depth == 1 else states))
 
     def compute_output_shape(self, sequence_shape) -> tuple:
@@ -147,7 +158,10 @@ class RecurrentEncoder(keras.layers.Layer):
             [spec(batch, self.units) for _ in range(count)]
             for _ in range(self.depth)
         ]
-        sequence = spec(batch, steps, directions * self.units)
+        size = directions * self.units
+        if self.append_inputs:
+            size += sequence.shape[-1]
+        sequence = spec(batch, steps, size)
         return (sequence, *(states[0] if self.depth == 1 else states))
 
     def compute_mask(self, sequence, previous_mask=None):
@@ -162,5 +176,12 @@ class RecurrentEncoder(keras.layers.Layer):
             "dropout": self.dropout,
             "residual": self.residual,
             "recurrent_dropout": self.recurrent_dropout,
+            "append_inputs": self.append_inputs,
         }
         return {**super().get_config(), **own}
+
+
+def append(outputs, inputs):
+    """Join outputs and inputs of every position, in the outputs' dtype."""
+    inputs = ops.cast(inputs, outputs.dtype)
+    return ops.concatenate([outputs, inputs], axis=-1)

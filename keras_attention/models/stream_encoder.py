@@ -8,6 +8,7 @@ from keras_attention.checks import refuse_to_stream
 from keras_attention.decoder.stack import CellStack
 from keras_attention.layers import loops_as_keras
 from keras_attention.models.encoder import RecurrentEncoder
+from keras_attention.models.encoder import append
 from keras_attention.ops import freeze
 from keras_attention.ops import loop_over_time
 
@@ -50,7 +51,9 @@ def find_reader(encoder: keras.layers.Layer):
                 "begins at the end of the source as well",
                 WAY_OUT,
             )
-        return StackReader(encoder.layers, encoder.residual)
+        return StackReader(
+            encoder.layers, encoder.residual, encoder.append_inputs
+        )
     if isinstance(encoder, layers.Bidirectional):
         reason = "begins at the end of the source as well"
         refuse_to_stream(name, reason, WAY_OUT)
@@ -72,12 +75,20 @@ class StackReader:
         layers: Keras' recurrent layers, bottom first.
         residual: Whether every layer but the first adds its inputs to its
             outputs. Defaults to `False`.
+        append_inputs: Whether outputs end with the inputs. Defaults to
+            `False`.
     """
 
-    def __init__(self, layers: list[layers.RNN], residual: bool = False):
+    def __init__(
+        self,
+        layers: list[layers.RNN],
+        residual: bool = False,
+        append_inputs: bool = False,
+    ):
         self.layers = layers
         self.stacks = [CellStack(layer.cell) for layer in layers]
         self.residual = residual
+        self.append_inputs = append_inputs
 
     def first_states(self, rows) -> list:
         """Return the states before the source, `(B, U)` each."""
@@ -95,7 +106,7 @@ class StackReader:
         Returns:
             Outputs `(B, n, Dv)`, the mask, and the next states.
         """
-        left, after = list(states), []
+        left, after, inputs = list(states), [], sequence
         real = ops.swapaxes(mask, 0, 1)
         sequence = ops.swapaxes(sequence, 0, 1)  # (n, B, D)
         for i, (layer, stack) in enumerate(
@@ -107,7 +118,10 @@ class StackReader:
             outputs, own = _run(stack, sequence, real, own)
             sequence = sequence + outputs if self.residual and i else outputs
             after.extend(own)
-        return ops.swapaxes(sequence, 0, 1), mask, after
+        sequence = ops.swapaxes(sequence, 0, 1)
+        if self.append_inputs:
+            sequence = append(sequence, inputs)
+        return sequence, mask, after
 
 
 def _run(stack, sequence, real, states):

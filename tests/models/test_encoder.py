@@ -91,6 +91,23 @@ def test_residual_layers_add_what_comes_from_below(cell):
     assert np.abs(to_numpy(plain(x)[0]) - to_numpy(got[0])).max() > 0.1
 
 
+@pytest.mark.parametrize("depth", [1, 2])
+def test_appends_its_inputs_to_its_outputs(depth):
+    """As they come in: not those of the upper layers, and not dropped."""
+    options = {"depth": depth, "cell": "gru", "dropout": 0.5}
+    x = draw(3, 5, 3, dtype="float32")
+    given = mask([5, 2, 1], 5)
+    plain, *states = make(**options)(x, mask=given)
+    encoder = make(**options, append_inputs=True)
+    found, *own = encoder(x, mask=given)
+    assert_close(found, np.concatenate([to_numpy(plain), x], axis=-1), 1e-6)
+    assert_close(own, states, 1e-6)
+    shape, *_ = encoder.compute_output_shape((3, 5, 3))
+    assert tuple(shape) == tuple(found.shape)
+    drawn = to_numpy(encoder(x, mask=given, training=True)[0])
+    np.testing.assert_array_equal(drawn[..., 8:], x)
+
+
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_states_are_those_of_the_last_real_step(depth, cell):
@@ -155,7 +172,7 @@ def test_recurrent_dropout_is_one_mask_a_sequence(cell):
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_dtype_policy(policy):
-    encoder = RecurrentEncoder(4, depth=2, dtype=policy)
+    encoder = RecurrentEncoder(4, depth=2, append_inputs=True, dtype=policy)
     for x in keras.tree.flatten(encoder(draw(2, 5, 3))):
         dtype = keras.backend.standardize_dtype(x.dtype)
         assert dtype == encoder.compute_dtype
@@ -171,6 +188,7 @@ def test_config_holds_every_argument():
         dropout=0.1,
         residual=True,
         recurrent_dropout=0.2,
+        append_inputs=True,
     )
     config = json.loads(json.dumps(encoder.get_config()))
     parameters = inspect.signature(RecurrentEncoder).parameters

@@ -23,6 +23,9 @@ ENCODERS = {
     "layers": lambda: ka.RecurrentEncoder(
         5, 2, "layer_norm_lstm", bidirectional=False, dropout=0.4
     ),
+    "with its inputs": lambda: ka.RecurrentEncoder(
+        5, 2, "gru", bidirectional=False, append_inputs=True
+    ),
     "residual": lambda: ka.RecurrentEncoder(
         SIZE, 3, "gru", bidirectional=False, residual=True
     ),

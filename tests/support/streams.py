@@ -36,7 +36,12 @@ MODELS = {
     ),
     "stack, luong, chunkwise": lambda: (
         ka.RecurrentEncoder(
-            UNITS, 2, "gru", bidirectional=False, residual=True
+            UNITS,
+            2,
+            "gru",
+            bidirectional=False,
+            residual=True,
+            append_inputs=True,
         ),
         ka.AttentionDecoderCell(
             [layers.GRUCell(UNITS), layers.GRUCell(UNITS)],
