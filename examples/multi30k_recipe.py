@@ -49,7 +49,8 @@ class Recipe:
         order: `"bahdanau"` attends before the decoder's step, `"luong"` after.
         input_feeding: Whether the decoder reads its last attentional vector.
         append_inputs: Whether attention reads embeddings beside the encoder's
-            outputs.
+            outputs. `"dot"` and `"cosine"` cannot: their keys then are larger
+            than their queries.
         dropout: Of embeddings, and of what the output layer reads.
         recurrent_dropout: Of states, one mask a sequence.
         word_dropout: Of all occurrences of a word in a sentence.

@@ -46,10 +46,14 @@ PARTS_OF_RECIPE = (
     "label_smoothing",
     "average",
 )
-OTHERS = [name for name in SCORES if name != Recipe.attention]
+OTHERS = {
+    name: {"attention": name} for name in SCORES if name != Recipe.attention
+}
+for name in ("dot", "cosine"):  # queries and keys have one size
+    OTHERS[name]["append_inputs"] = False
 ROWS = {
     "the recipe": {},
-    **{f"attention: {name}": {"attention": name} for name in OTHERS},
+    **{f"attention: {name}": changes for name, changes in OTHERS.items()},
     "attention in 4 heads": {"heads": 4},
     "attends before the step": {"order": "bahdanau"},
     "without input feeding": {"input_feeding": False},

@@ -182,7 +182,12 @@ BOTH = {"return_sequences": True, "return_state": True}
 MODELS = {
     "gru stack, luong": lambda: (
         RecurrentEncoder(
-            6, depth=2, cell="gru", dropout=0.2, recurrent_dropout=0.2
+            6,
+            depth=2,
+            cell="gru",
+            dropout=0.2,
+            recurrent_dropout=0.2,
+            append_inputs=True,
         ),
         AttentionDecoderCell(
             [layers.GRUCell(12), layers.GRUCell(12)],
