@@ -6,6 +6,7 @@ import pytest
 from keras import ops
 
 from keras_attention.ops.pure_step import PureStep
+from keras_attention.ops.pure_step import is_float
 from keras_attention.ops.pure_step import split
 from keras_attention.ops.recorders import Recorder
 
@@ -59,3 +60,8 @@ def test_a_graph_does_not_keep_the_layer():
 
 def test_split_leaves_the_rest():
     assert split(np.arange(6), 1, 2) == [[0], [1, 2], [3, 4, 5]]
+
+
+def test_what_has_a_gradient_is_a_float():
+    given = [ops.ones(2), ops.ones(2, "int32"), ops.ones(2, "bool"), None]
+    assert [is_float(x) for x in given] == [True, False, False, False]

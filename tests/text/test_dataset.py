@@ -55,6 +55,14 @@ def write(files, *sides):
         path.write_text("\n".join(lines) + "\n")
 
 
+def test_unknown_words_are_unknown_unless_they_are_copied(files):
+    write(files, ["1x"], ["1x"])
+    copied = DIGITS.vocabulary_size + 2  # it stands at position 2
+    for options, wanted in (({}, 1), ({"copying": True}, copied)):
+        [((_, _), labels)] = batches(files, buckets=1, **options)
+        assert labels[0, 1] == wanted
+
+
 def test_batches_teach_the_next_word(files):
     write(files, ["12", "3"], ["4", "567"])
     [((source, inputs), labels)] = batches(files, buckets=1)
