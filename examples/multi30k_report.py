@@ -214,6 +214,7 @@ def draw_curves(curves: Path):
         for name in names:
             ax.plot(epochs, [float(row[name]) for row in rows], label=name)
         ax.set_xlabel("epoch")
+        ax.xaxis.get_major_locator().set_params(integer=True)
         ax.legend(frameon=False)
     figure.savefig(curves.with_suffix(".png"))
     print(f"Picture: {curves.with_suffix('.png')}")
