@@ -23,8 +23,8 @@ class RecurrentEncoder(keras.layers.Layer):
     states are those after the last real step. With `residual`, every layer
     but the first adds its inputs to its outputs, before dropout, so that deep
     stacks train; the states are those of the layers. With `append_inputs`,
-    attention reads the words beside their contexts, which helps to translate
-    rare ones; compare the lexical model of [Nguyen and Chiang, 2018](
+    attention reads the words beside their contexts, which is meant for rare
+    ones; compare the lexical model of [Nguyen and Chiang, 2018](
     https://arxiv.org/abs/1710.01329).
 
     In training on TensorFlow, without a GPU, the training loop of decoders runs

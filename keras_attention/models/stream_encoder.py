@@ -100,7 +100,7 @@ class StackReader:
         Args:
             sequence: `(B, n, D)`, with at least one position.
             mask: Boolean `(B, n)`, `True` at real positions. At others the
-                states stay, and outputs are 0.
+                states stay, and outputs are 0, but for appended inputs.
             states: Flat list of the states of all layers, `(B, U)`.
 
         Returns:
