@@ -11,3 +11,4 @@ from .masks import carried_mask as carried_mask
 from .recurrence import directions as directions
 from .recurrence import loops_as_keras as loops_as_keras
 from .symbolic import symbolic_result as symbolic_result
+from .word_embedding import WordEmbedding as WordEmbedding

@@ -11,6 +11,7 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.layers import Dropout
 from keras_attention.layers import WordDropout
+from keras_attention.layers import WordEmbedding
 from keras_attention.models.copying import PointerGenerator
 from keras_attention.models.next_word import mean
 from keras_attention.ops.blocks import fused
@@ -94,14 +95,14 @@ class AbstractWordModel(keras.Model):
             self.tie_embeddings != "all"
             and self.source_vocabulary_size is not None
         ):
-            self.source_embedding = keras.layers.Embedding(
+            self.source_embedding = WordEmbedding(
                 self.source_vocabulary_size,
                 self.embedding_dim,
                 embeddings_initializer=spread,
                 name="source_embedding",
                 **options,
             )
-        self.target_embedding = keras.layers.ReversibleEmbedding(
+        self.target_embedding = WordEmbedding(
             self.target_vocabulary_size,
             self.embedding_dim,
             embeddings_initializer=spread.clone(),
@@ -150,7 +151,7 @@ class AbstractWordModel(keras.Model):
         return self._embed(self.target_embedding, target, training)
 
     def _embed(self, layer, ids, training):
-        words = self._scale * layer(self._known(ids))
+        words = self._scale * layer(self._known(ids), training=training)
         return self.drop_words(words, ids, training=training)
 
     def _known(self, ids):

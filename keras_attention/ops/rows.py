@@ -9,6 +9,7 @@ import math
 from keras import ops
 
 from keras_attention.ops.fast_paths import fast_path
+from keras_attention.ops.numerics import widen
 
 
 def take_rows(x, index):
@@ -25,6 +26,41 @@ def take_rows(x, index):
     """
     take = fast_path("take_rows")
     return ops.take(x, index, axis=0) if take is None else take(x, index)
+
+
+def look_up(table, ids):
+    """Look ids up in a table, with one gradient for each of its rows.
+
+    Formula:
+
+        outputs[i] = table[ids[i]]
+        d table[j] = sum over i with ids[i] = j of d outputs[i]
+
+    TensorFlow's own gradient lists the `d outputs[i]`, and Keras' optimizers
+    square them one by one: Adam's second moments and norms for clipping are
+    then wrong where an id comes several times.
+
+    Args:
+        table: Float tensor `(V, E)`.
+        ids: Integer tensor of any shape, from 0 to `V - 1`.
+
+    Returns:
+        A tensor of the shape of `ids`, and `E`.
+    """
+
+    def function(table):
+        def gradient(cotangents):
+            rows = ops.reshape(widen(cotangents), (-1, table.shape[1]))
+            flat = ops.reshape(ids, (-1,))
+            summed = ops.segment_sum(rows, flat, num_segments=table.shape[0])
+            return ops.cast(summed, table.dtype)
+
+        return take_rows(table, ids), gradient
+
+    custom_gradient = fast_path("custom_gradient")
+    if custom_gradient is None:  # automatic gradients are added up
+        return ops.take(table, ids, axis=0)
+    return custom_gradient(function)(table)
 
 
 def reshaped(x, shape: tuple):

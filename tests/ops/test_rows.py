@@ -3,9 +3,12 @@
 import keras
 import numpy as np
 import pytest
+from gradients import gradients
+from gradients import to_tensor
 from keras import ops
 
 from keras_attention.ops import rows
+from keras_attention.ops.rows import look_up
 from keras_attention.ops.rows import reshaped
 from keras_attention.ops.rows import take_rows
 
@@ -23,6 +26,38 @@ def test_rows_are_taken_in_any_shape(fast, monkeypatch):
     given = [ops.convert_to_tensor(x) for x in (X, index)]
     found = ops.convert_to_numpy(take_rows(*given))
     np.testing.assert_array_equal(found, X[index])
+
+
+def test_gradients_of_an_id_that_comes_twice_are_added_up():
+    draw = np.random.default_rng(1)
+    table, factors = (
+        draw.normal(size=size).astype("float32") for size in [(5, 3), (2, 4, 3)]
+    )
+    ids = np.array([[4, 0, 4, 1], [1, 1, 0, 4]], "int32")
+
+    def weigh(table):
+        found = look_up(table, ops.convert_to_tensor(ids))
+        return ops.sum(found * to_tensor(factors))
+
+    found = look_up(*map(to_tensor, (table, ids)))
+    np.testing.assert_array_equal(ops.convert_to_numpy(found), table[ids])
+    (found,) = gradients(weigh, [table])
+    expected = np.zeros_like(table)
+    np.add.at(expected, ids, factors)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_narrow_gradients_are_added_up_in_float32():
+    """In float16, 2048 + 1 is 2048."""
+    table = np.ones((1, 1), "float16")
+    factors = ops.convert_to_tensor(np.array([2048] + [1] * 100, "float16"))
+
+    def weigh(table):
+        found = look_up(table, np.zeros(101, "int32"))
+        return ops.sum(found[:, 0] * factors)
+
+    (found,) = gradients(weigh, [table])
+    assert found.item() == 2148
 
 
 @pytest.mark.parametrize("shape", [(3, 12), (36,), (6, 1, 6)])

@@ -1,0 +1,82 @@
+"""WordEmbedding: the numbers of Keras' layer, and of a dense gradient."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_attention.layers import WordEmbedding
+
+IDS = np.array([[3, 1, 3], [0, 3, 1]], "int32")
+
+
+def layers(dtype="float32"):
+    """A layer of Keras and ours, with the same weights."""
+    both = [
+        kind(4, 2, dtype=dtype)
+        for kind in (keras.layers.ReversibleEmbedding, WordEmbedding)
+    ]
+    for layer in both:
+        layer.build()
+    both[1].set_weights(both[0].get_weights())
+    return both
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("kind", ["int32", "int64", "uint8"])
+def test_embeds_as_keras(dtype, training, kind):
+    keras_layer, layer = layers(dtype)
+    ids = ops.convert_to_tensor(IDS.astype(kind))
+    found, expected = layer(ids, training=training), keras_layer(ids)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(*map(ops.convert_to_numpy, (found, expected)))
+
+
+def test_scores_as_keras():
+    outputs = np.ones((3, 2), "float32")
+    found = [layer(outputs, reverse=True) for layer in layers()]
+    np.testing.assert_array_equal(*map(ops.convert_to_numpy, found))
+
+
+@pytest.mark.parametrize("reverse", [True, False])
+def test_shapes_are_known_before_weights(reverse):
+    given = keras.KerasTensor((None, 7, 2) if reverse else (None, 7), "int32")
+    found = WordEmbedding(4, 2)(given, reverse=reverse)
+    assert found.shape == (None, 7, 4 if reverse else 2)
+
+
+def train(jit_compile, **options):
+    """One step of Adam on a sum; all gradients are the counts of words."""
+    layer = layers()[1]
+    before = layer.get_weights()[0]
+    model = keras.Sequential([layer])
+    adam = keras.optimizers.Adam(0.1, epsilon=1e-3, **options)
+
+    def loss(y_true, y_pred):
+        return ops.sum(y_pred, axis=(1, 2)) * 2  # two rows: a mean of one half
+
+    model.compile(adam, loss, jit_compile=jit_compile)
+    model.fit(IDS, np.zeros(2), batch_size=2, verbose=0)
+    return before - layer.get_weights()[0], model.optimizer
+
+
+COUNTS = np.array([[1, 1], [2, 2], [0, 0], [3, 3.0]])
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_adam_sees_one_gradient_a_word(jit_compile):
+    if jit_compile and keras.backend.backend() == "torch":
+        jit_compile = False  # its compiler is slow, and needs one of C++
+    change, _ = train(jit_compile)
+    root = np.sqrt(1 - 0.999)
+    expected = 0.1 * root * COUNTS / (root * COUNTS + 1e-3)
+    np.testing.assert_allclose(change, expected, rtol=1e-4)
+
+
+def test_a_norm_is_that_of_the_sums():
+    _, adam = train(False, global_clipnorm=1.0)
+    momentum = next(x for x in adam.variables if "momentum" in x.path)
+    expected = 0.1 * COUNTS / np.sqrt((COUNTS**2).sum())
+    found = ops.convert_to_numpy(momentum.value)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
