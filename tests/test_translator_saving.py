@@ -76,7 +76,17 @@ def test_a_flipped_bit_is_named(tmp_path):
         Translator.load(tmp_path)
 
 
-@pytest.mark.parametrize("content", ["", "3", "[]", "{}", '{"search": 3}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "3",
+        "[]",
+        "{}",
+        '{"search": 3}',
+        pytest.param(100_000 * "[", id="deep"),
+    ],
+)
 def test_another_translator_json_is_named(tmp_path, content):
     tiny_translator().save(tmp_path)
     (tmp_path / "translator.json").write_text(content)

@@ -37,3 +37,6 @@ class TestLocalMonotonic(AlignmentContract):
     def test_refuses_a_window_not_positive(self, window):
         with pytest.raises(ValueError, match="`window` must be a positive"):
             LocalMonotonic(window)
+
+    def test_a_window_is_kept_as_a_plain_integer(self):
+        assert type(LocalMonotonic(np.int64(2)).get_config()["window"]) is int

@@ -13,6 +13,7 @@ from samples import draw
 from samples import to_numpy
 
 from keras_attention import LayerNormLSTMCell
+from keras_attention.decoder import stack as cell_stack
 from keras_attention.decoder.stack import CellStack
 
 SIZES = [4, 4, 6, 5]
@@ -339,6 +340,22 @@ def test_threads_see_and_leave_the_rates_of_a_cell(training):
     assert [y.result()[0].shape[-1] for y in calls] == [4, 4]
     assert seen == [0.5 if training else 0.0]
     assert (cells[0].dropout, cells[0].recurrent_dropout) == (0.5, 0.25)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_replica_does_not_wait_for_the_rates(monkeypatch, training):
+    """Who holds them may wait for this one, inside of its cell."""
+    monkeypatch.setattr(cell_stack, "count_replicas", lambda: 2)
+
+    class Own(keras.layers.SimpleRNNCell):
+        pass
+
+    cells = [Own(4, dropout=0.5)]
+    CellStack(cells).build(3)
+    x, first = keras.ops.ones((2, 3)), [keras.ops.ones((2, 4))]
+    with ThreadPoolExecutor(1) as pool, cell_stack.RATES:
+        call = pool.submit(run_cells, cells, x, first, training)
+        assert call.result(10)[0].shape[-1] == 4
 
 
 # Residual stacks.

@@ -203,8 +203,8 @@ class Cells(layers.Layer):
         return sequence, *[keras.ops.mean(sequence, axis=1)] * 2
 
 
-@pytest.mark.slow
-def test_an_image_keeps_its_height_and_width():
+def image_model():
+    """Make a model of images 2 high and 5 wide, and build it."""
     cell = AttentionDecoderCell(layers.LSTMCell(4), BahdanauAttention(3))
     model = Seq2Seq(
         target_vocabulary_size=7,
@@ -213,5 +213,24 @@ def test_an_image_keeps_its_height_and_width():
         decoder=AttentionDecoder(cell),
     )
     model.build(((None, 2, 5, 4), (None, None)))
+    return model
+
+
+@pytest.mark.slow
+def test_an_image_keeps_its_height_and_width():
+    model = image_model()
     image = samples.draw(3, 2, 5, 4, dtype="float32")
     assert tuple(model((image, TARGET)).shape) == (3, 4, 7)
+
+
+def test_an_image_is_exported_with_its_height_and_width(monkeypatch):
+    taken = []
+
+    def export(self, filepath, input_signature=None):
+        taken.extend(input_signature)
+
+    monkeypatch.setattr(keras.Model, "export", export)
+    image_model().export("unused")
+    ((source, target),) = taken
+    assert source.shape == (None, 2, 5, 4)
+    assert target.shape == (None, None)

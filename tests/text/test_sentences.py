@@ -165,7 +165,10 @@ def test_parts_are_bounded_when_padded(sizes, parts):
 
 
 def test_a_dataset_without_end_is_refused():
-    endless = tf.data.Dataset.from_tensor_slices(TEXTS).repeat()
-    with pytest.raises(ValueError, match="which repeats forever"):
-        as_bytes("sentences", endless)
+    said = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+    finite = tf.data.Dataset.from_tensor_slices(TEXTS)  # ends if it is read
+    endless = finite.repeat()
+    for dataset in (finite.apply(said), endless):
+        with pytest.raises(ValueError, match="which repeats forever"):
+            as_bytes("sentences", dataset)
     assert as_bytes("sentences", endless.take(4)) == [*WANTED, b"eins"]
