@@ -9,7 +9,6 @@ import math
 from keras import ops
 
 from keras_attention.ops.fast_paths import fast_path
-from keras_attention.ops.numerics import widen
 
 
 def take_rows(x, index):
@@ -29,7 +28,7 @@ def take_rows(x, index):
 
 
 def look_up(table, ids):
-    """Look ids up in a table, with one gradient for each of its rows.
+    """Look ids up in a table, with one gradient for each id.
 
     Formula:
 
@@ -47,20 +46,8 @@ def look_up(table, ids):
     Returns:
         A tensor of the shape of `ids`, and `E`.
     """
-
-    def function(table):
-        def gradient(cotangents):
-            rows = ops.reshape(widen(cotangents), (-1, table.shape[1]))
-            flat = ops.reshape(ids, (-1,))
-            summed = ops.segment_sum(rows, flat, num_segments=table.shape[0])
-            return ops.cast(summed, table.dtype)
-
-        return take_rows(table, ids), gradient
-
-    custom_gradient = fast_path("custom_gradient")
-    if custom_gradient is None:  # automatic gradients are added up
-        return ops.take(table, ids, axis=0)
-    return custom_gradient(function)(table)
+    find = fast_path("look_up")
+    return ops.take(table, ids, axis=0) if find is None else find(table, ids)
 
 
 def reshaped(x, shape: tuple):

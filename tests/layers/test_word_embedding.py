@@ -7,6 +7,9 @@ from keras import ops
 
 from keras_attention.layers import WordEmbedding
 
+if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
+
 IDS = np.array([[3, 1, 3], [0, 3, 1]], "int32")
 
 
@@ -80,3 +83,22 @@ def test_a_norm_is_that_of_the_sums():
     expected = 0.1 * COUNTS / np.sqrt((COUNTS**2).sum())
     found = ops.convert_to_numpy(momentum.value)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
+@pytest.mark.parametrize("graph", [False, True])
+def test_the_gradient_stays_sparse(dtype, graph):
+    layer = layers(dtype)[1]
+
+    def differentiate():
+        with tf.GradientTape() as tape:
+            total = ops.sum(layer(IDS, training=True))
+        found = tape.gradient(total, layer.trainable_variables[0].value)
+        assert isinstance(found, tf.IndexedSlices)
+        return found.values, tf.convert_to_tensor(found)
+
+    values, dense = (tf.function(differentiate) if graph else differentiate)()
+    assert values.shape == (6, 2)
+    assert (values.numpy()[[2, 4, 5]] == 0).all()
+    np.testing.assert_array_equal(dense, COUNTS)
