@@ -5,10 +5,12 @@ import math
 from keras import ops
 
 from keras_attention.checks import check_object
+from keras_attention.checks import described
 from keras_attention.ops.rows import take_rows
-from keras_attention.search import AbstractSearch
 from keras_attention.search import Shortlist
 from keras_attention.search.step import check_ids
+
+OPTIONS = ("start_id", "end_id", "forbidden_ids")  # of a search: its ids
 
 
 def check_shortlist(model, search, shortlist):
@@ -23,8 +25,12 @@ def check_shortlist(model, search, shortlist):
         return
     way_out = "Train one: Shortlist.train(model, batches)."
     check_object("shortlist", shortlist, Shortlist, way_out)
-    needed = "With a shortlist the ids of its options must be known."
-    check_object("search", search, AbstractSearch, needed)
+    if not all(hasattr(search, name) for name in OPTIONS):
+        raise ValueError(
+            "`search` with a shortlist must have the attributes start_id, "
+            f"end_id and forbidden_ids. Received: search={described(search)}. "
+            "Write it as a subclass of AbstractSearch."
+        )
     sizes = model.source_vocabulary_size, model.target_vocabulary_size
     layer = model.output_layer or model.target_embedding
     said = None
