@@ -10,6 +10,7 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     from tiny import tiny_translator
 
+    from keras_attention import Shortlist
     from keras_attention import Translator
     from keras_attention.export import ExportFormat
     from keras_attention.export import register_format
@@ -55,6 +56,20 @@ def test_a_new_format_is_registered_and_exported(registered, tmp_path):
     with pytest.raises(ValueError, match=r"(?s)a format that has it.*'sizes'"):
         tiny.export(tmp_path / "b.json", "sizes", quantize="int8")
     assert not (tmp_path / "b.json").exists()
+
+
+def test_a_format_without_shortlists_is_refused_for_one(registered, tmp_path):
+    """It would write another translator than the one that was asked for."""
+    registered(ExportFormat("sizes", write_sizes))
+    tiny = tiny_translator()
+    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
+    shortlist = Shortlist([[0]] * tiny.model.source_vocabulary_size, [4])
+    listed = Translator(*parts, shortlist=shortlist)
+    with pytest.raises(ValueError, match=r"takes the shortlist.*'sizes'"):
+        listed.export(tmp_path / "a.json", "sizes")
+    assert not (tmp_path / "a.json").exists()
+    for name in ("tf_saved_model", "litert", "litert_text", "onnx"):
+        assert "shortlist" in FORMATS[name].options
 
 
 def test_a_format_gets_the_options_that_it_takes(registered, tmp_path):
