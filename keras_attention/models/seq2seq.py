@@ -303,8 +303,9 @@ class Seq2Seq(AbstractStreamingModel):
                 translate a row's source; the scores are of these. The search
                 then is an `AbstractSearch`. It gets numbers in the row's list
                 in place of ids, `S` of them in place of `V`; only the ids in
-                the options of all searches are the same. Defaults to `None`,
-                all words.
+                the options of all searches are the same. In a function that
+                you compile by XLA on TensorFlow, set `jit_compile=True` in
+                the model's `compile` too. Defaults to `None`, all words.
 
         Returns:
             A `Generation`. Its weights are those of the cell's attention, or

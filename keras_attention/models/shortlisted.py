@@ -2,6 +2,7 @@
 
 import math
 
+import keras
 from keras import ops
 
 from keras_attention.checks import check_object
@@ -88,7 +89,7 @@ class ListedWords:
         special = search.start_id, search.end_id, *search.forbidden_ids
         least = 1 + max(special)
         ids = shortlist.ids(source, least, size, prefix)
-        ids = _with_room(ids, search, least + len(shortlist.always), size)
+        ids = _cut(ids, model, search, size)
         self.prefix = None if prefix is None else _numbers(ids, prefix, size)
         self._kernel, self._bias = _taken(model, ids, size)
         self._ids = ops.minimum(ids, size - 1)
@@ -120,14 +121,23 @@ class ListedWords:
         return outputs @ ops.swapaxes(self._kernel, 1, 2) + self._bias
 
 
-def _with_room(ids, search, known, size):
-    """Lengthen lists whose length is unknown to what a search selects."""
-    if isinstance(ids.shape[1], int):
+def _cut(ids, model, search, size):
+    """Cut what no row uses, and leave as much as a search selects from.
+
+    Half of a list are repeated words and padding. XLA needs a size that does
+    not depend on words.
+    """
+    xla = model.compiled and model.jit_compile
+    cuts = keras.backend.backend() != "jax" and not xla
+    if not cuts and isinstance(ids.shape[1], int):
         return ids
     names = ("beam_size", "top_k")
     needed = max(getattr(search, name, None) or 1 for name in names)
-    missing = max(0, needed - min(known, size))
-    return ops.pad(ids, [[0, 0], [0, missing]], constant_values=size)
+    ids = ops.pad(ids, [[0, 0], [0, needed]], constant_values=size)
+    if not cuts:
+        return ids
+    used = ops.sum(ops.cast(ids < size, "int32"), axis=1)
+    return ids[:, : ops.max(used, initial=needed)]
 
 
 def _numbers(ids, prefix, size):
