@@ -117,6 +117,7 @@ class ListedWords:
         Returns:
             `(B, K, S)`, `-inf` behind the end of a list.
         """
+        outputs = ops.cast(outputs, self._kernel.dtype)  # as a layer does
         # Not `ops.matmul`, which computes float64 in float32 on torch.
         return outputs @ ops.swapaxes(self._kernel, 1, 2) + self._bias
 
