@@ -101,7 +101,7 @@ def test_a_removed_format_is_unknown():
 def test_every_format_says_what_it_takes():
     able = {name for name, x in FORMATS.items() if x.takes_quantize}
     assert able == {"litert", "litert_text"}
-    assert FORMATS["onnx"].options == ()
+    assert FORMATS["onnx"].options == ("shortlist",)
     assert all(x.name == name for name, x in FORMATS.items())
 
 

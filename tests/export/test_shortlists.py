@@ -38,8 +38,9 @@ def generate(translator, ids):
     found = translator.model.generate(
         ids, translator.search, shortlist=translator.shortlist
     )
-    other = translator.model.generate(ids, translator.search)
-    assert not np.array_equal(found.tokens, other.tokens)
+    if len(ids) == len(NUMBERS):  # else the file might have no shortlist
+        other = translator.model.generate(ids, translator.search)
+        assert not np.array_equal(found.tokens, other.tokens)
     return found
 
 
