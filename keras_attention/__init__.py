@@ -44,6 +44,7 @@ from .search import BeamSearch
 from .search import Generation as Generation
 from .search import GreedySearch
 from .search import Sampling
+from .search import Shortlist as Shortlist
 from .training import AttentionCoverage
 from .training import AttentionEntropy
 from .training import AttentionImages

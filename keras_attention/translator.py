@@ -27,6 +27,7 @@ from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
+from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import as_bytes
 from keras_attention.version import __version__
@@ -35,6 +36,7 @@ MAIN_FILE = "translator.json"
 MODEL = "model.keras"
 SOURCE = "source_tokenizer/tokenizer.json"
 TARGET = "target_tokenizer/tokenizer.json"
+SHORTLIST = "shortlist.npz"  # only if there is one
 
 
 class Translator:
@@ -62,6 +64,9 @@ class Translator:
         replace_unknown: Whether an unknown word is written as the word of
             the source that has most attention, as names are the same in many
             languages. Defaults to `False`.
+        shortlist: A `Shortlist`: the few words that can translate each word
+            of a source, which makes a search in a large vocabulary faster.
+            Defaults to `None`, all words.
 
     Call arguments:
         sentences: A list, an array, a tensor or a table's column of strings,
@@ -97,9 +102,11 @@ class Translator:
         search: AbstractSearch | None = None,
         max_source_length: int = 1024,
         replace_unknown: bool = False,
+        shortlist: Shortlist | None = None,
     ):
         search = GreedySearch() if search is None else search
-        check_parts(model, source_tokenizer, target_tokenizer, search)
+        tokenizers = source_tokenizer, target_tokenizer
+        check_parts(model, *tokenizers, search, shortlist)
         check_integer("max_source_length", max_source_length, least=2)
         self.model = model
         self.source_tokenizer = source_tokenizer
@@ -107,6 +114,7 @@ class Translator:
         self.search = search
         self.max_source_length = max_source_length
         self.replace_unknown = replace_unknown
+        self.shortlist = shortlist
         self._make_graph()
 
     def _make_graph(self):
@@ -118,6 +126,7 @@ class Translator:
             self.search,
             self.max_source_length,
             self.replace_unknown,
+            self.shortlist,
         )
 
     def __call__(
@@ -177,7 +186,7 @@ class Translator:
             return cls.load(folder)
 
     def save(self, folder: str | Path) -> None:
-        """Write model, tokenizers, search and options into one folder.
+        """Write model, tokenizers, search and all else into one folder.
 
         Args:
             folder: The folder. What `save` wrote there before is replaced,
@@ -196,9 +205,11 @@ class Translator:
             self.model.save(new / MODEL)
             self.source_tokenizer.save((new / SOURCE).parent)
             self.target_tokenizer.save((new / TARGET).parent)
-            content["sha256"] = {
-                name: _sha256(new / name) for name in (MODEL, SOURCE, TARGET)
-            }
+            names = [MODEL, SOURCE, TARGET]
+            if self.shortlist is not None:
+                self.shortlist.save(new / SHORTLIST)
+                names.append(SHORTLIST)
+            content["sha256"] = {name: _sha256(new / name) for name in names}
             (new / MAIN_FILE).write_text(json.dumps(content, indent=1), "utf-8")
 
     @classmethod
@@ -236,6 +247,8 @@ class Translator:
         model = read(MODEL, _load_model)
         source = read(SOURCE, load_tokenizer)
         target = read(TARGET, load_tokenizer)
+        if SHORTLIST in checksums or (folder / SHORTLIST).exists():
+            options["shortlist"] = read(SHORTLIST, Shortlist.load)
         parts = model, source, target
         return read(MAIN_FILE, lambda _: cls(*parts, **options))
 
@@ -272,9 +285,16 @@ class Translator:
 
         Raises:
             ValueError: If there is no such `format`, if this backend cannot
-                write it, or if it has no `quantize`.
+                write it, or if it has no `quantize` or takes no shortlist.
         """
         chosen = find_format(format, quantize)
+        if self.shortlist is not None and "shortlist" not in chosen.options:
+            raise ValueError(
+                "`export` needs a format that takes the shortlist of the "
+                f"translator. Received: format={format!r}, whose options are "
+                f"{chosen.options}. Register it with 'shortlist' among them, "
+                "or make a Translator without one."
+            )
         search = self.search
         if max_length is not None:
             config = {**search.get_config(), "max_length": max_length}
@@ -329,6 +349,7 @@ def _sha256(file):
 def _zipped(folder):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
-        for name in (MAIN_FILE, MODEL, SOURCE, TARGET):
-            archive.write(folder / name, name)
+        for name in (MAIN_FILE, MODEL, SOURCE, TARGET, SHORTLIST):
+            if (folder / name).exists():
+                archive.write(folder / name, name)
     return content.getvalue()

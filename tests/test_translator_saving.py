@@ -15,6 +15,7 @@ pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
     from keras_attention import GreedySearch
+    from keras_attention import Shortlist
     from keras_attention import Translator
 
 
@@ -44,6 +45,65 @@ def test_options_are_saved(tmp_path):
     assert again.max_source_length == 7
     assert again.replace_unknown
     assert again.search.max_length == 5
+
+
+def listed_translator():
+    """Make a translator that writes 1 and 2 alone, as far as it can."""
+    tiny = tiny_translator()
+    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
+    words = parts[2].tokenize(["yx"]).numpy()[0]
+    shortlist = Shortlist([[0]] * parts[0].source_vocabulary_size, words)
+    return Translator(*parts, GreedySearch(max_length=8), shortlist=shortlist)
+
+
+@pytest.mark.parametrize("copied", ["saved", "pickled"])
+def test_a_shortlist_stays(tmp_path, copied):
+    translator = listed_translator()
+    texts, scores, *_ = translator(NUMBERS, return_scores=True)
+    assert texts != tiny_translator()(NUMBERS)
+    assert set("".join(texts)) <= {"x", "y"}
+    if copied == "saved":
+        translator.save(tmp_path / "digits")
+        again = Translator.load(tmp_path / "digits")
+    else:
+        again = pickled(translator)
+    assert again.shortlist.always.tolist() == [
+        *translator.shortlist.always.tolist()
+    ]
+    assert again(NUMBERS, return_scores=True)[:2] == (texts, scores)
+
+
+def test_a_shortlist_goes_when_it_is_left_out(tmp_path):
+    listed_translator().save(tmp_path / "digits")
+    assert "shortlist.npz" in content_of(tmp_path / "digits")["sha256"]
+    tiny_translator().save(tmp_path / "digits")
+    assert not (tmp_path / "digits" / "shortlist.npz").exists()
+    assert Translator.load(tmp_path / "digits").shortlist is None
+
+
+def test_a_damaged_shortlist_is_named(tmp_path):
+    listed_translator().save(tmp_path / "digits")
+    file = tmp_path / "digits" / "shortlist.npz"
+    content = file.read_bytes()
+    file.write_bytes(content[:-9])
+    with pytest.raises(ValueError, match=r"shortlist\.npz, .* it is damaged"):
+        Translator.load(tmp_path / "digits")
+    file.unlink()
+    with pytest.raises(ValueError, match=r"shortlist\.npz, which cannot"):
+        Translator.load(tmp_path / "digits")
+    main = content_of(tmp_path / "digits")
+    del main["sha256"]  # as if it was changed on purpose
+    put(tmp_path / "digits", main)
+    file.write_bytes(content[:-9])
+    with pytest.raises(ValueError, match=r"shortlist\.npz, which cannot"):
+        Translator.load(tmp_path / "digits")
+
+
+def test_a_shortlist_of_another_model_is_named():
+    tiny = tiny_translator()
+    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
+    with pytest.raises(ValueError, match="Received: 3 rows"):
+        Translator(*parts, shortlist=Shortlist([[0]] * 3, []))
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def describe(folder: Path) -> dict[str, Any]:
         "search": {"class": type(search).__name__, **search.get_config()},
         "max_source_length": translator.max_source_length,
         "replace_unknown": translator.replace_unknown,
+        "shortlist": _describe_shortlist(translator.shortlist),
     }
 
 
@@ -78,6 +79,13 @@ def _describe_model(model):
         "copying": model.copying,
         "dtype": model.dtype_policy.name,
     }
+
+
+def _describe_shortlist(shortlist):
+    if shortlist is None:
+        return None
+    _, candidates = shortlist.table.shape
+    return {"candidates": candidates, "always": len(shortlist.always)}
 
 
 def _describe_tokenizer(tokenizer):

@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace):
             search,
             translator.max_source_length,
             translator.replace_unknown,
+            translator.shortlist,
         )
     with Progress("sentences") as progress:
         count = 0

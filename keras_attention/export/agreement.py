@@ -10,6 +10,7 @@ import tensorflow as tf
 from keras_attention.export.ids import IDS
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
+from keras_attention.search import Shortlist
 from keras_attention.text.base import END
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import START
@@ -46,6 +47,7 @@ def check_answers(
     sources: list[np.ndarray],
     answers: list[dict[str, np.ndarray]],
     exact: bool = True,
+    shortlist: Shortlist | None = None,
 ):
     """Raise an error unless a file's answers are those of the model.
 
@@ -62,11 +64,17 @@ def check_answers(
             batch.
         exact: Whether to compare values. Of a quantized model only shapes and
             types are compared. Defaults to `True`.
+        shortlist: A `Shortlist` that the file was written with, or `None`.
+            Defaults to `None`.
 
     Raises:
         RuntimeError: If they differ.
     """
-    generate = _trace(lambda ids: model.generate(ids, search)[:2], IDS)
+
+    def generate(ids):
+        return model.generate(ids, search, shortlist=shortlist)[:2]
+
+    generate = _trace(generate, IDS)
     same = []
     for ids, answer in zip(sources, answers, strict=True):
         wanted = [x.numpy() for x in generate(tf.constant(ids))]
@@ -80,7 +88,9 @@ def check_answers(
             equal = (answer["tokens"] == wanted["tokens"]).all(axis=(1, 2))
             truth = wanted["scores"]
             if not equal.all():
-                scored = _score_texts(model, search, ids, answer["tokens"])
+                scored = _score_texts(
+                    model, search, shortlist, ids, answer["tokens"]
+                )
                 kept = equal[:, None] | np.isneginf(truth)
                 truth = np.where(kept, truth, scored)
             if not _close(answer["scores"], truth):
@@ -126,44 +136,46 @@ def check_texts(
         _fail(made, "translations", texts, truth["translations"])
 
 
-def _score_texts(model, search, ids, tokens):
+def _score_texts(model, search, shortlist, ids, tokens):
     """Score given texts `(B, N, T)` by the model: `(B, N)`."""
 
     def score(ids, path):
-        return model.generate(ids, follow(search, path)).scores[:, 0]
+        found = model.generate(ids, follow(search), path, True, shortlist)
+        return found.scores[:, 0]
 
     score = _trace(score, IDS, IDS)
     ids, paths = tf.constant(ids), tf.unstack(tf.constant(tokens), axis=1)
     return np.stack([score(ids, path).numpy() for path in paths], axis=1)
 
 
-def follow(search: AbstractSearch, path: tf.Tensor) -> Callable:
-    """Make a search that finds a given text.
+def follow(search: AbstractSearch) -> Callable:
+    """Make a search that finds a given text, the prefix that it gets.
 
-    All other words get the log probability `-inf`.
+    All other words get the log probability `-inf`, also behind the text.
 
     Args:
         search: The search strategy that gives the score.
-        path: Ids `(B, T)` of the text of each row.
 
     Returns:
-        A function that is called like a search.
+        A function that is called like a search, and has the ids of this one.
     """
 
-    def follow_path(step, state, batch_size, **options):
+    def follow_path(step, state, batch_size, memory_mask=None, prefix=None):
         def step_on_path(tokens, state):
             position, state = state  # (B, K)
             log_probs, state, weights = step(tokens, state)
-            at = tf.minimum(position, tf.shape(path)[1] - 1)
-            words = tf.gather(path, at, batch_dims=1)  # (B, K)
-            classes = tf.range(log_probs.shape[-1])
+            at = tf.minimum(position, tf.shape(prefix)[1] - 1)
+            words = tf.gather(prefix, at, batch_dims=1)  # (B, K)
+            classes = tf.range(tf.shape(log_probs)[-1])
             forced = tf.where(classes == words[..., None], log_probs, -math.inf)
             return forced, (position + 1, state), weights
 
         positions = tf.zeros((batch_size, 1), tf.int32)
         state = (positions, state)
-        return search(step_on_path, state, batch_size, **options)
+        return search(step_on_path, state, batch_size, memory_mask)
 
+    for name in ("start_id", "end_id", "forbidden_ids"):
+        setattr(follow_path, name, getattr(search, name))
     return follow_path
 
 

@@ -7,7 +7,11 @@ from keras_attention.checks import check_choice
 from keras_attention.extras import require
 from keras_attention.text.tensors import HAS_TENSORFLOW
 
-OPTIONS = ("max_source_length", "replace_unknown")  # of a translator
+OPTIONS = (
+    "max_source_length",
+    "replace_unknown",
+    "shortlist",
+)  # of a translator
 
 
 class ExportFormat(NamedTuple):
@@ -18,8 +22,10 @@ class ExportFormat(NamedTuple):
         write: Function `write(path, model, source_tokenizer,
             target_tokenizer, search)`, which writes a file or a folder whole
             or not at all. What follows comes by keyword.
-        options: Those of `"max_source_length"` and `"replace_unknown"` that
-            `write` takes, in the translator's values. Defaults to `()`.
+        options: Those of `"max_source_length"`, `"replace_unknown"` and
+            `"shortlist"` that `write` takes, in the translator's values. A
+            translator with a shortlist has only formats that take it.
+            Defaults to `()`.
         takes_quantize: Whether `write` takes `quantize`, where the user gives
             it. Defaults to `False`.
     """

@@ -8,6 +8,7 @@ import numpy as np
 
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
+from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import aligned_words
 from keras_attention.text import copied_words
@@ -43,6 +44,8 @@ class TranslationGraph:
             longer ones are cut. `None`, the default, cuts nothing.
         replace_unknown: Whether an unknown word is written as the word of
             the source that has most attention. Defaults to `False`.
+        shortlist: A `Shortlist` that fits the model, or `None`. Defaults to
+            `None`.
 
     Attributes:
         translate: Function of `text (B,)`, to `translations (B, N)` and
@@ -64,6 +67,7 @@ class TranslationGraph:
         search: AbstractSearch,
         max_source_length: int | None = None,
         replace_unknown: bool = False,
+        shortlist: Shortlist | None = None,
     ):
         self.model = model
         self.source_tokenizer = source_tokenizer
@@ -71,6 +75,7 @@ class TranslationGraph:
         self.search = search
         self.max_source_length = max_source_length
         self.replace_unknown = replace_unknown
+        self.shortlist = shortlist
         xla = model.compiled and model.jit_compile
         whole = keras.backend.backend() == "tensorflow" and not xla
         stages = _Stages(self._read, self._begin, self._write)
@@ -136,12 +141,12 @@ class TranslationGraph:
 
     def _generate(self, ids, prefix, attends):
         """Call the model, with tensors of text on both sides."""
+        more = attends, self.shortlist
         if keras.backend.backend() == "tensorflow":
-            return self.model.generate(ids, self.search, prefix, attends)
+            return self.model.generate(ids, self.search, prefix, *more)
         prefix = None if prefix is None else np.asarray(prefix)
-        found = self.model.generate(
-            np.asarray(ids), self.search, prefix, attends
-        )
+        ids = np.asarray(ids)
+        found = self.model.generate(ids, self.search, prefix, *more)
         return [
             None if x is None else tf.constant(keras.ops.convert_to_numpy(x))
             for x in found

@@ -17,6 +17,7 @@ from keras_attention.files import replaced_file
 from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
+from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 
 OPSET = 18
@@ -29,6 +30,7 @@ def export_onnx(
     source_tokenizer: AbstractTokenizer,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
+    shortlist: Shortlist | None = None,
 ) -> None:
     """Write ids to ids as an ONNX file, read it back and run it.
 
@@ -45,6 +47,8 @@ def export_onnx(
         source_tokenizer: Its source's tokenizer.
         target_tokenizer: Its target's tokenizer.
         search: A search strategy that draws no random numbers.
+        shortlist: A `Shortlist` that fits the model, or `None`. Defaults to
+            `None`.
 
     Raises:
         ValueError: If `path` has a wrong value, or if the model or the search
@@ -57,7 +61,7 @@ def export_onnx(
     runtime = require("onnxruntime", "onnx", "export_onnx")
     check_ids(model, "export_onnx")
     with replaced_file(path, ".onnx") as draft:
-        function = trace_ids(model, search)
+        function = trace_ids(model, search, shortlist)
         with quiet():
             content, _ = tf2onnx.convert.from_function(
                 function, [IDS], opset=OPSET
@@ -78,7 +82,14 @@ def export_onnx(
         seal(draft)
         sources = probe_sources(model.source_vocabulary_size)
         answers = _run(onnx, runtime, draft, sources)
-        check_answers("ONNX file", model, search, sources, answers)
+        check_answers(
+            "ONNX file",
+            model,
+            search,
+            sources,
+            answers,
+            shortlist=shortlist,
+        )
 
 
 def _run(onnx, runtime, file, sources):
@@ -96,4 +107,4 @@ def _run(onnx, runtime, file, sources):
     return [dict(zip(OUTPUTS, answer, strict=True)) for answer in found]
 
 
-register_format(ExportFormat("onnx", export_onnx))
+register_format(ExportFormat("onnx", export_onnx, options=("shortlist",)))

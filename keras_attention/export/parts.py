@@ -3,7 +3,9 @@
 from keras_attention.checks import check_built
 from keras_attention.checks import check_object
 from keras_attention.models import Seq2Seq
+from keras_attention.models.shortlisted import check_shortlist
 from keras_attention.search import AbstractSearch
+from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import check_shared
 
@@ -13,6 +15,7 @@ def check_parts(
     source_tokenizer: AbstractTokenizer,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
+    shortlist: Shortlist | None = None,
 ):
     """Raise a `ValueError` unless the parts of a translator fit together.
 
@@ -22,12 +25,15 @@ def check_parts(
             the model copies words, both tokenizers have all of its ids.
         target_tokenizer: Likewise.
         search: Must be a search strategy.
+        shortlist: Must be a `Shortlist` with the ids of the model, or `None`.
+            Defaults to `None`.
     """
     check_object(
         "model", model, Seq2Seq, "Only a Seq2Seq generates translations."
     )
     check_built(model, "generate", "Train it, load it, or call it once.")
     check_object("search", search, AbstractSearch, "Give a `BeamSearch(5)`.")
+    check_shortlist(model, search, shortlist)
     tokenizers = {"source": source_tokenizer, "target": target_tokenizer}
     for side, tokenizer in tokenizers.items():
         check_object(

@@ -15,6 +15,7 @@ from keras_attention.export.portable import text_archive
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
+from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 
 PROBE = ["", "a", "3 b, c."]  # texts that the folder is tried on
@@ -29,6 +30,7 @@ def export_saved_model(
     search: AbstractSearch,
     max_source_length: int | None = None,
     replace_unknown: bool = False,
+    shortlist: Shortlist | None = None,
 ) -> None:
     """Write text to text as a SavedModel, and read it back.
 
@@ -46,6 +48,7 @@ def export_saved_model(
         search: A search strategy.
         max_source_length: As of a `TranslationGraph`. Defaults to `None`.
         replace_unknown: Likewise. Defaults to `False`.
+        shortlist: Likewise. Defaults to `None`.
 
     Raises:
         ValueError: If something else stands at `path`.
@@ -60,6 +63,7 @@ def export_saved_model(
             search,
             max_source_length,
             replace_unknown,
+            shortlist,
         )
         archive = text_archive(source_tokenizer, target_tokenizer)
         archive.add_endpoint("serving_default", graph.translate, [TEXT])
@@ -95,6 +99,6 @@ register_format(
     ExportFormat(
         "tf_saved_model",
         export_saved_model,
-        options=("max_source_length", "replace_unknown"),
+        options=("max_source_length", "replace_unknown", "shortlist"),
     )
 )

@@ -20,17 +20,17 @@ def at_least_one(run: Callable) -> Callable:
 
     Args:
         run: Function from a source `(B, Tv)` or `(B, Tv, D)`, a search, a
-            prefix, and whether to keep weights, to a `Generation`.
+            prefix, and what else there is, to a `Generation`.
 
     Returns:
         A function with the same arguments and results.
     """
 
-    def resized(source, search, prefix, attends):
+    def resized(source, search, prefix, *more):
         if source.shape[0] != 0:
-            return run(source, search, prefix, attends)
+            return run(source, search, prefix, *more)
         row = ops.ones((1, *ops.shape(source)[1:]), source.dtype)
-        found = run(row, search, None, attends)
+        found = run(row, search, None, *more)
         return Generation(*[None if x is None else x[:0] for x in found])
 
     return resized

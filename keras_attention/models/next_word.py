@@ -7,10 +7,47 @@ from collections.abc import Callable
 from keras import ops
 from keras import tree
 
+from keras_attention.models.shortlisted import ListedWords
 from keras_attention.ops import hoisting
 from keras_attention.ops import widen
 from keras_attention.ops.rows import reshaped
+from keras_attention.search import Generation
 from keras_attention.search import ban
+
+
+def search_words(
+    model, source, search, prefix=None, attends: bool = True, shortlist=None
+) -> Generation:
+    """Search the words that a model writes for a source.
+
+    Args:
+        model: A `Seq2Seq`.
+        source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+        search: A search strategy, or a function like one.
+        prefix: Ids `(B, P)`, or `None`.
+        attends: Whether to keep the weights. Defaults to `True`.
+        shortlist: A `Shortlist` that fits the model, or `None`. Defaults to
+            `None`.
+
+    Returns:
+        A `Generation`.
+    """
+    encoded = model.encode(source, training=False)
+    never = {0, getattr(search, "start_id", 0)}
+    never -= {getattr(search, "end_id", None)}
+    keep = attends or getattr(search, "reads_weights", True)
+    listed = None
+    if shortlist is not None:
+        listed = ListedWords(model, shortlist, search, source, prefix)
+        prefix = listed.prefix
+    step, states = next_word(
+        model, source, *encoded, sorted(never), keep, True, listed
+    )
+    rows = ops.shape(source)[0]
+    found = search(step, states, rows, memory_mask=encoded[2], prefix=prefix)
+    if listed is not None:
+        found = found._replace(tokens=listed.read(found.tokens))
+    return found if attends else found._replace(weights=None)
 
 
 def next_word(
@@ -22,6 +59,7 @@ def next_word(
     never=(),
     attends: bool = True,
     hoists: bool = False,
+    listed: ListedWords | None = None,
 ) -> tuple:
     """Prepare a source, and return the step function that scores next words.
 
@@ -36,6 +74,8 @@ def next_word(
         hoists: Whether to compute what is the same at every step once, when
             the step is called before its loop. Such a loop has no gradient.
             Defaults to `False`.
+        listed: The words that may come, whose numbers the step takes and
+            scores; `None` for all. Defaults to `None`.
 
     Returns:
         `step(tokens, states)`, as an `AbstractSearch` calls it, and the
@@ -49,7 +89,7 @@ def next_word(
         mix = functools.partial(
             model.pointer_generator.mix, copies=copies, impossible=-math.inf
         )
-    step = word_step(model, prepared, never, attends, hoists, mix)
+    step = word_step(model, prepared, never, attends, hoists, mix, listed)
     return step, model.decoder.cell.initial_state(prepared, states, beams=1)
 
 
@@ -60,6 +100,7 @@ def word_step(
     attends: bool = True,
     hoists: bool = False,
     mix: Callable | None = None,
+    listed: ListedWords | None = None,
 ) -> Callable:
     """Return the step function that scores next words.
 
@@ -71,6 +112,7 @@ def word_step(
         hoists: As in `next_word`.
         mix: Function that adds copied words, as in `score_words`. Defaults to
             `None`, no copies.
+        listed: As in `next_word`.
 
     Returns:
         `step(tokens, states)`, with tokens `(B, K)`, or `(B,)` for states
@@ -79,6 +121,8 @@ def word_step(
     cell = model.decoder.cell
 
     def score(output, words, weights):
+        if listed is not None:
+            return listed.logits(output)
         if mix is not None:
             return model.score_words(output, words, weights, mix)
         # As rows: Keras' product of more axes takes a dozen operations more.
@@ -86,7 +130,8 @@ def word_step(
         return reshaped(logits, (*ops.shape(output)[:-1], logits.shape[-1]))
 
     def step(tokens, states):
-        words = model.embed_target(tokens)  # (B, K, E)
+        ids = tokens if listed is None else listed.read(tokens)
+        words = model.embed_target(ids)  # (B, K, E)
         output, weights, states = cell.step(words, states, prepared, False)
         logits = score(output, words, weights)
         log_probs = ops.log_softmax(widen(logits), axis=-1)

@@ -12,6 +12,7 @@ from keras_attention.layers import call_masked
 from keras_attention.layers import carried_mask
 from keras_attention.models.generation import at_least_one
 from keras_attention.models.next_word import next_word
+from keras_attention.models.next_word import search_words
 from keras_attention.models.scheduled_sampling import feed_guesses
 from keras_attention.models.seq2seq_checks import as_pair
 from keras_attention.models.seq2seq_checks import check_arrays
@@ -20,12 +21,14 @@ from keras_attention.models.seq2seq_checks import check_parts
 from keras_attention.models.seq2seq_checks import check_search
 from keras_attention.models.seq2seq_checks import check_states
 from keras_attention.models.seq2seq_checks import with_nan_check
+from keras_attention.models.shortlisted import check_shortlist
 from keras_attention.models.streaming import BUILD
 from keras_attention.models.streaming import AbstractStreamingModel
 from keras_attention.ops import fast_path
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
 from keras_attention.search import GreedySearch
+from keras_attention.search import Shortlist
 from keras_attention.search.constraints import as_prefix
 
 PARTS = ("encoder", "decoder", "bridge")
@@ -277,6 +280,7 @@ class Seq2Seq(AbstractStreamingModel):
         search: AbstractSearch | None = None,
         prefix=None,
         return_attention_scores: bool = True,
+        shortlist: Shortlist | None = None,
     ) -> Generation:
         """Generate a target for every source.
 
@@ -295,6 +299,13 @@ class Seq2Seq(AbstractStreamingModel):
                 tokens. Defaults to `None`.
             return_attention_scores: Whether to keep the weights of all
                 steps, the largest part of what is found. Defaults to `True`.
+            shortlist: A `Shortlist`, by which only the words come that can
+                translate a row's source; the scores are of these. The search
+                then is an `AbstractSearch`. It gets numbers in the row's list
+                in place of ids, `S` of them in place of `V`; only the ids in
+                the options of all searches are the same. In a function that
+                you compile by XLA on TensorFlow, set `jit_compile=True` in
+                the model's `compile` too. Defaults to `None`, all words.
 
         Returns:
             A `Generation`. Its weights are those of the cell's attention, or
@@ -303,34 +314,25 @@ class Seq2Seq(AbstractStreamingModel):
         Raises:
             ValueError: If the model is not built, `search` is no search,
                 `source` or `prefix` has another number of axes, or, outside
-                of a graph, an id is not in the vocabulary.
+                of a graph, an id is not in the vocabulary. With a shortlist,
+                if the model copies words, reads features, or has not the ids
+                of its table.
         """
         check_built(self, "generate", BUILD)
         search = GreedySearch() if search is None else search
         check_search(search)
         source, prefix = ops.convert_to_tensor(source), as_prefix(prefix)
         check_generation(self, source, prefix)
+        check_shortlist(self, search, shortlist)
         run, is_traced = self._programs.generate, fast_path("is_traced")
         plain = is_traced is None or is_traced(source)
         if plain or carried_mask(source) is not None:  # compiling loses it
             run = self._generate
-        return at_least_one(run)(
-            source, search, prefix, return_attention_scores
-        )
+        attends = return_attention_scores
+        return at_least_one(run)(source, search, prefix, attends, shortlist)
 
-    def _generate(self, source, search, prefix, attends=True):
-        encoded = self.encode(source, training=False)
-        never = {0, getattr(search, "start_id", 0)}
-        never -= {getattr(search, "end_id", None)}
-        keep = attends or getattr(search, "reads_weights", True)
-        step, states = next_word(
-            self, source, *encoded, sorted(never), keep, hoists=True
-        )
-        rows = ops.shape(source)[0]
-        found = search(
-            step, states, rows, memory_mask=encoded[2], prefix=prefix
-        )
-        return found if attends else found._replace(weights=None)
+    def _generate(self, *arguments):
+        return search_words(self, *arguments)
 
     @functools.wraps(keras.Model.fit)
     def fit(self, *args, **kwargs):

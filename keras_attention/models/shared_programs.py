@@ -31,7 +31,9 @@ class SharedPrograms:
         self.kept = {}
         self.lock = threading.Lock()
 
-    def generate(self, source, search, prefix, attends: bool = True):
+    def generate(
+        self, source, search, prefix, attends: bool = True, shortlist=None
+    ):
         """Generate by a compiled program.
 
         Args:
@@ -39,38 +41,41 @@ class SharedPrograms:
             search: An `AbstractSearch`, or a function like one.
             prefix: Ids `(B, P)`, or `None`.
             attends: Whether to keep the weights. Defaults to `True`.
+            shortlist: A `Shortlist`, whose programs are its own, or `None`.
+                Defaults to `None`.
 
         Returns:
             A `Generation`.
         """
         numbers = _numbers(search)
         states = [generator.state for generator in _generators(search)]
-        program = self._program(search, attends)
+        program = self._program(search, attends, shortlist)
         found = program(source, prefix, numbers, states=states)
         return _cut(found, search) if "limit" in numbers else found
 
-    def _program(self, search, attends):
+    def _program(self, search, attends, shortlist):
         xla = bool(self.model.compiled and self.model.jit_compile)
-        same = (*_identity(search), attends, xla)
+        # The key keeps the shortlist, so that no other gets its identity.
+        same = (*_identity(search), attends, shortlist, xla)
         with self.lock:
             rooms = [x for (*other, x) in self.kept if tuple(other) == same]
             room = _room(search, rooms)
             key = (*same, room)
             program = self.kept.pop(key, None)
             if program is None:
-                program = self._compile(search, attends, xla, room)
+                program = self._compile(search, attends, shortlist, xla, room)
             self.kept[key] = program  # the one used last is at the end
             while len(self.kept) > KEPT:
                 self.kept.pop(next(iter(self.kept)))
         return program
 
-    def _compile(self, search, attends, xla, room):
+    def _compile(self, search, attends, shortlist, xla, room):
         """Compile generation with any search that is like this one."""
         model = self.model
 
         def generate(source, prefix, numbers):
             traced = _traced(search, room, numbers)
-            return model._generate(source, traced, prefix, attends)
+            return model._generate(source, traced, prefix, attends, shortlist)
 
         seeds = [generator.state for generator in _generators(search)]
         run = fast_path("compiled")(generate, model.variables, seeds, xla)

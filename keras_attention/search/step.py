@@ -77,7 +77,7 @@ def check_step(search, step: Callable) -> Callable:
             )
         log_probs, state, weights = found
         log_probs = _check_shape("log_probs", log_probs, tokens, "V")
-        _check_ids(search, log_probs.shape[-1])
+        check_ids(search, log_probs.shape[-1])
         if weights is not None:
             weights = _check_shape("weights", weights, tokens, "Tv")
         return log_probs, state, weights
@@ -97,8 +97,13 @@ def _check_shape(name, x, tokens, last):
     return x
 
 
-def _check_ids(search, classes):
-    """Raise a `ValueError` if the model knows its ids, and not these."""
+def check_ids(search, classes):
+    """Raise a `ValueError` unless a model knows the ids of a search.
+
+    Args:
+        search: An `AbstractSearch`.
+        classes: How many ids the model has, or `None` if that is unknown.
+    """
     if classes is None:
         return
     for name in ("start_id", "end_id", "forbidden_ids"):

@@ -10,6 +10,7 @@ pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
     from shell import saved
+    from shell import saved_list
     from shell import shell
 
     from keras_attention import Translator
@@ -35,3 +36,11 @@ def test_shows_json_to_programs():
     assert found["search"]["class"] == "GreedySearch"
     files = [x for x in saved().rglob("*") if x.is_file()]
     assert found["bytes"] == sum(x.stat().st_size for x in files)
+
+
+def test_shows_a_shortlist():
+    found = json.loads(shell("show", saved_list(), "--json")[1])
+    assert found["shortlist"] == {"candidates": 1, "always": 2}
+    out = shell("show", saved_list())[1]
+    assert "\nshortlist: candidates 1, always 2\n" in out
+    assert "\nshortlist: None\n" in shell("show", saved())[1]

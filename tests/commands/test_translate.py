@@ -13,6 +13,7 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     from shell import load
     from shell import saved
+    from shell import saved_list
     from shell import shell
 
     from keras_attention import BeamSearch
@@ -49,6 +50,14 @@ def test_reads_what_others_write(given):
     lines = given.decode("utf-8", "replace").splitlines()
     assert code == 0
     assert out.splitlines() == translator()(lines)
+
+
+def test_another_search_keeps_the_shortlist():
+    words = "translate", saved_list(), "--beam-size", 2
+    code, out, _ = shell(*words, given=TEXT)
+    assert code == 0
+    assert set(out) <= {"0", "1", "\n"}
+    assert not {*"".join(translator()(LINES))} <= {"0", "1"}
 
 
 def test_no_lines_are_no_lines():

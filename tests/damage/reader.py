@@ -18,6 +18,7 @@ from pathlib import Path
 
 import keras
 import litert_translate
+import numpy as np
 import onnx
 import onnxruntime
 from damages import damage
@@ -32,6 +33,7 @@ from keras_attention import CharacterTokenizer
 from keras_attention import RecurrentEncoder
 from keras_attention import SentencePieceTokenizer
 from keras_attention import Seq2Seq
+from keras_attention import Shortlist
 from keras_attention import Translator
 from keras_attention import WordPieceTokenizer
 from keras_attention import WordTokenizer
@@ -62,6 +64,7 @@ FOLDER = (
     "translator.json",
     "source_tokenizer/tokenizer.json",
     "target_tokenizer/tokenizer.json",
+    "shortlist.npz",
 )
 
 
@@ -76,6 +79,7 @@ def read_translator(folder, _):
         found.search.get_config(),
         found.max_source_length,
         found.replace_unknown,
+        words_of(found.shortlist),
     ]
 
 
@@ -88,6 +92,11 @@ def read_tokenizer(folder, name):
     ids = found.tokenize(TEXTS)
     texts = found.detokenize(ids).numpy().tolist()
     return [found.to_json(), ids.numpy().tolist(), str(texts)]
+
+
+@read_by("shortlist", "x.npz")
+def read_shortlist(folder, name):
+    return words_of(Shortlist.load(folder / name))
 
 
 @read_by("litert", "x.tflite")
@@ -113,6 +122,10 @@ def read_weights(folder, name):
 @read_by("training", "training.state")
 def read_training(folder, name):
     return repr(read_state(folder / name))
+
+
+def words_of(shortlist):
+    return [shortlist.table.tolist(), shortlist.always.tolist()]
 
 
 def fingerprint(model):
@@ -155,7 +168,11 @@ def make(folder, seed, texts):
     for name, tokenizer in kinds.items():
         tokenizer.save(folder / name)
     search = BeamSearch(2, max_length=9 + seed)
-    Translator(model, kinds["c"], kinds["w"], search).save(folder / "all")
+    words = np.random.default_rng(seed).integers(4, 300, (300, 3))
+    shortlist = Shortlist(words, words[:5, 0])
+    shortlist.save(folder / "x.npz")
+    parts = model, kinds["c"], kinds["w"], search
+    Translator(*parts, shortlist=shortlist).save(folder / "all")
     model.save_weights(folder / "x.weights.h5")
     state = {"texts": texts, "weights": model.get_weights()}
     write_state(folder / "training.state", state)

@@ -35,6 +35,7 @@ FORMATS = {
     "translator": CHECKED,
     "translator without checksums": CHECKED | {"other", "swapped"},
     "tokenizers": CHECKED | {"other", "swapped"},
+    "shortlist": CHECKED | {"swapped"},
     "litert": CHECKED,
     "onnx": CHECKED | {"swapped"},
     "training": CHECKED | {"swapped"},

@@ -101,8 +101,8 @@ def scored(ids, path):
 
     @tf.function(autograph=False)
     def score(ids):
-        search = follow(SEARCH, tf.constant(path))
-        return tiny_translator().model.generate(ids, search).scores[:, :1]
+        search, model = follow(SEARCH), tiny_translator().model
+        return model.generate(ids, search, tf.constant(path)).scores[:, :1]
 
     return score(ids).numpy()
 

@@ -12,6 +12,7 @@ from seq2seqs import small_model
 from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
 from keras_attention import GreedySearch
+from keras_attention import Shortlist
 from keras_attention import Translator
 from keras_attention.commands import main
 
@@ -28,6 +29,18 @@ def saved(beams: int = 1) -> Path:
     search = search or GreedySearch(**options)
     folder = Path(FOLDER.name) / str(beams)
     Translator(small_model(), digits, digits, search).save(folder)
+    return folder
+
+
+@functools.cache
+def saved_list() -> Path:
+    """Save the same with a shortlist of two words, 0 and 1."""
+    whole = load(str(saved()))
+    parts = whole.model, whole.source_tokenizer, whole.target_tokenizer
+    rows = [[0]] * whole.model.source_vocabulary_size
+    folder = Path(FOLDER.name) / "listed"
+    shortlist = Shortlist(rows, [4, 5])
+    Translator(*parts, whole.search, shortlist=shortlist).save(folder)
     return folder
 
 

@@ -1,0 +1,363 @@
+"""Search among listed words: the same texts, rows alone, NumPy's numbers."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+from generations import assert_same
+from generations import to_numpy
+from ready import GRAPH
+from samples import randomize
+from seq2seqs import SOURCE
+from seq2seqs import WORDS
+from seq2seqs import small_model
+from tiers import some
+
+from keras_attention import AbstractSearch
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import BeamSearch
+from keras_attention import GreedySearch
+from keras_attention import Sampling
+from keras_attention import Shortlist
+from keras_attention.models.shortlisted import ListedWords
+from keras_attention.models.shortlisted import check_shortlist
+
+BACKEND = keras.backend.backend()
+EVERY = Shortlist(np.zeros((WORDS, 1), int), range(WORDS))
+FEW = Shortlist(
+    [[0, 0], *[[x % 5 + 4, x % 3 + 5] for x in range(1, WORDS)]], []
+)
+PREFIX = np.array([[5, 6], [4, 0], [0, 0]])
+OPTIONS = {"min_length": 3, "no_repeat_ngram_size": 2, "forbidden_ids": [1]}
+SEARCHES = {
+    "greedy, limited": lambda: GreedySearch(max_length=7, **OPTIONS),
+    "beams, limited": lambda: BeamSearch(
+        5, 2, 0.6, 0.2, max_length=7, **OPTIONS
+    ),
+    "greedy": lambda: GreedySearch(max_length=7),
+    "beams": lambda: BeamSearch(5, n_best=3, max_length=7),
+    "more beams than words": lambda: BeamSearch(20, n_best=20, max_length=4),
+    "sampling": lambda: Sampling(seed=1, top_k=6, max_length=7),
+}
+MODELS = {
+    "tied": {"tie_embeddings": True},
+    "all tied": {"tie_embeddings": "all"},
+    "float64": {"dtype": "float64"},
+}
+
+
+def make_model(tie_embeddings=False, **changes):
+    """Make a model whose output layer may be tied."""
+    cell = AttentionDecoderCell(
+        keras.layers.GRUCell(8), BahdanauAttention(5), attention_layer_size=5
+    )
+    model = small_model(
+        decoder=AttentionDecoder(cell), tie_embeddings=tie_embeddings, **changes
+    )
+    randomize(model, 3, scale=2.0)
+    return model
+
+
+def logits_after(model, source, words):
+    """Score what comes after words, which begin with the start id."""
+    found = model((source[None], np.array([words])))
+    return keras.ops.convert_to_numpy(found)[0, -1].astype("float64")
+
+
+def words_of(shortlist, source, more=()):
+    """List the words of a source, by Python."""
+    found = {0, 1, 2, 3, *more, *shortlist.always.tolist()}
+    for x in source[source != 0]:
+        found |= {*shortlist.table[x].tolist()}
+    return sorted(found)
+
+
+# All words: as without a list.
+
+
+def assert_no_change(model, name, prefix=None):
+    wanted = model.generate(SOURCE, SEARCHES[name](), prefix)
+    found = model.generate(SOURCE, SEARCHES[name](), prefix, shortlist=EVERY)
+    assert_same(found, wanted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some(SEARCHES, 2))
+def test_a_list_of_all_words_changes_nothing(name):
+    model = make_model()
+    assert_no_change(model, name)
+    assert_no_change(model, name, PREFIX)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", some(MODELS, 2))
+def test_a_list_of_all_words_changes_no_model(kind):
+    assert_no_change(make_model(**MODELS[kind]), "beams, limited", PREFIX)
+
+
+@pytest.fixture
+def half_precision():
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_float16")
+    yield
+    keras.config.set_dtype_policy(policy)
+
+
+def test_half_precision_scores_as_all_words_do(half_precision):
+    model = make_model()
+    assert model.decoder.cell.compute_dtype == "float16"
+    wanted = to_numpy(model.generate(SOURCE, GreedySearch(1)))
+    found = to_numpy(model.generate(SOURCE, GreedySearch(1), shortlist=EVERY))
+    np.testing.assert_array_equal(found[0], wanted[0])
+    np.testing.assert_allclose(found[1], wanted[1], atol=1e-2)
+
+
+# Few words: as NumPy finds them.
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_softmax_is_over_the_listed_words(tied):
+    """Greedy search, step by step, by the call of the whole model."""
+    model = make_model(tied, dtype="float64")
+    search = GreedySearch(max_length=5, forbidden_ids=[3])
+    found = to_numpy(model.generate(SOURCE, search, shortlist=FEW))
+    for source, tokens, score in zip(SOURCE, *found[:2], strict=True):
+        allowed, words, wanted = words_of(FEW, source), [2], 0.0
+        assert 4 < len(allowed) < WORDS
+        for token in tokens[0]:
+            logits = logits_after(model, source, words)[allowed]
+            log_probs = logits - np.log(np.exp(logits).sum())
+            can = [x not in (0, 2, 3) for x in allowed]
+            best = np.argmax(np.where(can, log_probs, -np.inf))
+            assert token == allowed[best]
+            wanted += log_probs[best]
+            words.append(token)
+        np.testing.assert_allclose(score[0], wanted, atol=1e-4)
+
+
+def test_beams_find_the_best_of_all_texts():
+    """With as many beams as texts, against every text of three words."""
+    model = make_model(dtype="float64")
+    search = BeamSearch(30, n_best=3, max_length=2)
+    tokens, scores, *_ = to_numpy(
+        model.generate(SOURCE[1:2], search, shortlist=FEW)
+    )
+    allowed = words_of(FEW, SOURCE[1])
+    can = [x for x in allowed if x not in (0, 2)]
+    texts = {}
+    for first, second in itertools.product(can, can):
+        text = (3, 0) if first == 3 else (first, second)
+        score, words = 0.0, [2]
+        for word in text[: 1 + (text[1] > 0)]:
+            logits = logits_after(model, SOURCE[1], words)[allowed]
+            place = allowed.index(word)
+            score += logits[place] - np.log(np.exp(logits).sum())
+            words.append(word)
+        texts[text] = score
+    best = sorted(texts, key=lambda x: -texts[x])[:3]
+    assert [tuple(x) for x in tokens[0].tolist()] == best
+    np.testing.assert_allclose(scores[0], [texts[x] for x in best], atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some(SEARCHES, 2))
+def test_no_other_word_comes(name):
+    model = make_model()
+    tokens = to_numpy(model.generate(SOURCE, SEARCHES[name](), shortlist=FEW))[
+        0
+    ]
+    whole = to_numpy(model.generate(SOURCE, SEARCHES[name]()))[0]
+    outside = False
+    for source, row, all_words in zip(SOURCE, tokens, whole, strict=True):
+        allowed = words_of(FEW, source)
+        assert np.isin(row, allowed).all()
+        outside |= not np.isin(all_words, allowed).all()
+    assert outside
+
+
+@pytest.mark.parametrize("name", ["greedy, limited", "beams, limited"])
+def test_options_of_a_search_hold(name):
+    model = make_model()
+    tokens = to_numpy(model.generate(SOURCE, SEARCHES[name](), shortlist=FEW))[
+        0
+    ]
+    for text in tokens.reshape(-1, tokens.shape[-1]).tolist():
+        text = text[: text.index(0)] if 0 in text else text
+        pairs = [*itertools.pairwise(text)]
+        assert 1 not in text
+        assert len(text) >= 3
+        assert len(pairs) == len(set(pairs))
+
+
+@pytest.mark.parametrize("name", ["greedy", "beams, limited"])
+def test_rows_do_not_depend_on_their_neighbours(name):
+    """Nor on the padding that a longer one brings."""
+    model = make_model()
+    together = to_numpy(
+        model.generate(SOURCE, SEARCHES[name](), PREFIX, shortlist=FEW)
+    )
+    for row, (source, prefix) in enumerate(zip(SOURCE, PREFIX, strict=True)):
+        alone = model.generate(
+            source[None, source != 0],
+            SEARCHES[name](),
+            prefix[None],
+            shortlist=FEW,
+        )
+        tokens, scores, lengths, _ = to_numpy(alone)
+        np.testing.assert_array_equal(tokens[0], together[0][row])
+        np.testing.assert_allclose(scores[0], together[1][row], atol=1e-5)
+        np.testing.assert_array_equal(lengths[0], together[2][row])
+
+
+# Prefixes.
+
+
+def test_words_of_a_prefix_come_and_are_listed_in_their_row_only():
+    nothing = Shortlist(np.zeros((WORDS, 1), int), [])
+    prefix = np.array([[8, 5], [7, 0], [0, 0]])
+    search = GreedySearch(max_length=4, min_length=4)
+    found = make_model().generate(SOURCE, search, prefix, shortlist=nothing)
+    tokens = to_numpy(found)[0][:, 0]
+    assert tokens[0, :2].tolist() == [8, 5]
+    assert tokens[1, 0] == 7
+    for row, words in zip(tokens, ([8, 5], [7], []), strict=True):
+        assert np.isin(row, [1, 3, *words]).all()
+
+
+def test_a_row_with_an_unknown_prefix_gets_no_tokens():
+    """As without a shortlist, in a graph, where ids cannot be checked."""
+    model = make_model()
+    prefix = np.array([[WORDS], [-3], [5]])
+    found = model._generate(SOURCE, GreedySearch(4), prefix, True, FEW)
+    tokens, scores, lengths, _ = to_numpy(found)
+    assert np.isneginf(scores[:, 0]).tolist() == [True, True, False]
+    assert not tokens[:2].any()
+    assert lengths[:, 0].tolist()[:2] == [0, 0]
+    with pytest.raises(ValueError, match="needs prefix ids from 0 to"):
+        model.generate(SOURCE, GreedySearch(4), prefix, shortlist=FEW)
+
+
+# In programs.
+
+
+def test_an_empty_batch_is_nothing():
+    found = make_model().generate(
+        SOURCE[:0], BeamSearch(3, max_length=4), shortlist=FEW
+    )
+    assert found.tokens.shape == (0, 1, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["greedy, limited", "beams"])
+def test_xla_finds_the_same(name):
+    model = make_model()
+    wanted = model.generate(SOURCE, SEARCHES[name](), PREFIX, shortlist=FEW)
+    model.compile("sgd", jit_compile=BACKEND != "torch")
+    found = model.generate(SOURCE, SEARCHES[name](), PREFIX, shortlist=FEW)
+    found, wanted = to_numpy(found), to_numpy(wanted)
+    np.testing.assert_array_equal(found[0], wanted[0])
+    np.testing.assert_allclose(found[1], wanted[1], rtol=1e-4)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("name", ["greedy", "more beams than words"])
+def test_a_graph_of_unknown_sizes_finds_the_same(name):
+    import tensorflow as tf
+
+    model, search = make_model(), SEARCHES[name]()
+    ids = tf.TensorSpec((None, None), tf.int32)
+
+    @tf.function(input_signature=[ids, ids], autograph=False)
+    def run(source, prefix):
+        return model.generate(source, search, prefix, shortlist=FEW)
+
+    for rows in (slice(3), slice(1, 2)):
+        source, prefix = SOURCE[rows].astype("int32"), PREFIX[rows]
+        found = run(source, prefix.astype("int32"))
+        wanted = model.generate(source, search, prefix, shortlist=FEW)
+        width = wanted.tokens.shape[1]
+        assert_same([x[:, :width] for x in found], wanted)
+
+
+@pytest.mark.skipif(BACKEND == "torch", reason="torch compiles nothing")
+def test_a_shortlist_has_programs_of_its_own():
+    model = make_model()
+    model.compile("sgd", **GRAPH)
+    search, traced = GreedySearch(max_length=3), []
+    inner = model._generate
+    model._generate = lambda *x: traced.append(x[-1]) or inner(*x)
+    other = Shortlist(FEW.table, [8])
+    for shortlist in (FEW, None, other, FEW, other, None):
+        model.generate(SOURCE, search, shortlist=shortlist)
+    assert traced == [FEW, None, other]
+    tokens = to_numpy(model.generate(SOURCE, search, shortlist=other))[0]
+    wanted = to_numpy(inner(SOURCE, search, None, True, other))[0]
+    np.testing.assert_array_equal(tokens, wanted)
+
+
+# What does not fit.
+
+
+class Own:
+    """A search that tells no ids."""
+
+    def __call__(self, *_):
+        raise AssertionError
+
+
+class Narrow(AbstractSearch):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("changes", "search", "shortlist", "said"),
+    [
+        ({"copying": True}, None, FEW, "copying=True"),
+        ({}, None, FEW.table, "`shortlist` must be an object of Shortlist"),
+        ({}, None, Shortlist, "the class Shortlist"),
+        ({}, Own(), FEW, "`search` with a shortlist must have"),
+        ({}, None, Shortlist(FEW.table[1:], []), "Received: 8 rows"),
+        ({}, None, Shortlist(FEW.table, [WORDS]), "ids up to 9, with"),
+        ({}, None, Shortlist(FEW.table + WORDS, []), "ids up to 17, with"),
+        ({}, GreedySearch(end_id=WORDS), FEW, "`end_id` must be an id"),
+    ],
+)
+def test_what_does_not_fit_is_named(changes, search, shortlist, said):
+    model = small_model(**changes)
+    with pytest.raises(ValueError, match=said):
+        model.generate(SOURCE, search, shortlist=shortlist)
+
+
+def test_features_have_no_list():
+    class Featured:
+        source_vocabulary_size, target_vocabulary_size = None, WORDS
+        copying, output_layer = False, keras.layers.Dense(3)
+
+    with pytest.raises(ValueError, match="source_vocabulary_size=None"):
+        check_shortlist(Featured, GreedySearch(), FEW)
+    check_shortlist(Featured, GreedySearch(), None)
+
+
+def test_a_quantized_output_layer_has_no_list():
+    model = make_model()
+    model.output_layer.quantize("int8")
+    with pytest.raises(ValueError, match="output layer quantized to int8"):
+        model.generate(SOURCE, shortlist=FEW)
+
+
+def test_numbers_are_ids_and_back():
+    listed = ListedWords(
+        make_model(), FEW, GreedySearch(), SOURCE, np.array([[8], [0], [5]])
+    )
+    forced = [8], [], [5]
+    words = [
+        words_of(FEW, x, more) for x, more in zip(SOURCE, forced, strict=True)
+    ]
+    numbers = keras.ops.convert_to_tensor([[[0, 3, 5]]] * 3, "int32")
+    ids = keras.ops.convert_to_numpy(listed.read(numbers))
+    assert ids[:, 0].tolist() == [[x[0], x[3], x[5]] for x in words]
+    prefix = keras.ops.convert_to_numpy(listed.prefix)[:, 0].tolist()
+    assert prefix == [words[0].index(8), 0, words[2].index(5)]

@@ -1,0 +1,233 @@
+"""Shortlists: what is in a list, how one is trained, and its file."""
+
+import pickle
+import re
+
+import keras
+import numpy as np
+import pytest
+from seq2seqs import SOURCE
+from seq2seqs import TARGET
+from seq2seqs import WORDS
+from seq2seqs import small_model
+
+from keras_attention import BahdanauAttention
+from keras_attention import LuongGeneral
+from keras_attention import Shortlist
+
+TABLE = np.array([[7, 7], [1, 0], [4, 9], [9, 5], [0, 0]])
+ALWAYS = np.array([8, 2])
+SIZE = 12
+
+
+def listed(source, least=4, prefix=None, shortlist=None):
+    shortlist = Shortlist(TABLE, ALWAYS) if shortlist is None else shortlist
+    return keras.ops.convert_to_numpy(
+        shortlist.ids(source, least, SIZE, prefix)
+    )
+
+
+# Lists.
+
+
+def test_a_list_has_each_id_once_in_order():
+    found = listed([[1, 2, 3], [4, 4, 0], [2, 2, 2]])
+    assert found.dtype == np.int32
+    assert found.tolist() == [
+        [0, 1, 2, 3, 4, 5, 8, 9, *4 * [SIZE]],
+        [0, 1, 2, 3, 8, *7 * [SIZE]],
+        [0, 1, 2, 3, 4, 8, 9, *5 * [SIZE]],
+    ]
+
+
+def test_the_length_of_a_list_is_that_of_the_longest():
+    assert listed([[1]], least=3).shape == (1, 3 + 2 + 2)
+    assert listed([[1]], 3, [[0, 0]]).shape == (1, 3 + 2 + 2 + 2)
+    assert listed([[1, 2, 3, 4]]).shape == (1, SIZE)
+
+
+def test_words_of_a_prefix_are_listed():
+    found = listed([[1], [3]], prefix=[[11, 8, 0], [99, -4, 10]])
+    assert found.tolist() == [
+        [0, 1, 2, 3, 8, 11, *5 * [SIZE]],
+        [0, 1, 2, 3, 5, 8, 9, 10, *3 * [SIZE]],
+    ]
+
+
+def test_padding_lists_nothing():
+    """Else a list would depend on the longest row of its batch."""
+    assert TABLE[0].all()
+    assert 7 not in listed([[1, 0, 0]])
+    assert not Shortlist(TABLE, ALWAYS).table[0].any()
+
+
+def test_what_was_given_is_copied_and_stays():
+    table = TABLE.copy()
+    shortlist = Shortlist(table, ALWAYS)
+    np.testing.assert_array_equal(table, TABLE)
+    with pytest.raises(ValueError, match="read-only"):
+        shortlist.table[1] = 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"table": [1, 2]}, "table.shape=(2,)"),
+        ({"table": np.zeros((0, 3), int)}, "table.shape=(0, 3), without"),
+        ({"table": [[1.0]]}, "table.dtype=float64"),
+        ({"table": [[True]]}, "table.dtype=bool"),
+        ({"table": [[2, -1]]}, "table from -1 to 2"),
+        ({"table": [[2**31]]}, "table from 2147483648"),
+        ({"always": 3}, "always.shape=()"),
+        ({"always": [[3]]}, "always.shape=(1, 1)"),
+        ({"always": ["a"]}, "always.dtype=<U1"),
+        ({"always": [-3]}, "always from -3 to -3"),
+    ],
+)
+def test_other_arguments_are_named(changes, said):
+    with pytest.raises(ValueError, match=f"Received: {re.escape(said)}"):
+        Shortlist(**{"table": TABLE, "always": ALWAYS, **changes})
+
+
+def test_none_may_always_come():
+    assert Shortlist([[0], [4]], []).always.shape == (0,)
+    assert listed([[1]], 4, None, Shortlist([[0], [4]], [])).tolist() == [
+        [0, 1, 2, 3, 4]
+    ]
+
+
+# Training.
+
+BEFORE, AFTER = TARGET, np.array([[5, 6, 7, 3], [4, 3, 0, 0], [8, 4, 3, 0]])
+
+
+def naive_counts(model, batches):
+    """Add up the attention of one sentence after the other."""
+    sums = np.zeros((WORDS, WORDS))
+    for (source, before), after in batches:
+        for x, y_in, y in zip(source, before, after, strict=True):
+            x, real = x[x != 0], y != 0
+            found = model.attend(x[None], y_in[None, real])
+            found = [keras.ops.convert_to_numpy(w)[0] for w in found]
+            for t, word in enumerate(y[real]):
+                for i, from_word in enumerate(x):
+                    sums[from_word, word] += np.mean([w[t, i] for w in found])
+    return sums
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_training_counts_attention(several):
+    attentions = [BahdanauAttention(5), LuongGeneral()]
+    model = small_model(attentions if several else attentions[0])
+    batches = [
+        ((SOURCE, BEFORE), AFTER),
+        ((SOURCE[::-1, :4], BEFORE[1:2].repeat(3, 0)), AFTER[[1, 1, 1]]),
+    ]
+    sums = naive_counts(model, batches)
+    words = np.bincount(np.concatenate([AFTER, AFTER[[1, 1, 1]]]).ravel())
+    frequent = sorted(range(1, len(words)), key=lambda y: -words[y])[:2]
+    found = Shortlist.train(model, iter(batches), candidates=3, always=2)
+    assert found.always.tolist() == frequent == [3, 4]
+    sums[:, frequent] = 0
+    for row, of_source in zip(found.table, sums, strict=True):
+        best = [y for y in np.argsort(-of_source)[:3] if of_source[y] > 0]
+        assert row.tolist() == best + [0] * (3 - len(best))
+    assert found.table.any()
+
+
+def test_fewer_words_than_asked_for_are_all():
+    batches = [((SOURCE, BEFORE), AFTER, np.ones(3))]  # weights of samples
+    found = Shortlist.train(small_model(), batches, always=100)
+    assert sorted(found.always) == [3, 4, 5, 6, 7, 8]
+    assert not found.table.any()
+    found = Shortlist.train(small_model(), batches, always=0)
+    assert found.always.shape == (0,)
+    assert found.table.shape == (WORDS, 30)
+    assert set(found.table[8][found.table[8] > 0]) >= {4, 8, 3}
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (lambda: small_model(None), "attention=None"),
+        (lambda: small_model(copying=True), "copying=True"),
+    ],
+)
+def test_a_model_without_attention_to_ids_is_refused(model, said):
+    with pytest.raises(ValueError, match=f"Received: {said}.*word aligner"):
+        Shortlist.train(model(), [((SOURCE, BEFORE), AFTER)])
+
+
+def test_batches_that_cannot_be_counted_are_named():
+    model = small_model()
+    with pytest.raises(ValueError, match=r"batches with words.*used up"):
+        Shortlist.train(model, [])
+    with pytest.raises(ValueError, match="source ids from 0 to 8"):
+        Shortlist.train(model, [((SOURCE + 1, BEFORE), AFTER)])
+    with pytest.raises(ValueError, match="target ids from 0 to 8"):
+        Shortlist.train(model, [((SOURCE, BEFORE), AFTER + 5)])
+    for name, least in {"candidates": 0, "always": -1}.items():
+        with pytest.raises(ValueError, match=f"`{name}` must be"):
+            Shortlist.train(model, [], **{name: least})
+
+
+# Its file.
+
+
+def test_save_and_load(tmp_path):
+    shortlist = Shortlist(TABLE, ALWAYS)
+    shortlist.save(tmp_path / "deep" / "x.npz")
+    shortlist.save(str(tmp_path / "deep" / "x.npz"))
+    assert [x.name for x in (tmp_path / "deep").iterdir()] == ["x.npz"]
+    copies = [
+        Shortlist.load(str(tmp_path / "deep" / "x.npz")),
+        pickle.loads(pickle.dumps(shortlist)),
+    ]
+    for again in copies:
+        np.testing.assert_array_equal(again.table, shortlist.table)
+        np.testing.assert_array_equal(again.always, shortlist.always)
+        assert again.table.dtype == np.int32
+
+
+def test_it_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    file = tmp_path / "x.npz"
+    Shortlist(TABLE, ALWAYS).save(file)
+    content = file.read_bytes()
+
+    def fail(draft, **_):
+        draft.write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez", fail)
+    with pytest.raises(OSError, match="disk full"):
+        Shortlist(TABLE, ALWAYS).save(file)
+    assert file.read_bytes() == content
+    with pytest.raises(ValueError, match=r"ends in `\.npz`"):
+        Shortlist(TABLE, ALWAYS).save(tmp_path / "x.txt")
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    file = tmp_path / "x.npz"
+    with pytest.raises(ValueError, match=r"x\.npz"):
+        Shortlist.load(file)
+    Shortlist(TABLE, ALWAYS).save(file)
+    content = file.read_bytes()
+    flipped = bytearray(content)
+    flipped[150] ^= 1
+    for damaged in (b"", content[:-30], content[40:], bytes(flipped)):
+        file.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"x\.npz"):
+            Shortlist.load(file)
+
+
+def test_other_content_is_named(tmp_path):
+    file = tmp_path / "x.npz"
+    contents = [
+        {"table": TABLE},
+        {"table": TABLE + 0.5, "always": ALWAYS},
+        {"table": np.array([[{}]]), "always": ALWAYS},  # pickled
+    ]
+    for content in contents:
+        np.savez(file, **content)
+        with pytest.raises(ValueError, match=r"`save` wrote.*x\.npz, which"):
+            Shortlist.load(file)
