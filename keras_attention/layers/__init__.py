@@ -2,6 +2,8 @@
 
 from .dropout import Dropout as Dropout
 from .dropout import WordDropout as WordDropout
+from .embeddings import Embedding as Embedding
+from .embeddings import ReversibleEmbedding as ReversibleEmbedding
 from .kernels import AbstractKernelLayer as AbstractKernelLayer
 from .kernels import Constraint as Constraint
 from .kernels import Initializer as Initializer
@@ -11,4 +13,3 @@ from .masks import carried_mask as carried_mask
 from .recurrence import directions as directions
 from .recurrence import loops_as_keras as loops_as_keras
 from .symbolic import symbolic_result as symbolic_result
-from .word_embedding import WordEmbedding as WordEmbedding

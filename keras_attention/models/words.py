@@ -10,8 +10,9 @@ from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.layers import Dropout
+from keras_attention.layers import Embedding
+from keras_attention.layers import ReversibleEmbedding
 from keras_attention.layers import WordDropout
-from keras_attention.layers import WordEmbedding
 from keras_attention.models.copying import PointerGenerator
 from keras_attention.models.next_word import mean
 from keras_attention.ops.blocks import fused
@@ -95,14 +96,14 @@ class AbstractWordModel(keras.Model):
             self.tie_embeddings != "all"
             and self.source_vocabulary_size is not None
         ):
-            self.source_embedding = WordEmbedding(
+            self.source_embedding = Embedding(
                 self.source_vocabulary_size,
                 self.embedding_dim,
                 embeddings_initializer=spread,
                 name="source_embedding",
                 **options,
             )
-        self.target_embedding = WordEmbedding(
+        self.target_embedding = ReversibleEmbedding(
             self.target_vocabulary_size,
             self.embedding_dim,
             embeddings_initializer=spread.clone(),

@@ -1,10 +1,12 @@
 """Saving: whole models, loaded by a process that knows the package alone."""
 
+import collections
 import os
 import pathlib
 import subprocess
 import sys
 
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from ready import EAGER
 from ready import make_ready
 from samples import draw
 from samples import to_numpy
+from seq2seqs import small_model
 from tiers import some
 
 from keras_attention import AttentionDecoder
@@ -168,6 +171,40 @@ def test_weights_alone_can_be_loaded(name, tmp_path):
     samples.assert_close(
         other((SOURCE, TARGET)), to_numpy(model((SOURCE, TARGET))), 0
     )
+
+
+BRIDGE, CELL = "bridge/vars", "decoder/cell"
+LOOP = "encoder/layers/bidirectional/{}_layer/cell/vars"
+PARTS = {  # groups of a file, and how many weights each has
+    BRIDGE: 2,
+    f"{CELL}/attention/vars": 3,
+    f"{CELL}/cell/vars": 3,
+    LOOP.format("backward"): 3,
+    LOOP.format("forward"): 3,
+    "layers/reversible_embedding/vars": 1,
+}
+TIED = {f"{CELL}/vars": 1}
+UNTIED = {"layers/embedding/vars": 1, "layers/dense/vars": 2}
+
+
+@pytest.mark.parametrize(
+    ("tie", "groups"),
+    [("all", {**PARTS, **TIED}), (False, {**PARTS, **UNTIED})],
+)
+def test_names_in_files_of_weights_stay(tie, groups, tmp_path):
+    """Keras names some by the class of a layer. Old files depend on them."""
+    size = 5 if tie else None
+    model = small_model(layer_size=size, tie_embeddings=tie)
+    model.save_weights(tmp_path / "model.weights.h5")
+    found = collections.Counter()
+
+    def count(name, item):
+        if isinstance(item, h5py.Dataset):
+            found[name.rpartition("/")[0]] += 1
+
+    with h5py.File(tmp_path / "model.weights.h5") as file:
+        file.visititems(count)
+    assert found == groups
 
 
 class Wrapper(keras.Model):

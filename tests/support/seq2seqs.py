@@ -34,17 +34,22 @@ def sure_model(source_words: int, target_words: int) -> Seq2Seq:
     return model
 
 
-def small_model(attention="bahdanau", seed=3, **changes) -> Seq2Seq:
+def small_model(
+    attention="bahdanau", seed=3, layer_size=None, **changes
+) -> Seq2Seq:
     """Make a model with weights as large as after some training.
 
     Args:
         attention: Of the decoder cell; `"bahdanau"` is for one of 5 units.
         seed: Of the weights.
+        layer_size: Of the attentional layer, if there is one.
         **changes: Arguments of `Seq2Seq`.
     """
     if attention == "bahdanau":
         attention = BahdanauAttention(5)
-    cell = AttentionDecoderCell(keras.layers.GRUCell(8), attention)
+    cell = AttentionDecoderCell(
+        keras.layers.GRUCell(8), attention, attention_layer_size=layer_size
+    )
     options = {
         "source_vocabulary_size": WORDS,
         "target_vocabulary_size": WORDS,

@@ -1,11 +1,12 @@
-"""WordEmbedding: the numbers of Keras' layer, and of a dense gradient."""
+"""Embeddings: the numbers of Keras' layers, and of a dense gradient."""
 
 import keras
 import numpy as np
 import pytest
 from keras import ops
 
-from keras_attention.layers import WordEmbedding
+from keras_attention.layers import Embedding
+from keras_attention.layers import ReversibleEmbedding
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
@@ -13,24 +14,29 @@ if keras.backend.backend() == "tensorflow":
 IDS = np.array([[3, 1, 3], [0, 3, 1]], "int32")
 
 
-def layers(dtype="float32"):
+KINDS = {
+    Embedding: keras.layers.Embedding,
+    ReversibleEmbedding: keras.layers.ReversibleEmbedding,
+}
+both_kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+def layers(kind, dtype="float32"):
     """A layer of Keras and ours, with the same weights."""
-    both = [
-        kind(4, 2, dtype=dtype)
-        for kind in (keras.layers.ReversibleEmbedding, WordEmbedding)
-    ]
+    both = [kind(4, 2, dtype=dtype) for kind in (KINDS[kind], kind)]
     for layer in both:
         layer.build()
     both[1].set_weights(both[0].get_weights())
     return both
 
 
+@both_kinds
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("kind", ["int32", "int64", "uint8"])
-def test_embeds_as_keras(dtype, training, kind):
-    keras_layer, layer = layers(dtype)
-    ids = ops.convert_to_tensor(IDS.astype(kind))
+@pytest.mark.parametrize("ids", ["int32", "int64", "uint8"])
+def test_embeds_as_keras(kind, dtype, training, ids):
+    keras_layer, layer = layers(kind, dtype)
+    ids = ops.convert_to_tensor(IDS.astype(ids))
     found, expected = layer(ids, training=training), keras_layer(ids)
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(*map(ops.convert_to_numpy, (found, expected)))
@@ -38,20 +44,26 @@ def test_embeds_as_keras(dtype, training, kind):
 
 def test_scores_as_keras():
     outputs = np.ones((3, 2), "float32")
-    found = [layer(outputs, reverse=True) for layer in layers()]
+    both = layers(ReversibleEmbedding)
+    found = [layer(outputs, reverse=True) for layer in both]
     np.testing.assert_array_equal(*map(ops.convert_to_numpy, found))
 
 
-@pytest.mark.parametrize("reverse", [True, False])
-def test_shapes_are_known_before_weights(reverse):
-    given = keras.KerasTensor((None, 7, 2) if reverse else (None, 7), "int32")
-    found = WordEmbedding(4, 2)(given, reverse=reverse)
-    assert found.shape == (None, 7, 4 if reverse else 2)
+@both_kinds
+def test_shapes_are_known_before_weights(kind):
+    found = kind(4, 2)(keras.KerasTensor((None, 7), "int32"), training=True)
+    assert found.shape == (None, 7, 2)
 
 
-def train(jit_compile, **options):
+def test_shapes_of_scores_are_known_before_weights():
+    given = keras.KerasTensor((None, 7, 2))
+    found = ReversibleEmbedding(4, 2)(given, reverse=True)
+    assert found.shape == (None, 7, 4)
+
+
+def train(kind, jit_compile, **options):
     """One step of Adam on a sum; all gradients are the counts of words."""
-    layer = layers()[1]
+    layer = layers(kind)[1]
     before = layer.get_weights()[0]
     model = keras.Sequential([layer])
     adam = keras.optimizers.Adam(0.1, epsilon=1e-3, **options)
@@ -67,18 +79,20 @@ def train(jit_compile, **options):
 COUNTS = np.array([[1, 1], [2, 2], [0, 0], [3, 3.0]])
 
 
+@both_kinds
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_adam_sees_one_gradient_a_word(jit_compile):
+def test_adam_sees_one_gradient_a_word(kind, jit_compile):
     if jit_compile and keras.backend.backend() == "torch":
         jit_compile = False  # its compiler is slow, and needs one of C++
-    change, _ = train(jit_compile)
+    change, _ = train(kind, jit_compile)
     root = np.sqrt(1 - 0.999)
     expected = 0.1 * root * COUNTS / (root * COUNTS + 1e-3)
     np.testing.assert_allclose(change, expected, rtol=1e-4)
 
 
-def test_a_norm_is_that_of_the_sums():
-    _, adam = train(False, global_clipnorm=1.0)
+@both_kinds
+def test_a_norm_is_that_of_the_sums(kind):
+    _, adam = train(kind, False, global_clipnorm=1.0)
     momentum = next(x for x in adam.variables if "momentum" in x.path)
     expected = 0.1 * COUNTS / np.sqrt((COUNTS**2).sum())
     found = ops.convert_to_numpy(momentum.value)
@@ -86,10 +100,11 @@ def test_a_norm_is_that_of_the_sums():
 
 
 @pytest.mark.tensorflow
+@both_kinds
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
 @pytest.mark.parametrize("graph", [False, True])
-def test_the_gradient_stays_sparse(dtype, graph):
-    layer = layers(dtype)[1]
+def test_the_gradient_stays_sparse(kind, dtype, graph):
+    layer = layers(kind, dtype)[1]
 
     def differentiate():
         with tf.GradientTape() as tape:
