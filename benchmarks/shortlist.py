@@ -115,7 +115,7 @@ def print_bleu(folder: Path, files: list[Path], texts: list[Path], rounds: int):
     for name, translator in {"with": fast, "without": whole}.items():
         found = translator(source, verbose=0)
         found = [x if isinstance(x, str) else x[0] for x in found]
-        metric = sacrebleu.metrics.BLEU(lowercase=True)
+        metric = sacrebleu.metrics.BLEU()
         score = metric.corpus_score(found, [target]).score
         print(f"{name} a shortlist: BLEU {score:.2f}", flush=True)
 
