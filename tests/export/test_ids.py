@@ -49,7 +49,7 @@ class Echo:
 
     jit_compile = False
 
-    def generate(self, ids, search):
+    def generate(self, ids, search, shortlist=None):
         return Generation(ids[:, None], ids[:, :1], None)
 
 
@@ -64,7 +64,7 @@ def test_xla_and_cudnn_are_off_while_it_is_traced(monkeypatch):
     model = tiny_translator().model
     seen = []
 
-    def generate(ids, search):
+    def generate(ids, search, shortlist=None):
         seen.append(model.jit_compile)
         seen.extend(
             layer.use_cudnn

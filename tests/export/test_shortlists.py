@@ -78,6 +78,7 @@ def test_litert(translator, tmp_path):
     np.testing.assert_allclose(given["scores"], wanted.scores, atol=1e-4)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_onnx(translator, tmp_path):
     translator.export(tmp_path / "x.onnx", "onnx")
