@@ -11,6 +11,7 @@ from keras_attention.export.ids import IDS
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Shortlist
+from keras_attention.search.step import ID_OPTIONS
 from keras_attention.text.base import END
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import START
@@ -174,7 +175,7 @@ def follow(search: AbstractSearch) -> Callable:
         state = (positions, state)
         return search(step_on_path, state, batch_size, memory_mask)
 
-    for name in ("start_id", "end_id", "forbidden_ids"):
+    for name in ID_OPTIONS:
         setattr(follow_path, name, getattr(search, name))
     return follow_path
 

@@ -7,11 +7,8 @@ from keras_attention.checks import check_choice
 from keras_attention.extras import require
 from keras_attention.text.tensors import HAS_TENSORFLOW
 
-OPTIONS = (
-    "max_source_length",
-    "replace_unknown",
-    "shortlist",
-)  # of a translator
+# Of a translator.
+OPTIONS = ("max_source_length", "replace_unknown", "shortlist")
 
 
 class ExportFormat(NamedTuple):

@@ -9,9 +9,8 @@ from keras_attention.checks import check_object
 from keras_attention.checks import described
 from keras_attention.ops.rows import take_rows
 from keras_attention.search import Shortlist
+from keras_attention.search.step import ID_OPTIONS
 from keras_attention.search.step import check_ids
-
-OPTIONS = ("start_id", "end_id", "forbidden_ids")  # of a search: its ids
 
 
 def check_shortlist(model, search, shortlist):
@@ -26,7 +25,7 @@ def check_shortlist(model, search, shortlist):
         return
     way_out = "Train one: Shortlist.train(model, batches)."
     check_object("shortlist", shortlist, Shortlist, way_out)
-    if not all(hasattr(search, name) for name in OPTIONS):
+    if not all(hasattr(search, name) for name in ID_OPTIONS):
         raise ValueError(
             "`search` with a shortlist must have the attributes start_id, "
             f"end_id and forbidden_ids. Received: search={described(search)}. "

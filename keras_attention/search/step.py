@@ -5,6 +5,7 @@ from collections.abc import Callable
 from keras import ops
 from keras import tree
 
+ID_OPTIONS = ("start_id", "end_id", "forbidden_ids")  # of every search
 CONTRACT = (
     "A search calls `log_probs, state, weights = step(tokens, state)` with "
     "tokens (B, K); see AbstractSearch."
@@ -106,7 +107,7 @@ def check_ids(search, classes):
     """
     if classes is None:
         return
-    for name in ("start_id", "end_id", "forbidden_ids"):
+    for name in ID_OPTIONS:
         value = getattr(search, name)
         ids = value if isinstance(value, list) else [value]
         if any(x >= classes for x in ids):

@@ -15,9 +15,6 @@ from seq2seqs import small_model
 from tiers import some
 
 from keras_attention import AbstractSearch
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
 from keras_attention import Sampling
@@ -51,12 +48,7 @@ MODELS = {
 
 def make_model(tie_embeddings=False, **changes):
     """Make a model whose output layer may be tied."""
-    cell = AttentionDecoderCell(
-        keras.layers.GRUCell(8), BahdanauAttention(5), attention_layer_size=5
-    )
-    model = small_model(
-        decoder=AttentionDecoder(cell), tie_embeddings=tie_embeddings, **changes
-    )
+    model = small_model(layer_size=5, tie_embeddings=tie_embeddings, **changes)
     randomize(model, 3, scale=2.0)
     return model
 

@@ -24,15 +24,18 @@ def cost(children: bool = True) -> tuple:
             started, and that have ended.
     """
     seconds = sum(os.times()[: 4 if children else 2])
-    return seconds, most_kilobytes() if STATUS.exists() else 0
+    return seconds, _most()
+
+
+def _most():
+    return most_kilobytes() if STATUS.exists() else 0
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    before = most_kilobytes() if STATUS.exists() else 0
+    before = _most()
     result = yield
-    rise = most_kilobytes() - before if STATUS.exists() else 0
-    rises.append([rise, item.nodeid])
+    rises.append([_most() - before, item.nodeid])
     return result
 
 
