@@ -78,15 +78,12 @@ def signatures() -> str:
 
 
 def choose_beam(
-    make: Callable[[BeamSearch], Translator],
-    sides: list[list[str]],
-    beam: int,
-    language: str,
+    translator: Translator, sides: list[list[str]], beam: int, language: str
 ) -> Translator:
     """Return the translator whose length penalty is the best one.
 
     Args:
-        make: Function from a search to a translator.
+        translator: The translator, with any search.
         sides: Sources and references of the validation set.
         beam: Number of hypotheses.
         language: Of the references.
@@ -100,7 +97,7 @@ def choose_beam(
         BeamSearch(beam, length_penalty=x, max_length=MAX_LENGTH)
         for x in PENALTIES
     ]
-    return max(map(make, searches), key=quality)
+    return max(map(translator.with_search, searches), key=quality)
 
 
 def by_length(
@@ -149,23 +146,19 @@ def report(
         The translator, with a beam search, and its cased BLEU of the test set
         with its signature.
     """
-
-    def make(search):
-        return Translator(
-            model,
-            tokenizer,
-            tokenizer,
-            search,
-            replace_unknown=replace_unknown,
-        )
-
+    greedy = Translator(
+        model,
+        tokenizer,
+        tokenizer,
+        GreedySearch(max_length=MAX_LENGTH),
+        replace_unknown=replace_unknown,
+    )
     parts = {
         part: [read_lines(file) for file in files[part]]
         for part in ("val", "test_2016_flickr")
     }
-    best = choose_beam(make, parts["val"], beam, language)
+    best = choose_beam(greedy, parts["val"], beam, language)
     penalty = best.search.length_penalty
-    greedy = make(GreedySearch(max_length=MAX_LENGTH))
     lines = [
         f"Length penalty {penalty}, the best one on val\n",
         ROW.format("part", "search", "13a", "Moses", "chrF"),

@@ -173,6 +173,28 @@ class Translator:
                 stacklevel=3,
             )
 
+    def with_search(self, search: AbstractSearch) -> Self:
+        """Return a translator that searches in another way.
+
+        Args:
+            search: A search strategy, such as `BeamSearch(10)`.
+
+        Returns:
+            A new translator with the same model, tokenizers and options.
+
+        Raises:
+            ValueError: If it is no search, or does not fit the others.
+        """
+        return type(self)(
+            self.model,
+            self.source_tokenizer,
+            self.target_tokenizer,
+            search,
+            self.max_source_length,
+            self.replace_unknown,
+            self.shortlist,
+        )
+
     def __reduce__(self):
         with tempfile.TemporaryDirectory() as parent:
             folder = Path(parent) / "translator"

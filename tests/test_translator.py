@@ -1,5 +1,6 @@
 """Translator: text in, text out, and errors for what cannot be."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import AbstractSearch
     from keras_attention import BeamSearch
     from keras_attention import Generation
+    from keras_attention import Shortlist
     from keras_attention import Translation
     from keras_attention import Translator
 
@@ -106,6 +108,28 @@ def test_several_texts_come_best_first():
 
 
 @pytest.mark.slow
+def test_another_search_keeps_all_else():
+    size = tiny_translator().model.source_vocabulary_size
+    shortlist = Shortlist(np.full((size, 2), 5), always=[6])
+    given = {
+        "max_source_length": 9,
+        "replace_unknown": True,
+        "shortlist": shortlist,
+    }
+    one = make(**given)
+    other = one.with_search(BeamSearch(2, max_length=4))
+    assert other.search.beam_size == 2
+    assert one.search is tiny_translator().search
+    for name in inspect.signature(Translator).parameters:
+        assert (getattr(other, name) is getattr(one, name)) == (
+            name != "search"
+        )
+    again = make(**given, search=BeamSearch(2, max_length=4))
+    assert other(NUMBERS) == again(NUMBERS)
+    with pytest.raises(ValueError, match="search"):
+        one.with_search("beam")
+
+
 def test_prefixes_come_first():
     translator = tiny_translator()
     plain = translator(NUMBERS)

@@ -60,15 +60,7 @@ def run(arguments: argparse.Namespace):
     translator = Translator.load(arguments.folder)
     search = choose_search(translator.search, arguments)
     if search is not translator.search:
-        translator = Translator(
-            translator.model,
-            translator.source_tokenizer,
-            translator.target_tokenizer,
-            search,
-            translator.max_source_length,
-            translator.replace_unknown,
-            translator.shortlist,
-        )
+        translator = translator.with_search(search)
     with Progress("sentences") as progress:
         count = 0
         for lines in parts(sys.stdin.buffer, arguments.batch_size):

@@ -45,15 +45,12 @@ def check_shortlist(model, search, shortlist):
             "`shortlist` needs a model that reads ids, copies none, and has "
             f"floats as weights. Received: {said}. Leave `shortlist` out."
         )
-    rows = shortlist.table.shape[0]
-    words = 1 + max(
-        x.max(initial=0) for x in (shortlist.table, shortlist.always)
-    )
-    if rows != sizes[0] or words > sizes[1]:
+    rows, largest = shortlist.table.shape[0], shortlist.largest
+    if rows != sizes[0] or largest >= sizes[1]:
         raise ValueError(
             "`shortlist` must have a row for each source id of the model, and "
             f"target ids that it knows. Received: {rows} rows, target ids up "
-            f"to {words - 1}, with source_vocabulary_size={sizes[0]}, "
+            f"to {largest}, with source_vocabulary_size={sizes[0]}, "
             f"target_vocabulary_size={sizes[1]}. {way_out}"
         )
 

@@ -52,6 +52,7 @@ class Shortlist:
     Attributes:
         table: Int32 array `(Vs, C)`.
         always: Int32 array `(F,)`.
+        largest: The largest target id of both.
 
     Raises:
         ValueError: If an argument has another shape, is not of integers, or
@@ -74,6 +75,8 @@ class Shortlist:
         self.table[:1] = 0  # padding
         for ids in (self.table, self.always):
             ids.flags.writeable = False  # compiled programs hold them
+        parts = self.table, self.always
+        self.largest = int(max(ids.max(initial=0) for ids in parts))
 
     @classmethod
     def train(
