@@ -37,6 +37,8 @@ MODEL = "model.keras"
 SOURCE = "source_tokenizer/tokenizer.json"
 TARGET = "target_tokenizer/tokenizer.json"
 SHORTLIST = "shortlist.npz"  # only if there is one
+PARTS = ("model", "source_tokenizer", "target_tokenizer", "search")
+OPTIONS = ("max_source_length", "replace_unknown")  # in the main file
 
 
 class Translator:
@@ -119,15 +121,11 @@ class Translator:
 
     def _make_graph(self):
         self._changes = self.model.changes
-        self._graph = TranslationGraph(
-            self.model,
-            self.source_tokenizer,
-            self.target_tokenizer,
-            self.search,
-            self.max_source_length,
-            self.replace_unknown,
-            self.shortlist,
-        )
+        self._graph = TranslationGraph(**self._arguments())
+
+    def _arguments(self):
+        names = *PARTS, *OPTIONS, "shortlist"
+        return {name: getattr(self, name) for name in names}
 
     def __call__(
         self,
@@ -185,15 +183,7 @@ class Translator:
         Raises:
             ValueError: If it is no search, or does not fit the others.
         """
-        return type(self)(
-            self.model,
-            self.source_tokenizer,
-            self.target_tokenizer,
-            search,
-            self.max_source_length,
-            self.replace_unknown,
-            self.shortlist,
-        )
+        return type(self)(**{**self._arguments(), "search": search})
 
     def __reduce__(self):
         with tempfile.TemporaryDirectory() as parent:
@@ -220,8 +210,7 @@ class Translator:
         content = {
             "version": __version__,
             "search": keras.saving.serialize_keras_object(self.search),
-            "max_source_length": self.max_source_length,
-            "replace_unknown": self.replace_unknown,
+            **{name: getattr(self, name) for name in OPTIONS},
         }
         with replaced_folder(folder, MAIN_FILE) as new:
             self.model.save(new / MODEL)
@@ -340,7 +329,7 @@ def _read_main(file):
     search = keras.saving.deserialize_keras_object(content["search"])
     if not isinstance(search, AbstractSearch):
         raise ValueError(f"it holds no search strategy, but {search!r}")
-    options = {x: content[x] for x in ("max_source_length", "replace_unknown")}
+    options = {name: content[name] for name in OPTIONS}
     checksums = content.get("sha256", {})  # old folders have none
     if not isinstance(checksums, dict):
         raise ValueError(f"its checksums are no object, but {checksums!r}")

@@ -59,6 +59,7 @@ def compile_eagerly(model, *args, plain=keras.Model.compile, **kwargs):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*method is custom")  # `compile_eagerly`
 @pytest.mark.parametrize("sizes", some([SMALL, {}], 1), ids=["small", "all"])
 def test_every_snippet_runs_in_its_order(tmp_path, monkeypatch, sizes):
     write_corpus(tmp_path)

@@ -175,8 +175,8 @@ def test_lengths_may_be_told_late():
             [tf.TensorSpec((None, None), tf.int32)],
         )
         ids = tf.constant(OWN, tf.int32)
-        want = model._generate(ids, type(search)(**search.get_config()), None)
         if isinstance(search, BeamSearch):
+            want = model._generate(ids, search, None)
             assert_close(run(ids).tokens, want.tokens, 0)
         for width in (5, 9):
             found = run(tf.pad(ids, [[0, 0], [0, width - 5]]))
