@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 import samples
+from replicas import two_replicas
 from seq2seqs import small_model
 from tiers import some
 
@@ -51,9 +52,9 @@ SOURCE, TARGET, LINKS = make_batch()
 INPUTS, LABELS = (SOURCE, TARGET[:, :-1]), (TARGET[:, 1:], LINKS)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def strategy():
-    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    return two_replicas()
 
 
 def halves(strategy, array, first=2):

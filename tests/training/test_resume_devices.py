@@ -1,0 +1,56 @@
+"""ResumeTraining on two devices of one process: the same run as well."""
+
+import keras
+import numpy as np
+import pytest
+from interrupted import Interrupt
+from interrupted import Interruption
+from interrupted import differences
+from interrupted import train
+from interrupted import write_text
+from replicas import two_replicas
+
+BACKEND = keras.backend.backend()
+
+
+def mirrored():
+    return two_replicas().scope()
+
+
+def data_parallel():
+    return keras.distribution.DataParallel().scope()
+
+
+def model_parallel():
+    devices = keras.distribution.list_devices()
+    mesh = keras.distribution.DeviceMesh((1, 2), ["batch", "model"], devices)
+    layout = keras.distribution.LayoutMap(mesh)
+    layout[".*embedding.*"] = (None, "model")
+    return keras.distribution.ModelParallel(
+        layout_map=layout, batch_dim_name="batch"
+    ).scope()
+
+
+WAYS = {
+    "tensorflow": [mirrored],
+    "jax": [data_parallel, model_parallel],
+    "torch": [],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scope", WAYS[BACKEND])
+def test_goes_on_as_if_nothing_had_been(tmp_path, scope):
+    folders = [tmp_path / name for name in ("whole", "stopped")]
+    for folder in folders:
+        folder.mkdir()
+        write_text(folder)
+    with scope():
+        whole = train(folders[0])
+    interrupt = Interrupt("on_train_batch_end", 1, 3)
+    with scope(), pytest.raises(Interruption):
+        train(folders[1], interrupt, save_freq=3)
+    with scope():
+        again = train(folders[1], save_freq=3)
+    assert not differences(again, whole)
+    assert np.isfinite(whole["history loss"]).all()
