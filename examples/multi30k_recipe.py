@@ -81,7 +81,7 @@ class Recipe:
     rate: float = 1.5e-3
     warmup: int = 400
     batch_size: int = 64
-    epochs: int = 20
+    epochs: int = 28
     patience: int = 8
 
 
