@@ -158,8 +158,8 @@ def main(
     source: str = "de",
     target: str = "en",
     tokenizer: str = "sentencepiece",
-    epochs: int = Recipe.epochs,
-    units: int = Recipe.units,
+    epochs: int = 28,
+    units: int = 256,
     beam: int = 5,
     save: str | Path | None = None,
     export: str | Path | None = None,
@@ -229,8 +229,8 @@ def arguments() -> dict:
     parser.add_argument(
         "--tokenizer", default=TOKENIZERS[0], choices=TOKENIZERS
     )
-    parser.add_argument("--epochs", type=int, default=Recipe.epochs)
-    parser.add_argument("--units", type=int, default=Recipe.units)
+    parser.add_argument("--epochs", type=int, default=28)
+    parser.add_argument("--units", type=int, default=256)
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--download", action="store_true")
     parser.add_argument("--save", help="folder for the translator")
