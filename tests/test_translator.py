@@ -130,6 +130,7 @@ def test_another_search_keeps_all_else():
         one.with_search("beam")
 
 
+@pytest.mark.slow
 def test_prefixes_come_first():
     translator = tiny_translator()
     plain = translator(NUMBERS)

@@ -6,6 +6,8 @@ import keras
 import numpy as np
 import pytest
 import samples
+from replicas import data_parallel
+from replicas import model_parallel
 from seq2seqs import small_model
 
 from keras_attention import AttentionCoverage
@@ -34,20 +36,14 @@ def make_batch():
     return (source, target[:, :-1]), (target[:, 1:], links.astype("float32"))
 
 
-def data_parallel():
-    return keras.distribution.DataParallel()
-
-
-def model_parallel():
-    """Split what grows with the vocabulary, but not the rows."""
-    devices = keras.distribution.list_devices()
-    mesh = keras.distribution.DeviceMesh((1, 2), ["batch", "model"], devices)
-    layout = keras.distribution.LayoutMap(mesh)
-    layout[".*(source|target)_embedding/embeddings"] = ("model", None)
-    layout[".*output_layer/kernel"] = (None, "model")
-    layout[".*output_layer/bias"] = ("model",)
-    return keras.distribution.ModelParallel(
-        layout_map=layout, batch_dim_name="batch"
+def split_words():
+    """Split what grows with the vocabulary."""
+    return model_parallel(
+        {
+            ".*(source|target)_embedding/embeddings": ("model", None),
+            ".*output_layer/kernel": (None, "model"),
+            ".*output_layer/bias": ("model",),
+        }
     )
 
 
@@ -84,7 +80,7 @@ def one_device():
     return train(contextlib.nullcontext())
 
 
-@pytest.mark.parametrize("distribution", [data_parallel, model_parallel])
+@pytest.mark.parametrize("distribution", [data_parallel, split_words])
 def test_ten_steps_are_those_of_one_device(one_device, distribution):
     logs, weights, tokens, model = train(distribution().scope())
     for found, wanted in zip(logs, one_device[0], strict=True):
@@ -95,6 +91,6 @@ def test_ten_steps_are_those_of_one_device(one_device, distribution):
         np.testing.assert_allclose(found, wanted, atol=1e-6)
     np.testing.assert_array_equal(tokens, one_device[2])
     kernel = model.output_layer.kernel.value
-    split = distribution is model_parallel
+    split = distribution is split_words
     shapes = {part.data.shape for part in kernel.addressable_shards}
     assert shapes == {(kernel.shape[0], WORDS // (1 + split))}

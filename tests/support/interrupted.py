@@ -188,7 +188,7 @@ def train(
         fit: Other arguments of `fit`.
     """
     keras.utils.set_random_seed(1)
-    find_shared_generator().state.assign([1, 0])  # not by Keras before 3.13
+    find_shared_generator().state.assign([1, 0])  # Keras 3.12 keeps it
     digits = CharacterTokenizer("01234")
     files = folder / "source.txt", folder / "target.txt"
     options = {"training": True, "seed": seed, "buckets": 2}

@@ -8,6 +8,8 @@ from interrupted import Interruption
 from interrupted import differences
 from interrupted import train
 from interrupted import write_text
+from replicas import data_parallel
+from replicas import model_parallel
 from replicas import two_replicas
 
 BACKEND = keras.backend.backend()
@@ -17,23 +19,17 @@ def mirrored():
     return two_replicas().scope()
 
 
-def data_parallel():
-    return keras.distribution.DataParallel().scope()
+def split_rows():
+    return data_parallel().scope()
 
 
-def model_parallel():
-    devices = keras.distribution.list_devices()
-    mesh = keras.distribution.DeviceMesh((1, 2), ["batch", "model"], devices)
-    layout = keras.distribution.LayoutMap(mesh)
-    layout[".*embedding.*"] = (None, "model")
-    return keras.distribution.ModelParallel(
-        layout_map=layout, batch_dim_name="batch"
-    ).scope()
+def split_weights():
+    return model_parallel({".*embedding.*": (None, "model")}).scope()
 
 
 WAYS = {
     "tensorflow": [mirrored],
-    "jax": [data_parallel, model_parallel],
+    "jax": [split_rows, split_weights],
     "torch": [],
 }
 
