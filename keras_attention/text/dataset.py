@@ -181,7 +181,11 @@ def _as_dataset(batches):
         batches, output_signature=((ids, ids), ids)
     )
     cardinality = tf.data.experimental.assert_cardinality(len(batches))
-    return dataset.apply(cardinality).prefetch(tf.data.AUTOTUNE)
+    options = tf.data.Options()
+    # There is nothing to tune, and the thread that would do it may take as
+    # long to end as its iterator has lived, up to a minute.
+    options.autotune.enabled = False
+    return dataset.apply(cardinality).prefetch(2).with_options(options)
 
 
 def _check_cache(cache):

@@ -197,7 +197,7 @@ def test_rows_do_not_depend_on_their_neighbours(name):
         )
         tokens, scores, lengths, _ = to_numpy(alone)
         np.testing.assert_array_equal(tokens[0], together[0][row])
-        np.testing.assert_allclose(scores[0], together[1][row], atol=1e-5)
+        np.testing.assert_allclose(scores[0], together[1][row], rtol=1e-5)
         np.testing.assert_array_equal(lengths[0], together[2][row])
 
 

@@ -241,6 +241,11 @@ def test_broken_files_stop_at_once(files):
         batches(files)
 
 
+def test_iterators_end_without_waiting(files):
+    """One with a thread that tunes it may take a minute to end."""
+    assert batches(files).options().autotune.enabled is False
+
+
 @pytest.mark.slow
 def test_fit_runs_through_every_epoch(files):
     source = keras.Input((None,), dtype="int32")
