@@ -14,6 +14,11 @@ def is_traced(_) -> bool:
     return not tf.executing_eagerly()
 
 
+def as_written(function: Callable) -> Callable:
+    """Wrap a function so that AutoGraph does not rewrite it."""
+    return tf.autograph.experimental.do_not_convert(function)
+
+
 def take_rows(x, index):
     """Take rows by their numbers, of which none is negative."""
     return tf.gather(x, index)

@@ -24,6 +24,7 @@ from keras_attention.models.seq2seq_checks import with_nan_check
 from keras_attention.models.shortlisted import check_shortlist
 from keras_attention.models.streaming import BUILD
 from keras_attention.models.streaming import AbstractStreamingModel
+from keras_attention.ops import as_written
 from keras_attention.ops import fast_path
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
@@ -332,7 +333,7 @@ class Seq2Seq(AbstractStreamingModel):
         return at_least_one(run)(source, search, prefix, attends, shortlist)
 
     def _generate(self, *arguments):
-        return search_words(self, *arguments)
+        return as_written(search_words)(self, *arguments)
 
     @functools.wraps(keras.Model.fit)
     def fit(self, *args, **kwargs):

@@ -2,6 +2,7 @@
 
 from .additive import additive_scores as additive_scores
 from .additive import featured_additive_scores as featured_additive_scores
+from .fast_paths import as_written as as_written
 from .fast_paths import fast_path as fast_path
 from .loops import freeze as freeze
 from .loops import last_real as last_real

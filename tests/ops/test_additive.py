@@ -112,7 +112,9 @@ def test_graphs_of_unknown_lengths(jit_compile):
     shapes = [(None, None, U), (None, None, U), (U,)]
     signature = [tf.TensorSpec(shape, "float64") for shape in shapes]
 
-    @tf.function(input_signature=signature, jit_compile=jit_compile)
+    @tf.function(
+        autograph=False, input_signature=signature, jit_compile=jit_compile
+    )
     def scores_and_gradients(*tensors):
         with tf.GradientTape() as tape:
             tape.watch(tensors)

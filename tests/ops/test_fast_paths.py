@@ -5,6 +5,7 @@ import sys
 import keras
 import pytest
 
+from keras_attention.ops.fast_paths import as_written
 from keras_attention.ops.fast_paths import fast_path
 
 MODULE = f"keras_attention.backend.{keras.backend.backend()}"
@@ -31,3 +32,19 @@ def test_a_broken_file_is_no_missing_file(monkeypatch):
     monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
     with pytest.raises(ModuleNotFoundError, match="no beads"):
         fast_path("compiled")
+
+
+def test_a_graph_is_traced_from_the_code_as_it_is_written():
+    seen = []
+
+    def inner():
+        seen.append(sys._getframe().f_code.co_filename)
+        return keras.ops.ones(())
+
+    run = as_written(inner)
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        run = tf.function(lambda: as_written(inner)())
+    run()
+    assert seen == [__file__]

@@ -143,7 +143,9 @@ def test_graphs_train(steps, jit_compile):
     shapes = [(steps, B, D), (B, U), (D, U), (U, U)]
     signature = [tf.TensorSpec(shape, "float64") for shape in shapes]
 
-    @tf.function(input_signature=signature, jit_compile=jit_compile)
+    @tf.function(
+        autograph=False, input_signature=signature, jit_compile=jit_compile
+    )
     def run(*tensors):
         with tf.GradientTape() as tape:
             tape.watch(tensors)
@@ -162,7 +164,9 @@ def test_no_steps_in_a_graph():
     tf = BACKEND
     shapes = [(None, B, D), (B, U), (D, U), (U, U)]
     run = tf.function(
-        loop, input_signature=[tf.TensorSpec(s, "float64") for s in shapes]
+        loop,
+        autograph=False,
+        input_signature=[tf.TensorSpec(s, "float64") for s in shapes],
     )
     given = arrays(0)
     (state, _), (outputs, _) = run(*map(to_tensor, given))

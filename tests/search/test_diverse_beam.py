@@ -188,6 +188,7 @@ def test_in_a_tensorflow_graph(xla):
     import tensorflow as tf
 
     @tf.function(
+        autograph=False,
         jit_compile=xla,
         input_signature=[
             tf.TensorSpec((None, 156, 5), "float64"),

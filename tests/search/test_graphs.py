@@ -49,6 +49,7 @@ class TestInATensorFlowGraph:
         import tensorflow as tf
 
         @tf.function(
+            autograph=False,
             jit_compile=xla,
             input_signature=[
                 tf.TensorSpec((None, 85, 4), "float64"),
@@ -83,7 +84,9 @@ class TestInATensorFlowGraph:
     def test_no_rows(self, name):
         import tensorflow as tf
 
-        @tf.function(input_signature=[tf.TensorSpec((None, 4))])
+        @tf.function(
+            autograph=False, input_signature=[tf.TensorSpec((None, 4))]
+        )
         def search(log_probs):
             def step(tokens, state):
                 shape = (*ops.shape(tokens), 3)
@@ -107,10 +110,11 @@ class TestInATensorFlowGraph:
         import tensorflow as tf
 
         @tf.function(
+            autograph=False,
             input_signature=[
                 tf.TensorSpec((None, 85, 4), "float64"),
                 tf.TensorSpec((None, 85, 3), "float64"),
-            ]
+            ],
         )
         def search(*tables):
             step = whole_history(*tables)

@@ -224,6 +224,7 @@ class TestInATensorFlowGraph:
         import tensorflow as tf
 
         @tf.function(
+            autograph=False,
             jit_compile=xla,
             input_signature=[
                 tf.TensorSpec((None, 6, 6), "float64"),
@@ -249,7 +250,10 @@ class TestInATensorFlowGraph:
     def test_one_row_beside_a_batch_of_unknown_size(self):
         import tensorflow as tf
 
-        @tf.function(input_signature=[tf.TensorSpec((None, 6, 6), "float64")])
+        @tf.function(
+            autograph=False,
+            input_signature=[tf.TensorSpec((None, 6, 6), "float64")],
+        )
         def search(table):
             def step(tokens, state):
                 return tf.gather(table, tokens, batch_dims=1), state, None

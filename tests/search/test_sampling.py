@@ -213,6 +213,7 @@ class TestSeed:
             sampling = Sampling(seed=5, max_length=30)
             return tf.function(
                 lambda n: sampling(constant([0.25, 0.25, 0.5, 0.0]), (), n),
+                autograph=False,
                 jit_compile=xla,
                 input_signature=[tf.TensorSpec((), "int32")],
             )

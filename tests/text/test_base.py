@@ -71,10 +71,13 @@ def test_an_empty_batch_stays_empty(tokenizer):
 @pytest.mark.slow
 def test_graphs_take_any_batch_and_length(tokenizer):
     tokenize = tf.function(
-        tokenizer.tokenize, input_signature=[tf.TensorSpec((None,), tf.string)]
+        tokenizer.tokenize,
+        autograph=False,
+        input_signature=[tf.TensorSpec((None,), tf.string)],
     )
     detokenize = tf.function(
         tokenizer.detokenize,
+        autograph=False,
         input_signature=[tf.TensorSpec((None, None), tf.int32)],
     )
     for batch in ([], [""], TEXT, TEXT[:1]):
