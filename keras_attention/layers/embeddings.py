@@ -8,7 +8,12 @@ weights name them by their class, so they have the names of Keras' own.
 
 import keras
 from keras import ops
+from keras.backend import standardize_dtype
 
+from keras_attention.ops import hoist
+from keras_attention.ops import product
+from keras_attention.ops.operations import dtype_of
+from keras_attention.ops.operations import hoists
 from keras_attention.ops.rows import look_up
 
 
@@ -28,6 +33,9 @@ class ReversibleEmbedding(keras.layers.ReversibleEmbedding):
     def call(self, inputs, reverse: bool = False, training: bool | None = None):
         if training and not reverse:
             return _look_up(self, inputs)
+        if reverse and hoists() and _have_one_dtype(inputs, self.embeddings):
+            # Transposed in every step, it takes most of the time of a few rows.
+            return product(inputs, hoist(_transposed, self.embeddings))
         return super().call(inputs, reverse=reverse)
 
     def compute_output_spec(
@@ -39,3 +47,11 @@ class ReversibleEmbedding(keras.layers.ReversibleEmbedding):
 def _look_up(layer, ids):
     table = ops.convert_to_tensor(layer.embeddings, layer.compute_dtype)
     return look_up(table, ops.cast(ids, "int32"))
+
+
+def _have_one_dtype(inputs, embeddings):
+    return standardize_dtype(inputs.dtype) == dtype_of(embeddings)
+
+
+def _transposed(embeddings):
+    return ops.transpose(ops.convert_to_tensor(embeddings))

@@ -142,7 +142,8 @@ def word_step(
     if not hoists:
         return step
     memories = [x for x in tree.flatten(prepared) if x is not None]
-    return hoisting(step, [*cell.variables, *memories])
+    variables = cell.variables + model.target_embedding.variables
+    return hoisting(step, [*variables, *memories])
 
 
 def mean(weights):

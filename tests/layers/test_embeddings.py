@@ -4,9 +4,12 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
+from samples import assert_close
 
 from keras_attention.layers import Embedding
 from keras_attention.layers import ReversibleEmbedding
+from keras_attention.layers import embeddings
+from keras_attention.ops import hoisting
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
@@ -47,6 +50,33 @@ def test_scores_as_keras():
     both = layers(ReversibleEmbedding)
     found = [layer(outputs, reverse=True) for layer in both]
     np.testing.assert_array_equal(*map(ops.convert_to_numpy, found))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "given", "turns"),
+    [
+        ("float32", "float32", 1),
+        ("mixed_float16", "float16", 1),
+        ("float64", "float64", 1),
+        ("float32", "float16", 0),  # left to Keras
+    ],
+)
+def test_a_loop_turns_the_table_once(dtype, given, turns, monkeypatch):
+    outputs = np.random.default_rng(0).normal(size=(3, 2))
+    outputs = ops.convert_to_tensor(outputs, given)
+    keras_layer, layer = layers(ReversibleEmbedding, dtype)
+    turned, turn = [], embeddings._transposed
+    monkeypatch.setattr(
+        embeddings, "_transposed", lambda x: turned.append(1) or turn(x)
+    )
+    step = hoisting(lambda x: layer(x, reverse=True), layer.variables)
+    wanted = keras_layer(outputs, reverse=True)
+    for _ in range(3):
+        found = step(outputs)
+        # On torch, Keras computes float64 in float32.
+        assert found.dtype == (outputs if turns else wanted).dtype
+        assert_close(found, wanted, 1e-3 if "16" in given else 1e-6)
+    assert len(turned) == turns
 
 
 @both_kinds

@@ -22,6 +22,7 @@ from keras_attention import GreedySearch
 from keras_attention import LuongGeneral
 from keras_attention import Sampling
 from keras_attention import SequenceCrossentropy
+from keras_attention.layers import embeddings
 from keras_attention.models.next_word import mean
 from keras_attention.models.next_word import next_word
 from keras_attention.ops import dot_scores
@@ -161,6 +162,17 @@ def test_copying_is_learned():
     assert np.isfinite(losses).all()
     tokens = to_numpy(model.generate(OWN, GreedySearch(max_length=4)).tokens)
     np.testing.assert_array_equal(tokens[:, 0], told)
+
+
+def test_tied_embeddings_are_turned_once_a_search(monkeypatch):
+    """Turned in each step, they take most of its time for a few rows."""
+    turned, turn = [], embeddings._transposed
+    monkeypatch.setattr(
+        embeddings, "_transposed", lambda x: turned.append(1) or turn(x)
+    )
+    model = small_model(tie_embeddings="all", layer_size=5)
+    model._generate(ops.convert_to_tensor(SOURCE), GreedySearch(max_length=4))
+    assert turned == [1]
 
 
 @pytest.mark.slow
