@@ -2,6 +2,7 @@
 
 import statistics
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from process import Process
@@ -69,10 +70,35 @@ class CpuClock:
         return used / runs
 
 
+class Here:
+    """A side that is a function of this process, with its CPU seconds.
+
+    Args:
+        function: What is measured. It takes nothing.
+    """
+
+    name = "this process"
+
+    def __init__(self, function: Callable):
+        self._function = function
+
+    def run(self) -> float:
+        """Call it, and return the CPU seconds of all threads."""
+        start = time.process_time()
+        self._function()
+        return time.process_time() - start
+
+    def cpu_seconds(self) -> float:
+        """Return 0: it computes nothing while the other side runs."""
+        return 0.0
+
+
 CLOCKS = {"wall": lambda side: side, "cpu": CpuClock}
 
 
-def ratio(ours: Process, theirs: Process, rounds: int = 15) -> Ratio:
+def ratio(
+    ours: Process | Here, theirs: Process | Here, rounds: int = 15
+) -> Ratio:
     """Run two sides alternately, and compare their times.
 
     Each round runs both sides, one after the other, so a change of the

@@ -15,13 +15,15 @@ prints BLEU with it and without, and the ratio of the times:
 """
 
 import argparse
-import statistics
+import functools
 import time
 from pathlib import Path
 
 import keras
 import numpy as np
 import sacrebleu
+from interleave import Here
+from interleave import ratio
 
 import keras_attention as ka
 
@@ -33,8 +35,8 @@ SEARCHES = {
 }
 
 
-def make_model(vocabulary: int) -> ka.Seq2Seq:
-    """Make a model with random weights."""
+def make_model(vocabulary: int, tied: bool = False) -> ka.Seq2Seq:
+    """Make a model with random weights, and with tied embeddings or not."""
     cell = ka.AttentionDecoderCell(
         keras.layers.LSTMCell(2 * SIZE),
         ka.BahdanauAttention(SIZE),
@@ -47,6 +49,7 @@ def make_model(vocabulary: int) -> ka.Seq2Seq:
         encoder=ka.RecurrentEncoder(SIZE),
         bridge=ka.StateBridge(),
         decoder=ka.AttentionDecoder(cell),
+        tie_embeddings=tied,
     )
     model.build(((None, None), (None, None)))
     return model
@@ -59,29 +62,6 @@ def draw_shortlist(vocabulary: int) -> ka.Shortlist:
     return ka.Shortlist(table, np.arange(4, 4 + ALWAYS))
 
 
-def seconds(run) -> float:
-    """Measure the CPU time of a function."""
-    start = time.process_time()
-    run()
-    return time.process_time() - start
-
-
-def compare(run, shortlist, rounds: int) -> tuple[float, float, float]:
-    """Run a function of a shortlist, with it and without it, by turns.
-
-    Returns:
-        The median of the ratios of the times, and both median times.
-    """
-    sides = shortlist, None
-    for side in sides:  # compiles
-        run(side)
-    times = [
-        [seconds(lambda x=x: run(x)) for x in sides] for _ in range(rounds)
-    ]
-    ratios = [x / y for x, y in times]
-    return tuple(map(statistics.median, (ratios, *zip(*times, strict=True))))
-
-
 def print_ratios(vocabulary: int, batches: list[int], rounds: int):
     """Print a line for each search and batch."""
     model, shortlist = make_model(vocabulary), draw_shortlist(vocabulary)
@@ -90,14 +70,11 @@ def print_ratios(vocabulary: int, batches: list[int], rounds: int):
         for batch in batches:
             source = draw(4, vocabulary, (batch, WORDS))
 
-            def run(side, source=source, search=search):
-                model.generate(source, search, None, False, side)
-
-            ratio, ours, all_words = compare(run, shortlist, rounds)
+            run = functools.partial(model.generate, source, search, None, False)
+            sides = Here(functools.partial(run, shortlist)), Here(run)
+            found = ratio(*sides, rounds)
             print(
-                f"{vocabulary} | {name} | batch {batch} | {ratio:.2f} | "
-                f"{1000 * ours:.0f} ms against {1000 * all_words:.0f} ms",
-                flush=True,
+                f"{vocabulary} | {name} | batch {batch} | {found}", flush=True
             )
 
 
@@ -119,11 +96,10 @@ def print_bleu(folder: Path, files: list[Path], texts: list[Path], rounds: int):
         score = metric.corpus_score(found, [target]).score
         print(f"{name} a shortlist: BLEU {score:.2f}", flush=True)
 
-    def run(side):
-        (whole if side is None else fast)(source, verbose=0)
-
-    ratio, ours, all_words = compare(run, shortlist, rounds)
-    print(f"time {ratio:.2f}, {ours:.1f} s against {all_words:.1f} s")
+    sides = [
+        Here(functools.partial(x, source, verbose=0)) for x in (fast, whole)
+    ]
+    print(f"time {ratio(*sides, rounds)}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import pytest
 from interleave import CpuClock
+from interleave import Here
 from interleave import ratio
 
 
@@ -56,3 +57,18 @@ def test_cpu_seconds_are_a_mean_over_enough_runs():
     assert clock.name == "side"
     assert clock.run() == pytest.approx(0.2)
     assert log == ["side"] * 3
+
+
+def test_functions_of_this_process_run_by_turns():
+    log = []
+
+    def work(name, size):
+        log.append(name)
+        sum(range(size))
+
+    ours = Here(lambda: work("ours", 3_000_000))
+    theirs = Here(lambda: work("theirs", 30_000_000))
+    found = ratio(ours, theirs, rounds=3)
+    assert log == ["ours", "theirs"] * 5
+    assert 0 < found.quartiles[1] < 0.5
+    assert 0 < found.ours < found.theirs
