@@ -173,7 +173,7 @@ def loop(strategy, model: Seq2Seq, data, epochs: int) -> tuple[list, list]:
         model.optimizer.apply_gradients(zip(found, weights, strict=True))
         return share
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(autograph=False, reduce_retracing=True)
     def step(data):
         return strategy.reduce("SUM", strategy.run(replica, (data,)), None)
 

@@ -155,6 +155,11 @@ print(f"time of attention after the loop: {ratio(afterwards, fast):.2f}")
 # by length, so that a batch has little padding. What it costs as lengths, beams
 # and vocabularies grow is on [a page of its own](../hood/growth.md).
 #
+# In a `tf.function` of your own, say `autograph=False`, for a search as for a
+# training step: nothing here has control flow of Python over tensors, and to
+# rewrite all code in search of it, AutoGraph takes up to ten times as long as the
+# tracing itself.
+#
 # In a large vocabulary most of a step is the product with all words. A lexical
 # shortlist leaves the few that can translate the source: for each of its words
 # those that have attended to it most often in training, and the most frequent
