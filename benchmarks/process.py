@@ -113,6 +113,11 @@ class Process:
         ticks = stat.rpartition(")")[2].split()[11:13]
         return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
+    def peak(self) -> int:
+        """Return the most bytes that the process has held (on Linux)."""
+        status = Path(f"/proc/{self._child.pid}/status").read_text()
+        return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
     def __enter__(self):
         return self
 

@@ -20,6 +20,9 @@ where TensorFlow is not, such as on a machine with a GPU, with the extras
 `sentencepiece`, `evaluation` and `plots`:
 
     KERAS_BACKEND=jax python examples/translate_multi30k.py --data multi30k
+
+On a processor without AVX-512, `TF_ENABLE_ONEDNN_OPTS=1` before such a command
+saves a third of the time.
 """
 
 import argparse

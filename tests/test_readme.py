@@ -99,6 +99,7 @@ def test_a_keras_file_needs_the_import(tmp_path, monkeypatch):
         keras.models.load_model(tmp_path / "model.keras")
 
 
+@pytest.mark.slow
 def test_two_outputs_need_two_losses():
     model = small_model(return_attention_scores=True)
     model.compile("adam", loss=ka.SequenceCrossentropy())

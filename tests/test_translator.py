@@ -205,6 +205,7 @@ def test_a_model_that_becomes_hard_is_traced_again(monkeypatch):
     assert translator._graph is not graph
 
 
+@pytest.mark.slow
 def test_unknown_words_are_those_of_the_source():
     class Lost(AbstractSearch):
         """Knows the first letter, and attends to columns 2, 1 and 0."""

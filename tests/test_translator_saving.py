@@ -26,6 +26,7 @@ def pickled(x):
 NUMBERS = ["7", "1234", "905", "42", "6006"]
 
 
+@pytest.mark.slow
 def test_save_and_load(tmp_path):
     translator = tiny_translator()
     translator.save(tmp_path / "digits")
@@ -56,6 +57,7 @@ def listed_translator():
     return Translator(*parts, GreedySearch(max_length=8), shortlist=shortlist)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copied", ["saved", "pickled"])
 def test_a_shortlist_stays(tmp_path, copied):
     translator = listed_translator()

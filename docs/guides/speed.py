@@ -131,6 +131,28 @@ context, weights = layer(1e3 * sequence, memory, return_attention_scores=True)
 print(context.dtype, "finite:", bool(np.isfinite(np.array(context)).all()))
 
 # %% [markdown]
+# ## Memory that is kept
+#
+# A training step needs and frees hundreds of megabytes. By itself, Linux takes
+# freed memory back, and gives it out again page by page, each filled with zeros:
+# on a processor of 2021 without AVX-512 that was a third of the time. With oneDNN
+# TensorFlow keeps it, but switches oneDNN on by itself only on processors that
+# have AVX-512 VNNI. On others, say so before Python starts:
+#
+# ```sh
+# TF_ENABLE_ONEDNN_OPTS=1 python train.py
+# ```
+#
+# The C library can keep memory as well, for programs of any kind, torch too:
+#
+# ```sh
+# MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000 python train.py
+# ```
+#
+# Either takes 0.65 of the time there, and a tenth more memory at most;
+# `benchmarks/freed_memory.py` measures both on your machine. TensorFlow logs
+# "oneDNN custom operations are on" if they are.
+#
 # ## The rest of a training step
 #
 # - **Vocabulary.** The output layer multiplies every word by `V` columns. At

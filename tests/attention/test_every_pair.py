@@ -48,6 +48,7 @@ def draw(*shape, seed=0):
     return np.random.default_rng(seed).normal(size=shape).astype("float32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "alignment", "order"), ORDERED)
 def test_a_decoder_takes_steps_with_beams(make, alignment, order):
     """`K` beams are `K` sentences, their states and noise included."""

@@ -28,6 +28,7 @@ def test_it_runs_when_it_is_told_to(side):
     assert 0 < side.run() < 10
     assert side.cpu_seconds() >= before
     assert side.memory() >= 0
+    assert 1e7 < side.peak() < 1e11
 
 
 def test_it_tells_its_numbers(side):

@@ -52,6 +52,7 @@ def test_a_side_tells_what_it_took_to_start():
     assert found["tokens"].shape[0] == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beams", [1, 5])
 def test_torch_finds_what_generate_finds(beams):
     work = WORK._replace(beams=beams)

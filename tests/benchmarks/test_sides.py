@@ -88,6 +88,7 @@ def test_the_bare_products_have_the_shapes_of_the_gradients(mode):
     assert np.isfinite(np.concatenate([*map(np.ravel, found.values())])).all()
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(
     "variant",
@@ -137,6 +138,7 @@ def test_encoders_agree():
         assert compare(side, sides[0], {"outputs": 1e-5})
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_the_bare_encoder_has_the_shapes_of_the_gradients():
     work = EncoderWork(batch=2, words=3, size=4, units=5)
@@ -166,6 +168,7 @@ def test_crossentropies_agree(smoothing):
         assert compare(own, peer, 1e-5).keys() == {"loss", "outputs", "kernel"}
 
 
+@pytest.mark.slow
 @ours
 def test_searches_agree():
     arrays = search_arrays(SEARCH)

@@ -13,6 +13,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.commands import main
 
 
+@pytest.mark.slow
 def test_exports_as_the_translator_does(tmp_path, monkeypatch):
     asked = []
 

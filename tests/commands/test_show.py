@@ -17,6 +17,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import __version__
 
 
+@pytest.mark.slow
 def test_shows_what_is_there():
     code, out, err = shell("show", saved(2))
     assert (code, err) == (0, "")

@@ -52,6 +52,7 @@ def test_reads_what_others_write(given):
     assert out.splitlines() == translator()(lines)
 
 
+@pytest.mark.slow
 def test_another_search_keeps_the_shortlist():
     words = "translate", saved_list(), "--beam-size", 2
     code, out, _ = shell(*words, given=TEXT)
@@ -70,6 +71,7 @@ def test_is_the_same_in_small_parts(monkeypatch):
     assert shell(*words, given=TEXT)[1].splitlines() == translator()(LINES)
 
 
+@pytest.mark.slow
 def test_adds_scores_and_alignments():
     words = "translate", saved(), "--scores", "--alignments"
     rows = shell(*words, given=TEXT)[1].split("\n")[:-1]
@@ -108,6 +110,7 @@ def test_wrong_options_are_errors():
         assert "Received: " in err
 
 
+@pytest.mark.slow
 def test_warnings_tell_lines(monkeypatch):
     loaded = translator()
     sides = loaded.source_tokenizer, loaded.target_tokenizer

@@ -110,6 +110,7 @@ def test_regularizers_reach_the_losses():
     np.testing.assert_allclose(list(map(float, bridge.losses)), want, 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["dense", "concat", "sum", "zeros"])
 @pytest.mark.parametrize("depth", some([2, 1], 1))
 def test_symbolic_states(depth, mode):

@@ -93,6 +93,7 @@ STATEFUL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATEFUL)
 def test_the_fast_loop_has_the_gradients_of_the_plain_one(name):
     cell = samples.make_cell(attention=STATEFUL[name]())

@@ -94,6 +94,7 @@ def test_without_a_memory_the_sequence_s_own_mask_is_used(states):
     assert_close(decoder(embedded()[0], **other), decoder(plain, **other), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", ["bahdanau", None])
 def test_masks_are_used_in_a_functional_model(attention):
     decoder = make("gru", attention)
@@ -174,6 +175,7 @@ def pad(x, garbage):
     return np.concatenate([x, tail], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["bahdanau", "luong"])
 @pytest.mark.parametrize("garbage", [1e4, np.nan])
 def test_padding_changes_nothing(garbage, order):

@@ -189,6 +189,7 @@ def test_returns_what_was_asked_for(sequences, state, scores):
     assert found == [(None, *shape[1:]) for shape in shapes]
 
 
+@pytest.mark.slow
 def test_symbolic_lengths_may_be_unknown():
     decoder = make(dtype="float32")
     inputs = [keras.Input((None, samples.DIM)), keras.Input((None, DV))]

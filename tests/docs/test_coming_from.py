@@ -109,6 +109,7 @@ def test_every_name_of_ours_exists(page):
         assert any(source.exists() for source in sources), path
 
 
+@pytest.mark.slow
 def test_the_silent_difference_comes_first():
     text = text_of(TFA)
     assert text.index("linear") < text.index("## Names")

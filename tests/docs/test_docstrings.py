@@ -57,6 +57,7 @@ def test_no_section_of_the_package_is_left(docstring):
     assert text.count(">>> ") == blocks.count(">>> ")
 
 
+@pytest.mark.slow
 def test_griffe_uses_it():
     module = griffe.load(
         "keras_attention.attention.bahdanau",

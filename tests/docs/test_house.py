@@ -1,6 +1,7 @@
 """The picture of the house: floors from imports."""
 
 import house
+import pytest
 import source
 
 
@@ -9,6 +10,7 @@ def test_a_part_stands_above_all_that_it_imports():
     assert house.floors(parts) == [["c", "d"], ["b"], ["a"]]
 
 
+@pytest.mark.slow
 def test_every_part_of_the_package_is_drawn():
     parts = house.read_parts()
     assert set(parts) == {source.part(path) for path in source.FILES}

@@ -65,6 +65,7 @@ def test_what_is_known_is_all_that_is_used():
         assert (np.diff(found) >= 0).all()
 
 
+@pytest.mark.slow
 def test_ets_uses_what_is_known_and_knows_what_it_does_not():
     series, changed = VALUES[:140], VALUES[:140].copy()
     changed[110:] = 0.0

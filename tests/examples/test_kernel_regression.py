@@ -67,6 +67,7 @@ def test_a_point_that_sees_itself_learns_to_see_nothing_else(layers):
     assert example.bandwidth_of(layers["learned, itself seen"]) < 0.05
 
 
+@pytest.mark.slow
 def test_it_says_where_it_draws(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(example, "learn", lambda *_: KernelAttention())

@@ -11,6 +11,7 @@ if keras.backend.backend() == "tensorflow":
     from tiny import tiny_translator
 
 
+@pytest.mark.slow
 def test_tokens_are_those_of_moses():
     text = ["Zwei Männer: „Hallo“, sagt\u2019s der T-Shirt-Träger z.B. & geht."]
     wanted = (

@@ -51,6 +51,7 @@ def ask(server, way, texts, align=False, **more):
 # The clients.
 
 
+@pytest.mark.slow
 @both_ways
 def test_a_text_is_translated_and_printed(server, way, capsys):
     (row,) = ask(server, way, ["12 May 2021"])

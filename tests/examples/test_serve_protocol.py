@@ -119,6 +119,7 @@ def test_grpc_refuses_as_serving_does(stub):
         assert refusal.value.code().name == name.strip()
 
 
+@pytest.mark.slow
 def test_grpc_gives_the_outputs_asked_for_of_the_highest_version(stub, server):
     request = predict_request(text=[b"12 May 2021"])
     request.output_filter.append("scores")

@@ -23,6 +23,7 @@ def test_two_processes_learn_what_one_learns(tmp_path, monkeypatch):
     assert one["losses"][1] < one["losses"][0]
 
 
+@pytest.mark.slow
 def test_a_broken_process_ends_the_others(tmp_path):
     start = train_distributed.start
     with pytest.raises(

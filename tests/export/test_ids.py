@@ -60,6 +60,7 @@ def test_a_model_always_reads_a_step_and_a_row():
         assert found["tokens"].shape == (shape[0], 1, 1)
 
 
+@pytest.mark.slow
 def test_xla_and_cudnn_are_off_while_it_is_traced(monkeypatch):
     model = tiny_translator().model
     seen = []
@@ -80,6 +81,7 @@ def test_xla_and_cudnn_are_off_while_it_is_traced(monkeypatch):
     assert model.jit_compile is True
 
 
+@pytest.mark.slow
 def test_a_search_that_draws_is_named():
     with pytest.raises(ValueError, match=r"Sampling.*Use GreedySearch"):
         trace_ids(tiny_translator().model, Sampling(max_length=3))

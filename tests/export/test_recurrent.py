@@ -103,6 +103,7 @@ def test_gives_what_keras_gives(kind, mask):
         check_same(layer, mask)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "merge"), some(BOTH, 8))
 def test_both_directions_give_what_keras_gives(kind, merge):
     for sequences in (True, False):
@@ -140,6 +141,7 @@ def test_nothing_is_left_of_it():
     assert (cell.dropout, cell.recurrent_dropout) == (0.5, 0.25)
 
 
+@pytest.mark.slow
 def test_no_array_and_no_chance_is_in_the_graph():
     layer = layers.Bidirectional(layers.LSTM(U, dropout=0.5))
     with exportable_recurrence(layer):

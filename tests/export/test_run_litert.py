@@ -95,6 +95,7 @@ def test_it_runs_batches_of_any_size(plain_file):
     assert [x["y"].tolist() for x in found] == [[0], [0, 2, 4]]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_the_one_before(tmp_path):
     """What a batch lacks is what the run before gave under its name."""
     spec = tf.TensorSpec((None,), tf.int32)
@@ -120,6 +121,7 @@ def test_a_run_goes_on_from_the_one_before(tmp_path):
     assert [x["sum"].tolist() for x in found] == [[1, 1], [3, 3], [7, 7]]
 
 
+@pytest.mark.slow
 def test_it_knows_the_operations_of_text(file):
     batches = [{"text": np.array(texts, object)} for texts in TEXTS]
     run = run_litert.run

@@ -139,6 +139,7 @@ def test_what_writes_other_words_leaves_the_old_folder(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_cannot_be_exported(tmp_path):
     model, path = make_model(), tmp_path / "x"
     cases = {

@@ -20,6 +20,7 @@ if keras.backend.backend() == "tensorflow":
 SOURCE = draw_ids([6, 4])
 
 
+@pytest.mark.slow
 def test_state_goes_out_and_in_by_names():
     model = make_model()
     graph = StreamGraph(model, streams.LONGEST, 2, 3)
@@ -44,6 +45,7 @@ def words(answer):
     return [ids[:n].tolist() for ids, n in rows]
 
 
+@pytest.mark.slow
 def test_a_memory_keeps_what_may_be_needed_alone():
     graph = StreamGraph(make_model(), streams.LONGEST, 2, 3)
     start, push, _ = graph.functions.values()

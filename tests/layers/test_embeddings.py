@@ -109,6 +109,7 @@ def train(kind, jit_compile, **options):
 COUNTS = np.array([[1, 1], [2, 2], [0, 0], [3, 3.0]])
 
 
+@pytest.mark.slow
 @both_kinds
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_adam_sees_one_gradient_a_word(kind, jit_compile):

@@ -107,6 +107,7 @@ def test_a_subclassed_model_is_refused():
         from_keras_layers(Mine())
 
 
+@pytest.mark.slow
 def test_the_model_is_saved_and_trains(tmp_path):
     ours = from_keras_layers(make_model(keras.layers.AdditiveAttention()))
     ids = [np.array([[2, 5, 6]]), np.array([[7, 4, 0]])]

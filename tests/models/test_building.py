@@ -79,6 +79,7 @@ def flat(found):
     return [to_numpy(x) for x in keras.tree.flatten(found)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_build_makes_all_weights(form, tmp_path):
     """And so files can be loaded before a call."""
@@ -141,6 +142,7 @@ def test_keras_exports_any_length(form, tmp_path):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "search",
     [
@@ -166,6 +168,7 @@ def test_neither_padding_nor_start_is_written(search):
         assert (row[length:] == 0).all()
 
 
+@pytest.mark.slow
 def test_a_start_that_is_the_end_may_be_written():
     model = make()
     model.build(shapes("plain"))
@@ -187,6 +190,7 @@ def test_attend_gives_the_weights_of_a_known_target(real):
     assert found[~kept].any() == (real == "all")
 
 
+@pytest.mark.slow
 def test_a_source_of_one_word_warns_of_nothing(recwarn):
     model = make(attention=CoverageAttention)
     model((SOURCE[:, :1], TARGET))

@@ -138,6 +138,7 @@ def test_keeps_dtypes(dtype):
     }
 
 
+@pytest.mark.slow
 def test_it_is_for_training_where_it_is_faster(monkeypatch):
     said, real = [], encoder_loop.trainable_loop
 

@@ -53,6 +53,7 @@ def test_few_sizes_are_few():
     assert max(SIZES) > 10**6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "length"),
     some([(5, 1), (2, 7), (1, 9), *itertools.product([1, 2, 5], [2, 6, 8])], 3),

@@ -137,6 +137,7 @@ def test_copied_words_are_found_and_scored(search):
             assert OWN[row, word - WORDS] == word
 
 
+@pytest.mark.slow
 def test_words_of_the_source_are_copied():
     model = small_model(copying=True)
     model.pointer_generator.bias.assign([-50.0])  # says nothing of its own
@@ -195,6 +196,7 @@ def test_lengths_may_be_told_late():
             assert found.weights.shape[-1] == width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("search", "needed"),
     [

@@ -274,6 +274,7 @@ def test_a_cloned_model_has_its_own_weights():
     assert not {id(w) for w in again.weights} & {id(w) for w in model.weights}
 
 
+@pytest.mark.slow
 def test_a_decoder_over_features_saves_alone(tmp_path):
     """With its optional outputs, and states that go in as inputs."""
     unit = decoder(

@@ -34,6 +34,7 @@ def test_nothing_is_guessed_at_probability_0():
     np.testing.assert_array_equal(fed(small_model(), 0.0), TARGET)
 
 
+@pytest.mark.slow
 def test_every_word_but_the_first_is_a_guess_at_probability_1():
     model = small_model()
     bias = np.full(9, -1e9)
@@ -72,6 +73,7 @@ def test_guesses_follow_the_guesses_before_them():
     assert len(np.unique(found)) > 2
 
 
+@pytest.mark.slow
 def test_each_word_has_its_own_luck():
     model = small_model()
     bias = np.full(9, -1e9)
@@ -87,6 +89,7 @@ def test_each_word_has_its_own_luck():
     assert both.mean() == pytest.approx(0.09, abs=0.02)
 
 
+@pytest.mark.slow
 def test_guesses_are_drawn_by_their_probability():
     model = small_model(None)
     rows = 4000
@@ -133,6 +136,7 @@ def test_fit_feeds_guesses(copying, jit):
     assert float(model.sampling_probability.value) == 1.0
 
 
+@pytest.mark.slow
 def test_only_training_guesses():
     model = small_model(scheduled_sampling=True)
     plain = to_numpy(model((SOURCE, TARGET)))

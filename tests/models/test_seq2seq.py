@@ -170,6 +170,7 @@ def test_trains_and_generates(name):
         assert tuple(found.weights.shape) == (3, 1, 3, length)
 
 
+@pytest.mark.slow
 def test_is_its_parts_put_together():
     model = make()
     words = np.sqrt(5) * model.source_embedding(SOURCE)
@@ -220,6 +221,7 @@ def test_dropout_is_of_training_alone():
     )
 
 
+@pytest.mark.slow
 def test_padding_changes_no_real_logit():
     model = make()
     plain = to_numpy(model((SOURCE, TARGET)))
@@ -247,6 +249,7 @@ def test_a_mask_carried_by_features_is_used(compiled):
         assert_close(got[row][real], to_numpy(want)[0][real], 1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", some([True, False], 1))
 def test_a_mask_of_the_encoder_s_own_is_used(compiled):
     model, _ = variant("halving")
@@ -338,6 +341,7 @@ def test_padding_and_order_change_no_text():
         assert_close(alone.tokens, want.tokens[row : row + 1], 0)
 
 
+@pytest.mark.slow
 def test_an_empty_source_is_finite():
     model = make()
     search = GreedySearch(max_length=3)
@@ -346,6 +350,7 @@ def test_an_empty_source_is_finite():
     assert (found.weights == 0).all()
 
 
+@pytest.mark.slow
 def test_generates_greedily_unless_told_otherwise():
     model = make()
     bias = np.zeros(12)
@@ -356,6 +361,7 @@ def test_generates_greedily_unless_told_otherwise():
     assert (tokens[:, 0] == [3] + 99 * [0]).all()
 
 
+@pytest.mark.slow
 def test_scores_of_a_float16_model_are_float32():
     """Scores are taken in float32, whatever the model computes in."""
     keras.config.set_dtype_policy("mixed_float16")
@@ -415,6 +421,7 @@ def test_tied_sizes_must_be_equal():
         make(tie_embeddings=True)
 
 
+@pytest.mark.slow
 def test_all_embeddings_may_be_one(tmp_path):
     options = {
         "source_vocabulary_size": 12,

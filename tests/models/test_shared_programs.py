@@ -81,6 +81,7 @@ def test_what_differs_in_numbers_is_compiled_once(searches):
     assert len({to_numpy(x)[0].tobytes() for x in found}) > 1
 
 
+@pytest.mark.slow
 def test_what_comes_first_has_no_room_to_spare():
     model = Table()
     for length in (5, 9, 11, 10, 12):
@@ -97,6 +98,7 @@ def test_a_large_room_is_left_to_long_texts():
     assert {x.max_length for x in model.searches} == {100, 64}
 
 
+@pytest.mark.slow
 @needs_tracing
 def test_the_program_that_was_not_used_for_longest_is_forgotten(monkeypatch):
     monkeypatch.setattr(shared_programs, "KEPT", 2)
@@ -163,6 +165,7 @@ def beginning(word):
     return search
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Beginning, Weighted, beginning])
 def test_options_that_are_no_plain_values_share_nothing(kind):
     model = Table()

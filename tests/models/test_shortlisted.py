@@ -99,6 +99,7 @@ def half_precision():
     keras.config.set_dtype_policy(policy)
 
 
+@pytest.mark.slow
 def test_half_precision_scores_as_all_words_do(half_precision):
     model = make_model()
     assert model.decoder.cell.compute_dtype == "float16"
@@ -111,6 +112,7 @@ def test_half_precision_scores_as_all_words_do(half_precision):
 # Few words: as NumPy finds them.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tied", some([False, True], 1))
 def test_the_softmax_is_over_the_listed_words(tied):
     """Greedy search, step by step, by the call of the whole model."""
@@ -129,6 +131,7 @@ def test_the_softmax_is_over_the_listed_words(tied):
         np.testing.assert_allclose(score[0], wanted, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_beams_find_the_best_of_all_texts():
     """With as many beams as texts, against every text of two words."""
     model = make_model(dtype="float64")
@@ -167,6 +170,7 @@ def test_no_other_word_comes(name):
     assert outside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["greedy, limited", "beams, limited"])
 def test_options_of_a_search_hold(name):
     model = make_model()
@@ -181,6 +185,7 @@ def test_options_of_a_search_hold(name):
         assert len(pairs) == len(set(pairs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(["beams, limited", "greedy"], 1))
 def test_rows_do_not_depend_on_their_neighbours(name):
     """Nor on the padding that a longer one brings."""
@@ -208,6 +213,7 @@ def test_rows_do_not_depend_on_their_neighbours(name):
 # Prefixes.
 
 
+@pytest.mark.slow
 def test_words_of_a_prefix_come_and_are_listed_in_their_row_only():
     nothing = Shortlist(np.zeros((WORDS, 1), int), [])
     prefix = np.array([[8, 5], [7, 0], [0, 0]])
@@ -236,6 +242,7 @@ def test_a_row_with_an_unknown_prefix_gets_no_tokens():
 # In programs.
 
 
+@pytest.mark.slow
 def test_an_empty_batch_is_nothing():
     found = make_model().generate(
         SOURCE[:0], BeamSearch(3, max_length=4), shortlist=FEW
@@ -255,6 +262,7 @@ def test_xla_finds_the_same(name):
     np.testing.assert_allclose(found[1], wanted[1], rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("name", some(["beams", "more beams than words"], 1))
 def test_a_graph_of_unknown_sizes_finds_the_same(name):
@@ -275,6 +283,7 @@ def test_a_graph_of_unknown_sizes_finds_the_same(name):
         assert_same([x[:, :width] for x in found], wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BACKEND == "torch", reason="torch compiles nothing")
 def test_a_shortlist_has_programs_of_its_own():
     model = make_model()
@@ -341,6 +350,7 @@ def test_a_quantized_output_layer_has_no_list():
         model.generate(SOURCE, shortlist=FEW)
 
 
+@pytest.mark.slow
 def test_numbers_are_ids_and_back():
     listed = ListedWords(
         make_model(), FEW, GreedySearch(), SOURCE, np.array([[8], [0], [5]])

@@ -122,6 +122,7 @@ def test_every_continuation_begins_with_what_is_written(models):
     assert any(written)
 
 
+@pytest.mark.slow
 def test_rows_go_at_their_own_pace(models):
     """Zeros are padding wherever they stand: a row waits, others go on."""
     late = np.concatenate([np.zeros((1, 5), "int32"), SOURCE[1:2, :7]], axis=1)
@@ -147,6 +148,7 @@ def test_a_source_of_nothing_has_an_end(models):
     assert joined(streamed(models["lstm"], empty, [1])) == wanted
 
 
+@pytest.mark.slow
 def test_the_longest_text_is_not_exceeded(models):
     for longest in (1, 3, 40):  # more than are written at once
         wanted, _ = generated(models["lstm"], SOURCE, longest)
@@ -207,6 +209,7 @@ def test_features_and_their_masks(listener):
 # What it costs.
 
 
+@pytest.mark.slow
 def test_what_is_kept_does_not_grow(models):
     model, sizes = models["no states, window"], []
     ids = draw_ids([200], seed=5)

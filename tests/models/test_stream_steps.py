@@ -1,6 +1,7 @@
 """The steps of a stream, from tensors to tensors."""
 
 import numpy as np
+import pytest
 import streams
 from samples import to_numpy
 from streams import draw_ids
@@ -20,6 +21,7 @@ def test_the_start_knows_nothing_of_a_source():
     assert not any(x.any() for x in to_numpy([*state.encoder, *state.decoder]))
 
 
+@pytest.mark.slow
 def test_words_have_room_for_the_rest_later():
     model = make_model()
     steps = StreamSteps(model)

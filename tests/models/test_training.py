@@ -327,6 +327,7 @@ def test_dropout_of_weights_is_anew_at_every_step():
 # Policies, regularizers.
 
 
+@pytest.mark.slow
 def test_mixed_precision_has_gradients_of_a_gru():
     """Autocasting ends with the call, before its gradient is computed."""
     keras.config.set_dtype_policy("mixed_bfloat16")
@@ -360,6 +361,7 @@ def test_mixed_precision_trains(policy):
     assert model.compute_dtype == policy.removeprefix("mixed_")
 
 
+@pytest.mark.slow
 def test_regularizers_are_part_of_the_loss():
     l2 = keras.regularizers.L2(0.1)
     batch = make_batch(4)
@@ -388,6 +390,7 @@ def test_regularizers_are_part_of_the_loss():
     assert found[1] - found[0] == pytest.approx(want, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_constraints_are_kept_to():
     limit = keras.constraints.MaxNorm(0.2)
     decoder = make_decoder(

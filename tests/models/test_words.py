@@ -37,6 +37,7 @@ def test_weights_come_on_request():
     assert (to_numpy(weights)[SOURCE[:, None].repeat(4, 1) == 0] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_words_are_dropped_in_training_alone(side):
     """The embeddings of a word are 0 wherever it is, or are scaled up."""

@@ -87,6 +87,7 @@ class TestSoft:
         )
         assert all(np.isfinite(x).all() for x in found)
 
+    @pytest.mark.slow
     @SOFT
     def test_long_sources_stay_exact(self, stop):
         """300 positions, hardly passed: the start decides, not the end."""

@@ -80,6 +80,7 @@ def test_gradients_are_the_same(way):
         np.testing.assert_allclose(x, y, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="graphs")
 @pytest.mark.parametrize("number", [1, 10**6])
 def test_a_graph_of_any_length_looks_at_the_sizes(number, monkeypatch):

@@ -107,6 +107,7 @@ class TestGradients:
         for factor in (0.1, 1.0, 3.0):
             check_gradients(number(function, mask), [factor * SCORES])
 
+    @pytest.mark.slow
     @BOTH
     def test_are_the_papers_jacobian(self, function):
         """diag(s) - s s' / sum s, with s = p^(2 - alpha) on the support."""

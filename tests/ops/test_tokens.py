@@ -168,6 +168,7 @@ class TestGradientOfCrossentropy:
 
         check_gradients(slope, [self.drawn(classes)])
 
+    @pytest.mark.slow
     @pytest.mark.tensorflow
     @pytest.mark.skipif(
         keras.backend.backend() != "tensorflow", reason="TensorFlow"

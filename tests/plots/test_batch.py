@@ -55,6 +55,7 @@ def test_columns_as_asked_and_no_empty_axes():
     assert len(axes[0].figure.axes) == 7
 
 
+@pytest.mark.slow
 def test_titles_colors_and_their_scale():
     names = [f"sentence {n}" for n in range(7)]
     axes = plot_attention_batch(

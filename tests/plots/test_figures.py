@@ -108,6 +108,7 @@ def test_a_reader_sees_everything_at_one_size(scene):
     assert not any(overlap(*pair) for pair in itertools.combinations(found, 2))
 
 
+@pytest.mark.slow
 def test_a_batch_has_no_empty_space_around_it():
     figure = batch()[0].figure
     figure.draw_without_rendering()
@@ -167,6 +168,7 @@ class TestFit:
         for ax, size in zip(axes, SIZES, strict=True):
             np.testing.assert_allclose(inches(ax), size, rtol=0.02)
 
+    @pytest.mark.slow
     def test_pictures_of_a_row_begin_at_one_height(self):
         axes = drawn(SIZES, 2)
         inches(axes[0])
@@ -180,6 +182,7 @@ class TestFit:
             axes = drawn(SIZES[-1:], title=title)
             assert axes[0].title.get_position()[0] == middle
 
+    @pytest.mark.slow
     def test_a_color_bar_is_as_thick_in_any_figure(self):
         for height in (1, 9):
             axes = make([[2.5, height + 0.5]])

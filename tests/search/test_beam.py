@@ -137,6 +137,7 @@ class TestAgainstTheDefinition:
 
 
 class TestStopping:
+    @pytest.mark.slow
     @pytest.mark.parametrize("setting", some(SETTINGS, 6))
     def test_never_changes_a_result(self, setting, monkeypatch):
         rules, tables, mask, prefix = draw(setting, seed=4)

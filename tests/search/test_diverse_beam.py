@@ -163,6 +163,7 @@ class TestAgainstTheDefinition:
         for x, y in zip(found, want, strict=True):
             np.testing.assert_array_equal(x, y)
 
+    @pytest.mark.slow
     def test_more_diversity_more_texts(self):
         rules, tables, _ = draw("plain")
         texts = []

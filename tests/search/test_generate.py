@@ -86,6 +86,7 @@ def test_beams_are_what_the_trained_model_would_say(penalty):
             np.testing.assert_allclose(scores[row, n], score, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_weights_are_those_of_the_texts():
     """Padding of the source gets none; every token shares out 1."""
     found = model().generate(SOURCE, BeamSearch(3, 2, max_length=LENGTH))

@@ -81,6 +81,7 @@ class TestInATensorFlowGraph:
             check(found, name, tables, mask, prefix)
         assert len(search._list_all_concrete_functions()) == 1
 
+    @pytest.mark.slow
     def test_no_rows(self, name):
         import tensorflow as tf
 

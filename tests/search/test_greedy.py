@@ -195,6 +195,7 @@ class TestStates:
 
 
 class TestDtypes:
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
     def test_half_precision_adds_up_in_float32(self, dtype):
         def step(_, state):
@@ -218,6 +219,7 @@ class TestDtypes:
 
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="tf.function")
 class TestInATensorFlowGraph:
+    @pytest.mark.slow
     @pytest.mark.parametrize("xla", [False, True])
     @pytest.mark.parametrize("max_length", [1, 9])
     def test_any_batch_and_any_source(self, xla, max_length):

@@ -183,6 +183,7 @@ class TestSeed:
         step = constant([0.25, 0.25, 0.5, 0.0])
         return arrays(search(step, (), batch_size)).tokens.tolist()
 
+    @pytest.mark.slow
     def test_calls_differ(self):
         search = Sampling(seed=5, max_length=30)
         assert self.sample(search) != self.sample(search)
@@ -196,6 +197,7 @@ class TestSeed:
         fresh = Sampling(seed=5, max_length=30)
         assert self.sample(revived) == self.sample(fresh)
 
+    @pytest.mark.slow
     def test_other_seeds_other_texts(self):
         found = [
             self.sample(Sampling(seed=seed, max_length=30))

@@ -115,6 +115,7 @@ def naive_counts(model, batches):
     return sums
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_training_counts_attention(several):
     attentions = [BahdanauAttention(5), LuongGeneral()]
@@ -135,6 +136,7 @@ def test_training_counts_attention(several):
     assert found.table.any()
 
 
+@pytest.mark.slow
 def test_fewer_words_than_asked_for_are_all():
     batches = [((SOURCE, BEFORE), AFTER, np.ones(3))]  # weights of samples
     found = Shortlist.train(small_model(), batches, always=100)

@@ -226,6 +226,7 @@ def test_any_ids_are_valid_text(tokenizer):
     assert [[text] for text in together[:9]] == alone
 
 
+@pytest.mark.slow
 def test_rows_do_not_change_each_other(tokenizer):
     rows = HOSTILE[:26]
     together = tokenizer.tokenize(rows).numpy()

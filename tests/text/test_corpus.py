@@ -76,6 +76,7 @@ def test_every_tokenizer_can(files, tmp_path, kind):
     assert len(folders(tmp_path / "c")) == 1
 
 
+@pytest.mark.slow
 def test_copies_and_segmentations_are_the_same(files, tmp_path):
     words = WordTokenizer(["1", "2"])
     pieces = SentencePieceTokenizer.train(LINES, 40, byte_fallback=False)
@@ -101,6 +102,7 @@ def test_a_warning_counts_what_is_dropped_every_time(files, tmp_path):
         assert dataset.dropped["too_long"] > 0
 
 
+@pytest.mark.slow
 def test_other_content_is_another_folder(files, tmp_path):
     cache = tmp_path / "cache"
 

@@ -97,6 +97,7 @@ def test_training_takes_full_batches_of_different_pairs(files):
         assert source.shape[0] == inputs.shape[0] == labels.shape[0] == 8
 
 
+@pytest.mark.slow
 def test_one_pair_too_many_is_not_always_the_longest(files):
     lines = [str(n) * n for n in range(1, 10)]
     write(files, lines, lines)
@@ -284,6 +285,7 @@ def test_shards_are_parts_of_the_batches_of_one_process(files, training, count):
         assert sorted(itertools.chain(*found)) == sorted(lines_of(files))
 
 
+@pytest.mark.slow
 def test_shards_take_steps_of_one_shape(files):
     """Also those of the last batch, of which one shard may have nothing."""
     for more in ({"training": True, "seed": 1}, {}):

@@ -30,6 +30,7 @@ def rows(part, side):
     return np.split(part.ids[side], ends)
 
 
+@pytest.mark.slow
 def test_pairs_keep_their_order(monkeypatch):
     monkeypatch.setattr(f"{MODULE}.SENTENCES_AT_ONCE", 3)
     pairs = numbered(50)

@@ -340,6 +340,7 @@ def test_a_graph_holds_its_model_once():
     assert [node.op for node in nodes].count("SentencepieceOp") == 1
 
 
+@pytest.mark.slow
 def test_a_new_seed_takes_no_model_away():
     """TensorFlow then drops the kernels that resources may belong to."""
     first, second = train(), train(size=300)

@@ -65,6 +65,7 @@ def same(one, other):
     )
 
 
+@pytest.mark.slow
 def test_the_text_stays_and_the_pieces_change(files, tokenizer):
     options = {"training": True, "seed": 1}
     plain = epochs(files, tokenizer, **options)
@@ -81,6 +82,7 @@ def test_the_text_stays_and_the_pieces_change(files, tokenizer):
     assert any(len(x) != len(y) or (x != y).any() for x, y in sides)
 
 
+@pytest.mark.slow
 def test_a_seed_decides(files, tokenizer):
     options = {"training": True, "sample_subwords": 0.3}
     first, second = (

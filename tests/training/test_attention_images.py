@@ -170,6 +170,7 @@ class TestWhatIsWritten:
             want = ops.convert_to_numpy(weights[n % 2])[n // 2]
             np.testing.assert_allclose(matrix, want, atol=1e-6)
 
+    @pytest.mark.slow
     def test_padding_has_no_weight_whatever_the_encoder(self, tmp_path, drawn):
         model = make_model(encoder=Unmasked(), bridge=None)
         fit(model, AttentionImages(tmp_path, SOURCES, targets=TARGETS))
@@ -177,6 +178,7 @@ class TestWhatIsWritten:
         assert (whole > 0).all()
         assert not padded[:, 3:].any()
 
+    @pytest.mark.slow
     def test_another_name(self, tmp_path):
         options = {"targets": TARGETS, "name": "test"}
         fit(make_model(), AttentionImages(tmp_path, SOURCES, **options))
@@ -218,6 +220,7 @@ class TestWhatIsGenerated:
             np.testing.assert_allclose(matrix, weights[n, :longest], atol=1e-5)
             assert not tokens[n, longest:].any()
 
+    @pytest.mark.slow
     def test_features_have_their_positions_as_labels(self, tmp_path, drawn):
         features = np.random.default_rng(0).normal(size=(2, 4, 3))
         features = features.astype("float32")

@@ -171,6 +171,7 @@ class TestCoverage:
         assert float(AttentionCoverage()(pairs, weights)) == 0.5
 
 
+@pytest.mark.slow
 def test_evaluate_reports_them_beside_those_of_the_words():
     source, target = (keras.Input((None,), dtype="int32") for _ in range(2))
     memory = keras.layers.Embedding(8, 4, mask_zero=True)(source)

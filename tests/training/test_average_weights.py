@@ -43,6 +43,7 @@ def test_is_the_mean_of_the_last_epochs(last):
         model = fit([remember, average], 2, model)
 
 
+@pytest.mark.slow
 def test_no_epoch_changes_nothing():
     model = fit([])
     before = [to_numpy(w) for w in model.weights]

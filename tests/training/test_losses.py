@@ -97,6 +97,7 @@ class TestFormula:
 
 
 class TestTraining:
+    @pytest.mark.slow
     @pytest.mark.parametrize("shape", some([[2, 4], None, [2]], 1))
     def test_fit_passes_weights_and_ignores_masks(self, shape):
         ids = np.array([[2, 0, 3, 0], [0, 2, 0, 1]])  # masks unlike the targets
@@ -119,6 +120,7 @@ class TestTraining:
         for x, y in zip(one, other, strict=True):
             np.testing.assert_allclose(x, y, atol=1e-6)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
     def test_no_real_token_no_gradient(self, dtype):
         loss, _, before, after = trained(
@@ -128,6 +130,7 @@ class TestTraining:
         for x, y in zip(before, after, strict=True):
             np.testing.assert_array_equal(x, y)
 
+    @pytest.mark.slow
     def test_float16_gradients_stay_finite(self):
         loss, _, before, after = trained(
             SequenceCrossentropy(0.1), IDS, IDS, dtype="mixed_float16"

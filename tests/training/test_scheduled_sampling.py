@@ -52,6 +52,7 @@ def test_the_last_probability_of_an_epoch_is_logged():
     assert float(model.sampling_probability) == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_a_second_fit_goes_on():
     model, schedule = echo(), LINEAR
     fit(model, schedule, epochs=1)

@@ -94,6 +94,7 @@ class TestBoth:
             metric()(ids, x, np.ones(3))
 
 
+@pytest.mark.slow
 def test_fit_reports_them_with_and_without_weights():
     ids = np.array([[4, 3, 2, 0], [1, 2, 0, 0]])
     weights = np.array([1.0, 3.0])

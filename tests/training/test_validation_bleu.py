@@ -36,6 +36,7 @@ def score(words, **options):
     return sacrebleu.corpus_bleu(texts, [REFERENCES], **options).score
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_is_the_number_of_sacrebleu(lowercase):
     bleu = ValidationBleu(Learner(), SOURCES, REFERENCES, lowercase=lowercase)
@@ -45,6 +46,7 @@ def test_is_the_number_of_sacrebleu(lowercase):
     assert (wanted[-1] == pytest.approx(100)) is lowercase
 
 
+@pytest.mark.slow
 def test_training_can_stop_by_it():
     bleu = ValidationBleu(Learner(), SOURCES, REFERENCES)
     stop = keras.callbacks.EarlyStopping("val_bleu", mode="max", patience=2)
@@ -53,6 +55,7 @@ def test_training_can_stop_by_it():
     assert found[2] == max(found)
 
 
+@pytest.mark.slow
 def test_evaluates_every_few_epochs():
     learner = Learner()
     bleu = ValidationBleu(learner, SOURCES, REFERENCES, every=3)
