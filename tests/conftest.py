@@ -65,6 +65,19 @@ def pytest_configure(config):
         tf.config.set_logical_device_configuration(
             processor, 2 * [tf.config.LogicalDeviceConfiguration()]
         )
+        iterate_untuned(tf.data)
+
+
+def iterate_untuned(data):
+    """Iterate over all of TensorFlow's datasets as over ours, untuned.
+
+    An iterator that dies waits for the thread that tunes it, at times for a
+    minute. Keras makes such iterators of arrays, and TensorFlow of devices.
+    """
+    untuned = data.Options()
+    untuned.autotune.enabled = False
+    plain = data.Dataset.__iter__
+    data.Dataset.__iter__ = lambda x: plain(x.with_options(untuned))
 
 
 def pytest_collection_modifyitems(config, items):

@@ -17,14 +17,16 @@ BACKENDS = ["tensorflow", "jax", "torch"]
 HEAVY = {*BACKENDS, "tensorflow_text", "matplotlib"}
 MEASURE = f"""
 import gc, json, sys, time
+start = time.process_time()
 import keras
+theirs = time.process_time() - start
 gc.freeze()  # or it is read through once more: 0.3 s of torch
 def heavy():
     return sorted(set(sys.modules) & set({sorted(HEAVY)}))
 before, start = heavy(), time.process_time()
 import keras_attention
-seconds = time.process_time() - start
-print(json.dumps([before, heavy(), seconds]))
+ours = time.process_time() - start
+print(json.dumps([before, heavy(), ours / theirs]))
 """
 
 
@@ -47,11 +49,11 @@ def fresh(code, backend):
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", some(["tensorflow", "jax", "torch"], 2))
 def test_loads_what_keras_loads_and_fast(backend):
-    before, after, seconds = json.loads(fresh(MEASURE, backend))
+    before, after, share = json.loads(fresh(MEASURE, backend))
     assert after == before
     if backend != "tensorflow":
         assert "tensorflow" not in after
-    assert seconds < 0.3
+    assert share < 0.2  # of what Keras takes: 0.04 to 0.1
 
 
 @pytest.mark.tensorflow

@@ -39,7 +39,8 @@ PAIRS = {  # of German and English words
     "schnee": "snow",
     "gras": "grass",
 }
-SMALL = {"8000": "400", "512": "32", "256": "16"}  # sizes of models
+# Sizes of models, and epochs.
+SMALL = {"8000": "400", "512": "32", "256": "16", "epochs=10": "epochs=2"}
 
 
 def write_corpus(folder):

@@ -5,9 +5,9 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
-import keras
 import tensorflow as tf
 
 from keras_attention.checks import check_choice
@@ -18,9 +18,8 @@ from keras_attention.export.formats import register_format
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids
 from keras_attention.export.ids import trace_ids
-from keras_attention.export.portable import portable
 from keras_attention.export.quiet import quiet
-from keras_attention.export.recurrent import exportable_recurrence
+from keras_attention.export.signatures import save_signatures
 from keras_attention.extras import require
 from keras_attention.files import SEAL
 from keras_attention.files import check_seal
@@ -102,7 +101,7 @@ def convert_to_litert(
     signature: str,
     function: tf.types.experimental.PolymorphicFunction,
     quantize: str | None,
-    archive: keras.export.ExportArchive | None = None,
+    tokenizers: Sequence[AbstractTokenizer] = (),
 ) -> bytes:
     """Convert one function of a model to the content of a LiteRT file.
 
@@ -111,21 +110,21 @@ def convert_to_litert(
         signature: What to call the function.
         function: A traced `tf.function`.
         quantize: As in `export_litert`.
-        archive: Tracks what the function needs beside weights. With it,
-            operations of `tensorflow_text` are allowed. Defaults to `None`.
+        tokenizers: Those that the function calls. With them, operations of
+            `tensorflow_text` are allowed. Defaults to `()`.
 
     Raises:
         ValueError: If LiteRT has no operations for it.
     """
     functions = {signature: function}
-    return convert_functions(model, functions, quantize, archive)
+    return convert_functions(model, functions, quantize, tokenizers)
 
 
 def convert_functions(
     model: Seq2Seq,
     functions: dict[str, tf.types.experimental.PolymorphicFunction],
     quantize: str | None,
-    archive: keras.export.ExportArchive | None = None,
+    tokenizers: Sequence[AbstractTokenizer] = (),
 ) -> bytes:
     """Convert several functions of a model to the content of one file.
 
@@ -133,24 +132,18 @@ def convert_functions(
         model: As in `convert_to_litert`.
         functions: Traced `tf.function`s, by the names of their signatures.
         quantize: As in `convert_to_litert`.
-        archive: As in `convert_to_litert`.
+        tokenizers: As in `convert_to_litert`.
 
     Raises:
         ValueError: If LiteRT has no operations for them.
     """
-    custom = archive is not None
-    archive = archive if custom else keras.export.ExportArchive()
     with tempfile.TemporaryDirectory() as folder, quiet():
-        for name, function in functions.items():
-            archive.add_endpoint(name, function)
-        # TensorFlow traces once more while it saves.
-        with portable(model), exportable_recurrence(model):
-            archive.write_out(folder, verbose=False)
+        save_signatures(folder, functions, tokenizers)
         converter = tf.lite.TFLiteConverter.from_saved_model(
             folder, signature_keys=list(functions)
         )
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
-        converter.allow_custom_ops = custom
+        converter.allow_custom_ops = bool(tokenizers)
         if quantize is not None:
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
         if quantize == "float16":

@@ -16,7 +16,6 @@ from keras_attention.export.ids import trace_ids
 from keras_attention.export.litert import QUANTIZATIONS
 from keras_attention.export.litert import convert_to_litert
 from keras_attention.export.litert import run_litert
-from keras_attention.export.portable import text_archive
 from keras_attention.extras import require
 from keras_attention.files import replaced_file
 from keras_attention.files import seal
@@ -74,9 +73,8 @@ def export_litert_text(
     _check_tokenizers(*tokenizers)
     with replaced_file(path, ".tflite") as draft:
         function = _trace_text(trace_ids(model, search, shortlist), *tokenizers)
-        archive = text_archive(source_tokenizer, target_tokenizer)
         content = convert_to_litert(
-            model, SIGNATURE, function, quantize, archive
+            model, SIGNATURE, function, quantize, tokenizers
         )
         draft.write_bytes(content)
         seal(draft)

@@ -7,7 +7,6 @@ import keras
 
 from keras_attention.export.quiet import ONE_AT_A_TIME
 from keras_attention.export.sublayers import sublayers
-from keras_attention.text import AbstractTokenizer
 
 
 def check_exportable(needed_by: str):
@@ -44,19 +43,3 @@ def portable(model: keras.Model) -> Iterator[None]:
             stack.callback(setattr, target, name, getattr(target, name))
             setattr(target, name, False)
         yield
-
-
-def text_archive(
-    source_tokenizer: AbstractTokenizer, target_tokenizer: AbstractTokenizer
-) -> keras.export.ExportArchive:
-    """Begin an archive that tracks the tables of both tokenizers.
-
-    Args:
-        source_tokenizer: The one.
-        target_tokenizer: The other, which may be the same.
-    """
-    archive = keras.export.ExportArchive()
-    archive.track(source_tokenizer)
-    if target_tokenizer is not source_tokenizer:
-        archive.track(target_tokenizer)
-    return archive

@@ -11,7 +11,7 @@ from keras_attention.export.graph import TEXT
 from keras_attention.export.graph import TranslationGraph
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
-from keras_attention.export.portable import text_archive
+from keras_attention.export.signatures import save_signatures
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
@@ -65,10 +65,14 @@ def export_saved_model(
             replace_unknown,
             shortlist,
         )
-        archive = text_archive(source_tokenizer, target_tokenizer)
-        archive.add_endpoint("serving_default", graph.translate, [TEXT])
-        archive.add_endpoint("align", graph.align, [TEXT])
-        archive.write_out(folder, verbose=False)
+        functions = {
+            name: tf.function(function, [TEXT], autograph=False)
+            for name, function in (
+                ("serving_default", graph.translate),
+                ("align", graph.align),
+            )
+        }
+        save_signatures(folder, functions, [source_tokenizer, target_tokenizer])
         _check_written(folder, graph)
 
 

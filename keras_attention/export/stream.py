@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import keras
 import numpy as np
 import tensorflow as tf
 
@@ -18,6 +17,7 @@ from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.recurrent import exportable_recurrence
 from keras_attention.export.saved_model import MAIN_FILE
+from keras_attention.export.signatures import save_signatures
 from keras_attention.export.stream_graph import StreamGraph
 from keras_attention.export.stream_graph import probe_parts
 from keras_attention.extras import require
@@ -102,10 +102,7 @@ def export_stream(
 
 def _write_saved_model(path, model, *given):
     with replaced_folder(path, MAIN_FILE) as folder, portable(model):
-        archive = keras.export.ExportArchive()
-        for name, function in StreamGraph(model, *given).functions.items():
-            archive.add_endpoint(name, function)
-        archive.write_out(folder, verbose=False)
+        save_signatures(folder, StreamGraph(model, *given).functions)
         signatures = tf.saved_model.load(folder).signatures
 
         def run(calls):

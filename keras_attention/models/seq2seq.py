@@ -10,6 +10,7 @@ from keras_attention.checks import check_built
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.layers import call_masked
 from keras_attention.layers import carried_mask
+from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.models.generation import at_least_one
 from keras_attention.models.next_word import next_word
 from keras_attention.models.next_word import search_words
@@ -341,6 +342,16 @@ class Seq2Seq(AbstractStreamingModel):
         check_arrays(self, given.get("x"), given.get("y"))
         callbacks = with_nan_check(given.get("callbacks"))
         return super().fit(**{**given, "callbacks": callbacks})
+
+    @functools.wraps(keras.Model.make_train_function)
+    def make_train_function(self, force: bool = False):
+        # TensorFlow traces a step twice if its first trace creates variables.
+        ours = isinstance(self.encoder, RecurrentEncoder)
+        if not self.built and ours and self.source_embedding is not None:
+            self.build(((None, None), (None, None)))
+        if self.built and not self.optimizer.built:
+            self.optimizer.build(self.trainable_variables)
+        return super().make_train_function(force)
 
     @functools.wraps(keras.Model.export)
     def export(self, filepath, *args, **kwargs):

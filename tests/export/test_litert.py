@@ -1,17 +1,13 @@
 """The LiteRT file: what it finds, what is in it, and what is refused."""
 
 import json
-import os
-import sys
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 from keras import layers
-from seq2seqs import sure_model
 from tiers import some
 from tiny import tiny_translator
 
@@ -144,21 +140,6 @@ def test_it_is_an_archive_with_both_tokenizers(file):
     run = Interpreter(model_content=content).get_signature_runner()
     assert run(source_ids=np.array([[2, 4, 3]], "int32"))["tokens"].any()
     assert b"Flex" not in content
-
-
-@pytest.mark.slow
-def test_two_threads_leave_standard_error_as_it_was(tmp_path):
-    model = sure_model(12, 12)
-    paths = [tmp_path / "one.tflite", tmp_path / "two.tflite"]
-    tiny_translator()  # trained once, by one thread
-    before, stream = os.fstat(2), sys.stderr
-    with ThreadPoolExecutor(2) as pool:
-        [*pool.map(lambda path: export(path, model=model), paths)]
-    assert os.path.samestat(os.fstat(2), before)
-    assert sys.stderr is stream
-    ids = np.array([[2, 4, 3]], "int32")
-    one, two = (runner(x)(source_ids=ids) for x in paths)
-    np.testing.assert_array_equal(one["tokens"], two["tokens"])
 
 
 # Encoders, attentions and orders.

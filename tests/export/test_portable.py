@@ -11,13 +11,9 @@ from tiny import tiny_translator
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
     from keras_attention.export.portable import check_exportable
     from keras_attention.export.portable import portable
-    from keras_attention.export.portable import text_archive
     from keras_attention.export.sublayers import sublayers
-    from keras_attention.text import CharacterTokenizer
 
 
 def test_cudnn_and_xla_are_off_while_tracing_and_back_afterwards():
@@ -64,19 +60,3 @@ def test_another_backend_is_told_what_to_do(monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(ValueError, match=r"export_it .* backend='jax'"):
         check_exportable("export_it")
-
-
-def test_an_archive_holds_the_tables_of_both_tokenizers(tmp_path):
-    source, target = CharacterTokenizer("ab"), CharacterTokenizer("ba")
-    text = tf.TensorSpec((None,), tf.string, name="text")
-
-    def tokenize(text):
-        return {"a": source.tokenize(text), "b": target.tokenize(text)}
-
-    archive = text_archive(source, target)
-    archive.add_endpoint("tokenize", tokenize, [text])
-    archive.write_out(tmp_path, verbose=False)
-    loaded = tf.saved_model.load(tmp_path).signatures["tokenize"]
-    found = loaded(text=tf.constant(["ab"]))
-    assert found["a"].numpy().tolist() == [[2, 4, 5, 3]]
-    assert found["b"].numpy().tolist() == [[2, 5, 4, 3]]

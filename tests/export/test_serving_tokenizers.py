@@ -14,9 +14,11 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 NAMES = []
 
 if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
+
     import keras_attention
     from keras_attention.export.graph import TEXT
-    from keras_attention.export.portable import text_archive
+    from keras_attention.export.signatures import save_signatures
 
     NAMES = [
         name
@@ -39,9 +41,8 @@ def export(tokenizer, folder):
             "texts": tokenizer.detokenize(ids),
         }
 
-    archive = text_archive(tokenizer, tokenizer)
-    archive.add_endpoint("serving_default", serve, [TEXT])
-    archive.write_out(folder, verbose=False)
+    function = tf.function(serve, [TEXT], autograph=False)
+    save_signatures(folder, {"serving_default": function}, [tokenizer])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,7 +6,9 @@ import pytest
 import samples
 from gradients import to_numpy
 from keras import layers
+from keras import ops
 from ready import EAGER
+from ready import GRAPH
 from tiers import some
 
 from keras_attention import AttentionDecoder
@@ -238,3 +240,22 @@ def test_an_image_is_exported_with_its_height_and_width(monkeypatch):
     ((source, target),) = taken
     assert source.shape == (None, 2, 5, 4)
     assert target.shape == (None, None)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("built", [False, True])
+def test_the_first_step_is_traced_once(built, monkeypatch):
+    """Twice if its first trace creates weights, or the optimizer's."""
+    plain, traced = AttentionDecoder.call, []
+
+    def call(self, *args, **options):
+        traced.append(ops.is_tensor(args[0]))
+        return plain(self, *args, **options)
+
+    model = make()
+    if built:
+        model((SOURCE, TARGET))
+    model.compile("adam", loss=SequenceCrossentropy(), **GRAPH)
+    monkeypatch.setattr(AttentionDecoder, "call", call)
+    model.fit((SOURCE, TARGET), TARGET, epochs=2, verbose=0)
+    assert traced.count(True) == 1

@@ -186,6 +186,7 @@ def test_lengths_may_be_told_late():
         run = tf.function(
             lambda ids, search=search: model._generate(ids, search, None),
             [tf.TensorSpec((None, None), tf.int32)],
+            autograph=False,
         )
         ids = tf.constant(OWN, tf.int32)
         if isinstance(search, BeamSearch):

@@ -88,7 +88,8 @@ def test_a_graph_of_any_length_looks_at_the_sizes(number, monkeypatch):
     shapes = [(None, None, U), (None, None, U), (U,)]
 
     @BACKEND.function(
-        input_signature=[BACKEND.TensorSpec(s, "float64") for s in shapes]
+        autograph=False,
+        input_signature=[BACKEND.TensorSpec(s, "float64") for s in shapes],
     )
     def run(*tensors):
         with BACKEND.GradientTape() as tape:

@@ -178,7 +178,9 @@ class TestGradientOfCrossentropy:
         x, total = self.drawn(WIDE), self.total(0.1)
         signature = [BACKEND.TensorSpec((None, None, WIDE), "float64")]
 
-        @BACKEND.function(input_signature=signature, jit_compile=jit_compile)
+        @BACKEND.function(
+            autograph=False, input_signature=signature, jit_compile=jit_compile
+        )
         def found(x):
             with BACKEND.GradientTape() as tape:
                 tape.watch(x)

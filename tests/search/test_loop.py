@@ -108,7 +108,7 @@ class TestChoose:
         mask = ~np.isnan(x) & (np.arange(x.size) % 2 == 0)
         given = [mask, x.astype("float32"), y.astype("float32")]
         model, _ = tf2onnx.convert.from_function(
-            tf.function(choose),
+            tf.function(choose, autograph=False),
             [
                 tf.TensorSpec([None], a.dtype, n)
                 for a, n in zip(given, "mxy", strict=True)

@@ -132,7 +132,9 @@ class TestInAGraph:
     def trace(self, classes, **options):
         import tensorflow as tf
 
-        @tf.function(input_signature=[tf.TensorSpec((None, classes))])
+        @tf.function(
+            autograph=False, input_signature=[tf.TensorSpec((None, classes))]
+        )
         def run(log_probs):
             def step(tokens, state):
                 count = tf.shape(tokens)[1]

@@ -44,7 +44,9 @@ def _by_tape(function, tensors, variables, compiled):
         )
 
     if compiled:
-        run = BACKEND.function(run, jit_compile=compiled == "xla")
+        run = BACKEND.function(
+            run, autograph=False, jit_compile=compiled == "xla"
+        )
     return run(*tensors)
 
 

@@ -120,12 +120,16 @@ class Tiny(keras.Model):
         return self.project(self.drop(target + mean, training=training))
 
 
-def make_tiny(units=4):
+def make_tiny(units=4, compiled=EAGER):
     model = Tiny(units)
     adam = keras.optimizers.Adam(0.05)
     loss = SequenceCrossentropy()
-    model.compile(adam, loss, metrics=[TokenAccuracy()], **GRAPH)
+    model.compile(adam, loss, metrics=[TokenAccuracy()], **compiled)
     return model
+
+
+def make_compiled():
+    return make_tiny(compiled=GRAPH)
 
 
 def make_larger():

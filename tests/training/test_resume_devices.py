@@ -6,6 +6,7 @@ import pytest
 from interrupted import Interrupt
 from interrupted import Interruption
 from interrupted import differences
+from interrupted import make_compiled
 from interrupted import train
 from interrupted import write_text
 from replicas import data_parallel
@@ -42,11 +43,11 @@ def test_goes_on_as_if_nothing_had_been(tmp_path, scope):
         folder.mkdir()
         write_text(folder)
     with scope():
-        whole = train(folders[0])
+        whole = train(folders[0], make=make_compiled)
     interrupt = Interrupt("on_train_batch_end", 1, 3)
     with scope(), pytest.raises(Interruption):
-        train(folders[1], interrupt, save_freq=3)
+        train(folders[1], interrupt, save_freq=3, make=make_compiled)
     with scope():
-        again = train(folders[1], save_freq=3)
+        again = train(folders[1], save_freq=3, make=make_compiled)
     assert not differences(again, whole)
     assert np.isfinite(whole["history loss"]).all()

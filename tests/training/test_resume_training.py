@@ -46,7 +46,7 @@ def folder(tmp_path):
 def uninterrupted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("uninterrupted")
     interrupted.write_text(folder)
-    return interrupted.train(folder)
+    return interrupted.train(folder, make=interrupted.make_compiled)
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +83,15 @@ def interrupt(folder, place, save_freq="epoch", **options):
 def test_goes_on_as_if_nothing_had_been(
     folder, uninterrupted, place, save_freq
 ):
-    interrupt(folder, place, save_freq)
-    result = interrupted.train(folder, None, save_freq)
+    compiled = {"make": interrupted.make_compiled}
+    interrupt(folder, place, save_freq, **compiled)
+    result = interrupted.train(folder, None, save_freq, **compiled)
     assert not differences(result, uninterrupted)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "places", some([PLACES[1::2], PLACES], 1), ids=["some", "all"]
+    "places", some([PLACES[1::4], PLACES], 1), ids=["some", "all"]
 )
 def test_kills_anywhere_change_nothing(
     folder, tmp_path_factory, monkeypatch, places
@@ -182,11 +183,12 @@ def test_early_stopping_does_not_start_again(folder, tmp_path_factory):
 
 @pytest.mark.thorough
 def test_a_finished_run_can_be_made_longer(folder, uninterrupted):
-    short = {"epochs": 2}
-    interrupted.train(folder, delete_checkpoint=False, fit=short)
-    again = interrupted.train(folder, delete_checkpoint=False, fit=short)
+    compiled = {"make": interrupted.make_compiled}
+    short = {"delete_checkpoint": False, "fit": {"epochs": 2}, **compiled}
+    interrupted.train(folder, **short)
+    again = interrupted.train(folder, **short)
     assert again["epochs"] == [0, 1]
-    result = interrupted.train(folder)
+    result = interrupted.train(folder, **compiled)
     assert not differences(result, uninterrupted)
 
 
