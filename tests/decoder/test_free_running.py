@@ -9,6 +9,7 @@ from gradients import to_tensor
 from keras import ops
 from ready import EAGER
 from ready import GRAPH
+from ready import make_ready
 from samples import BATCH
 from samples import DIM
 from samples import DV
@@ -204,6 +205,7 @@ def test_it_trains_by_what_it_says():
     model = model_of(layer)
     model.compile(keras.optimizers.Adam(0.05), "mse", **GRAPH)
     first, memory, *_ = inputs(layer)
+    make_ready(model, [first, memory])
     target = np.cumsum(np.ones((BATCH, STEPS, DIM)), axis=1) / STEPS
     history = model.fit(
         [first, memory], target, epochs=8, batch_size=BATCH, verbose=0

@@ -291,12 +291,18 @@ def test_argmax_of_floats_is_named():
 def test_what_runs_wrong_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "x.tflite"
     path.write_text("old")
-    convert = litert.convert_to_litert
-    contents = [
-        convert(tiny_translator().model, "translate_ids", f, None)
-        for f in [litert.trace_ids(tiny_translator().model, BEAM)]
-    ]
-    broken = [b"nothing", contents[0]]
+
+    def nothing(source_ids):
+        rows = tf.shape(source_ids)[0]
+        return {
+            "tokens": tf.zeros((rows, 2, GREEDY.max_length), tf.int32),
+            "scores": tf.zeros((rows, 2)),
+        }
+
+    spec = [tf.TensorSpec((None, None), tf.int32, "source_ids")]
+    function = tf.function(nothing, spec, autograph=False)
+    zeros = litert.convert_to_litert(None, "translate_ids", function, None)
+    broken = [b"nothing", zeros]
     said = ["cannot be run.*ended with 1", "other `tokens`.*Nothing was"]
     for content, message in zip(broken, said, strict=True):
         monkeypatch.setattr(

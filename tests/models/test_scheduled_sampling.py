@@ -109,7 +109,9 @@ def test_guesses_are_drawn_by_their_probability():
 def test_fit_feeds_guesses_from_the_start():
     """To a model that was never called: the first step makes its weights."""
     keras.utils.set_random_seed(0)
-    old = small_model(scheduled_sampling=True)
+    both = {"return_sequences": True, "return_state": True}
+    encoder = keras.layers.Bidirectional(keras.layers.GRU(4, **both))
+    old = small_model(scheduled_sampling=True, encoder=encoder)
     model = Seq2Seq.from_config(old.get_config())
     model.sampling_probability.assign(1.0)
     model.compile("sgd", loss=SequenceCrossentropy(), **GRAPH)
