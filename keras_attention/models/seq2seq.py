@@ -10,7 +10,7 @@ from keras_attention.checks import check_built
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.layers import call_masked
 from keras_attention.layers import carried_mask
-from keras_attention.models.encoder import RecurrentEncoder
+from keras_attention.models.building import build_for_training
 from keras_attention.models.generation import at_least_one
 from keras_attention.models.next_word import next_word
 from keras_attention.models.next_word import search_words
@@ -345,12 +345,7 @@ class Seq2Seq(AbstractStreamingModel):
 
     @functools.wraps(keras.Model.make_train_function)
     def make_train_function(self, force: bool = False):
-        # TensorFlow traces a step twice if its first trace creates variables.
-        ours = isinstance(self.encoder, RecurrentEncoder)
-        if not self.built and ours and self.source_embedding is not None:
-            self.build(((None, None), (None, None)))
-        if self.built and not self.optimizer.built:
-            self.optimizer.build(self.trainable_variables)
+        build_for_training(self)
         return super().make_train_function(force)
 
     @functools.wraps(keras.Model.export)
