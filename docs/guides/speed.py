@@ -157,8 +157,8 @@ print(context.dtype, "finite:", bool(np.isfinite(np.array(context)).all()))
 #
 # On TensorFlow Keras traces a training step twice if the first trace creates
 # variables, and those of the optimizer are created there. `Seq2Seq.fit` creates
-# them before. With a model of your own, begin in half the time by this line
-# before `fit`:
+# them before, and takes 0.54 of the time up to the end of the first step
+# (`benchmarks/tracing.py`). With a model of your own, say so before `fit`:
 #
 # ```python
 # model.optimizer.build(model.trainable_variables)
