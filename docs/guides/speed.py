@@ -157,8 +157,9 @@ print(context.dtype, "finite:", bool(np.isfinite(np.array(context)).all()))
 #
 # On TensorFlow Keras traces a training step twice if the first trace creates
 # variables, and those of the optimizer are created there. `Seq2Seq.fit` creates
-# them before, and takes 0.54 of the time up to the end of the first step
-# (`benchmarks/tracing.py`). With a model of your own, say so before `fit`:
+# them before, and so takes 0.54 of the CPU time up to the end of the first step
+# (`benchmarks/tracing.py`, AMD EPYC). With a model of your own, write this
+# before `fit`:
 #
 # ```python
 # model.optimizer.build(model.trainable_variables)

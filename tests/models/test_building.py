@@ -242,6 +242,7 @@ def test_an_image_is_exported_with_its_height_and_width(monkeypatch):
     assert target.shape == (None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("built", [False, True])
 def test_the_first_step_is_traced_once(built, monkeypatch):
