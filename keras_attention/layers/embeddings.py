@@ -15,6 +15,7 @@ from keras_attention.ops import product
 from keras_attention.ops.operations import dtype_of
 from keras_attention.ops.operations import hoists
 from keras_attention.ops.rows import look_up
+from keras_attention.ops.rows import take_rows
 
 
 class Embedding(keras.layers.Embedding):
@@ -33,6 +34,8 @@ class ReversibleEmbedding(keras.layers.ReversibleEmbedding):
     def call(self, inputs, reverse: bool = False, training: bool | None = None):
         if training and not reverse:
             return _look_up(self, inputs)
+        if not reverse and hoists():
+            return _take_known(self, inputs)
         if reverse and hoists() and _have_one_dtype(inputs, self.embeddings):
             # Transposed in every step, it takes most of the time of a few rows.
             return product(inputs, hoist(_transposed, self.embeddings))
@@ -47,6 +50,13 @@ class ReversibleEmbedding(keras.layers.ReversibleEmbedding):
 def _look_up(layer, ids):
     table = ops.convert_to_tensor(layer.embeddings, layer.compute_dtype)
     return look_up(table, ops.cast(ids, "int32"))
+
+
+def _take_known(layer, ids):
+    """Embed ids that a search has found, which are in range."""
+    table = ops.convert_to_tensor(layer.embeddings)
+    found = take_rows(table, ops.cast(ids, "int32"))
+    return ops.cast(found, layer.compute_dtype)
 
 
 def _have_one_dtype(inputs, embeddings):

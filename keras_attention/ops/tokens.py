@@ -11,6 +11,8 @@ from keras_attention.ops.blocks import replace_rows
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.numerics import wide_dtype
 from keras_attention.ops.numerics import widen
+from keras_attention.ops.rows import reshaped
+from keras_attention.ops.rows import take_rows
 
 
 def token_weights(y_true, sample_weight=None, dtype="float32"):
@@ -160,11 +162,10 @@ def pick(x, ids):
     Returns:
         `x[..., id]`, with the shape of `ids`.
     """
-    classes, shape = ops.shape(x)[-1], ops.shape(ids)
-    rows = ops.arange(math.prod(shape), dtype="int32")
-    places = rows * classes + ops.reshape(ids, (-1,))
-    entries = ops.take(ops.reshape(x, (-1,)), places, axis=0)
-    return ops.reshape(entries, shape)
+    classes, flat = ops.shape(x)[-1], ops.reshape(ids, (-1,))
+    rows = ops.arange(ops.shape(flat)[0], dtype="int32")
+    entries = take_rows(ops.reshape(x, (-1,)), rows * classes + flat)
+    return reshaped(entries, ops.shape(ids))
 
 
 def check_tokens(y_true, logits):

@@ -86,10 +86,10 @@ def _grow(path, search, take, step, prefix):
     allowed = forbid(search, log_probs, path.tokens, position)
     words = take(allowed, position)  # (B, 1)
     gains = pick(allowed, words)
-    words, gains = force(
-        prefix, position, log_probs, words[..., None], gains[..., None]
-    )
-    words, gains = ops.squeeze(words, axis=-1), ops.squeeze(gains, axis=-1)
+    if prefix is not None:
+        only = words[..., None], gains[..., None]  # of one candidate
+        only = force(prefix, position, log_probs, *only)
+        words, gains = (ops.squeeze(x, axis=-1) for x in only)
     none = ops.zeros_like(gains)
     scores = ops.add(path.scores, choose(alive, gains, none))
     tokens = write(path.tokens, position, ops.where(alive, words, 0), length)

@@ -79,6 +79,30 @@ def test_a_loop_turns_the_table_once(dtype, given, turns, monkeypatch):
     assert len(turned) == turns
 
 
+@pytest.mark.parametrize("dtype", ["float32", "mixed_float16", "float64"])
+@pytest.mark.parametrize("ids", ["int32", "int64"])
+def test_a_search_embeds_as_keras(dtype, ids):
+    keras_layer, layer = layers(ReversibleEmbedding, dtype)
+    ids = ops.convert_to_tensor(IDS.astype(ids))
+    found, wanted = hoisting(layer, layer.variables)(ids), keras_layer(ids)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(*map(ops.convert_to_numpy, (found, wanted)))
+
+
+@pytest.mark.tensorflow
+def test_a_search_does_not_look_for_negative_ids():
+    _, layer = layers(ReversibleEmbedding)
+
+    @tf.function(autograph=False)
+    def embed(ids):
+        return hoisting(layer, layer.variables)(ids)
+
+    graph = embed.get_concrete_function(ops.convert_to_tensor(IDS)).graph
+    kinds = [operation.type for operation in graph.get_operations()]
+    assert "GatherV2" in kinds
+    assert "SelectV2" not in kinds
+
+
 @both_kinds
 def test_shapes_are_known_before_weights(kind):
     found = kind(4, 2)(keras.KerasTensor((None, 7), "int32"), training=True)
