@@ -211,7 +211,17 @@ def train(
     if interrupt is not None:
         callbacks.insert(2, interrupt)
     arguments = {**arguments, **(fit or {}), "callbacks": callbacks}
-    return results(model, model.fit(data, **arguments), folder)
+    try:
+        return results(model, model.fit(data, **arguments), folder)
+    finally:
+        close_logs(callbacks)
+
+
+def close_logs(callbacks):
+    """Close what an error has left open; Python would warn of it."""
+    for callback in callbacks:
+        if getattr(callback, "csv_file", None):
+            callback.csv_file.close()
 
 
 def make_callbacks(folder, patience):

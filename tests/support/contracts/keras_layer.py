@@ -15,10 +15,14 @@ from tiers import some
 
 
 def arguments(layer_class):
-    """Names of all arguments that a class shows, and of Keras' own."""
-    shown = inspect.signature(layer_class).parameters.values()
-    names = {p.name for p in shown if p.kind is not p.VAR_KEYWORD}
-    return names | {"name", "dtype", "trainable"}
+    """Names of all arguments of a class, and of Keras' own.
+
+    Before Python 3.11.5, a class without a constructor of its own shows the
+    signature of Keras' `__new__`.
+    """
+    known = inspect.signature(layer_class.__init__).parameters.values()
+    names = {p.name for p in known if p.kind is not p.VAR_KEYWORD}
+    return names - {"self"} | {"name", "dtype", "trainable"}
 
 
 class TrainingLaws(AttentionCase):
