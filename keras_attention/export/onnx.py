@@ -10,6 +10,7 @@ from keras_attention.export.ids import IDS
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids
 from keras_attention.export.ids import trace_ids
+from keras_attention.export.onnx_loops import free_invariants
 from keras_attention.export.quiet import quiet
 from keras_attention.extras import require
 from keras_attention.files import SEAL
@@ -67,6 +68,7 @@ def export_onnx(
                 function, [IDS], opset=OPSET
             )
         content.graph.name = SIGNATURE
+        free_invariants(content.graph)
         outputs = sorted(
             content.graph.output, key=lambda x: OUTPUTS.index(x.name)
         )

@@ -101,6 +101,20 @@ def test_names_and_tokenizers(file, name):
 
 
 @pytest.mark.slow
+def test_weights_are_constants_in_loops_too(files):
+    """So that onnxruntime packs them; variables of a loop it cannot."""
+    graph = onnx.load(files / "beam.onnx").graph
+    known, factors = {x.name for x in graph.initializer}, []
+    for loop in graph.node:
+        for body in [x.g for x in loop.attribute if x.HasField("g")]:
+            given = {x.name for x in body.output}
+            assert not given & {x.name for x in body.input}
+            products = [x for x in body.node if x.op_type == "MatMul"]
+            factors += [x.input[1] for x in products]
+    assert len(known & set(factors)) >= 8  # of the cell, the words, encoder
+
+
+@pytest.mark.slow
 def test_only_the_files_are_left(files):
     left = {p.name for p in files.iterdir()}
     assert left - {"greedy.onnx"} == {"beam.onnx"}
