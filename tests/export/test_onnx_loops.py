@@ -1,12 +1,16 @@
 """What a loop of ONNX reads from outside of it, and what it keeps."""
 
+import keras
 import numpy as np
 import pytest
 
-onnx = pytest.importorskip("onnx")
-onnxruntime = pytest.importorskip("onnxruntime")
+pytestmark = pytest.mark.tensorflow
 
-from keras_attention.export.onnx_loops import free_invariants  # noqa: E402
+if keras.backend.backend() == "tensorflow":
+    import onnx
+    import onnxruntime
+
+    from keras_attention.export.onnx_loops import free_invariants
 
 # Carries a sum, what is added to it, two that change places, and one that is
 # read afterwards.
