@@ -258,7 +258,10 @@ class AttentionDecoder(keras.layers.Layer):
         attentions = self.cell.attentions
         attentions.check_memory(memory)
         batch, steps = sequence.shape[:2]
-        states = self.cell.state_layout.specs(batch, self.cell.compute_dtype)
+        layout = self.cell.state_layout
+        if initial_state is not None:
+            layout.check(keras.tree.flatten(initial_state))
+        states = layout.specs(batch, self.cell.compute_dtype)
         return self._pick(
             spec(*self.compute_output_shape(sequence.shape)),
             [spec(batch, steps, memory.shape[1]) for _ in attentions],

@@ -32,11 +32,10 @@ class StateLayout(NamedTuple):
         Raises:
             ValueError: If there are too few or too many.
         """
-        own = len(self.cell_sizes)
-        fed = own + bool(self.fed_size)
-        if len(states) != fed + self.attention_count:
+        own, fed = len(self.cell_sizes), len(self._wanted)
+        if len(states) != self._count:
             raise ValueError(
-                f"A step needs {fed + self.attention_count} states. Received: "
+                f"A step needs {self._count} states. Received: "
                 f"{len(states)} states. `initial_state` makes the first ones."
             )
         return states[:own], states[own:fed], states[fed:]
@@ -51,8 +50,29 @@ class StateLayout(NamedTuple):
         Returns:
             List of `keras.KerasTensor`s `(B, size)`.
         """
-        sizes = [*self.cell_sizes, self.fed_size]
-        return [keras.KerasTensor((batch, x), dtype) for x in sizes if x]
+        return [keras.KerasTensor((batch, x), dtype) for x in self._wanted]
+
+    def check(self, given: list) -> None:
+        """Check the flat list of initial states, of the cells or of all.
+
+        Args:
+            given: Flat list of the cells' states, or of all states.
+
+        Raises:
+            ValueError: If there are too few or too many, or one has another
+                size.
+        """
+        sizes = [x.shape[-1] for x in given]
+        pairs = zip(sizes, self._wanted, strict=False)
+        own, count = len(self.cell_sizes), self._count
+        if len(given) not in (own, count) or any(x != y for x, y in pairs):
+            raise ValueError(
+                f"The decoder needs {own} initial states of its cells, of "
+                f"sizes {self.cell_sizes}, or all {count} states that it "
+                "returned itself, to go on from there. Received: initial "
+                f"states of sizes {sizes}. StateBridge maps an encoder's "
+                "states to these."
+            )
 
     def complete(self, given: list, attention_states: list, dtype) -> list:
         """Complete the cells' initial states to the flat list.
@@ -71,22 +91,10 @@ class StateLayout(NamedTuple):
             ValueError: If there are too few or too many, or one has another
                 size.
         """
-        own = len(self.cell_sizes)
-        count = own + bool(self.fed_size) + self.attention_count
-        wanted = [*self.cell_sizes, *([self.fed_size] * bool(self.fed_size))]
-        sizes = [x.shape[-1] for x in given]
-        pairs = zip(sizes, wanted, strict=False)
-        if len(given) not in (own, count) or any(x != y for x, y in pairs):
-            raise ValueError(
-                f"The decoder needs {own} initial states of its cells, of "
-                f"sizes {self.cell_sizes}, or all {count} states that it "
-                "returned itself, to go on from there. Received: initial "
-                f"states of sizes {sizes}. StateBridge maps an encoder's "
-                "states to these."
-            )
-        of_attentions = given[count - self.attention_count :]
-        given = [ops.cast(x, dtype) for x in given[: len(wanted)]]
-        if len(given) < len(wanted):
+        self.check(given)
+        of_attentions = given[self._count - self.attention_count :]
+        given = [ops.cast(x, dtype) for x in given[: len(self._wanted)]]
+        if len(given) < len(self._wanted):
             shape = (*ops.shape(given[0])[:-1], self.fed_size)
             given.append(ops.zeros(shape, dtype))
         kept = [
@@ -94,3 +102,12 @@ class StateLayout(NamedTuple):
             for x, own in zip(of_attentions, attention_states, strict=False)
         ]
         return [*given, *(kept or attention_states)]
+
+    @property
+    def _wanted(self):
+        """Sizes of all states but those of the attentions."""
+        return [*self.cell_sizes, *([self.fed_size] * bool(self.fed_size))]
+
+    @property
+    def _count(self):
+        return len(self._wanted) + self.attention_count

@@ -85,7 +85,8 @@ def make(seed=5, **changes):
     }
     model = Seq2Seq(**{**options, **changes})
     speech = model.source_vocabulary_size is None
-    model((np.pad(source(speech), PADDING[speech]), TARGET))
+    read = np.pad(source(speech), PADDING[speech])
+    model.build((read.shape, TARGET.shape))
     samples.randomize(model, seed, scale=1.0)
     if model.output_layer is not None:
         bias = np.zeros(12)

@@ -96,8 +96,7 @@ def make_model(
         decoder=ka.AttentionDecoder(cell),
         bridge=ka.StateBridge(),
     )
-    ids = np.array([[2, 4, 3]], "int32")
-    model((ids, ids))
+    model.build(((None, None), (None, None)))
     samples.randomize(model)
     return model
 

@@ -4,6 +4,7 @@ import contextlib
 import sys
 
 import keras
+import numpy as np
 
 # XLA, which is the default, compiles every step for seconds. Tests that are
 # about something else take a plain graph; JAX has nothing between.
@@ -25,7 +26,8 @@ def make_ready(model: keras.Model, inputs) -> keras.Model:
     Returns:
         The same model.
     """
-    model(inputs)
+    if not model.built:
+        model.build(keras.tree.map_structure(np.shape, inputs))
     model.optimizer.build(model.trainable_variables)
     return model
 

@@ -59,7 +59,7 @@ def small_model(
         "bridge": StateBridge(),
     }
     model = Seq2Seq(**{**options, **changes})
-    model((SOURCE, TARGET))
+    model.build((SOURCE.shape, TARGET.shape))
     samples.randomize(model, seed, scale=1.0)
     if changes.get("scheduled_sampling"):
         model.sampling_probability.assign(0.0)
