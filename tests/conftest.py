@@ -112,6 +112,15 @@ def give_memory_back():
         kept.kilobytes = kilobytes()
 
 
+@pytest.fixture
+def without_graphs():
+    """Run what TensorFlow would trace first, for longer than the test runs."""
+    import ready
+
+    with ready.without_graphs():
+        yield
+
+
 def pytest_runtest_teardown():
     """Let JAX forget what it compiled, before there are too many programs.
 

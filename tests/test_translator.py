@@ -91,6 +91,7 @@ def test_a_long_list_keeps_its_order_and_has_a_bar(capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_several_texts_come_best_first():
     translator = make(search=BeamSearch(beam_size=4, n_best=3, max_length=8))
     texts = translator(NUMBERS)
@@ -108,6 +109,7 @@ def test_several_texts_come_best_first():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_another_search_keeps_all_else():
     size = tiny_translator().model.source_vocabulary_size
     shortlist = Shortlist(np.full((size, 2), 5), always=[6])
@@ -131,6 +133,7 @@ def test_another_search_keeps_all_else():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_prefixes_come_first():
     translator = tiny_translator()
     plain = translator(NUMBERS)

@@ -59,6 +59,7 @@ def listed_translator():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("copied", ["saved", "pickled"])
+@pytest.mark.usefixtures("without_graphs")
 def test_a_shortlist_stays(tmp_path, copied):
     translator = listed_translator()
     texts, scores, *_ = translator(NUMBERS, return_scores=True)
@@ -229,6 +230,7 @@ def test_only_files_of_a_translator_are_checked(saved):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("copied", some([pickled, copy.copy, copy.deepcopy], 1))
+@pytest.mark.usefixtures("without_graphs")
 def test_a_copy_is_a_translator_of_its_own(copied):
     tiny = tiny_translator()
     parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer

@@ -53,6 +53,7 @@ def test_reads_what_others_write(given):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_another_search_keeps_the_shortlist():
     words = "translate", saved_list(), "--beam-size", 2
     code, out, _ = shell(*words, given=TEXT)
@@ -72,6 +73,7 @@ def test_is_the_same_in_small_parts(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_adds_scores_and_alignments():
     words = "translate", saved(), "--scores", "--alignments"
     rows = shell(*words, given=TEXT)[1].split("\n")[:-1]
@@ -87,6 +89,7 @@ def test_adds_scores_and_alignments():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_writes_the_best_of_each():
     words = "translate", saved(), "--n-best", 3, "--scores"
     rows = shell(*words, given=TEXT)[1].splitlines()
@@ -96,6 +99,7 @@ def test_writes_the_best_of_each():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_takes_options_of_the_search():
     options = {"beam_size": 3, "length_penalty": 0.6, "max_length": 4}
     words = [f"--{k.replace('_', '-')}={v}" for k, v in options.items()]
@@ -111,6 +115,7 @@ def test_wrong_options_are_errors():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_warnings_tell_lines(monkeypatch):
     loaded = translator()
     sides = loaded.source_tokenizer, loaded.target_tokenizer

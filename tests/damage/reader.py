@@ -34,6 +34,7 @@ from keras_attention import RecurrentEncoder
 from keras_attention import SentencePieceTokenizer
 from keras_attention import Seq2Seq
 from keras_attention import Shortlist
+from keras_attention import StateBridge
 from keras_attention import Translator
 from keras_attention import WordPieceTokenizer
 from keras_attention import WordTokenizer
@@ -145,6 +146,7 @@ def make_model(seed, units=4):
         target_vocabulary_size=300,
         embedding_dim=units,
         encoder=RecurrentEncoder(units, cell="gru"),
+        bridge=StateBridge(),
         decoder=AttentionDecoder(cell),
     )
     model.build(((None, None), (None, None)))

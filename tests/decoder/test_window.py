@@ -207,6 +207,7 @@ SEARCH = ka.BeamSearch(3, n_best=3, max_length=6, min_length=5)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_a_search_attends_within_it():
     """Scores are those of a teacher."""
     model, (tokens, scores, _, weights) = generate((1, 2))

@@ -108,6 +108,7 @@ def scored(ids, path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_texts_that_are_told_get_the_score_that_they_had(found):
     for n, ids, answer in zip(itertools.cycle([1, 0]), *found, strict=False):
         told = scored(ids, answer["tokens"][:, n])

@@ -64,6 +64,7 @@ def test_what_is_written_gives_what_the_model_gives(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_a_window_is_exported(tmp_path):
     texts, search = ["0123456789", "42", "98765"], GreedySearch(5, min_length=5)
     tokenizer = CharacterTokenizer("0123456789", "identity")

@@ -98,6 +98,7 @@ def check_words(found, model, source):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("format", some(["litert", "tf_saved_model"], 1))
+@pytest.mark.usefixtures("without_graphs")
 def test_a_server_keeps_nothing(tmp_path, format):
     model = make_model(NAME)
     path = tmp_path / "stream.tflite"
@@ -108,6 +109,7 @@ def test_a_server_keeps_nothing(tmp_path, format):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("format", some(["litert", "tf_saved_model"], 1))
+@pytest.mark.usefixtures("without_graphs")
 def test_an_encoder_of_ones_own_reads_features(tmp_path, format):
     model = listener.make_model(8, listener.chunkwise())
     samples.randomize(model, scale=1.0)  # as large as after training
@@ -132,6 +134,7 @@ def test_features_come_with_a_mask(tmp_path, format, quantize):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_what_writes_other_words_leaves_the_old_folder(tmp_path, monkeypatch):
     model = make_model()
     monkeypatch.setattr(module, "_words", lambda _: "other")

@@ -154,6 +154,7 @@ def test_keras_exports_any_length(form, tmp_path):
     ],
     ids=lambda search: type(search).__name__,
 )
+@pytest.mark.usefixtures("without_graphs")
 def test_neither_padding_nor_start_is_written(search):
     """Whatever an untrained model thinks of them."""
     model = make()
@@ -171,6 +172,7 @@ def test_neither_padding_nor_start_is_written(search):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_a_start_that_is_the_end_may_be_written():
     model = make()
     model.build(shapes("plain"))
@@ -244,7 +246,7 @@ def test_an_image_is_exported_with_its_height_and_width(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
-@pytest.mark.parametrize("built", [False, True])
+@pytest.mark.parametrize("built", some([False, True], 1))
 def test_the_first_step_is_traced_once(built, monkeypatch):
     """Twice if its first trace creates weights, or the optimizer's."""
     plain, traced = AttentionDecoder.call, []

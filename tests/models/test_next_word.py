@@ -64,6 +64,7 @@ def case(request):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_steps_say_what_the_whole_model_says(case):
     model, source, target = case
     step, states = next_word(model, source, *model.encode(source))
@@ -121,6 +122,7 @@ def test_what_depends_on_the_source_alone_may_be_computed_once(hoists):
         2,
     ),
 )
+@pytest.mark.usefixtures("without_graphs")
 def test_copied_words_are_found_and_scored(search):
     """Each text's score is what the whole model gives it, by teacher."""
     model = small_model(copying=True)
@@ -138,6 +140,7 @@ def test_copied_words_are_found_and_scored(search):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_words_of_the_source_are_copied():
     model = small_model(copying=True)
     model.pointer_generator.bias.assign([-50.0])  # says nothing of its own
@@ -229,6 +232,7 @@ def test_searches_get_weights_only_where_they_are_needed(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_weights_are_kept_only_if_they_are_asked_for():
     model, search = small_model(), GreedySearch(max_length=3)
     wanted = to_numpy(model.generate(SOURCE, search))

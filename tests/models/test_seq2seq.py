@@ -280,6 +280,7 @@ def greedy_by_hand(model, words, max_length):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", some(SPOKEN, 3))
+@pytest.mark.usefixtures("without_graphs")
 def test_generates_what_the_whole_model_says(name):
     model, words = variant(name)
     found = model.generate(words, GreedySearch(max_length=6))
@@ -291,6 +292,7 @@ def test_generates_what_the_whole_model_says(name):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_scores_are_log_probabilities():
     model = make()
     found = model.generate(SOURCE, GreedySearch(max_length=4))
@@ -305,6 +307,7 @@ def test_scores_are_log_probabilities():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", some(["two_attentions", "plain"], 1))
+@pytest.mark.usefixtures("without_graphs")
 def test_alignments_are_those_of_the_decoder(name):
     model, words = variant(name)
     found = model.generate(words, GreedySearch(max_length=4))
@@ -343,6 +346,7 @@ def test_padding_and_order_change_no_text():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_an_empty_source_is_finite():
     model = make()
     search = GreedySearch(max_length=3)

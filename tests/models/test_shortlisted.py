@@ -87,6 +87,7 @@ def test_a_list_of_all_words_changes_nothing(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", some(MODELS, 1))
+@pytest.mark.usefixtures("without_graphs")
 def test_a_list_of_all_words_changes_no_model(kind):
     assert_no_change(make_model(**MODELS[kind]), "beams, limited", PREFIX)
 
@@ -100,6 +101,7 @@ def half_precision():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_half_precision_scores_as_all_words_do(half_precision):
     model = make_model()
     assert model.decoder.cell.compute_dtype == "float16"
@@ -114,6 +116,7 @@ def test_half_precision_scores_as_all_words_do(half_precision):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tied", some([False, True], 1))
+@pytest.mark.usefixtures("without_graphs")
 def test_the_softmax_is_over_the_listed_words(tied):
     """Greedy search, step by step, by the call of the whole model."""
     model = make_model(tied, dtype="float64")
@@ -132,6 +135,7 @@ def test_the_softmax_is_over_the_listed_words(tied):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_beams_find_the_best_of_all_texts():
     """With as many beams as texts, against every text of two words."""
     model = make_model(dtype="float64")
@@ -156,6 +160,7 @@ def test_beams_find_the_best_of_all_texts():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", some(SEARCHES, 1))
+@pytest.mark.usefixtures("without_graphs")
 def test_no_other_word_comes(name):
     model = make_model()
     tokens = to_numpy(model.generate(SOURCE, SEARCHES[name](), shortlist=FEW))[
@@ -172,6 +177,7 @@ def test_no_other_word_comes(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["greedy, limited", "beams, limited"])
+@pytest.mark.usefixtures("without_graphs")
 def test_options_of_a_search_hold(name):
     model = make_model()
     tokens = to_numpy(model.generate(SOURCE, SEARCHES[name](), shortlist=FEW))[
@@ -187,6 +193,7 @@ def test_options_of_a_search_hold(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", some(["beams, limited", "greedy"], 1))
+@pytest.mark.usefixtures("without_graphs")
 def test_rows_do_not_depend_on_their_neighbours(name):
     """Nor on the padding that a longer one brings."""
     keras.config.set_dtype_policy("float64")
@@ -214,6 +221,7 @@ def test_rows_do_not_depend_on_their_neighbours(name):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_words_of_a_prefix_come_and_are_listed_in_their_row_only():
     nothing = Shortlist(np.zeros((WORDS, 1), int), [])
     prefix = np.array([[8, 5], [7, 0], [0, 0]])
@@ -243,6 +251,7 @@ def test_a_row_with_an_unknown_prefix_gets_no_tokens():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_an_empty_batch_is_nothing():
     found = make_model().generate(
         SOURCE[:0], BeamSearch(3, max_length=4), shortlist=FEW

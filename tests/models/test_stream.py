@@ -107,6 +107,7 @@ def test_a_word_comes_with_the_position_it_needs(models, name, window):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_every_continuation_begins_with_what_is_written(models):
     """By brute force: all that may follow agrees on what was written."""
     prefix = draw_ids([4], seed=3)
@@ -192,6 +193,7 @@ def listener():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_features_and_their_masks(listener):
     model = listener
     draw = np.random.default_rng(0)
