@@ -43,7 +43,7 @@ class TestCoverageAttention(ProjectedAttentionContract):
         memory = layer.prepare(value)
         (covered,) = layer.initial_state(memory)
         *_, (covered,) = self.run_step(layer, query, memory, (covered + 4096,))
-        assert float(covered[0, 0, 0]) == 4097
+        assert to_numpy(covered)[0, 0, 0] == 4097
 
     @pytest.mark.parametrize("units", [0, -1])
     def test_refuses_units_not_positive(self, units):
