@@ -25,6 +25,7 @@ from keras_attention.files import check_archive
 from keras_attention.files import recover
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
+from keras_attention.models.shared_programs import TracedModel
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 from keras_attention.search import Shortlist
@@ -50,6 +51,7 @@ class Translator:
     long a sentence is, a batch takes no more memory than `batch_size` times
     `max_source_length`, beside that of the text itself.
 
+    Its parts and options are its attributes, and may be exchanged or changed.
     Threads may share a translator. It is pickled and copied by what `save`
     writes, for other processes. Start them by `spawn` or `forkserver`, as by
     `multiprocessing.get_context("spawn")`: after a `fork` TensorFlow hangs in
@@ -106,22 +108,25 @@ class Translator:
         replace_unknown: bool = False,
         shortlist: Shortlist | None = None,
     ):
-        search = GreedySearch() if search is None else search
-        tokenizers = source_tokenizer, target_tokenizer
-        check_parts(model, *tokenizers, search, shortlist)
-        check_integer("max_source_length", max_source_length, least=2)
         self.model = model
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
-        self.search = search
+        self.search = GreedySearch() if search is None else search
         self.max_source_length = max_source_length
         self.replace_unknown = replace_unknown
         self.shortlist = shortlist
-        self._make_graph()
+        self._traced = _Traced()
+        self._current_graph()
 
-    def _make_graph(self):
-        self._changes = self.model.changes
-        self._graph = TranslationGraph(**self._arguments())
+    def _current_graph(self):
+        """Return the graph, a new one if a part or an option has changed."""
+        given, traced = self._arguments(), self._traced
+        if traced.fits(given):
+            return traced.graph
+        check_parts(*(given[name] for name in (*PARTS, "shortlist")))
+        check_integer("max_source_length", self.max_source_length, least=2)
+        self._traced = _Traced(given, TranslationGraph(**given))
+        return self._traced.graph
 
     def _arguments(self):
         names = *PARTS, *OPTIONS, "shortlist"
@@ -139,9 +144,7 @@ class Translator:
         check_integer("batch_size", batch_size)
         check_choice("verbose", verbose, ("auto", 0, 1))
         columns = [as_bytes("sentences", sentences)]
-        if self._changes != self.model.changes:
-            self._make_graph()
-        graph, aligned = self._graph, return_attention_scores
+        graph, aligned = self._current_graph(), return_attention_scores
         run = graph.align if aligned else graph.translate
         if prefixes is not None:
             columns.append(as_bytes("prefixes", prefixes))
@@ -207,6 +210,7 @@ class Translator:
         Raises:
             ValueError: If something else stands there.
         """
+        self._current_graph()  # checks what was exchanged
         content = {
             "version": __version__,
             "search": keras.saving.serialize_keras_object(self.search),
@@ -298,6 +302,7 @@ class Translator:
             ValueError: If there is no such `format`, if this backend cannot
                 write it, or if it has no `quantize` or takes no shortlist.
         """
+        self._current_graph()  # checks what was exchanged
         chosen = find_format(format, quantize)
         if self.shortlist is not None and "shortlist" not in chosen.options:
             raise ValueError(
@@ -320,6 +325,30 @@ class Translator:
             self.target_tokenizer,
             search,
             **options,
+        )
+
+
+class _Traced:
+    """A graph, and what it was traced with.
+
+    Args:
+        given: The arguments of the graph. Defaults to none, which never fit.
+        graph: The `TranslationGraph`.
+    """
+
+    def __init__(self, given: dict | None = None, graph=None):
+        self.given, self.graph = given, graph
+        if given is not None:
+            self.model = TracedModel(given["model"])
+            self.options = repr(given["search"].get_config())
+
+    def fits(self, given: dict) -> bool:
+        """Return whether arguments are those of the graph, and unchanged."""
+        return (
+            self.given is not None
+            and all(given[name] is self.given[name] for name in given)
+            and self.model == TracedModel(given["model"])
+            and self.options == repr(given["search"].get_config())
         )
 
 

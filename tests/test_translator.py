@@ -1,5 +1,6 @@
 """Translator: text in, text out, and errors for what cannot be."""
 
+import copy
 import inspect
 import os
 import subprocess
@@ -21,6 +22,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import AbstractSearch
     from keras_attention import BeamSearch
     from keras_attention import Generation
+    from keras_attention import GreedySearch
     from keras_attention import Shortlist
     from keras_attention import Translation
     from keras_attention import Translator
@@ -190,7 +192,8 @@ def test_threads_share_a_translator_from_the_first_call_on():
         found = [*threads.map(work, range(8))]
     wanted = [write(n) for n in NUMBERS]
     assert found == [wanted[n % 5 :] for n in range(8)]
-    assert translator._graph.translate.experimental_get_tracing_count() == 1
+    run = translator._current_graph().translate
+    assert run.experimental_get_tracing_count() == 1
 
 
 @pytest.mark.slow
@@ -200,12 +203,12 @@ def test_a_model_that_becomes_hard_is_traced_again(monkeypatch):
         whole.model, whole.source_tokenizer, whole.target_tokenizer
     )
     translator(["12"])
-    graph = translator._graph
+    graph = translator._current_graph()
     translator(["34"])
-    assert translator._graph is graph
+    assert translator._current_graph() is graph
     monkeypatch.setattr(whole.model, "changes", 1)  # as `harden` counts
     translator(["34"])
-    assert translator._graph is not graph
+    assert translator._current_graph() is not graph
 
 
 @pytest.mark.slow
@@ -244,8 +247,9 @@ def test_other_backends_and_xla_go_through_the_same_text():
     tiny.model.compile("sgd", jit_compile=True)
     again = make()
     found = again(NUMBERS, return_scores=True, return_attention_scores=True)
+    run = again._current_graph().translate
     tiny.model.compile("sgd", jit_compile=False)
-    assert not hasattr(again._graph.translate, "get_concrete_function")
+    assert not hasattr(run, "get_concrete_function")
     for x, y in zip(found, wanted, strict=True):
         if isinstance(x[0], float):
             np.testing.assert_allclose(x, y, atol=1e-4)
@@ -289,6 +293,52 @@ def test_it_tells_what_is_asked_for():
         assert target == [*write(number), "</s>"]
         assert weights.shape == (len(target), len(source))
         np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
+
+
+def test_it_goes_on_with_the_options_of_today():
+    translator = make(search=GreedySearch(max_length=8))
+    assert translator(["1234"]) == [write("1234")]
+    translator.search.max_length = 2
+    assert translator(["1234"]) == [write("12")]
+    translator.search = BeamSearch(2, max_length=3)
+    assert translator(["1234"]) == [write("123")]
+    translator.max_source_length = 4
+    with pytest.warns(UserWarning, match="cuts 1 of 1"):
+        cut = translator(["1234"], return_attention_scores=True)
+    assert cut.source_tokens == [["<s>", "1", "2", "</s>"]]
+
+
+def test_what_is_exchanged_is_checked(tmp_path):
+    translator = make()
+    translator.save(tmp_path / "here")
+    content = (tmp_path / "here" / "translator.json").read_text()
+    translator.max_source_length = 0
+    for use in (
+        lambda: translator(["1"]),
+        lambda: translator.save(tmp_path / "here"),
+        lambda: translator.export(tmp_path / "there"),
+    ):
+        with pytest.raises(ValueError, match="max_source_length=0"):
+            use()
+    assert (tmp_path / "here" / "translator.json").read_text() == content
+    assert not (tmp_path / "there").exists()
+    translator.max_source_length, translator.search = 9, "beam"
+    with pytest.raises(ValueError, match="`search` must be an object"):
+        translator(["1"])
+
+
+def test_it_goes_on_with_the_variables_of_today():
+    """As after a fine-tuning by `enable_lora`, of which Keras tells nobody."""
+    translator = copy.deepcopy(tiny_translator())
+    assert translator(NUMBERS) == [write(n) for n in NUMBERS]
+    dense = translator.model.output_layer
+    dense.enable_lora(1)
+    dense.lora_kernel_a.assign(0 * dense.lora_kernel_a + 1)
+    values = np.random.default_rng(0).normal(size=dense.lora_kernel_b.shape)
+    dense.lora_kernel_b.assign(values)
+    changed = translator(NUMBERS)
+    assert changed != [write(n) for n in NUMBERS]
+    assert changed == translator.with_search(translator.search)(NUMBERS)
 
 
 @pytest.mark.parametrize(

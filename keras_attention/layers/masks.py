@@ -7,6 +7,17 @@ import keras
 from keras_attention.layers.recurrence import directions
 
 RECURRENT = keras.layers.RNN, keras.layers.Bidirectional
+# What these give at a position depends on that position alone.
+POINTWISE = (
+    keras.layers.Activation,
+    keras.layers.Dense,
+    keras.layers.Dropout,
+    keras.layers.Embedding,
+    keras.layers.GaussianDropout,
+    keras.layers.GaussianNoise,
+    keras.layers.Identity,
+    keras.layers.SpatialDropout1D,
+)
 
 
 class _MaskReader(keras.layers.Layer):
@@ -59,3 +70,41 @@ def call_masked(
         for one in (layer, *directions(layer)):
             one.supports_masking = True
     return layer(x, **{k: v for k, v in options.items() if k in taken})
+
+
+def obeys_masks(layer: keras.layers.Layer) -> bool:
+    """Tell whether padding behind a sequence changes nothing before it.
+
+    What is not known is taken to read padding: a convolution does, and a sum
+    of two branches, of which one may have lost the mask.
+
+    Args:
+        layer: A layer of sequences `(B, T, D)`, or a model of such layers.
+
+    Returns:
+        Whether it takes a mask, or runs on each position alone. All layers of
+        a `Sequential` or functional model must, and hand the mask on.
+    """
+    parts = getattr(layer, "operations", None)  # of a functional model
+    if isinstance(layer, keras.Sequential):
+        parts = layer.layers
+    if parts is not None:
+        parts = [x for x in parts if not isinstance(x, keras.layers.InputLayer)]
+        return all(_hands_on(x) and obeys_masks(x) for x in parts)
+    if isinstance(layer, keras.layers.LayerNormalization):
+        return layer.axis in (-1, [-1])
+    if isinstance(layer, keras.layers.RNN) and layer.go_backwards:
+        return False  # it would begin with the padding
+    if isinstance(layer, keras.layers.Lambda):
+        return False  # it takes a mask that its function may not
+    if type(layer).call in {kind.call for kind in POINTWISE}:
+        return True
+    taken = inspect.signature(layer.call).parameters
+    return any(
+        name in taken for name in ("mask", *map("{}_mask".format, taken))
+    )
+
+
+def _hands_on(operation):
+    is_layer = isinstance(operation, keras.layers.Layer)
+    return is_layer and operation.supports_masking

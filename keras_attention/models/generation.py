@@ -36,38 +36,40 @@ def at_least_one(run: Callable) -> Callable:
     return resized
 
 
-def at_few_sizes(run: Callable) -> Callable:
-    """Wrap generation so that sources of ids have sizes in `SIZES` only.
+def at_few_sizes(run: Callable, pads: bool = True) -> Callable:
+    """Wrap generation so that batches of ids have sizes in `SIZES` only.
 
-    Sources are padded with zeros, which do not change a result. The batch is
-    filled up with copies of the last row, which end when it ends. If the
+    The batch is filled up with copies of the last row, which end when it
+    ends. Sources are padded with zeros if that changes no result. If the
     encoder changes the length, the padding cannot be cut off the attention
-    weights, so such a model runs at the original sizes.
+    weights, so sources of such a model keep their length.
 
     Args:
         run: Function from a source `(B, Tv)`, a prefix and what else there is
             to a `Generation`.
+        pads: Whether the encoder obeys masks, so that padding behind a source
+            changes nothing. Defaults to `True`.
 
     Returns:
         A function with the same arguments and results.
     """
-    keeps_length = True
 
     def resized(source, prefix, *more, **states):
-        nonlocal keeps_length
+        nonlocal pads
         # Padded features may be unmasked; an empty batch has no last row.
-        if len(source.shape) != 2 or not source.shape[0] or not keeps_length:
+        if len(source.shape) != 2 or not source.shape[0]:
             return run(source, prefix, *more, **states)
         rows, length = source.shape
-        wide = _repeat_last(_widen(source))
+        wide = _repeat_last(_widen(source) if pads else source)
         begin = None if prefix is None else _repeat_last(_widen(prefix))
         found = run(wide, begin, *more, **states)
         weights = found.weights
-        if weights is not None and weights.shape[-1] != wide.shape[1]:
-            keeps_length = False
-            return run(source, prefix, *more, **states)
+        if pads and weights is not None:
+            pads = weights.shape[-1] == wide.shape[1]
+            if not pads:
+                return resized(source, prefix, *more, **states)
         found = [None if x is None else x[:rows] for x in found]
-        if weights is not None:
+        if pads and weights is not None:
             found[-1] = found[-1][..., :length]
         return Generation(*found)
 

@@ -149,7 +149,7 @@ class Seq2Seq(AbstractStreamingModel):
         self.return_attention_scores = return_attention_scores
         self._check_attention()
         self.supports_masking = True
-        self._forget_programs()
+        self._make_programs()
         if scheduled_sampling:
             self.seed_generator = keras.random.SeedGenerator()
             self.sampling_probability = self.add_weight(
@@ -290,7 +290,9 @@ class Seq2Seq(AbstractStreamingModel):
 
         Outside of a graph it is compiled, once for each search. On JAX, and
         on TensorFlow after `compile(jit_compile=True)`, XLA compiles once per
-        shape, so ids are padded to a few sizes. No gradient flows through it.
+        shape. So batches have a few sizes, and so have sources of ids if the
+        encoder obeys masks, as recurrent ones do. No gradient flows through
+        it.
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.

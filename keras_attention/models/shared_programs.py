@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import tree
 
+from keras_attention.layers import obeys_masks
 from keras_attention.models.generation import at_few_sizes
 from keras_attention.models.generation import fitting_size
 from keras_attention.ops.fast_paths import fast_path
@@ -13,6 +14,34 @@ from keras_attention.search import AbstractSearch
 
 KEPT = 16  # number of programs that are kept
 PLAIN = (bool, int, float, str, type(None))
+
+
+class TracedModel:
+    """What a compiled program of a model has in it, beside values of weights.
+
+    It is another one after a layer got other variables, as by `enable_lora`
+    and `quantize`, after `harden`, and where another compiler is selected.
+
+    Args:
+        model: A `Seq2Seq`.
+    """
+
+    def __init__(self, model):
+        self.variables = list(model.variables)
+        self.changes = model.changes
+        self.xla = bool(model.compiled and model.jit_compile)
+
+    def __eq__(self, other) -> bool:
+        if not isinstance(other, TracedModel):
+            return NotImplemented
+        pairs = zip(self.variables, other.variables, strict=False)
+        return (
+            (self.changes, self.xla) == (other.changes, other.xla)
+            and len(self.variables) == len(other.variables)
+            and all(x is y for x, y in pairs)
+        )
+
+    __hash__ = None
 
 
 class SharedPrograms:
@@ -28,6 +57,7 @@ class SharedPrograms:
 
     def __init__(self, model):
         self.model = model
+        self.traced = None  # the `TracedModel` of what is kept
         self.kept = {}
         self.lock = threading.Lock()
 
@@ -54,33 +84,37 @@ class SharedPrograms:
         return _cut(found, search) if "limit" in numbers else found
 
     def _program(self, search, attends, shortlist):
-        xla = bool(self.model.compiled and self.model.jit_compile)
         # The key keeps the shortlist, so that no other gets its identity.
-        same = (*_identity(search), attends, shortlist, xla)
+        same = (*_identity(search), attends, shortlist)
+        traced = TracedModel(self.model)
         with self.lock:
+            if traced != self.traced:
+                self.traced, self.kept = traced, {}
             rooms = [x for (*other, x) in self.kept if tuple(other) == same]
             room = _room(search, rooms)
             key = (*same, room)
             program = self.kept.pop(key, None)
             if program is None:
-                program = self._compile(search, attends, shortlist, xla, room)
+                program = self._compile(search, attends, shortlist, room)
             self.kept[key] = program  # the one used last is at the end
             while len(self.kept) > KEPT:
                 self.kept.pop(next(iter(self.kept)))
         return program
 
-    def _compile(self, search, attends, shortlist, xla, room):
+    def _compile(self, search, attends, shortlist, room):
         """Compile generation with any search that is like this one."""
-        model = self.model
+        model, traced = self.model, self.traced
 
         def generate(source, prefix, numbers):
             traced = _traced(search, room, numbers)
             return model._generate(source, traced, prefix, attends, shortlist)
 
         seeds = [generator.state for generator in _generators(search)]
-        run = fast_path("compiled")(generate, model.variables, seeds, xla)
-        if xla or keras.backend.backend() == "jax":
-            run = at_few_sizes(run)
+        run = fast_path("compiled")(
+            generate, traced.variables, seeds, traced.xla
+        )
+        if traced.xla or keras.backend.backend() == "jax":
+            run = at_few_sizes(run, pads=obeys_masks(model.encoder))
         return run
 
 

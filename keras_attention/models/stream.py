@@ -10,6 +10,7 @@ from keras_attention.checks import check_integer
 from keras_attention.layers import carried_mask
 from keras_attention.models.generation import SIZES
 from keras_attention.models.generation import fitting_size
+from keras_attention.models.shared_programs import TracedModel
 from keras_attention.models.stream_checks import check_part
 from keras_attention.models.stream_state import StreamState
 from keras_attention.models.stream_steps import StreamSteps
@@ -32,6 +33,7 @@ class StreamPrograms:
 
     def __init__(self, model):
         self.model = model
+        self.traced = None  # the `TracedModel` of what is kept
         self.kept = {}
         self.lock = threading.Lock()
 
@@ -45,12 +47,14 @@ class StreamPrograms:
         Raises:
             ValueError: If a part of the model needs the end of the source.
         """
-        xla = bool(self.model.compiled and self.model.jit_compile)
+        traced = TracedModel(self.model)
         with self.lock:
-            key = start_id, end_id, xla
+            if traced != self.traced:
+                self.traced, self.kept = traced, {}
+            key = start_id, end_id
             if key not in self.kept:
                 steps = StreamSteps(self.model, start_id, end_id)
-                self.kept[key] = StreamProgram(steps, xla)
+                self.kept[key] = StreamProgram(steps, traced.xla)
             return self.kept[key]
 
 

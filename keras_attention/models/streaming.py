@@ -19,10 +19,9 @@ class AbstractStreamingModel(AbstractWordModel):
 
     changes = 0  # how often `harden` has changed the model
 
-    def _forget_programs(self):
+    def _make_programs(self):
         self._programs = SharedPrograms(self)
         self._streams = StreamPrograms(self)
-        self.train_function = self.test_function = self.predict_function = None
 
     def stream(
         self,
@@ -78,6 +77,7 @@ class AbstractStreamingModel(AbstractWordModel):
             for change in harden(layer)
         ]
         if changed:
-            self.changes += 1
-            self._forget_programs()
+            self.changes += 1  # compiled programs are not those of today
+            self.train_function = None
+            self.test_function = self.predict_function = None
         return changed

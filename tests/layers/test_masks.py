@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 import samples
 
+from keras_attention import RecurrentEncoder
 from keras_attention.layers import directions
 from keras_attention.layers.masks import call_masked
 from keras_attention.layers.masks import carried_mask
+from keras_attention.layers.masks import obeys_masks
 
+layers = keras.layers
 IDS = np.array([[4, 5, 0], [6, 0, 0]])
 
 
@@ -75,3 +78,77 @@ def test_recurrent_layers_are_given_masks_and_warn_of_nothing(wraps):
 def test_others_read_the_mask_themselves():
     found = call_masked(Bare(), embedding()(IDS), IDS != 0, training=False)
     np.testing.assert_array_equal(samples.to_numpy(found), IDS != 0)
+
+
+def functional(function):
+    x = keras.Input((None, 4))
+    return keras.Model(x, function(x))
+
+
+OBEDIENT = {
+    "LSTM": lambda: layers.LSTM(3, return_sequences=True),
+    "Bidirectional": lambda: layers.Bidirectional(
+        layers.GRU(3, return_sequences=True)
+    ),
+    "RecurrentEncoder": lambda: RecurrentEncoder(3, depth=2),
+    "a chain": lambda: keras.Sequential(
+        [
+            layers.Dense(5, "relu"),
+            layers.LayerNormalization(),
+            layers.Dropout(0.1),
+            layers.Bidirectional(layers.LSTM(3, return_sequences=True)),
+        ]
+    ),
+    "self-attention": lambda: functional(
+        lambda x: layers.MultiHeadAttention(2, 3)(x, x)
+    ),
+}
+DISOBEDIENT = {
+    "Conv1D": lambda: layers.Conv1D(5, 3, padding="same"),
+    "Conv1D in a chain": lambda: keras.Sequential(
+        [layers.Conv1D(5, 3, padding="same"), layers.Dense(3)]
+    ),
+    "a mean": lambda: functional(
+        lambda x: x + keras.ops.mean(x, axis=1, keepdims=True)
+    ),
+    "an RNN behind what loses the mask": lambda: keras.Sequential(
+        [layers.Conv1D(5, 1), layers.GRU(3, return_sequences=True)]
+    ),
+    "normalization over time": lambda: layers.LayerNormalization(axis=1),
+    "backwards": lambda: layers.GRU(
+        3, return_sequences=True, go_backwards=True
+    ),
+    "Lambda": lambda: layers.Lambda(lambda x: x - x[:, -1:]),
+    "a layer without the argument": Bare,
+}
+
+
+def call_with_padding(layer, padding):
+    """Return what a layer gives for two sequences of 5 real positions."""
+    x = np.random.default_rng(0).normal(size=(2, 5, 4)).astype("float32")
+    mask = np.arange(5 + padding) < 5
+    x = np.pad(x, [(0, 0), (0, padding), (0, 0)], constant_values=1.5)
+    found = call_masked(layer, x, np.stack([mask, mask]))
+    sequence = found[0] if isinstance(found, tuple | list) else found
+    return samples.to_numpy(sequence)[:, :5]
+
+
+@pytest.mark.parametrize("make", OBEDIENT.values(), ids=OBEDIENT)
+def test_padding_changes_nothing_in_a_layer_that_obeys_masks(make):
+    layer = make()
+    assert obeys_masks(layer)
+    none, some = (call_with_padding(layer, n) for n in (0, 3))
+    np.testing.assert_allclose(some, none, atol=1e-6)
+
+
+@pytest.mark.parametrize("make", DISOBEDIENT.values(), ids=DISOBEDIENT)
+def test_a_layer_that_may_read_padding_does_not(make):
+    assert not obeys_masks(make())
+
+
+@pytest.mark.filterwarnings("ignore:.*destroy the mask information")
+@pytest.mark.parametrize("name", ["Conv1D", "a mean", "backwards", "Lambda"])
+def test_such_layers_do_read_padding(name):
+    layer = DISOBEDIENT[name]()
+    none, some = (call_with_padding(layer, n) for n in (0, 3))
+    assert np.abs(some - none).max() > 0.01

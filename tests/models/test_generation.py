@@ -25,19 +25,26 @@ from keras_attention.models.generation import at_least_one
 WORDS = 20
 
 
+BACKEND = keras.backend.backend()
+
+
 @pytest.fixture(scope="module")
 def model():
     keras.utils.set_random_seed(3)
+    return make_model(RecurrentEncoder(4, cell="gru"))
+
+
+def make_model(encoder, bridge=True):
     cell = AttentionDecoderCell(keras.layers.GRUCell(8), BahdanauAttention(6))
     model = Seq2Seq(
         source_vocabulary_size=WORDS,
         target_vocabulary_size=WORDS,
         embedding_dim=8,
-        encoder=RecurrentEncoder(4, cell="gru"),
+        encoder=encoder,
         decoder=AttentionDecoder(cell),
-        bridge=StateBridge(units=8),
+        bridge=StateBridge(units=8) if bridge else None,
     )
-    model((draw(1, 2), draw(1, 2)))
+    model.build(((None, None), (None, None)))
     return model
 
 
@@ -97,7 +104,19 @@ def test_an_encoder_that_changes_the_length_runs_at_the_sizes_that_come():
         found = resized(ops.convert_to_tensor(draw(5, 5)), None)
         assert found.tokens.shape == (5, 5)
         assert found.weights.shape == (5, 1, 3, 3)
-    assert sizes == [(6, 8), (5, 5), (5, 5)]
+    assert sizes == [(6, 8), (6, 5), (6, 5)]
+
+
+def test_sources_keep_their_length_for_an_encoder_that_reads_padding():
+    def run(source, prefix):
+        assert source.shape == (6, 5)
+        assert prefix.shape == (6, 8)
+        return Generation(source, source, source, source[:, None, None])
+
+    prefix = ops.convert_to_tensor(draw(5, 3))
+    source = ops.convert_to_tensor(draw(5, 5))
+    found = at_few_sizes(run, pads=False)(source, prefix)
+    np.testing.assert_array_equal(found.weights[:, 0, 0], source)
 
 
 def test_an_empty_batch_runs_as_one_row():
@@ -140,6 +159,50 @@ def test_it_goes_on_with_the_weights_of_today(model):
     )
     model.set_weights(weights)
     assert_same(model.generate(source, search), before)
+
+
+def enable_lora(model):
+    dense = model.output_layer
+    dense.enable_lora(2)
+    values = np.random.default_rng(0).normal(size=dense.lora_kernel_b.shape)
+    dense.lora_kernel_b.assign(3 * values)
+
+
+def quantize(model):
+    model.quantize("int8")
+    scale = model.output_layer.kernel_scale  # by which weights are divided
+    scale.assign(scale * np.linspace(-3, 2, WORDS))
+
+
+@pytest.mark.filterwarnings("ignore:.*does not have a `quantize`")
+@pytest.mark.parametrize("change", [enable_lora, quantize])
+def test_it_goes_on_with_the_variables_of_today(change):
+    keras.utils.set_random_seed(3)
+    model = make_model(RecurrentEncoder(4, cell="gru"))
+    search, source = GreedySearch(max_length=5), draw(2, 5)
+    before = to_numpy(model.generate(source, search))
+    change(model)
+    found = model.generate(source, search)
+    tensor = ops.convert_to_tensor(source)
+    assert_same(found, model._generate(tensor, search, None))
+    assert np.abs(to_numpy(found)[1] - before[1]).max() > 0.01
+
+
+@pytest.mark.filterwarnings("ignore:.*destroy the mask information")
+@pytest.mark.parametrize("depth", [0, 1])
+def test_an_encoder_that_reads_padding_gets_none(depth):
+    """Where XLA compiles, that is for each length of its own."""
+    keras.utils.set_random_seed(3)
+    encoder = keras.layers.Conv1D(8, 3, padding="same")
+    if depth:
+        gru = keras.layers.GRU(8, return_sequences=True)
+        encoder = keras.Sequential([encoder, gru])
+    model = make_model(encoder, bridge=False)
+    model.compile("sgd", jit_compile=BACKEND == "tensorflow")
+    search, source = GreedySearch(max_length=5), draw(3, 5)
+    tensor = ops.convert_to_tensor(source)
+    plain = model._generate(tensor, search, None)
+    assert_same(model.generate(source, search), plain)
 
 
 @pytest.mark.thorough

@@ -26,7 +26,8 @@ class Table:
     """A model that is a table, and lists the searches that it traces."""
 
     compiled = jit_compile = False
-    variables = ()
+    changes, variables = 0, ()
+    encoder = keras.layers.Identity()
 
     def __init__(self):
         numbers = np.random.default_rng(0).normal(size=(WORDS, WORDS))
