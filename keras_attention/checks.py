@@ -124,6 +124,22 @@ def described(value: Any) -> str:
     return f"the class {value.__name__}" if is_class else repr(value)
 
 
+def check_absent(name: str, options: dict, owner, reason: str):
+    """Raise a `ValueError` if an option of a base class is given.
+
+    Args:
+        name: The option.
+        options: Keyword arguments of the owner.
+        owner: The object that has no such option.
+        reason: A clause that says why.
+    """
+    if name in options:
+        raise ValueError(
+            f"{type(owner).__name__} takes no `{name}`: {reason}. Received: "
+            f"{name}={options[name]!r}. Leave it out."
+        )
+
+
 def check_built(layer, method: str, way_out: str):
     """Raise a `ValueError` unless a layer has its weights."""
     if not layer.built:

@@ -11,6 +11,7 @@ from keras_attention.attention.base import AbstractAttention
 from keras_attention.attention.memory import Memory
 from keras_attention.attention.streamed import check_scores_in_part
 from keras_attention.attention.streamed import find_reading
+from keras_attention.checks import check_absent
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.layers import symbolic_result
@@ -92,6 +93,7 @@ class ChunkwiseAttention(AbstractAttention):
     ):
         _check_monotonic(monotonic)
         _check_chunk(chunk)
+        check_absent("alignment", kwargs, self, "those of its attentions hold")
         super().__init__(
             alignment=None,
             dropout=dropout,

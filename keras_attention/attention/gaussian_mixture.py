@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
+from keras_attention.checks import check_absent
 from keras_attention.checks import check_integer
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
@@ -73,6 +74,8 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
         kernel_constraint: Constraint = None,
         **kwargs,
     ):
+        reason = "its weights are densities, and no scores"
+        check_absent("alignment", kwargs, self, reason)
         super().__init__(
             alignment=None,
             dropout=dropout,

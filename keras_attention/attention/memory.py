@@ -66,12 +66,13 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
     if not shapes_agree(queries[:1], source[:1]):
         raise ValueError(
             f"{type(layer).__name__} needs queries and values of one batch. "
-            f"Received: query.shape={queries}, value.shape={source}."
+            f"Received: query.shape={queries}, value.shape={source}. Give as "
+            "many rows of both."
         )
     check_mask(layer, "query_mask", query_mask, queries[:2], "(B, Tq)")
     if attention_mask is None:
         return
-    given, table = _shape(attention_mask), (*queries[:2], source[1])
+    given, table = shape_of(attention_mask), (*queries[:2], source[1])
     pairs = zip(given[::-1], table[::-1], strict=False)
     fits = all(None in pair or pair[0] in (1, pair[1]) for pair in pairs)
     if len(given) > 3 or not fits:
@@ -95,10 +96,11 @@ def check_mask(layer, name: str, mask, shape, wanted: str):
     Raises:
         ValueError: If the mask has another shape.
     """
-    if mask is not None and not shapes_agree(_shape(mask), shape):
+    given = () if mask is None else shape_of(mask)
+    if mask is not None and not shapes_agree(given, shape):
         raise ValueError(
             f"{type(layer).__name__} needs `{name}` as booleans {wanted}, True "
-            f"where there is no padding. Received: {name}.shape={_shape(mask)} "
+            f"where there is no padding. Received: {name}.shape={given} "
             f"for {wanted}={tuple(shape)}. Of lengths (B,), make a mask: "
             "np.arange(T) < lengths[:, None]."
         )
@@ -116,7 +118,7 @@ def check_rank_3(layer, name: str, x, wanted: str) -> tuple:
     Raises:
         ValueError: If it has more or fewer axes.
     """
-    shape = _shape(x)
+    shape = shape_of(x)
     if len(shape) != 3:
         raise ValueError(
             f"{type(layer).__name__} needs `{name}` of the shape {wanted}. "
@@ -126,12 +128,33 @@ def check_rank_3(layer, name: str, x, wanted: str) -> tuple:
     return shape
 
 
+def check_features(layer, name: str, shape, size: int | None):
+    """Check the size of the last axis, which a layer has weights for.
+
+    Args:
+        layer: The layer that needs it, for the error.
+        name: Name of the argument, for the error.
+        shape: Shape of the argument, `None` for an unknown size.
+        size: The required size; `None` allows all.
+
+    Raises:
+        ValueError: If it is another one.
+    """
+    if None not in (size, shape[-1]) and shape[-1] != size:
+        raise ValueError(
+            f"{type(layer).__name__} needs `{name}` with the {size} features "
+            f"that it was built for. Received: {name}.shape={tuple(shape)}. "
+            "Make a new layer for inputs of another size."
+        )
+
+
 def as_mask(mask):
     """Cast a mask to booleans; `None` stays `None`."""
     return None if mask is None else ops.cast(mask, "bool")
 
 
-def _shape(x) -> tuple:
+def shape_of(x) -> tuple:
+    """Return the shape of a tensor, an array or a list."""
     return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
 
 

@@ -16,6 +16,7 @@ from keras_attention.attention.heads import of_head
 from keras_attention.attention.heads import project
 from keras_attention.attention.memory import Memory
 from keras_attention.attention.noise import draw_noise
+from keras_attention.checks import check_absent
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.layers import AbstractKernelLayer
@@ -111,6 +112,7 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
         **kwargs,
     ):
         _check_attention(attention)
+        check_absent("alignment", kwargs, self, "that of its attention holds")
         super().__init__(
             alignment=None,
             dropout=attention.dropout if dropout is None else dropout,

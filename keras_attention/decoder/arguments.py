@@ -1,7 +1,11 @@
-"""Checks of the arguments of an `AttentionDecoderCell`."""
+"""Checks of the arguments of decoders, and of their calls."""
 
+from keras_attention.attention.memory import check_features
+from keras_attention.attention.memory import check_mask
+from keras_attention.attention.memory import check_rank_3
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
+from keras_attention.checks import shapes_agree
 from keras_attention.decoder.attentions import Attentions
 from keras_attention.decoder.output import OUTPUTS
 from keras_attention.decoder.window import AttentionWindow
@@ -87,3 +91,32 @@ def check_source_is_known(memories: list):
             "A cell without attention needs `cell_states`: nothing else gives "
             "the batch size. Received: cell_states=None"
         )
+
+
+def check_memory(layer, cell, memory, memory_mask, name: str, shape):
+    """Check the memory of a decoder, by the names that its caller knows.
+
+    Args:
+        layer: The decoder, for the error.
+        cell: Its `AttentionDecoderCell`.
+        memory: The encoder's outputs, or `None`.
+        memory_mask: Their mask, or `None`.
+        name: Name of the decoder's inputs.
+        shape: Their shape.
+
+    Raises:
+        ValueError: If there is attention and no memory, or if a shape does
+            not fit.
+    """
+    cell.attentions.check_memory(memory)
+    if not cell.attentions:
+        return
+    found = check_rank_3(layer, "memory", memory, "(B, Tv, Dv)")
+    check_features(layer, "memory", found, cell.memory_size)
+    if not shapes_agree(shape[:1], found[:1]):
+        raise ValueError(
+            f"{type(layer).__name__} needs `{name}` and `memory` of one batch. "
+            f"Received: {name}.shape={tuple(shape)}, memory.shape={found}. "
+            "Give as many rows of both."
+        )
+    check_mask(layer, "memory_mask", memory_mask, found[:2], "(B, Tv)")

@@ -34,6 +34,12 @@ class Attentions:
         self.window = window
         if attention is None:
             attention = []
+        elif isinstance(attention, list | tuple) and not attention:
+            raise ValueError(
+                "`attention` must hold at least one layer. Received: "
+                f"attention={attention!r}. A decoder without attention has "
+                "attention=None."
+            )
         several = isinstance(attention, list | tuple)
         self.layers = list(attention) if several else [attention]
         for layer in self.layers:

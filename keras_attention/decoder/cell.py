@@ -9,6 +9,8 @@ from keras import ops
 from keras import tree
 
 from keras_attention.attention import AbstractAttention
+from keras_attention.attention.memory import check_features
+from keras_attention.attention.memory import shape_of
 from keras_attention.checks import check_built
 from keras_attention.checks import check_loadable
 from keras_attention.decoder.arguments import check_arguments
@@ -159,6 +161,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self.residual = residual
         self._output = output  # `output` is a property of Keras layers
         self.attention_kernel = self.attention_bias = None
+        self.input_size = self.memory_size = None
         check_loadable("attention_activation", self.attention_activation)
 
     @property
@@ -180,7 +183,10 @@ class AttentionDecoderCell(AbstractKernelLayer):
         }[self._attentional_layer.output]
         fed = attentional_size if self.feeds_back else 0
         before = context_size if self.order == "bahdanau" else fed
-        self.cell_input_size = inputs_shape[-1] + before
+        self.input_size = inputs_shape[-1]
+        if self.attentions:
+            self.memory_size = memory_shape[-1]
+        self.cell_input_size = self.input_size + before
         self.cells.build(self.cell_input_size)
         count = self.attentions.state_count
         self.state_layout = StateLayout(self.cells.state_sizes, fed, count)
@@ -230,6 +236,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
             A `Memory`; a list of them for several attentions; `None` for
             none.
         """
+        if self.attentions and value is not None:
+            check_features(self, "value", shape_of(value), self.memory_size)
         return self.attentions.prepare(value, value_mask)
 
     def initial_state(
@@ -334,7 +342,9 @@ class AttentionDecoderCell(AbstractKernelLayer):
         Returns:
             What `advance` takes, `(..., size)`.
         """
-        return self.cells.project_inputs(self._float(inputs), training)
+        inputs = self._float(inputs)
+        check_features(self, "inputs", inputs.shape, self.input_size)
+        return self.cells.project_inputs(inputs, training)
 
     def advance(
         self,

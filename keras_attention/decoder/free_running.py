@@ -9,6 +9,7 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_loadable
 from keras_attention.checks import check_object
 from keras_attention.checks import described
+from keras_attention.decoder.arguments import check_memory
 from keras_attention.decoder.loop import AttentionDecoder
 from keras_attention.layers import symbolic_result
 from keras_attention.ops import freeze
@@ -162,6 +163,7 @@ class FreeRunningDecoder(keras.layers.Layer):
                 f"Received: first.shape={tuple(first.shape)}. For a sequence "
                 "of known inputs use AttentionDecoder."
             )
+        check_memory(self, cell, memory, memory_mask, "first", first.shape)
         rows = ops.shape(first)[0]
         prepared = cell.prepare(memory, memory_mask)
         if initial_state is None:
@@ -196,6 +198,9 @@ class FreeRunningDecoder(keras.layers.Layer):
                 ops.cast(a, b.dtype) for a, b in zip(after, states, strict=True)
             ]
             given = [prediction, real, *cell.attentions.unpack(weights)]
+            given = [
+                ops.cast(a, b.dtype) for a, b in zip(given, blank, strict=True)
+            ]
             on = real
             if self.stop is not None:
                 ended = ops.reshape(self.stop(prediction), (-1,))
@@ -273,10 +278,11 @@ class FreeRunningDecoder(keras.layers.Layer):
         def spec(*shape, dtype=self.decoder.cell.compute_dtype):
             return keras.KerasTensor(shape, dtype=dtype)
 
-        attentions = self.decoder.cell.attentions
-        attentions.check_memory(memory)
-        layout, batch = self.decoder.cell.state_layout, first.shape[0]
-        states = layout.specs(batch, self.decoder.cell.compute_dtype)
+        cell = self.decoder.cell
+        check_memory(self, cell, memory, memory_mask, "first", first.shape)
+        attentions = cell.attentions
+        layout, batch = cell.state_layout, first.shape[0]
+        states = layout.specs(batch, cell.compute_dtype)
         dtype = getattr(self.readout, "compute_dtype", self.compute_dtype)
         return self._pick(
             spec(batch, self.steps, self.size, dtype=dtype),

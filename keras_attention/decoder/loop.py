@@ -5,10 +5,11 @@ from keras import ops
 from keras import tree
 
 from keras_attention.attention.memory import as_mask
+from keras_attention.attention.memory import check_features
 from keras_attention.attention.memory import check_mask
-from keras_attention.attention.memory import check_query
 from keras_attention.attention.memory import check_rank_3
 from keras_attention.checks import check_object
+from keras_attention.decoder.arguments import check_memory
 from keras_attention.decoder.cell import AttentionDecoderCell
 from keras_attention.layers import carried_mask
 from keras_attention.ops import freeze
@@ -110,10 +111,7 @@ class AttentionDecoder(keras.layers.Layer):
         if sequence_mask is None:
             # Keras does not fill it in for a call with one tensor.
             sequence_mask = carried_mask(sequence)
-        shape = check_rank_3(self, "sequence", sequence, "(B, T, D)")
-        check_mask(self, "sequence_mask", sequence_mask, shape[:2], "(B, T)")
-        if memory is not None and self.cell.attentions:
-            check_query(self, sequence, memory)
+        self._check(sequence, memory, sequence_mask, memory_mask)
         prepared = self.cell.prepare(memory, memory_mask)
         if initial_state is None:
             initial_state = self.cell.cells.initial_states(
@@ -127,6 +125,13 @@ class AttentionDecoder(keras.layers.Layer):
         if not self.return_sequences:
             outputs = last_real(outputs, sequence_mask)
         return self._pick(outputs, weights, states, return_attention_scores)
+
+    def _check(self, sequence, memory, sequence_mask, memory_mask):
+        """Raise a `ValueError` unless the shapes of a call fit."""
+        shape = check_rank_3(self, "sequence", sequence, "(B, T, D)")
+        check_features(self, "sequence", shape, self.cell.input_size)
+        check_mask(self, "sequence_mask", sequence_mask, shape[:2], "(B, T)")
+        check_memory(self, self.cell, memory, memory_mask, "sequence", shape)
 
     def _run(self, sequence, memory, states, mask, training):
         """Loop over time; return results with the batch on axis 0."""
@@ -182,6 +187,7 @@ class AttentionDecoder(keras.layers.Layer):
             s, memories, [], noise, one_by_one=training is not False
         )
         outputs, _ = self.cell.join(s, contexts)
+        weights = [ops.cast(x, outputs.dtype) for x in weights]
         outputs, *weights = [keep_real(x, mask) for x in [outputs, *weights]]
         return outputs, weights, states
 
@@ -212,6 +218,7 @@ class AttentionDecoder(keras.layers.Layer):
             after = [
                 ops.cast(x, y.dtype) for x, y in zip(after, states, strict=True)
             ]
+            given = [ops.cast(x, dtype) for x in given]
             return freeze(real, after, states), freeze(real, given, blank)
 
         states, given = trainable_loop(
@@ -255,8 +262,8 @@ class AttentionDecoder(keras.layers.Layer):
         def spec(*shape):
             return keras.KerasTensor(shape, dtype=self.cell.compute_dtype)
 
+        self._check(sequence, memory, sequence_mask, memory_mask)
         attentions = self.cell.attentions
-        attentions.check_memory(memory)
         batch, steps = sequence.shape[:2]
         layout = self.cell.state_layout
         if initial_state is not None:

@@ -14,6 +14,7 @@ from keras_attention.text import aligned_words
 from keras_attention.text import copied_words
 from keras_attention.text import cut_or_pad
 from keras_attention.text import spell_source
+from keras_attention.text import spell_target
 from keras_attention.text.tensors import tf
 
 TEXT = tf.TensorSpec((None,), tf.string, name="text")
@@ -81,11 +82,7 @@ class TranslationGraph:
         stages = _Stages(self._read, self._begin, self._write)
         if not whole:
             stages = _Stages(
-                _traced(self._read, TEXT),
-                _traced(self._begin, PREFIX),
-                tf.function(
-                    self._write, autograph=False, reduce_retracing=True
-                ),
+                _traced(self._read, TEXT), *map(_retraced, stages[1:])
             )
 
         def align(text, prefix=None):
@@ -106,7 +103,7 @@ class TranslationGraph:
 
     def _run(self, stages, text, prefix, attends):
         ids, words = stages.read(text)
-        prefix = None if prefix is None else stages.begin(prefix)
+        prefix = None if prefix is None else stages.begin(prefix, ids, words)
         tokens, scores, _, weights = self._generate(ids, prefix, attends)
         return stages.write(ids, words, tokens, scores, weights)
 
@@ -131,13 +128,28 @@ class TranslationGraph:
             ids = spell_source(ids, words, self.model.target_vocabulary_size)
         return tf.ensure_shape(ids, (None, None)), words
 
-    def _begin(self, prefix):
-        """Turn prefixes `(B,)` into ids `(B, P)`, at most `max_length`."""
+    def _begin(self, prefix, source_ids, source_words):
+        """Turn the beginnings of translations into ids.
+
+        Args:
+            prefix: Strings `(B,)`.
+            source_ids: `(B, Tv)`.
+            source_words: Their words `(B, Tv)`, or `None`. If words are
+                copied, those of the prefix can be, too.
+
+        Returns:
+            `(B, P)`, with `P` at most `max_length`.
+        """
         clean = self.target_tokenizer.clean(prefix)
         ids = self.target_tokenizer.encode(clean)
         longest = tf.reduce_max(tf.pad(ids.row_lengths(), [[0, 1]]))
         longest = tf.minimum(longest, self.search.max_length)
-        return cut_or_pad(ids, longest)
+        ids = cut_or_pad(ids, longest)
+        if not self.model.copying:
+            return ids
+        words = cut_or_pad(self.target_tokenizer.surfaces(prefix), longest)
+        size = self.model.target_vocabulary_size
+        return spell_target(ids, words, source_ids, source_words, size)
 
     def _generate(self, ids, prefix, attends):
         """Call the model, with tensors of text on both sides."""
@@ -203,6 +215,10 @@ class TranslationGraph:
 
 def _traced(function, *signature):
     return tf.function(function, signature, autograph=False)
+
+
+def _retraced(function):
+    return tf.function(function, autograph=False, reduce_retracing=True)
 
 
 def _first_word(words, others):

@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attention.attention.memory import check_features
+from keras_attention.attention.memory import shape_of
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
@@ -97,6 +99,7 @@ class RecurrentEncoder(keras.layers.Layer):
             "recurrent_dropout", recurrent_dropout
         )
         self.append_inputs = append_inputs
+        self.input_size = None
         self.supports_masking = True
         self.drop = Dropout(dropout, dtype=self.dtype_policy)
         self.layers = [self._layer(i) for i in range(depth)]
@@ -123,6 +126,7 @@ class RecurrentEncoder(keras.layers.Layer):
         return layer
 
     def build(self, sequence_shape):
+        self.input_size = sequence_shape[-1]
         width = self.units * (2 if self.bidirectional else 1)
         for layer in self.layers:
             if not layer.built:
@@ -130,6 +134,7 @@ class RecurrentEncoder(keras.layers.Layer):
             sequence_shape = (*sequence_shape[:-1], width)
 
     def call(self, sequence, mask=None, training: bool | None = None) -> tuple:
+        check_features(self, "sequence", shape_of(sequence), self.input_size)
         states, inputs = [], sequence
         for i, layer in enumerate(self.layers):
             dropped = self.drop(sequence, training=training)
@@ -148,6 +153,8 @@ class RecurrentEncoder(keras.layers.Layer):
     def compute_output_spec(
         self, sequence, mask=None, training: bool | None = None
     ):
+        check_features(self, "sequence", sequence.shape, self.input_size)
+
         def spec(*shape):
             return keras.KerasTensor(shape, dtype=self.compute_dtype)
 

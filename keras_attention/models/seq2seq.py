@@ -317,16 +317,18 @@ class Seq2Seq(AbstractStreamingModel):
 
         Raises:
             ValueError: If the model is not built, `search` is no search,
-                `source` or `prefix` has another number of axes, or, outside
-                of a graph, an id is not in the vocabulary. With a shortlist,
+                `source` or `prefix` has another number of axes, `prefix` has
+                not as many rows, or, outside of a graph, an id is not in the
+                vocabulary or `prefix` holds the start id. With a shortlist,
                 if the model copies words, reads features, or has not the ids
                 of its table.
         """
         check_built(self, "generate", BUILD)
         search = GreedySearch() if search is None else search
         check_search(search)
-        source, prefix = ops.convert_to_tensor(source), as_prefix(prefix)
-        check_generation(self, source, prefix)
+        source = ops.convert_to_tensor(source)
+        prefix = as_prefix(prefix, source.shape[0])
+        check_generation(self, source, search, prefix)
         check_shortlist(self, search, shortlist)
         run, is_traced = self._programs.generate, fast_path("is_traced")
         plain = is_traced is None or is_traced(source)

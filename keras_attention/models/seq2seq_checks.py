@@ -181,17 +181,19 @@ def check_search(search):
         )
 
 
-def check_generation(model, source, prefix=None):
+def check_generation(model, source, search, prefix=None):
     """Check what `generate` gets; ids only outside of graphs.
 
     Args:
         model: A `Seq2Seq` that is built.
         source: A tensor, ids `(B, Tv)` or features `(B, Tv, D)`.
+        search: The search strategy.
         prefix: Ids `(B, P)`, a tensor, or `None`.
 
     Raises:
         ValueError: If the source has another rank than that which the model
-            is built for, or an id is not in its vocabulary.
+            is built for, an id is not in its vocabulary, or the prefix holds
+            the start id, which is never generated.
     """
     shape, rank = tuple(source.shape), 1 + len(model._source_axes)
     if len(shape) != rank:
@@ -210,6 +212,15 @@ def check_generation(model, source, prefix=None):
     size = model.target_vocabulary_size
     copies = shape[1] if model.copying else 0
     check_ids("prefix", prefix, size, "target_vocabulary_size", copies, method)
+    start = getattr(search, "start_id", 0)
+    if prefix is None or start in (0, getattr(search, "end_id", None)):
+        return
+    if np.any(keras.ops.convert_to_numpy(prefix) == start):
+        raise ValueError(
+            "`prefix` must be what comes behind the start id, which is never "
+            f"generated. Received: a prefix with start_id={start}. Leave it "
+            "out: prefix[:, 1:]."
+        )
 
 
 def check_arrays(model, x, y):

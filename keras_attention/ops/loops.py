@@ -36,9 +36,14 @@ def loop_over_time(
     """
     loops = {"tensorflow": _buffered_loop, "jax": _scanned_loop}
     loop = loops.get(keras.backend.backend(), _python_loop)
-    if count_replicas() > 1:  # one may have no row, and nothing to scatter
+    if count_replicas() > 1 or _has_no_row(blank):  # there is none to scatter
         loop = fast_path("loop_over_time")
     return loop(step, list(carry), inputs, list(blank), length, reverse)
+
+
+def _has_no_row(blank):
+    is_scattered = keras.backend.backend() == "tensorflow"
+    return is_scattered and any(0 in tuple(x.shape)[:1] for x in blank)
 
 
 def _at(inputs, t):

@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import missing_method
+from keras_attention.search.constraints import as_memory_mask
 from keras_attention.search.constraints import as_prefix
 from keras_attention.search.step import check_state
 from keras_attention.search.step import check_step
@@ -99,7 +100,7 @@ class AbstractSearch:
             than 1, `min_length` exceeds `max_length`, or an id is negative.
             When called: if `step` is not callable or returns other shapes, an
             id is not below `V`, a leaf of `state` has not one beam on axis 1,
-            or `prefix` has not two axes.
+            `prefix` is not `B` rows of ids, or `memory_mask` does not fit.
     """
 
     # What a compiled search takes as tensors, so that searches which differ in
@@ -147,8 +148,8 @@ class AbstractSearch:
                 check_step(self, step),
                 check_state(state, batch_size),
                 batch_size,
-                memory_mask,
-                as_prefix(prefix),
+                as_memory_mask(memory_mask, batch_size),
+                as_prefix(prefix, batch_size),
             )
         )
 

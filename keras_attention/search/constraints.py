@@ -2,8 +2,10 @@
 
 import math
 
+import keras
 from keras import ops
 
+from keras_attention.checks import shapes_agree
 from keras_attention.ops.tokens import pick
 from keras_attention.search.loop import choose
 
@@ -113,25 +115,65 @@ def force(prefix, position, log_probs, ids, gains) -> tuple:
     return ops.where(here, token[..., None], ids), choose(here, alone, gains)
 
 
-def as_prefix(prefix):
+def as_prefix(prefix, batch_size=None):
     """Convert a prefix to a tensor of ids.
 
     Args:
         prefix: Ids `(B, P)`, or `None`.
+        batch_size: `B`, if it is known. Defaults to `None`.
 
     Returns:
         `(B, P)` int32, or `None`.
 
     Raises:
-        ValueError: If it has not two axes.
+        ValueError: If it has not two axes, not `B` rows, or no ids.
     """
     if prefix is None:
         return None
     prefix = ops.convert_to_tensor(prefix)
-    if len(prefix.shape) != 2:
+    shape = tuple(prefix.shape)
+    if len(shape) != 2:
         raise ValueError(
             "`prefix` must be ids of the shape (B, P), one row a text. "
-            f"Received: prefix.shape={tuple(prefix.shape)}. Pad shorter rows "
-            "with 0 on the right."
+            f"Received: prefix.shape={shape}. Pad shorter rows with 0 on the "
+            "right."
+        )
+    if isinstance(batch_size, int) and shape[0] not in (None, batch_size):
+        raise ValueError(
+            "`prefix` must have one row a text. Received: prefix.shape="
+            f"{shape} for {batch_size} texts. For the same one everywhere: "
+            f"np.repeat(prefix, {batch_size}, axis=0)."
+        )
+    dtype = keras.backend.standardize_dtype(prefix.dtype)
+    if shape[1] != 0 and "int" not in dtype:  # an empty list becomes floats
+        raise ValueError(
+            f"`prefix` must be whole numbers. Received: prefix.dtype={dtype}. "
+            "Give ids, such as those that a tokenizer encodes."
         )
     return ops.cast(prefix, "int32")
+
+
+def as_memory_mask(mask, batch_size=None):
+    """Convert the mask of a search's sources to booleans.
+
+    Args:
+        mask: Boolean `(B, Tv)`, or `None`.
+        batch_size: `B`, if it is known. Defaults to `None`.
+
+    Returns:
+        A tensor, or `None`.
+
+    Raises:
+        ValueError: If it has not two axes, or not `B` rows.
+    """
+    if mask is None:
+        return None
+    mask = ops.cast(ops.convert_to_tensor(mask), "bool")
+    rows = batch_size if isinstance(batch_size, int) else None
+    if not shapes_agree(tuple(mask.shape), (rows, None)):
+        raise ValueError(
+            "`memory_mask` must be booleans (B, Tv), one row a text. "
+            f"Received: memory_mask.shape={tuple(mask.shape)} for B={rows}. "
+            "Of lengths (B,), make it: np.arange(Tv) < lengths[:, None]."
+        )
+    return mask

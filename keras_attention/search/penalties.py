@@ -3,6 +3,7 @@
 import numpy as np
 from keras import ops
 
+from keras_attention.checks import shapes_agree
 from keras_attention.ops.numerics import widen
 
 UNSEEN = 1e-37  # a position never attended counts as this: its log is -85.2
@@ -50,7 +51,19 @@ def coverage_scores(coverage, mask, weight: float):
 
     Returns:
         `(B, K)`, in float32 or wider.
+
+    Raises:
+        ValueError: If the mask has another `Tv`.
     """
+    if mask is not None and not shapes_agree(
+        mask.shape[1:], coverage.shape[2:]
+    ):
+        raise ValueError(
+            "`memory_mask` must have a boolean for every position that is "
+            f"attended to. Received: memory_mask.shape={tuple(mask.shape)} for "
+            f"weights of {coverage.shape[2]} positions. Give the mask of the "
+            "memory, not of another sequence."
+        )
     covered = ops.clip(widen(coverage), UNSEEN, 1.0)
     if mask is not None:
         covered = ops.where(ops.expand_dims(mask, 1), covered, 1.0)

@@ -65,6 +65,9 @@ def _read_container(name, strings):
             _refuse(name, received, way_out)
     if hasattr(strings, "flat_values"):  # a ragged tensor
         _refuse(name, received, "Give its `flat_values`, or make it flat.")
+    if HAS_TENSORFLOW and tf.is_symbolic_tensor(strings):
+        way_out = "In a graph, call the SavedModel that `export` writes."
+        _refuse(name, received, way_out)
     if hasattr(strings, "__array__"):  # also a tensor, or a table's column
         strings = np.asarray(strings)
         if strings.ndim > 1:

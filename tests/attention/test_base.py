@@ -9,8 +9,11 @@ from contracts.steps import StepLaws
 from keras import ops
 
 from keras_attention import AbstractAttention
+from keras_attention import ChunkwiseAttention
 from keras_attention import DotAttention
+from keras_attention import GaussianMixtureAttention
 from keras_attention import Monotonic
+from keras_attention import MultiHead
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.ops import product
 from keras_attention.ops import widen
@@ -157,6 +160,23 @@ class TestErrors:
         given = {"query": np.ones((2, 3, 4)), "value": np.ones((2, 5, 4))}
         with pytest.raises(ValueError, match=words):
             DotAttention()(**{**given, **change})
+
+    @pytest.mark.parametrize(
+        ("kind", "arguments", "reason"),
+        [
+            (GaussianMixtureAttention, [2], "densities"),
+            (MultiHead, [DotAttention(), 2], "its attention"),
+            (
+                ChunkwiseAttention,
+                [DotAttention(alignment=Monotonic()), DotAttention(), 2],
+                "its attentions",
+            ),
+        ],
+    )
+    def test_some_have_no_alignment_of_their_own(self, kind, arguments, reason):
+        message = f"{kind.__name__} takes no `alignment`.*{reason}.*Received"
+        with pytest.raises(ValueError, match=message):
+            kind(*arguments, alignment="softmax")
 
     def test_a_step_takes_queries_with_an_axis(self):
         layer = DotAttention()

@@ -70,7 +70,8 @@ class TestForms:
 
     def test_unpack_is_the_way_back(self):
         for entries in ([], ["a"], ["a", "b"]):
-            attentions = Attentions([DotAttention() for _ in entries])
+            layers = [DotAttention() for _ in entries]
+            attentions = Attentions(layers or None)
             packed = attentions.pack(entries)
             assert attentions.unpack(packed) == entries
 
@@ -191,3 +192,9 @@ class TestAttend:
 
     def test_nothing_to_ask(self):
         assert Attentions(None).attend(draw(B, D), [], []) == ([], [], [])
+
+
+@pytest.mark.parametrize("empty", [[], ()])
+def test_a_list_has_a_layer(empty):
+    with pytest.raises(ValueError, match=r"at least one layer.*attention=None"):
+        Attentions(empty)

@@ -363,3 +363,10 @@ def test_what_is_fed_back_must_fit():
     layer = make("lstm")
     with pytest.raises(ValueError, match=r"shape \(B, D\), one input"):
         layer(samples.sequence(), source())
+    first, memory = samples.sequence()[:, 0], source()
+    with pytest.raises(ValueError, match="`first` and `memory` of one batch"):
+        layer(first[:1], memory)
+    with pytest.raises(ValueError, match="`memory` with the 6 features"):
+        layer(first, memory[..., :5])
+    with pytest.raises(ValueError, match="`inputs` with the 3 features"):
+        layer(first[:, :2], memory)

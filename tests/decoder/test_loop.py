@@ -19,7 +19,11 @@ from samples import make_cell
 from samples import to_numpy
 
 from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
+from keras_attention import CoverageAttention
+from keras_attention import DotAttention
+from keras_attention import LocationAttention
 from keras_attention import LuongGeneral
 
 MASKS = {
@@ -300,13 +304,71 @@ def test_refuses_a_fed_back_vector_of_another_size():
     [
         ({"sequence": np.ones((3, 4))}, r"`sequence` of the shape \(B, T, D"),
         ({"sequence_mask": np.array([4, 2, 3])}, "Of lengths"),
-        ({"memory": np.ones((2, 5, 6))}, "of one batch"),
-        ({"memory": np.ones((3, 6))}, r"`value` of the shape \(B, Tv, Dv"),
-        ({"memory_mask": np.array([5, 2, 1])}, "Of lengths"),
+        (
+            {"sequence": np.ones((3, 4, 2))},
+            r"`sequence` with the 3 features .*shape=\(3, 4, 2\)",
+        ),
+        (
+            {"sequence": np.ones((3, 4, 7))},
+            r"`sequence` with the 3 features .*shape=\(3, 4, 7\)",
+        ),
+        (
+            {"memory": np.ones((2, 5, 6))},
+            "`sequence` and `memory` of one batch",
+        ),
+        ({"memory": np.ones((3, 6))}, r"`memory` of the shape \(B, Tv, Dv"),
+        ({"memory": np.ones((3, 5, 7))}, "`memory` with the 6 features"),
+        ({"memory_mask": np.array([5, 2, 1])}, "`memory_mask` as .*Of lengths"),
     ],
 )
-def test_names_the_shape_that_does_not_fit(change, words):
-    decoder = samples.build(AttentionDecoder(samples.make_cell()))
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_names_the_shape_that_does_not_fit(change, words, symbolic):
+    decoder = AttentionDecoder(samples.make_cell())
     given = {"sequence": np.ones((3, 4, 3)), "memory": np.ones((3, 5, 6))}
+    decoder(**given)
+    given |= change
+    if symbolic:
+        given = {k: keras.KerasTensor(x.shape) for k, x in given.items()}
     with pytest.raises(ValueError, match=words):
-        decoder(**{**given, **change})
+        decoder(**given)
+
+
+@pytest.mark.parametrize("cell", ["gru", "stack"])
+@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+@pytest.mark.parametrize("more", [-1, 1, DV])
+def test_no_feature_is_taken_for_another(cell, order, more):
+    """Cells multiply inputs and context by parts of one kernel."""
+    attention = LocationAttention(9, dtype="float64")
+    decoder = make(cell, attention=attention, order=order)
+    sequence, memory = samples.sequence(), samples.source()
+    wider = np.ones((*sequence.shape[:2], samples.DIM + more))
+    with pytest.raises(ValueError, match="`sequence` with"):
+        decoder(wider, memory)
+    with pytest.raises(ValueError, match="`inputs` with"):
+        decoder.cell.project_inputs(wider)
+    wider = np.ones((*memory.shape[:2], DV + more))
+    with pytest.raises(ValueError, match="`memory` with"):
+        decoder(sequence, wider)
+    with pytest.raises(ValueError, match="`value` with"):
+        decoder.cell.prepare(wider)
+
+
+@pytest.mark.parametrize("order", ["bahdanau", "luong"])
+@pytest.mark.parametrize("feeds", [False, True])
+def test_parts_may_have_dtypes_of_their_own(order, feeds):
+    """Weights come in the dtype of the cell."""
+    options = {"input_feeding": feeds} if order == "luong" else {}
+
+    def decode(dtype):
+        keras.utils.set_random_seed(0)
+        attention = CoverageAttention(3, dtype=dtype)
+        if not feeds:
+            attention = DotAttention(dtype=dtype)
+        cell = keras.layers.GRUCell(6, dtype="float64")
+        cell = AttentionDecoderCell(cell, attention, order=order, **options)
+        decoder = AttentionDecoder(cell, return_attention_scores=True)
+        return decoder(np.ones((2, 3, 4)), np.ones((2, 5, 6)))
+
+    for x, y in zip(decode("bfloat16"), decode("float32"), strict=True):
+        assert keras.backend.standardize_dtype(x.dtype) == "float32"
+        assert_close([x], [y], 0.02)

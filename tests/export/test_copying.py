@@ -97,6 +97,18 @@ def test_a_saved_model_copies(translator, tmp_path):
     assert "Zoe" in texts[-1]
 
 
+def test_translations_begin_with_names_of_the_source(untrained):
+    """Also with those that no vocabulary has."""
+    source = ["Zoe greets Lou.", "Ann greets Bea.", "Kim greets Sue."]
+    prefixes = ["Lou is", "is Zoe", ""]
+    plain = untrained(source, prefixes=prefixes, return_attention_scores=True)
+    assert plain.texts[0].startswith("Lou is")
+    assert plain.texts[1].startswith("is <unk>")  # a word of no source
+    assert plain.target_tokens[0][:2] == ["Lou", "is"]
+    assert plain.texts[2] == untrained(source)[2]
+    assert untrained(source, prefixes=prefixes) == plain.texts
+
+
 def test_formats_without_text_refuse(untrained, tmp_path):
     for format, file in (("litert", "x.tflite"), ("onnx", "x.onnx")):
         with pytest.raises(ValueError, match="copying=True"):

@@ -197,6 +197,18 @@ def test_config_holds_every_argument():
     assert again.get_config() == encoder.get_config()
 
 
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("size", [2, 4])
+def test_refuses_inputs_of_another_size(training, size):
+    encoder = RecurrentEncoder(4)
+    encoder.build((None, None, 3))
+    message = rf"`sequence` with the 3 features .*shape=\(2, 5, {size}\)"
+    with pytest.raises(ValueError, match=message):
+        encoder(np.ones((2, 5, size)), training=training)
+    with pytest.raises(ValueError, match=message):
+        encoder(keras.KerasTensor((2, 5, size)))
+
+
 @pytest.mark.parametrize(
     ("wrong", "word"),
     [

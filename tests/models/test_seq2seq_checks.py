@@ -168,7 +168,7 @@ def test_generates_of_known_ids(source, prefix, words):
 def test_a_prefix_may_copy_words_of_the_source():
     model = built(source_vocabulary_size=8, copying=True)
     source, prefix = map(ops.convert_to_tensor, (SOURCE, [[11], [4]]))
-    check_generation(model, source, prefix)
+    check_generation(model, source, GreedySearch(), prefix)
     with pytest.raises(ValueError, match=r"0 to 11\..*=8 and 4 words of the"):
         model.generate(SOURCE, prefix=[[12], [4]])
 
@@ -181,7 +181,7 @@ def test_ids_in_a_graph_are_not_read():
 
     @tf.function(autograph=False)
     def check(ids):
-        check_generation(model, ids, ids)
+        check_generation(model, ids, GreedySearch(), ids)
         return ids
 
     assert check(tf.constant([[99]])).shape == (1, 1)
@@ -261,3 +261,17 @@ def test_two_first_batches_at_once_without_a_loss_stop_training():
     with pytest.raises(ValueError, match=r"loss is NaN.*vocabulary_size=8"):
         fit(make(), Batches(labels), None, steps=2)
     fit(make(), Batches(TARGET), None, steps=2)
+
+
+def test_refuses_a_prefix_with_the_start_id():
+    """It is never generated, so that a row would get no text at all."""
+    model, prefix = built(), np.array([[2, 4], [0, 4]])
+    with pytest.raises(ValueError, match=r"start_id=2.*prefix\[:, 1:\]"):
+        model.generate(SOURCE, prefix=prefix)
+    found = model.generate(SOURCE, GreedySearch(start_id=3), prefix=prefix)
+    assert ops.convert_to_numpy(found.tokens)[0, 0, :2].tolist() == [2, 4]
+
+
+def test_a_prefix_has_one_row_a_source():
+    with pytest.raises(ValueError, match=r"one row a text.*for 2 texts"):
+        built().generate(SOURCE, prefix=np.array([[4]]))

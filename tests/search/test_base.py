@@ -10,6 +10,7 @@ import pytest
 
 from keras_attention import search
 from keras_attention.search import AbstractSearch
+from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
 
 DEFAULTS = {
@@ -73,6 +74,26 @@ class TestArguments:
     def test_refuses_a_prefix_of_other_axes(self, shape):
         with pytest.raises(ValueError, match="`prefix` must be ids of the sh"):
             GreedySearch()(never, (), 1, prefix=np.ones(shape, "int32"))
+
+    @pytest.mark.parametrize(
+        ("prefix", "message"),
+        [
+            (np.ones((1, 3), "int32"), r"one row a text.*np.repeat\(prefix, 2"),
+            (np.ones((3, 3), "int32"), r"one row a text.*shape=\(3, 3\) for 2"),
+            (np.array([[4.5], [5.0]]), "whole numbers.*dtype=float"),
+            (np.array([[True], [False]]), "whole numbers.*dtype=bool"),
+        ],
+    )
+    def test_refuses_a_prefix_that_is_not_one_of_ids(self, prefix, message):
+        with pytest.raises(ValueError, match=message):
+            GreedySearch()(never, (), 2, prefix=prefix)
+
+    @pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 1, 4)])
+    def test_refuses_a_memory_mask_of_other_rows(self, shape):
+        with pytest.raises(ValueError, match=r"`memory_mask` must.* for B=2"):
+            BeamSearch(2, coverage_penalty=0.1)(
+                never, (), 2, memory_mask=np.ones(shape, "bool")
+            )
 
     def test_base_says_what_a_search_must_define(self):
         with pytest.raises(NotImplementedError, match="define `call"):

@@ -52,5 +52,11 @@ class TestCoverage:
         got = self.score(np.zeros((1, 2, 3)), np.zeros((1, 3), bool))
         assert got.tolist() == [[0.0, 0.0]]
 
+    @pytest.mark.parametrize("length", [1, 4])
+    def test_refuses_a_mask_of_another_length(self, length):
+        mask = np.ones((2, length), bool)
+        with pytest.raises(ValueError, match="for weights of 3 positions"):
+            self.score(np.ones((2, 1, 3)), mask)
+
     def test_all_covered_is_no_penalty(self):
         assert self.score([[[1.0, 5.0]]]).tolist() == [[0.0]]

@@ -100,6 +100,15 @@ def test_a_ragged_tensor_is_made_flat():
     assert as_bytes("sentences", ragged.flat_values) == WANTED
 
 
+def test_a_tensor_of_a_graph_is_refused():
+    @tf.function
+    def graph(text):
+        as_bytes("sentences", text)
+
+    with pytest.raises(ValueError, match="In a graph, call the SavedModel"):
+        graph(tf.constant(["eins"]))
+
+
 @pytest.mark.parametrize("form", [list, Column])
 @pytest.mark.parametrize(
     ("wrong", "way_out"),
