@@ -80,7 +80,8 @@ class Translator:
         return_attention_scores: Whether to return tokens and attention.
         batch_size: How many sentences run at a time. Defaults to `32`.
         prefixes: The beginning of each translation, one string a sentence,
-            or `None`. Defaults to `None`.
+            or `None`. Its unknown words are written as they are. Defaults to
+            `None`.
         verbose: `1` for a progress bar, `0` for none; `"auto"` shows it if
             there is more than one batch and standard output is a terminal.
             Defaults to `"auto"`.

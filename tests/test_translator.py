@@ -308,6 +308,15 @@ def test_it_goes_on_with_the_options_of_today():
     assert cut.source_tokens == [["<s>", "1", "2", "</s>"]]
 
 
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_translation_begins_with_its_prefix(replace):
+    """Also with what no vocabulary has, however unknown words are written."""
+    translator = make(replace_unknown=replace, search=BeamSearch(3, 2))
+    found = translator(["12", "34"], prefixes=["\u00e9y", ""])
+    assert [text[:2] for text in found[0]] == ["\u00e9y"] * 2
+    assert found[1] == translator(["34"])[0]
+
+
 def test_what_is_exchanged_is_checked(tmp_path):
     translator = make()
     translator.save(tmp_path / "here")

@@ -148,6 +148,21 @@ def check_features(layer, name: str, shape, size: int | None):
         )
 
 
+def with_features(x, size: int | None):
+    """Give a tensor of a graph the size of its last axis, where it is unknown.
+
+    Args:
+        x: `(..., D)`.
+        size: `D`, or `None` for any.
+
+    Returns:
+        `(..., D)`, whose shape ends with `D`.
+    """
+    if size is None or x.shape[-1] is not None:
+        return x
+    return ops.reshape(x, (*ops.shape(x)[:-1], size))
+
+
 def as_mask(mask):
     """Cast a mask to booleans; `None` stays `None`."""
     return None if mask is None else ops.cast(mask, "bool")

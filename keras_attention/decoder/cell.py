@@ -11,6 +11,7 @@ from keras import tree
 from keras_attention.attention import AbstractAttention
 from keras_attention.attention.memory import check_features
 from keras_attention.attention.memory import shape_of
+from keras_attention.attention.memory import with_features
 from keras_attention.checks import check_built
 from keras_attention.checks import check_loadable
 from keras_attention.decoder.arguments import check_arguments
@@ -238,6 +239,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """
         if self.attentions and value is not None:
             check_features(self, "value", shape_of(value), self.memory_size)
+            value = with_features(self._float(value), self.memory_size)
         return self.attentions.prepare(value, value_mask)
 
     def initial_state(
@@ -344,6 +346,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """
         inputs = self._float(inputs)
         check_features(self, "inputs", inputs.shape, self.input_size)
+        inputs = with_features(inputs, self.input_size)
         return self.cells.project_inputs(inputs, training)
 
     def advance(

@@ -102,10 +102,11 @@ class TranslationGraph:
         self.align_complete = made(align, TEXT, PREFIX)
 
     def _run(self, stages, text, prefix, attends):
-        ids, words = stages.read(text)
-        prefix = None if prefix is None else stages.begin(prefix, ids, words)
+        (ids, words), begun = stages.read(text), None
+        if prefix is not None:
+            prefix, begun = stages.begin(prefix, ids, words)
         tokens, scores, _, weights = self._generate(ids, prefix, attends)
-        return stages.write(ids, words, tokens, scores, weights)
+        return stages.write(ids, words, begun, tokens, scores, weights)
 
     def _read(self, text):
         """Turn text into ids, and split it into words if they are needed.
@@ -138,18 +139,18 @@ class TranslationGraph:
                 copied, those of the prefix can be, too.
 
         Returns:
-            `(B, P)`, with `P` at most `max_length`.
+            Ids and words `(B, P)`, with `P` at most `max_length`.
         """
         clean = self.target_tokenizer.clean(prefix)
         ids = self.target_tokenizer.encode(clean)
         longest = tf.reduce_max(tf.pad(ids.row_lengths(), [[0, 1]]))
         longest = tf.minimum(longest, self.search.max_length)
         ids = cut_or_pad(ids, longest)
-        if not self.model.copying:
-            return ids
         words = cut_or_pad(self.target_tokenizer.surfaces(prefix), longest)
-        size = self.model.target_vocabulary_size
-        return spell_target(ids, words, source_ids, source_words, size)
+        if self.model.copying:
+            size = self.model.target_vocabulary_size
+            ids = spell_target(ids, words, source_ids, source_words, size)
+        return ids, words
 
     def _generate(self, ids, prefix, attends):
         """Call the model, with tensors of text on both sides."""
@@ -164,12 +165,14 @@ class TranslationGraph:
             for x in found
         ]
 
-    def _write(self, ids, words, tokens, scores, weights):
+    def _write(self, ids, words, begun, tokens, scores, weights):
         """Turn ids into text.
 
         Args:
             ids: The source, `(B, Tv)`.
             words: Its words `(B, Tv)`, or `None`.
+            begun: The words that translations begin with, `(B, P)`, or `None`.
+                Unknown ones are written as they are.
             tokens: Ids of the translations, `(B, N, T)`.
             scores: Their scores, `(B, N)`.
             weights: Their attention, `(B, N, T, Tv)`, or `None`.
@@ -188,6 +191,11 @@ class TranslationGraph:
             unknown = _first_word(copied, unknown)
             targets = _first_word(copied, targets)
             sources = _first_word(copied_words(ids, words, size), sources)
+        if begun is not None:
+            count = tf.shape(tokens)
+            missing = tf.maximum(0, count[2] - tf.shape(begun)[1])
+            begun = tf.pad(begun, [[0, 0], [0, missing]])[:, None, : count[2]]
+            unknown = _first_word(tf.broadcast_to(begun, count), unknown)
         unknown = None if unknown is None else _rows(unknown)
         texts = self.target_tokenizer.detokenize(_rows(tokens), unknown)
         answer = {

@@ -6,6 +6,7 @@ import keras
 
 from keras_attention.layers.recurrence import directions
 
+HERE, *_ = __name__.split(".")
 RECURRENT = keras.layers.RNN, keras.layers.Bidirectional
 # What these give at a position depends on that position alone.
 POINTWISE = (
@@ -75,15 +76,17 @@ def call_masked(
 def obeys_masks(layer: keras.layers.Layer) -> bool:
     """Tell whether padding behind a sequence changes nothing before it.
 
-    What is not known is taken to read padding: a convolution does, and a sum
-    of two branches, of which one may have lost the mask.
+    What is not known is taken to read padding: a layer of the user's own, whose
+    argument `mask` may not reach all of its parts, a convolution, and a sum of
+    two branches, of which one may have lost the mask.
 
     Args:
         layer: A layer of sequences `(B, T, D)`, or a model of such layers.
 
     Returns:
-        Whether it takes a mask, or runs on each position alone. All layers of
-        a `Sequential` or functional model must, and hand the mask on.
+        Whether it is a layer of Keras or of this package that takes a mask, or
+        runs on each position alone. All layers of a `Sequential` or functional
+        model must be, and hand the mask on.
     """
     parts = getattr(layer, "operations", None)  # of a functional model
     if isinstance(layer, keras.Sequential):
@@ -97,12 +100,19 @@ def obeys_masks(layer: keras.layers.Layer) -> bool:
         return False  # it would begin with the padding
     if isinstance(layer, keras.layers.Lambda):
         return False  # it takes a mask that its function may not
+    if not _is_known(type(layer).call):
+        return False
     if type(layer).call in {kind.call for kind in POINTWISE}:
-        return True
+        return _is_known(getattr(layer, "activation", keras.activations.linear))
     taken = inspect.signature(layer.call).parameters
     return any(
         name in taken for name in ("mask", *map("{}_mask".format, taken))
     )
+
+
+def _is_known(function):
+    package, *_ = (getattr(function, "__module__", None) or "").split(".")
+    return inspect.isfunction(function) and package in ("keras", HERE)
 
 
 def _hands_on(operation):

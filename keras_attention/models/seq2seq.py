@@ -53,7 +53,9 @@ class Seq2Seq(AbstractStreamingModel):
         embedding_dim: Size of the embeddings.
         encoder: A Keras layer that returns `sequence, *states`, such as
             `RecurrentEncoder`, or a `Bidirectional(LSTM(...))` that returns
-            both. If it changes the length, its output must carry a mask.
+            both. If it changes the length, its output must carry a mask. What
+            one that reads padding gives, such as a `Conv1D`, depends on the
+            longest source of the batch.
         decoder: An `AttentionDecoder` that returns sequences.
         source_vocabulary_size: Number of source ids. `None` if the source
             consists of features, such as speech, which are not embedded.
@@ -290,17 +292,18 @@ class Seq2Seq(AbstractStreamingModel):
 
         Outside of a graph it is compiled, once for each search. On JAX, and
         on TensorFlow after `compile(jit_compile=True)`, XLA compiles once per
-        shape. So batches have a few sizes, and so have sources of ids if the
-        encoder obeys masks, as recurrent ones do. No gradient flows through
-        it.
+        shape. So batches have a few sizes. Sources of ids have, too, if the
+        encoder consists of layers of Keras or of this package that obey masks,
+        such as recurrent ones. No gradient flows through it.
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
             search: A search strategy. Defaults to `GreedySearch()`.
             prefix: Ids `(B, P)` that the targets of each row begin with,
                 padded with 0, or `None`. In a graph, where ids cannot be
-                checked, a row with an id that the model does not know gets no
-                tokens. Defaults to `None`.
+                checked, a row with an id that is never generated gets no
+                tokens, and a single row is taken for all if the batch size is
+                not known. Defaults to `None`.
             return_attention_scores: Whether to keep the weights of all
                 steps, the largest part of what is found. Defaults to `True`.
             shortlist: A `Shortlist`, by which only the words come that can

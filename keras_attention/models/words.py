@@ -125,6 +125,17 @@ class AbstractWordModel(keras.Model):
                 self.target_vocabulary_size, name="pointer_generator", **options
             )
 
+    def get_build_config(self) -> dict | None:
+        """Add how the output layer is quantized, for saved models."""
+        config = super().get_build_config()
+        mode = self.output_layer and self.output_layer.quantization_mode
+        return {**config, "quantized": mode} if config and mode else config
+
+    def build_from_config(self, config: dict):
+        super().build_from_config(config)
+        if config.get("quantized"):
+            self.output_layer.quantize(config["quantized"])
+
     def embed_source(self, source, training: bool | None = False):
         """Embed source ids `(...)` to `(..., E)`.
 

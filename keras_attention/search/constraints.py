@@ -1,6 +1,7 @@
 """Which token may come next: what a search forbids, and what is forced."""
 
 import math
+import operator
 
 import keras
 from keras import ops
@@ -130,19 +131,23 @@ def as_prefix(prefix, batch_size=None):
     """
     if prefix is None:
         return None
-    prefix = ops.convert_to_tensor(prefix)
-    shape = tuple(prefix.shape)
+    try:
+        prefix = ops.convert_to_tensor(prefix, ragged=False)  # pads with 0
+        shape = tuple(prefix.shape)
+    except (TypeError, ValueError):
+        shape = "rows of several lengths"
     if len(shape) != 2:
         raise ValueError(
             "`prefix` must be ids of the shape (B, P), one row a text. "
             f"Received: prefix.shape={shape}. Pad shorter rows with 0 on the "
             "right."
         )
-    if isinstance(batch_size, int) and shape[0] not in (None, batch_size):
+    rows = _known_integer(batch_size)
+    if rows is not None and shape[0] not in (None, rows):
         raise ValueError(
             "`prefix` must have one row a text. Received: prefix.shape="
-            f"{shape} for {batch_size} texts. For the same one everywhere: "
-            f"np.repeat(prefix, {batch_size}, axis=0)."
+            f"{shape} for {rows} texts. For the same one everywhere: "
+            f"np.repeat(prefix, {rows}, axis=0)."
         )
     dtype = keras.backend.standardize_dtype(prefix.dtype)
     if shape[1] != 0 and "int" not in dtype:  # an empty list becomes floats
@@ -169,7 +174,7 @@ def as_memory_mask(mask, batch_size=None):
     if mask is None:
         return None
     mask = ops.cast(ops.convert_to_tensor(mask), "bool")
-    rows = batch_size if isinstance(batch_size, int) else None
+    rows = _known_integer(batch_size)
     if not shapes_agree(tuple(mask.shape), (rows, None)):
         raise ValueError(
             "`memory_mask` must be booleans (B, Tv), one row a text. "
@@ -177,3 +182,11 @@ def as_memory_mask(mask, batch_size=None):
             "Of lengths (B,), make it: np.arange(Tv) < lengths[:, None]."
         )
     return mask
+
+
+def _known_integer(size):
+    """Return a size as an integer, `None` if it is a tensor of a graph."""
+    try:
+        return operator.index(size)
+    except TypeError:
+        return None

@@ -372,3 +372,29 @@ def test_parts_may_have_dtypes_of_their_own(order, feeds):
     for x, y in zip(decode("bfloat16"), decode("float32"), strict=True):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
         assert_close([x], [y], 0.02)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("unknown", ["sequence", "memory", "both"])
+def test_a_graph_may_not_know_the_features(unknown):
+    import tensorflow as tf
+
+    decoder = make("gru", order="luong")
+    given = {"sequence": samples.sequence(), "memory": samples.source()}
+    wanted, *_ = decoder(**given)
+    specs = {
+        k: tf.TensorSpec(
+            (None, None, None if unknown in (k, "both") else x.shape[-1]),
+            tf.float64,
+        )
+        for k, x in given.items()
+    }
+
+    @tf.function(autograph=False)
+    def graph(sequence, memory):
+        return decoder(sequence, memory)[0]
+
+    found = graph.get_concrete_function(**specs)(
+        **{k: tf.constant(x) for k, x in given.items()}
+    )
+    assert_close([found], [wanted])

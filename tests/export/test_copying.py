@@ -103,7 +103,8 @@ def test_translations_begin_with_names_of_the_source(untrained):
     prefixes = ["Lou is", "is Zoe", ""]
     plain = untrained(source, prefixes=prefixes, return_attention_scores=True)
     assert plain.texts[0].startswith("Lou is")
-    assert plain.texts[1].startswith("is <unk>")  # a word of no source
+    assert plain.texts[1].startswith("is Zoe")  # a word of no source
+    assert plain.target_tokens[1][:2] == ["is", "<unk>"]
     assert plain.target_tokens[0][:2] == ["Lou", "is"]
     assert plain.texts[2] == untrained(source)[2]
     assert untrained(source, prefixes=prefixes) == plain.texts

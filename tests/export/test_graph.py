@@ -64,9 +64,10 @@ def test_prefixes_begin_what_is_translated_and_aligned(graph):
 
 def test_a_prefix_is_cut_before_it_is_padded(graph):
     long = "zyx" * 100
-    ids = graph._begin(tf.constant([long, ""]))
-    assert ids.shape == (2, graph.search.max_length)
     text = tf.constant(["1", "1"])
+    prefix = tf.constant([long, ""])
+    for found in graph._begin(prefix, *graph._read(text)):
+        assert found.shape == (2, graph.search.max_length)
     found = graph.complete(text, tf.constant([long, ""]))["translations"]
     assert found[0, 0].numpy().decode() == long[: graph.search.max_length]
 

@@ -31,6 +31,18 @@ class Bare(keras.layers.Layer):
         )
 
 
+class Inner(keras.layers.Layer):
+    """Takes a mask, and reads padding all the same."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolution = layers.Conv1D(4, 3, padding="same")
+        self.recurrent = layers.GRU(3, return_sequences=True)
+
+    def call(self, x, mask=None):
+        return self.recurrent(self.convolution(x), mask=mask)
+
+
 def embedding(mask_zero=True):
     return keras.layers.Embedding(10, 4, mask_zero=mask_zero)
 
@@ -120,6 +132,10 @@ DISOBEDIENT = {
     ),
     "Lambda": lambda: layers.Lambda(lambda x: x - x[:, -1:]),
     "a layer without the argument": Bare,
+    "a layer that hands the mask to a part of it": Inner,
+    "softmax over time": lambda: layers.Activation(
+        lambda x: keras.ops.softmax(x, axis=1)
+    ),
 }
 
 
@@ -147,7 +163,13 @@ def test_a_layer_that_may_read_padding_does_not(make):
 
 
 @pytest.mark.filterwarnings("ignore:.*destroy the mask information")
-@pytest.mark.parametrize("name", ["Conv1D", "a mean", "backwards", "Lambda"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Conv1D", "a mean", "backwards", "Lambda", "softmax over time"),
+        "a layer that hands the mask to a part of it",
+    ],
+)
 def test_such_layers_do_read_padding(name):
     layer = DISOBEDIENT[name]()
     none, some = (call_with_padding(layer, n) for n in (0, 3))

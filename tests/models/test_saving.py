@@ -21,6 +21,7 @@ from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
 from keras_attention import RecurrentEncoder
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
@@ -293,3 +294,26 @@ def test_a_decoder_over_features_saves_alone(tmp_path):
     ]
     want = model.predict(inputs, verbose=0)
     samples.assert_close(again.predict(inputs, verbose=0), want, 0)
+
+
+@pytest.mark.filterwarnings("ignore:.*does not have a `quantize`")
+def test_a_quantized_model_is_saved_whole(tmp_path):
+    keras.utils.set_random_seed(0)
+    cell = AttentionDecoderCell(
+        keras.layers.GRUCell(8), BahdanauAttention(4), attention_layer_size=6
+    )
+    model = Seq2Seq(
+        source_vocabulary_size=9,
+        target_vocabulary_size=9,
+        embedding_dim=6,
+        encoder=keras.layers.GRU(8, return_sequences=True),
+        decoder=AttentionDecoder(cell),
+    )
+    model.build(((None, None), (None, None)))
+    model.quantize("int8")
+    inputs = np.array([[2, 4, 5, 3]]), np.array([[2, 6, 7]])
+    wanted = model(inputs)
+    model.save(tmp_path / "it.keras")
+    again = keras.models.load_model(tmp_path / "it.keras")
+    np.testing.assert_array_equal(to_numpy(again(inputs)), to_numpy(wanted))
+    assert again.output_layer.quantization_mode == "int8"

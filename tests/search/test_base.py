@@ -7,11 +7,13 @@ import re
 import keras
 import numpy as np
 import pytest
+from keras import ops
 
 from keras_attention import search
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
+from keras_attention.search.constraints import as_prefix
 
 DEFAULTS = {
     "max_length": 100,
@@ -84,9 +86,27 @@ class TestArguments:
             (np.array([[True], [False]]), "whole numbers.*dtype=bool"),
         ],
     )
-    def test_refuses_a_prefix_that_is_not_one_of_ids(self, prefix, message):
+    @pytest.mark.parametrize("rows", [2, np.int64(2), "tensor"])
+    def test_refuses_a_prefix_that_is_not_one_of_ids(
+        self, prefix, message, rows
+    ):
+        rows = ops.convert_to_tensor(2) if rows == "tensor" else rows
         with pytest.raises(ValueError, match=message):
-            GreedySearch()(never, (), 2, prefix=prefix)
+            GreedySearch()(never, (), rows, prefix=prefix)
+
+    def test_a_list_of_prefixes_has_rows_of_one_length(self):
+        with pytest.raises(ValueError, match="Pad shorter rows with 0"):
+            GreedySearch()(never, (), 2, prefix=[[4], [4, 5]])
+
+    @pytest.mark.tensorflow
+    def test_a_ragged_prefix_is_padded(self):
+        import tensorflow as tf
+
+        ragged = tf.ragged.constant([[4], [5, 6]])
+        assert ops.convert_to_numpy(as_prefix(ragged, 2)).tolist() == [
+            [4, 0],
+            [5, 6],
+        ]
 
     @pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 1, 4)])
     def test_refuses_a_memory_mask_of_other_rows(self, shape):
