@@ -14,9 +14,8 @@ import keras
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
+from keras_attention.export import CurrentGraph
 from keras_attention.export import Translation
-from keras_attention.export import TranslationGraph
-from keras_attention.export import check_parts
 from keras_attention.export import count_ids
 from keras_attention.export import find_format
 from keras_attention.export import join_entries
@@ -25,7 +24,6 @@ from keras_attention.files import check_archive
 from keras_attention.files import recover
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
-from keras_attention.models.shared_programs import TracedModel
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 from keras_attention.search import Shortlist
@@ -116,18 +114,12 @@ class Translator:
         self.max_source_length = max_source_length
         self.replace_unknown = replace_unknown
         self.shortlist = shortlist
-        self._traced = _Traced()
-        self._current_graph()
+        self._graph = CurrentGraph()
+        self._find_graph()
 
-    def _current_graph(self):
-        """Return the graph, a new one if a part or an option has changed."""
-        given, traced = self._arguments(), self._traced
-        if traced.fits(given):
-            return traced.graph
-        check_parts(*(given[name] for name in (*PARTS, "shortlist")))
-        check_integer("max_source_length", self.max_source_length, least=2)
-        self._traced = _Traced(given, TranslationGraph(**given))
-        return self._traced.graph
+    def _find_graph(self):
+        """Return the graph; a new one, if a part or an option has changed."""
+        return self._graph.find(self._arguments())
 
     def _arguments(self):
         names = *PARTS, *OPTIONS, "shortlist"
@@ -145,7 +137,7 @@ class Translator:
         check_integer("batch_size", batch_size)
         check_choice("verbose", verbose, ("auto", 0, 1))
         columns = [as_bytes("sentences", sentences)]
-        graph, aligned = self._current_graph(), return_attention_scores
+        graph, aligned = self._find_graph(), return_attention_scores
         run = graph.align if aligned else graph.translate
         if prefixes is not None:
             columns.append(as_bytes("prefixes", prefixes))
@@ -211,7 +203,7 @@ class Translator:
         Raises:
             ValueError: If something else stands there.
         """
-        self._current_graph()  # checks what was exchanged
+        self._find_graph()  # checks what was exchanged
         content = {
             "version": __version__,
             "search": keras.saving.serialize_keras_object(self.search),
@@ -303,7 +295,7 @@ class Translator:
             ValueError: If there is no such `format`, if this backend cannot
                 write it, or if it has no `quantize` or takes no shortlist.
         """
-        self._current_graph()  # checks what was exchanged
+        self._find_graph()  # checks what was exchanged
         chosen = find_format(format, quantize)
         if self.shortlist is not None and "shortlist" not in chosen.options:
             raise ValueError(
@@ -326,30 +318,6 @@ class Translator:
             self.target_tokenizer,
             search,
             **options,
-        )
-
-
-class _Traced:
-    """A graph, and what it was traced with.
-
-    Args:
-        given: The arguments of the graph. Defaults to none, which never fit.
-        graph: The `TranslationGraph`.
-    """
-
-    def __init__(self, given: dict | None = None, graph=None):
-        self.given, self.graph = given, graph
-        if given is not None:
-            self.model = TracedModel(given["model"])
-            self.options = repr(given["search"].get_config())
-
-    def fits(self, given: dict) -> bool:
-        """Return whether arguments are those of the graph, and unchanged."""
-        return (
-            self.given is not None
-            and all(given[name] is self.given[name] for name in given)
-            and self.model == TracedModel(given["model"])
-            and self.options == repr(given["search"].get_config())
         )
 
 

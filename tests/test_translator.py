@@ -192,7 +192,7 @@ def test_threads_share_a_translator_from_the_first_call_on():
         found = [*threads.map(work, range(8))]
     wanted = [write(n) for n in NUMBERS]
     assert found == [wanted[n % 5 :] for n in range(8)]
-    run = translator._current_graph().translate
+    run = translator._find_graph().translate
     assert run.experimental_get_tracing_count() == 1
 
 
@@ -203,12 +203,12 @@ def test_a_model_that_becomes_hard_is_traced_again(monkeypatch):
         whole.model, whole.source_tokenizer, whole.target_tokenizer
     )
     translator(["12"])
-    graph = translator._current_graph()
+    graph = translator._find_graph()
     translator(["34"])
-    assert translator._current_graph() is graph
+    assert translator._find_graph() is graph
     monkeypatch.setattr(whole.model, "changes", 1)  # as `harden` counts
     translator(["34"])
-    assert translator._current_graph() is not graph
+    assert translator._find_graph() is not graph
 
 
 @pytest.mark.slow
@@ -247,7 +247,7 @@ def test_other_backends_and_xla_go_through_the_same_text():
     tiny.model.compile("sgd", jit_compile=True)
     again = make()
     found = again(NUMBERS, return_scores=True, return_attention_scores=True)
-    run = again._current_graph().translate
+    run = again._find_graph().translate
     tiny.model.compile("sgd", jit_compile=False)
     assert not hasattr(run, "get_concrete_function")
     for x, y in zip(found, wanted, strict=True):

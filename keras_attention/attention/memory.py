@@ -148,17 +148,24 @@ def check_features(layer, name: str, shape, size: int | None):
         )
 
 
-def with_features(x, size: int | None):
-    """Give a tensor of a graph the size of its last axis, where it is unknown.
+def with_features(layer, name: str, x, size: int | None):
+    """Check the size of the last axis, and set it where a graph has none.
 
     Args:
+        layer: As in `check_features`.
+        name: As in `check_features`.
         x: `(..., D)`.
-        size: `D`, or `None` for any.
+        size: As in `check_features`.
 
     Returns:
         `(..., D)`, whose shape ends with `D`.
+
+    Raises:
+        ValueError: If it has another size.
     """
-    if size is None or x.shape[-1] is not None:
+    shape = shape_of(x)
+    check_features(layer, name, shape, size)
+    if size is None or shape[-1] is not None:
         return x
     return ops.reshape(x, (*ops.shape(x)[:-1], size))
 

@@ -164,11 +164,9 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
         key_shape = key_shape or value_shape
         query_size, key_size = query_shape[-1], key_shape[-1]
         if self.key_dim is not None:
-            size = self.key_dim
-            self.query_kernel = self._add_split(
-                "query_kernel", query_size, size
-            )
-            self.key_kernel = self._add_split("key_kernel", key_size, size)
+            size, add = self.key_dim, self._add_split
+            self.query_kernel = add("query_kernel", query_size, size)
+            self.key_kernel = add("key_kernel", key_size, size)
             query_size = key_size = size
         features = value_shape[-1]
         size = self.value_dim or _share(features, self.num_heads)

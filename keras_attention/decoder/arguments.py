@@ -112,7 +112,7 @@ def check_memory(layer, cell, memory, memory_mask, name: str, shape):
     if not cell.attentions:
         return
     found = check_rank_3(layer, "memory", memory, "(B, Tv, Dv)")
-    check_features(layer, "memory", found, cell.memory_size)
+    check_features(layer, "memory", found, cell.attentions.memory_size)
     if not shapes_agree(shape[:1], found[:1]):
         raise ValueError(
             f"{type(layer).__name__} needs `{name}` and `memory` of one batch. "

@@ -9,6 +9,7 @@ from keras import ops
 from keras_attention.attention import AbstractAttention
 from keras_attention.attention import Memory
 from keras_attention.attention.memory import real_positions
+from keras_attention.attention.memory import with_features
 from keras_attention.checks import check_object
 from keras_attention.decoder.beams import BeamAxis
 from keras_attention.decoder.window import AttentionWindow
@@ -31,7 +32,7 @@ class Attentions:
     """
 
     def __init__(self, attention, window: AttentionWindow | None = None):
-        self.window = window
+        self.window, self.memory_size = window, None
         if attention is None:
             attention = []
         elif isinstance(attention, list | tuple) and not attention:
@@ -107,6 +108,7 @@ class Attentions:
             memory_shape: Shape of the memory, `(B, Tv, Dv)`.
         """
         self.check_memory(memory_shape)
+        self.memory_size = memory_shape[-1] if self.layers else None
         for layer in self.layers:
             if not layer.built:
                 layer.build((None, None, query_size), memory_shape)
@@ -147,6 +149,8 @@ class Attentions:
             A `Memory` of each layer, packed.
         """
         self.check_memory(value)
+        for layer in self.layers[:1]:
+            value = with_features(layer, "value", value, self.memory_size)
         return self.pack(
             [layer.prepare(value, value_mask=value_mask) for layer in self]
         )

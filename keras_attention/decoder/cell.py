@@ -1,6 +1,5 @@
 """One step of an attentional decoder, for training and for search."""
 
-import contextlib
 import functools
 from collections.abc import Callable
 
@@ -9,8 +8,6 @@ from keras import ops
 from keras import tree
 
 from keras_attention.attention import AbstractAttention
-from keras_attention.attention.memory import check_features
-from keras_attention.attention.memory import shape_of
 from keras_attention.attention.memory import with_features
 from keras_attention.checks import check_built
 from keras_attention.checks import check_loadable
@@ -162,7 +159,6 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self.residual = residual
         self._output = output  # `output` is a property of Keras layers
         self.attention_kernel = self.attention_bias = None
-        self.input_size = self.memory_size = None
         check_loadable("attention_activation", self.attention_activation)
 
     @property
@@ -185,8 +181,6 @@ class AttentionDecoderCell(AbstractKernelLayer):
         fed = attentional_size if self.feeds_back else 0
         before = context_size if self.order == "bahdanau" else fed
         self.input_size = inputs_shape[-1]
-        if self.attentions:
-            self.memory_size = memory_shape[-1]
         self.cell_input_size = self.input_size + before
         self.cells.build(self.cell_input_size)
         count = self.attentions.state_count
@@ -237,9 +231,6 @@ class AttentionDecoderCell(AbstractKernelLayer):
             A `Memory`; a list of them for several attentions; `None` for
             none.
         """
-        if self.attentions and value is not None:
-            check_features(self, "value", shape_of(value), self.memory_size)
-            value = with_features(self._float(value), self.memory_size)
         return self.attentions.prepare(value, value_mask)
 
     def initial_state(
@@ -284,7 +275,6 @@ class AttentionDecoderCell(AbstractKernelLayer):
         memories = self.attentions.as_memories(memory)
         return self.attentions.draw_noise(memories, steps, beams)
 
-    @contextlib.contextmanager
     def dropout_masks(self, rows, training: bool | None = None):
         """Draw the dropout masks of the recurrent cells, for all steps.
 
@@ -292,12 +282,10 @@ class AttentionDecoderCell(AbstractKernelLayer):
             rows: Number of rows: `B`, or `B * K` with beams.
             training: Whether to draw masks. Defaults to `None`, no masks.
 
-        Yields:
-            The `masks` for `step`, or `None`.
+        Returns:
+            What a `with` block gets the `masks` for `step` from, or `None`.
         """
-        size = self.cell_input_size
-        with self.cells.dropout_masks(rows, size, training) as masks:
-            yield masks
+        return self.cells.dropout_masks(rows, self.cell_input_size, training)
 
     def step(
         self,
@@ -344,10 +332,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
         Returns:
             What `advance` takes, `(..., size)`.
         """
-        inputs = self._float(inputs)
-        check_features(self, "inputs", inputs.shape, self.input_size)
-        inputs = with_features(inputs, self.input_size)
-        return self.cells.project_inputs(inputs, training)
+        x = with_features(self, "inputs", self._float(inputs), self.input_size)
+        return self.cells.project_inputs(x, training)
 
     def advance(
         self,

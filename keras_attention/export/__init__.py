@@ -4,6 +4,7 @@ from keras_attention.text.tensors import HAS_TENSORFLOW
 
 from .batches import count_ids as count_ids
 from .batches import run_in_batches as run_in_batches
+from .current_graph import CurrentGraph as CurrentGraph
 from .formats import ExportFormat as ExportFormat
 from .formats import find_format as find_format
 from .formats import register_format as register_format

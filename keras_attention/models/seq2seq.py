@@ -31,7 +31,6 @@ from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
 from keras_attention.search import GreedySearch
 from keras_attention.search import Shortlist
-from keras_attention.search.constraints import as_prefix
 
 PARTS = ("encoder", "decoder", "bridge")
 
@@ -330,8 +329,7 @@ class Seq2Seq(AbstractStreamingModel):
         search = GreedySearch() if search is None else search
         check_search(search)
         source = ops.convert_to_tensor(source)
-        prefix = as_prefix(prefix, source.shape[0])
-        check_generation(self, source, search, prefix)
+        prefix = check_generation(self, source, search, prefix)
         check_shortlist(self, search, shortlist)
         run, is_traced = self._programs.generate, fast_path("is_traced")
         plain = is_traced is None or is_traced(source)

@@ -12,6 +12,7 @@ from keras_attention.decoder import StateBridge
 from keras_attention.layers.recurrence import directions
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.ops import fast_path
+from keras_attention.search.constraints import as_prefix
 
 
 def check_ids(
@@ -188,13 +189,18 @@ def check_generation(model, source, search, prefix=None):
         model: A `Seq2Seq` that is built.
         source: A tensor, ids `(B, Tv)` or features `(B, Tv, D)`.
         search: The search strategy.
-        prefix: Ids `(B, P)`, a tensor, or `None`.
+        prefix: Ids `(B, P)`, or `None`.
+
+    Returns:
+        The prefix, a tensor `(B, P)` or `None`.
 
     Raises:
         ValueError: If the source has another rank than that which the model
-            is built for, an id is not in its vocabulary, or the prefix holds
-            the start id, which is never generated.
+            is built for, the prefix is not one row of ids for each source, an
+            id is not in its vocabulary, or the prefix holds the start id,
+            which is never generated.
     """
+    prefix = as_prefix(prefix, source.shape[0])
     shape, rank = tuple(source.shape), 1 + len(model._source_axes)
     if len(shape) != rank:
         wanted = "ids (B, Tv)" if rank == 2 else f"features of {rank} axes"
@@ -205,7 +211,7 @@ def check_generation(model, source, search, prefix=None):
         )
     is_traced = fast_path("is_traced")
     if is_traced is None or is_traced(source) or is_traced(prefix):
-        return
+        return prefix
     size, method = model.source_vocabulary_size, "generate"
     if not model.copying:
         check_ids("source", source, size, "source_vocabulary_size", 0, method)
@@ -214,13 +220,14 @@ def check_generation(model, source, search, prefix=None):
     check_ids("prefix", prefix, size, "target_vocabulary_size", copies, method)
     start = getattr(search, "start_id", 0)
     if prefix is None or start in (0, getattr(search, "end_id", None)):
-        return
+        return prefix
     if np.any(keras.ops.convert_to_numpy(prefix) == start):
         raise ValueError(
             "`prefix` must be what comes behind the start id, which is never "
             f"generated. Received: a prefix with start_id={start}. Leave it "
             "out: prefix[:, 1:]."
         )
+    return prefix
 
 
 def check_arrays(model, x, y):

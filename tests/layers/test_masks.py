@@ -149,6 +149,7 @@ def call_with_padding(layer, padding):
     return samples.to_numpy(sequence)[:, :5]
 
 
+@pytest.mark.filterwarnings("ignore:.*destroy the mask information")
 @pytest.mark.parametrize("make", OBEDIENT.values(), ids=OBEDIENT)
 def test_padding_changes_nothing_in_a_layer_that_obeys_masks(make):
     layer = make()
