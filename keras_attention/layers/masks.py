@@ -5,6 +5,7 @@ import inspect
 import keras
 
 from keras_attention.layers.recurrence import directions
+from keras_attention.layers.recurrence import loops_as_keras
 
 HERE, *_ = __name__.split(".")
 RECURRENT = keras.layers.RNN, keras.layers.Bidirectional
@@ -96,8 +97,10 @@ def obeys_masks(layer: keras.layers.Layer) -> bool:
         return all(_hands_on(x) and obeys_masks(x) for x in parts)
     if isinstance(layer, keras.layers.LayerNormalization):
         return layer.axis in (-1, [-1])
-    if isinstance(layer, keras.layers.RNN) and layer.go_backwards:
-        return False  # it would begin with the padding
+    if isinstance(layer, RECURRENT):
+        both = directions(layer)
+        # One that goes backwards alone would begin with the padding.
+        return all(map(loops_as_keras, both)) and not both[0].go_backwards
     if isinstance(layer, keras.layers.Lambda):
         return False  # it takes a mask that its function may not
     if not _is_known(type(layer).call):

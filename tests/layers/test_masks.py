@@ -31,6 +31,15 @@ class Bare(keras.layers.Layer):
         )
 
 
+@keras.saving.register_keras_serializable(package="test_masks")
+class Whole(keras.layers.GRU):
+    """Adds the mean of all positions."""
+
+    def call(self, x, *args, **kwargs):
+        mean = keras.ops.mean(x, axis=1, keepdims=True)
+        return super().call(x + mean, *args, **kwargs)
+
+
 class Inner(keras.layers.Layer):
     """Takes a mask, and reads padding all the same."""
 
@@ -130,6 +139,9 @@ DISOBEDIENT = {
     "backwards": lambda: layers.GRU(
         3, return_sequences=True, go_backwards=True
     ),
+    "both directions of a loop of its own": lambda: layers.Bidirectional(
+        Whole(3, return_sequences=True)
+    ),
     "Lambda": lambda: layers.Lambda(lambda x: x - x[:, -1:]),
     "a layer without the argument": Bare,
     "a layer that hands the mask to a part of it": Inner,
@@ -168,6 +180,7 @@ def test_a_layer_that_may_read_padding_does_not(make):
     "name",
     [
         *("Conv1D", "a mean", "backwards", "Lambda", "softmax over time"),
+        "both directions of a loop of its own",
         "a layer that hands the mask to a part of it",
     ],
 )
