@@ -147,6 +147,7 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
         batch, beams, words = ops.shape(history)
         rows, size = batch * beams, self.kernel_size
         # With one more position, so that an empty source can be convolved.
+        # The shape is given, since oneDNN has the wrong one without rows.
         around = ((size - 1) // 2, size // 2 + 1)
         padded = ops.pad(
             ops.reshape(history, (rows, words, 1)), ((0, 0), around, (0, 0))
@@ -157,6 +158,7 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
             padding="valid",
             data_format="channels_last",
         )[:, :words]
+        features = ops.reshape(features, (rows * words, self.filters))
         features = product(features, self.location_kernel)
         return ops.reshape(features, (batch, beams, words, self.units))
 
