@@ -6,6 +6,7 @@ from keras import ops
 from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_mask
 from keras_attention.attention.memory import check_rank_3
+from keras_attention.attention.memory import shape_of
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.layers import AbstractKernelLayer
@@ -47,7 +48,9 @@ class AttentionPooling(AbstractKernelLayer):
     Call arguments:
         x: `(B, T, D)`.
         mask: Boolean `(B, T)`, `True` at real positions. Keras fills it in
-            when `x` carries one.
+            when `x` carries one. With more axes, such as `(B, T, words)` of
+            sentences behind `TimeDistributed`, a position is real where any
+            of its parts is.
         training: Whether to apply dropout.
         return_attention_scores: Whether to return the weights as well, those
             before dropout.
@@ -66,9 +69,10 @@ class AttentionPooling(AbstractKernelLayer):
     (2, 8)
 
     Hierarchical attention, over the words of a sentence and the sentences of
-    a document:
+    a document. Give their number: of an unknown one, `TimeDistributed` of
+    Keras 3.15 takes as many as there are documents in the batch.
 
-    >>> documents = keras.Input((None, 20, 8))  # sentences of 20 words
+    >>> documents = keras.Input((12, None, 8))  # 12 sentences of words
     >>> sentences = TimeDistributed(AttentionPooling(16))(documents)
     >>> AttentionPooling(16)(sentences).shape
     (None, 8)
@@ -114,8 +118,11 @@ class AttentionPooling(AbstractKernelLayer):
         return_attention_scores: bool = False,
     ):
         shape = check_rank_3(self, "x", x, "(B, T, D)")
-        check_mask(self, "mask", mask, shape[:2], "(B, T)")
+        more = shape_of(mask)[2:]
+        check_mask(self, "mask", mask, (*shape[:2], *more), "(B, T)")
         mask = as_mask(mask)
+        if more:
+            mask = ops.any(mask, axis=tuple(range(2, 2 + len(more))))
         x = ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
         x = keep_real(x, mask)
         hidden = widen(tanh(product(x, self.kernel)))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from contracts.composed import MASK
 from contracts.composed import ComposedLaws
-from gradients import to_numpy
+from samples import to_numpy
 
 from keras_attention import AttentionPooling
 
@@ -52,3 +52,38 @@ def test_names_the_shape_that_does_not_fit():
         AttentionPooling(4)(np.ones((2, 3)))
     with pytest.raises(ValueError, match=r"`mask` as booleans.*lengths"):
         AttentionPooling(4)(np.ones((2, 3, 4)), mask=np.array([3, 2]))
+
+
+class TestDocuments:
+    """Hierarchical attention: of words, then of sentences."""
+
+    def build(self):
+        documents = keras.Input((5, None), dtype="int32")  # 5 sentences
+        words = keras.layers.Embedding(9, 5, mask_zero=True)(documents)
+        pooled = AttentionPooling(3)
+        sentences = keras.layers.TimeDistributed(pooled)(words)
+        return keras.Model(documents, AttentionPooling(4)(sentences)), pooled
+
+    def test_padding_of_words_and_sentences_is_left_out(self):
+        model, pooled = self.build()
+        ids = np.random.default_rng(0).integers(1, 9, (2, 5, 4))
+        ids[0, 1, 2:] = ids[1, 1, 1:] = ids[:, 3:] = 0  # two are empty
+        embed, whole = model.layers[1], model.layers[-1]
+        sentences = [
+            [pooled(embed(words[None, words != 0]))[0] for words in document]
+            for document in ids[:, :3]
+        ]
+        want = to_numpy(whole(np.array(to_numpy(sentences))))
+        np.testing.assert_allclose(model.predict(ids, verbose=0), want, 1e-5)
+
+    def test_it_trains_and_is_saved(self, tmp_path):
+        model, pooled = self.build()
+        before = to_numpy(pooled.kernel.value)
+        ids = np.random.default_rng(0).integers(0, 9, (4, 5, 6))
+        model.compile("adam", "mse")
+        model.fit(ids, np.ones((4, 5)), verbose=0)
+        assert np.abs(to_numpy(pooled.kernel.value) - before).min() > 0
+        model.save(tmp_path / "model.keras")
+        again = keras.models.load_model(tmp_path / "model.keras")
+        want = model.predict(ids, verbose=0)
+        np.testing.assert_allclose(again.predict(ids, verbose=0), want, 1e-6)
