@@ -56,8 +56,8 @@ def test_the_coverage_loss_is_added(masked):
         return_attention_scores=True,
     )
     (loss,) = decoder.losses
-    want = 0.5 * float(coverage_loss(weights[0], mask))
-    assert float(loss) == pytest.approx(want, abs=1e-6)
+    want = 0.5 * samples.to_numpy(coverage_loss(weights[0], mask))
+    assert samples.to_numpy(loss) == pytest.approx(want, abs=1e-6)
     assert want > 0.05
 
 
