@@ -8,6 +8,7 @@ from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.recurrent import exportable_recurrence
 from keras_attention.models import Seq2Seq
+from keras_attention.ops import kernels_as_they_are
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Shortlist
 
@@ -85,7 +86,7 @@ def trace_ids(
         return {"tokens": found.tokens[:rows], "scores": scores[:rows]}
 
     function = tf.function(translate_ids, [IDS], autograph=False)
-    with portable(model), exportable_recurrence(model):
+    with portable(model), exportable_recurrence(model), kernels_as_they_are():
         graph = function.get_concrete_function().graph.as_graph_def()
     parts = [graph.node, *(part.node_def for part in graph.library.function)]
     operations = {node.op for part in parts for node in part}

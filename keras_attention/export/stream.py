@@ -25,6 +25,7 @@ from keras_attention.files import replaced_file
 from keras_attention.files import replaced_folder
 from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
+from keras_attention.ops import kernels_as_they_are
 
 FORMATS = ("tf_saved_model", "litert")
 ASKED = "export_stream"
@@ -120,7 +121,11 @@ def _write_saved_model(path, model, *given):
 
 def _write_litert(path, quantize, model, *given):
     with replaced_file(path, ".tflite") as draft:
-        with portable(model), exportable_recurrence(model):
+        with (
+            portable(model),
+            exportable_recurrence(model),
+            kernels_as_they_are(),
+        ):
             functions = StreamGraph(model, *given).functions
             for function in functions.values():
                 function.get_concrete_function()

@@ -26,7 +26,7 @@ class Operation(NamedTuple):
             the cotangents of `x` and of each constant.
         late: Function from the cotangents and operands of all steps, with
             time on axis 0, and the constants to the list of the constants'
-            cotangents.
+            cotangents, `None` for those of no further use.
         turn: Function from the constants to what `pull` takes in their place,
             such as a transposed kernel, computed once for all steps. `None`
             if `pull` takes the constants.
@@ -88,9 +88,14 @@ def dtype_of(constant) -> str:
     return standardize_dtype(constant.dtype)
 
 
-def hoists() -> bool:
-    """Return whether `hoist` computes once for many steps."""
-    return _recorder.get() is not None
+def hoists(*constants) -> bool:
+    """Return whether `hoist` computes once for many steps.
+
+    Args:
+        *constants: Tensors or Keras variables that its function takes.
+    """
+    recorder = _recorder.get()
+    return recorder is not None and all(map(recorder.knows, constants))
 
 
 @contextlib.contextmanager

@@ -1,8 +1,13 @@
 """The matrix products of a step, as operations with gradients."""
 
+import contextlib
+import contextvars
+from collections.abc import Iterator
+
 from keras import ops
 from keras.backend import standardize_dtype
 
+from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.operations import Operation
 from keras_attention.ops.operations import dtype_of
@@ -11,6 +16,9 @@ from keras_attention.ops.operations import hoists
 from keras_attention.ops.operations import perform
 from keras_attention.ops.rows import reshaped
 
+SPARE = 16  # columns: one line of the cache in float32
+_spares = contextvars.ContextVar("spares", default=True)
+
 
 def product(x, kernel):
     """Multiply features by a kernel, in the dtype of the features.
@@ -18,6 +26,9 @@ def product(x, kernel):
     Features of more axes become a matrix first: XLA cannot differentiate
     TensorFlow's product of more axes inside a loop. It is written `@`, since
     `ops.matmul` computes float64 in float32 on torch.
+
+    In a loop, a kernel whose rows would collide in the cache gets a few more
+    columns, once for all steps.
 
     Args:
         x: `(..., D)`.
@@ -29,7 +40,32 @@ def product(x, kernel):
     dtype = standardize_dtype(x.dtype)
     if dtype_of(kernel) != dtype:
         kernel = hoist(lambda kernel: ops.cast(kernel, dtype), kernel)
+    if hoists(kernel) and _rows_collide(kernel.shape[-1], dtype):
+        return perform(WIDE_PRODUCT, x, kernel, hoist(_widened, kernel))
     return perform(PRODUCT, x, kernel)
+
+
+@contextlib.contextmanager
+def kernels_as_they_are() -> Iterator[None]:
+    """Add no columns to kernels inside of the block.
+
+    It is for programs whose runtime has its own way to store them.
+    """
+    token = _spares.set(False)
+    try:
+        yield
+    finally:
+        _spares.reset(token)
+
+
+def _rows_collide(columns, dtype):
+    collide = fast_path("rows_collide")
+    return bool(collide and _spares.get() and collide(columns, dtype))
+
+
+def _widened(kernel):
+    kernel = ops.convert_to_tensor(kernel)
+    return ops.pad(kernel, [[0, 0], [0, SPARE]])
 
 
 def joint_product(features, kernels):
@@ -96,16 +132,32 @@ def _product(x, kernel):
     return reshaped(_rows(x) @ kernel, (*ops.shape(x)[:-1], kernel.shape[-1]))
 
 
-def _product_turn(kernel):
-    return [ops.transpose(kernel)]  # halves the time of each product
+def _product_turn(kernel, *_):
+    turned = ops.transpose(kernel)  # halves the time of each product
+    dtype = standardize_dtype(turned.dtype)
+    return [
+        _widened(turned) if _rows_collide(turned.shape[1], dtype) else turned
+    ]
 
 
-def _product_pull(dy, _, turned):
-    return _product(dy, turned)
+def _product_pull(dy, x, turned):
+    return _first_columns(_product(dy, turned), x.shape[-1])
 
 
 def _product_late(dys, xs, _):
     return [ops.transpose(_rows(xs)) @ _rows(dys)]
+
+
+def _wide_product(x, kernel, wide):
+    return _first_columns(_product(x, wide), kernel.shape[-1])
+
+
+def _wide_product_late(dys, xs, kernel, _):
+    return [*_product_late(dys, xs, kernel), None]
+
+
+def _first_columns(x, count):
+    return x if x.shape[-1] == count else x[..., :count]
 
 
 def _turned(x):
@@ -145,5 +197,8 @@ def _mix_late(dys, weights, _):
 
 
 PRODUCT = Operation(_product, _product_pull, _product_late, _product_turn)
+WIDE_PRODUCT = Operation(
+    _wide_product, _product_pull, _wide_product_late, _product_turn
+)
 DOT_SCORES = Operation(_dot_scores, _dot_scores_pull, _dot_scores_late)
 MIX = Operation(_mix, _mix_pull, _mix_late)

@@ -33,6 +33,10 @@ class AbstractRecorder:
     def _numbers(self, constants):
         return [self.index.get(id(x)) for x in constants]
 
+    def knows(self, constant) -> bool:
+        """Return whether a tensor or variable is a constant of this loop."""
+        return id(constant) in self.index
+
     def value(self, constant):
         """Return the value that a constant has in this loop."""
         number = self.index.get(id(constant))

@@ -232,7 +232,8 @@ def _gather(found, constants):
     """Add up the gradients of each constant."""
     gradients = [None] * len(constants)
     for k, x in found:
-        gradients[k] = x if gradients[k] is None else gradients[k] + x
+        if x is not None:
+            gradients[k] = x if gradients[k] is None else gradients[k] + x
     return _or_zeros(gradients, constants)
 
 

@@ -16,6 +16,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.backend.tensorflow import custom_gradient
     from keras_attention.backend.tensorflow import is_traced
     from keras_attention.backend.tensorflow import outruns_keras_layers
+    from keras_attention.backend.tensorflow import rows_collide
 
 
 def test_it_knows_a_trace():
@@ -31,6 +32,28 @@ def test_layers_of_cudnn_are_not_outrun(monkeypatch):
             tf.config, "list_logical_devices", lambda _, found=devices: found
         )
         assert outruns_keras_layers() == (not devices)
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype", "collide"),
+    [
+        (2048, "float32", True),
+        (1536, "float32", True),
+        (512, "float32", True),
+        (256, "float32", False),
+        (8000, "float32", False),
+        (256, "float64", True),
+        (512, "bfloat16", False),
+        (1024, "bfloat16", True),
+    ],
+)
+def test_rows_collide_at_multiples_of_2048_bytes(
+    columns, dtype, collide, monkeypatch
+):
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: [])
+    assert rows_collide(columns, dtype) == collide
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: ["GPU:0"])
+    assert not rows_collide(columns, dtype)
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])

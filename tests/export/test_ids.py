@@ -44,6 +44,19 @@ def test_nothing_is_enough_for_an_answer():
         assert found["scores"].shape == (0, 1)
 
 
+@pytest.mark.slow
+def test_kernels_are_not_padded_for_a_cache(monkeypatch):
+    """A runtime that packs them would multiply more columns for nothing."""
+    asked = []
+    monkeypatch.setattr(
+        "keras_attention.backend.tensorflow.rows_collide",
+        lambda *arguments: asked.append(arguments) or True,
+    )
+    translator = tiny_translator()
+    trace_ids(translator.model, translator.search)
+    assert asked == []
+
+
 class Echo:
     """A model that finds its source again."""
 

@@ -24,6 +24,9 @@ class Answers:
     def hoist(self, function, *constants):
         return ("hoisted", function, *constants)
 
+    def knows(self, constant):
+        return constant == 5
+
 
 def test_by_themselves_they_run():
     x = to_tensor(np.array([1.0, 2.0]))
@@ -36,6 +39,8 @@ def test_a_recorder_decides():
     with recording(Answers()) as recorder:
         assert isinstance(recorder, Answers)
         assert hoists()
+        assert hoists(5)
+        assert not hoists(5, 6)
         assert perform(TIMES, 1, 2) == ("performed", TIMES, 1, 2)
         assert hoist(abs, 5) == ("hoisted", abs, 5)
     assert perform(TIMES, 1, 2) == 2

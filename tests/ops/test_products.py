@@ -1,7 +1,9 @@
 """products: what they are, and their gradients in parts."""
 
+import keras
 import numpy as np
 import pytest
+from differentiate import differentiate
 from gradients import check_gradients
 from gradients import gradients
 from gradients import to_numpy
@@ -10,15 +12,25 @@ from keras import ops
 
 from keras_attention.ops import dot_scores
 from keras_attention.ops import joint_product
+from keras_attention.ops import kernels_as_they_are
 from keras_attention.ops import mix
 from keras_attention.ops import product
+from keras_attention.ops import products
+from keras_attention.ops import trainable_loop
+from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.operations import recording
 from keras_attention.ops.products import DOT_SCORES
 from keras_attention.ops.products import MIX
 from keras_attention.ops.products import PRODUCT
+from keras_attention.ops.products import WIDE_PRODUCT
 from keras_attention.ops.recorders import Probe
 
 HALVES = ["float16", "bfloat16"]
+WAYS = {
+    "tensorflow": [None, "graph", "xla"],
+    "jax": ["xla"],
+    "torch": [None],
+}[keras.backend.backend()]
 OPERATIONS = {
     "product": (PRODUCT, (4, 3), (3, 6)),
     "product_of_queries": (PRODUCT, (4, 2, 3), (3, 6)),
@@ -90,6 +102,76 @@ class TestProduct:
             lambda x, k: ops.sum(ops.square(product(x, k))),
             [draw(2, 4, 3), draw(3, 6, seed=1)],
         )
+
+
+@pytest.fixture
+def colliding(monkeypatch):
+    """Let the rows of every kernel collide in the cache."""
+    monkeypatch.setattr(products, "fast_path", lambda _: lambda *_: True)
+
+
+@pytest.mark.usefixtures("colliding")
+class TestSpareColumns:
+    x, kernel = draw(4, 3), draw(3, 6, seed=1)
+
+    def probe(self, *constants):
+        return recording(Probe([], list(constants)))
+
+    def test_a_loop_widens_kernels_once(self):
+        kernel = to_tensor(self.kernel)
+        with self.probe(kernel) as probe:
+            out = product(to_tensor(self.x), kernel)
+        assert probe.operations == [(WIDE_PRODUCT, [0, 1])]
+        wide = to_numpy(probe.constants[1])
+        np.testing.assert_array_equal(wide[:, :6], self.kernel)
+        assert wide.shape == (3, 6 + products.SPARE)
+        assert not wide[:, 6:].any()
+        np.testing.assert_allclose(
+            to_numpy(out), self.x @ self.kernel, atol=1e-14
+        )
+
+    @pytest.mark.parametrize("known", [False, True])
+    def test_what_no_loop_keeps_stays_as_it_is(self, known):
+        kernel = to_tensor(self.kernel)
+        with self.probe(*[kernel] * known) as probe:
+            made = product(to_tensor(self.x), kernel + 0)
+            with kernels_as_they_are():
+                product(to_tensor(self.x), kernel)
+        assert probe.operations == [(PRODUCT, [0])] * known
+        np.testing.assert_allclose(
+            to_numpy(made), self.x @ self.kernel, atol=1e-14
+        )
+
+    @pytest.mark.skipif(
+        fast_path("differentiate") is None, reason="about what fast paths do"
+    )
+    @pytest.mark.parametrize("way", WAYS)
+    def test_gradients_are_those_without(self, way, monkeypatch):
+        values = [draw(3, 3, seed=n) for n in (1, 2)]
+        weights = [keras.Variable(x, dtype="float64") for x in values]
+        layer = keras.layers.Layer()
+        layer.own = weights  # which makes them its variables
+
+        def step(_, carry, inputs, __):
+            both = [carry[0], inputs[0]]
+            state = ops.sigmoid(joint_product(both, weights))
+            made = product(state, ops.convert_to_tensor(weights[0]) * 2)
+            return [state], [product(made, weights[1])]
+
+        def total(xs, state):
+            blank = [ops.zeros_like(state)]
+            found = trainable_loop(step, [state], [xs], blank, 3, layer, ())
+            (state,), (outputs,) = found
+            return ops.sum(state) + ops.sum(ops.square(outputs))
+
+        given = draw(3, 2, 3), draw(2, 3, seed=3)
+        found = differentiate(total, given, weights, way)
+        monkeypatch.setattr(products, "fast_path", lambda _: None)
+        want = differentiate(total, given, weights, way)
+        assert found[0] == pytest.approx(want[0], rel=1e-12)
+        for x, y in zip(found[1], want[1], strict=True):
+            assert np.abs(y).max() > 1e-3
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
 
 
 class TestDotScores:

@@ -63,6 +63,12 @@ class TestRecorder:
         assert recorder.hoist(None, given) is first
         assert recorder.hoist(None, first) is second
 
+    def test_knows_its_constants(self):
+        recorder = self.make()
+        assert recorder.knows(self.variable)
+        assert recorder.knows(self.given)
+        assert not recorder.knows(tensor(3))
+
     def test_does_not_hoist_what_comes_from_a_step(self):
         recorder = Recorder([], [tensor(3), tensor(1)], 1)
         other = tensor(4)
