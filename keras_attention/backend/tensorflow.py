@@ -252,14 +252,19 @@ def replace_rows(
         tf.pad(x, [[0, missing]] + [[0, 0]] * (len(x.shape) - 1))
         for x in tensors
     ]
+    # Written as one flat axis, which takes half of the time.
+    shape, one = tf.shape(whole), tf.constant([1], "int64")
+    size = tf.size(whole[0], "int64")
     for begin, end in block_bounds(rows + missing, count):
-        whole = tf.raw_ops.TensorStridedSliceUpdate(
-            input=whole,
-            begin=tf.stack([begin]),
-            end=tf.stack([end]),
-            strides=[1],
-            value=function(*_cut([whole, *others], begin, end)),
+        found = function(*_cut([whole, *others], begin, end))
+        flat = tf.raw_ops.TensorStridedSliceUpdate(
+            input=tf.reshape(whole, (-1,)),
+            begin=[tf.cast(begin, "int64") * size],
+            end=[tf.cast(end, "int64") * size],
+            strides=one,
+            value=tf.reshape(found, (-1,)),
         )
+        whole = tf.reshape(flat, shape)
     return whole[:rows]
 
 
