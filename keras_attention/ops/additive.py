@@ -41,14 +41,12 @@ def _pull(dy, query, keys, vector):
     hidden = _hidden(query, keys)  # computed again, to save memory
     rows = ops.reshape(hidden, (-1, hidden.shape[-1]))
     of_vector = ops.reshape(dy, (1, -1)) @ rows
-    slope = ops.expand_dims(dy, -1) * (1 - hidden * hidden)
-    # A product with ones: XLA's sum over positions takes twice the time.
+    # Products, since to broadcast takes TensorFlow several times as long, and
+    # XLA's sum over positions twice as long.
+    slope = ops.reshape(dy, (-1, 1)) @ ops.expand_dims(vector, 0)
+    slope = reshaped(slope, ops.shape(hidden)) * (1 - hidden * hidden)
     of_query = ops.expand_dims(ops.ones_like(dy), 2) @ slope
-    return [
-        ops.squeeze(of_query, axis=2) * vector,
-        ops.sum(slope, axis=1) * vector,
-        of_vector[0],
-    ]
+    return [ops.squeeze(of_query, axis=2), ops.sum(slope, axis=1), of_vector[0]]
 
 
 ADDITIVE_SCORES = Operation(_additive_scores, _pull)
