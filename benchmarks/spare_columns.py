@@ -1,10 +1,10 @@
 """Time with a few spare columns in kernels of loops, against that without.
 
-Rows of a kernel that are a multiple of 2048 bytes apart collide in the cache, so
-that loops on TensorFlow add columns to it (`ops/products.py`). Measured are a
-training step of the decoder of `decoder_step.py`, one of a bidirectional encoder,
-and the searches of `shortlist.py`. CPU time of all threads, by turns in one
-process.
+Rows of a kernel that are a multiple of 2048 bytes apart collide in the cache,
+so that loops on TensorFlow add columns to it (`ops/products.py`). Measured are
+a training step of the decoder of `decoder_step.py`, one of a bidirectional
+encoder, and the searches of `shortlist.py`. CPU time of all threads, by turns
+in one process.
 
     python benchmarks/spare_columns.py [--mode default] [--batches 1 8 64]
 """
