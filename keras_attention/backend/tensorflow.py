@@ -62,8 +62,7 @@ def rows_collide(columns: int, dtype: str) -> bool:
         columns: Number of its columns.
         dtype: Its dtype.
     """
-    on_cpu = not tf.config.list_logical_devices("GPU")
-    return on_cpu and columns * tf.as_dtype(dtype).size % 2048 == 0
+    return _on_cpu() and columns * tf.as_dtype(dtype).size % 2048 == 0
 
 
 def outruns_keras_layers() -> bool:
@@ -71,6 +70,10 @@ def outruns_keras_layers() -> bool:
 
     It is on CPUs; on a GPU, Keras' layers are those of cuDNN.
     """
+    return _on_cpu()
+
+
+def _on_cpu():
     return not tf.config.list_logical_devices("GPU")
 
 
@@ -253,15 +256,14 @@ def replace_rows(
         for x in tensors
     ]
     # Written as one flat axis, which takes half of the time.
-    shape, one = tf.shape(whole), tf.constant([1], "int64")
-    size = tf.size(whole[0], "int64")
+    shape, size = tf.shape(whole), tf.size(whole[0], "int64")
     for begin, end in block_bounds(rows + missing, count):
         found = function(*_cut([whole, *others], begin, end))
         flat = tf.raw_ops.TensorStridedSliceUpdate(
             input=tf.reshape(whole, (-1,)),
             begin=[tf.cast(begin, "int64") * size],
             end=[tf.cast(end, "int64") * size],
-            strides=one,
+            strides=tf.constant([1], "int64"),
             value=tf.reshape(found, (-1,)),
         )
         whole = tf.reshape(flat, shape)

@@ -41,8 +41,8 @@ def _pull(dy, query, keys, vector):
     hidden = _hidden(query, keys)  # computed again, to save memory
     rows = ops.reshape(hidden, (-1, hidden.shape[-1]))
     of_vector = ops.reshape(dy, (1, -1)) @ rows
-    # Products, since to broadcast takes TensorFlow several times as long, and
-    # XLA's sum over positions twice as long.
+    # Products: to broadcast takes TensorFlow twice as long, and so does XLA's
+    # sum over positions.
     slope = ops.reshape(dy, (-1, 1)) @ ops.expand_dims(vector, 0)
     slope = reshaped(slope, ops.shape(hidden)) * (1 - hidden * hidden)
     of_query = ops.expand_dims(ops.ones_like(dy), 2) @ slope
