@@ -32,6 +32,7 @@ from .decoder import LayerNormLSTMCell
 from .decoder import StateBridge
 from .migration import from_keras_layers as from_keras_layers
 from .migration import load_tfa_weights
+from .models import LexicalTranslation as LexicalTranslation
 from .models import PointerGenerator
 from .models import RecurrentEncoder
 from .models import Seq2Seq

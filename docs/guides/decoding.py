@@ -154,6 +154,11 @@ print(ops.convert_to_numpy(p)[0, 0].round(3))
 # for both sides, and `Seq2Seq(..., copying=True)`. `Translator` writes the words
 # as text.
 #
+# For words that a model knows but has seldom seen there is
+# `Seq2Seq(..., lexical=True)`: beside what the decoder says, the words that
+# attention looks at are translated by their embeddings alone, and the two add
+# up.
+#
 # A search of your own is a subclass of `AbstractSearch`: see [your own
 # parts](own_parts.md). All searches are in the
 # [reference](../reference/search.md).

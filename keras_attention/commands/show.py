@@ -77,6 +77,7 @@ def _describe_model(model):
         "encoder": type(model.encoder).__name__,
         "attention": " ".join(type(x).__name__ for x in attentions) or None,
         "copying": model.copying,
+        "lexical": model.lexical,
         "dtype": model.dtype_policy.name,
     }
 

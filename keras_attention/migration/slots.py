@@ -167,6 +167,8 @@ def _of_model(model: Seq2Seq) -> Wanted:
         units += [one._replace(side="target") for one in found]
     if model.copying:
         units += _units(model.pointer_generator.weights)
+    if model.lexical:
+        units += _units(model.lexical_translation.weights)
     return Wanted(decoder.attentions, decoder.attentional, units)
 
 

@@ -89,7 +89,10 @@ def next_word(
         mix = functools.partial(
             model.pointer_generator.mix, copies=copies, impossible=-math.inf
         )
-    step = word_step(model, prepared, never, attends, hoists, mix, listed)
+    lexicon = model.lexicon(source, training=False)
+    step = word_step(
+        model, prepared, never, attends, hoists, mix, listed, lexicon
+    )
     return step, model.decoder.cell.initial_state(prepared, states, beams=1)
 
 
@@ -101,6 +104,7 @@ def word_step(
     hoists: bool = False,
     mix: Callable | None = None,
     listed: ListedWords | None = None,
+    lexicon=None,
 ) -> Callable:
     """Return the step function that scores next words.
 
@@ -113,6 +117,8 @@ def word_step(
         mix: Function that adds copied words, as in `score_words`. Defaults to
             `None`, no copies.
         listed: As in `next_word`.
+        lexicon: The embedded source `(B, Tv, E)` of a lexical model, else
+            `None`. Defaults to `None`.
 
     Returns:
         `step(tokens, states)`, with tokens `(B, K)`, or `(B,)` for states
@@ -122,12 +128,16 @@ def word_step(
 
     def score(output, words, weights):
         if listed is not None:
-            return listed.logits(output)
+            return listed.logits(output, mean(weights), lexicon)
         if mix is not None:
-            return model.score_words(output, words, weights, mix)
+            return model.score_words(output, words, weights, mix, lexicon)
         # As rows: Keras' product of more axes takes a dozen operations more.
         logits = model.logits(ops.reshape(output, (-1, output.shape[-1])))
-        return reshaped(logits, (*ops.shape(output)[:-1], logits.shape[-1]))
+        shape = *ops.shape(output)[:-1], logits.shape[-1]
+        logits = reshaped(logits, shape)
+        if lexicon is None:
+            return logits
+        return logits + model.lexical_translation(mean(weights), lexicon)
 
     def step(tokens, states):
         ids = tokens if listed is None else listed.read(tokens)

@@ -74,6 +74,9 @@ class Seq2Seq(AbstractStreamingModel):
         copying: Whether source words can be copied, also those that are not
             in the vocabulary; see `PointerGenerator`. Source and target then
             share one vocabulary. Defaults to `False`.
+        lexical: Whether the words attended to are also translated one by one,
+            by their embeddings alone; see `LexicalTranslation`. The encoder
+            then keeps the length of the source. Defaults to `False`.
         scheduled_sampling: Whether training replaces input words by the
             model's own predictions, with the probability
             `sampling_probability`, a weight that is 0 until the callback
@@ -94,10 +97,11 @@ class Seq2Seq(AbstractStreamingModel):
 
     Raises:
         ValueError: If `decoder` is no `AttentionDecoder` that returns
-            sequences, if `copying` or `return_attention_scores` is set and
-            it has no attention, if `copying` is set or all embeddings are
-            tied and the vocabularies differ, or if embeddings are tied and
-            their size is not that of the decoder's outputs.
+            sequences, if `copying`, `lexical` or `return_attention_scores` is
+            set and it has no attention, if `copying` is set or all embeddings
+            are tied and the vocabularies differ, if `lexical` is set and the
+            source is not embedded, or if embeddings are tied and their size
+            is not that of the decoder's outputs.
 
     Example:
 
@@ -128,6 +132,7 @@ class Seq2Seq(AbstractStreamingModel):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
         copying: bool = False,
+        lexical: bool = False,
         scheduled_sampling: bool = False,
         return_attention_scores: bool = False,
         **kwargs,
@@ -140,6 +145,7 @@ class Seq2Seq(AbstractStreamingModel):
             dropout=dropout,
             word_dropout=word_dropout,
             copying=copying,
+            lexical=lexical,
             **kwargs,
         )
         check_parts(encoder, decoder, bridge)
@@ -162,7 +168,7 @@ class Seq2Seq(AbstractStreamingModel):
             )
 
     def _check_attention(self):
-        for name in ("copying", "return_attention_scores"):
+        for name in ("copying", "lexical", "return_attention_scores"):
             if getattr(self, name) and not self.decoder.cell.attentions:
                 raise ValueError(
                     f"`{name}` needs a decoder that attends to its source. "
@@ -202,18 +208,16 @@ class Seq2Seq(AbstractStreamingModel):
                 self.sampling_probability,
                 self.seed_generator,
             )
-        attends = self.copying or self.return_attention_scores
+        attends = self.copying or self.lexical or self.return_attention_scores
         outputs, words, weights = self._decode(
             target, encoded, real, training, attends
         )
         mix = None
         if self.copying:
-
-            def mix(*scored):
-                return self.pointer_generator(*scored, source)
-
+            mix = functools.partial(self.pointer_generator, source=source)
         outputs = self.drop(outputs, training=training)
-        scores = self.score_words(outputs, words, weights, mix)
+        found = outputs, words, weights, mix, self.lexicon(source, training)
+        scores = self.score_words(*found, training)
         return (scores, weights) if self.return_attention_scores else scores
 
     def _decode(self, target, encoded, real, training, attends):

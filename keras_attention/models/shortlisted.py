@@ -88,6 +88,7 @@ class ListedWords:
         ids = _cut(ids, model, search, size)
         self.prefix = None if prefix is None else _numbers(ids, prefix, size)
         self._kernel, self._bias = _taken(model, ids, size)
+        self._translation = model.lexical_translation
         self._ids = ops.minimum(ids, size - 1)
 
     def read(self, numbers):
@@ -104,16 +105,23 @@ class ListedWords:
         first = ops.reshape(first, (-1, *[1] * (len(numbers.shape) - 1)))
         return take_rows(ops.reshape(self._ids, (-1,)), numbers + first)
 
-    def logits(self, outputs):
+    def logits(self, outputs, weights=None, lexicon=None):
         """Score the words of the list.
 
         Args:
             outputs: The decoder's outputs, `(B, K, D)`.
+            weights: Weights of its attention, `(B, K, Tv)`, for a lexicon.
+                Defaults to `None`.
+            lexicon: The embedded source `(B, Tv, E)` of a lexical model, else
+                `None`. Defaults to `None`.
 
         Returns:
             `(B, K, S)`, `-inf` behind the end of a list.
         """
         outputs = ops.cast(outputs, self._kernel.dtype)  # as a layer does
+        if lexicon is not None:
+            lexical = self._translation.features(weights, lexicon)
+            outputs = ops.concatenate([outputs, lexical], axis=-1)
         # Not `ops.matmul`, which computes float64 in float32 on torch.
         return outputs @ ops.swapaxes(self._kernel, 1, 2) + self._bias
 
@@ -147,16 +155,32 @@ def _numbers(ids, prefix, size):
 
 
 def _taken(model, ids, size):
-    """Take the kernel `(B, S, D)` and the bias `(B, 1, S)` of listed words."""
-    layer, bias = model.output_layer, 0.0
+    """Take the kernel `(B, S, D)` and the bias `(B, 1, S)` of listed words.
+
+    Those of a lexical model follow behind the outputs' features.
+    """
+    layer, dtype = model.output_layer, model.compute_dtype
     places = ops.minimum(ids, size - 1)
+    bias = ops.zeros_like(ids, dtype)
     if layer is None:
         kernel = ops.convert_to_tensor(model.target_embedding.embeddings)
-    else:  # rows are taken faster than columns, this transposition included
-        kernel = ops.transpose(ops.convert_to_tensor(layer.kernel))
-        bias = take_rows(ops.convert_to_tensor(layer.bias), places)
-        bias = ops.cast(bias, model.compute_dtype)
-    kernel = ops.cast(take_rows(kernel, places), model.compute_dtype)
-    zero = ops.zeros_like(ids, model.compute_dtype)
-    bias = ops.where(ids < size, zero + bias, -math.inf)
+        kernel = ops.cast(take_rows(kernel, places), dtype)
+    else:
+        kernel, bias = _rows_of(layer.kernel, layer.bias, places, dtype)
+    layer = model.lexical_translation
+    if layer is not None:
+        more, lexical = _rows_of(
+            layer.output_kernel, layer.output_bias, places, dtype
+        )
+        kernel = ops.concatenate([kernel, more], axis=-1)
+        bias = bias + lexical
+    bias = ops.where(ids < size, bias, -math.inf)
     return kernel, ops.expand_dims(bias, 1)
+
+
+def _rows_of(kernel, bias, places, dtype):
+    """Take the columns of a kernel, as rows, and the numbers of its bias."""
+    # Rows are taken faster than columns, this transposition included.
+    kernel = ops.transpose(ops.convert_to_tensor(kernel))
+    bias = take_rows(ops.convert_to_tensor(bias), places)
+    return ops.cast(take_rows(kernel, places), dtype), ops.cast(bias, dtype)

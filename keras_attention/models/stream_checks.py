@@ -27,6 +27,12 @@ def find_readings(model) -> list[AbstractReading]:
             "numbers unknown words of the whole source",
             "Build the model without `copying`.",
         )
+    if model.lexical:
+        refuse_to_stream(
+            "lexical=True",
+            "translates the words of the whole source at every step",
+            "Build the model without `lexical`.",
+        )
     attentions = model.decoder.cell.attentions
     if not attentions:
         refuse_to_stream(

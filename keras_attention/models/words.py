@@ -14,6 +14,7 @@ from keras_attention.layers import Embedding
 from keras_attention.layers import ReversibleEmbedding
 from keras_attention.layers import WordDropout
 from keras_attention.models.copying import PointerGenerator
+from keras_attention.models.lexical import LexicalTranslation
 from keras_attention.models.next_word import mean
 from keras_attention.ops.blocks import fused
 
@@ -40,12 +41,15 @@ class AbstractWordModel(keras.Model):
         word_dropout: Rate at which words are dropped in training, all
             occurrences of a word in a sequence together. Defaults to `0.0`.
         copying: Whether source words can be copied. Defaults to `False`.
+        lexical: Whether source words are translated one by one, too. Defaults
+            to `False`.
         **kwargs: Keras model arguments, such as `name` and `dtype`.
 
     Raises:
         ValueError: If a size is not positive, if a rate is not in
             `[0, 1)`, or if `copying` is set, or all embeddings are tied, and
-            the vocabularies differ.
+            the vocabularies differ, or if `lexical` is set and the source
+            consists of features.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class AbstractWordModel(keras.Model):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
         copying: bool = False,
+        lexical: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -77,6 +82,12 @@ class AbstractWordModel(keras.Model):
                 f"target_vocabulary_size={target_vocabulary_size}. Train one "
                 "tokenizer on both sides, and use it for both."
             )
+        if lexical and source_vocabulary_size is None:
+            raise ValueError(
+                "lexical=True needs a source of ids, which are embedded. "
+                "Received: source_vocabulary_size=None, a source of features. "
+                "Leave `lexical` out."
+            )
         self.source_vocabulary_size = source_vocabulary_size
         self.target_vocabulary_size = target_vocabulary_size
         self.embedding_dim = embedding_dim
@@ -84,6 +95,7 @@ class AbstractWordModel(keras.Model):
         self.dropout = dropout
         self.word_dropout = word_dropout
         self.copying = copying
+        self.lexical = lexical
         self._add_layers()
 
     def _add_layers(self):
@@ -123,6 +135,14 @@ class AbstractWordModel(keras.Model):
         if self.copying:
             self.pointer_generator = PointerGenerator(
                 self.target_vocabulary_size, name="pointer_generator", **options
+            )
+        self.lexical_translation = None
+        if self.lexical:
+            self.lexical_translation = LexicalTranslation(
+                self.target_vocabulary_size,
+                dropout=self.dropout,
+                name="lexical_translation",
+                **options,
             )
 
     def get_build_config(self) -> dict | None:
@@ -175,6 +195,21 @@ class AbstractWordModel(keras.Model):
     def _scale(self):
         return math.sqrt(self.embedding_dim)
 
+    def lexicon(self, source, training: bool | None = None):
+        """Embed what a lexical model translates word by word.
+
+        Args:
+            source: Ids `(B, Tv)`.
+            training: Whether to apply dropout.
+
+        Returns:
+            `(B, Tv, E)`, or `None` if the model is not lexical.
+        """
+        if not self.lexical:
+            return None
+        words = self.embed_source(source, training)
+        return self.drop(words, training=training)
+
     def logits(self, outputs):
         """Score every word of the vocabulary.
 
@@ -198,7 +233,9 @@ class AbstractWordModel(keras.Model):
             )
         return self.target_embedding(outputs, reverse=True)
 
-    def score_words(self, outputs, words, weights, mix=None):
+    def score_words(
+        self, outputs, words, weights, mix=None, lexicon=None, training=False
+    ):
         """Score the next words, with copying if `mix` is given.
 
         Args:
@@ -208,11 +245,19 @@ class AbstractWordModel(keras.Model):
                 those of several attentions.
             mix: Function from logits, features and weights to log
                 probabilities with copied words, or `None` without copying.
+            lexicon: The embedded source `(B, Tv, E)` of a lexical model, else
+                `None`. Defaults to `None`.
+            training: Whether to apply dropout to what the lexicon says.
+                Defaults to `False`.
 
         Returns:
             Scores `(B, T, V)`, or `(B, T, V + Tv)` with copies.
         """
         logits = self.logits(outputs)
+        if lexicon is not None:
+            logits = logits + self.lexical_translation(
+                mean(weights), lexicon, training=training
+            )
         if mix is None:
             return logits
         features = ops.concatenate([outputs, words], axis=-1)
@@ -237,5 +282,6 @@ class AbstractWordModel(keras.Model):
             "dropout": self.dropout,
             "word_dropout": self.word_dropout,
             "copying": self.copying,
+            "lexical": self.lexical,
         }
         return {**super().get_config(), **own}

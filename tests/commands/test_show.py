@@ -34,6 +34,7 @@ def test_shows_what_is_there():
 def test_shows_json_to_programs():
     found = json.loads(shell("show", saved(), "--json")[1])
     assert found["model"]["attention"] == "BahdanauAttention"
+    assert found["model"]["lexical"] is False
     assert found["search"]["class"] == "GreedySearch"
     files = [x for x in saved().rglob("*") if x.is_file()]
     assert found["bytes"] == sum(x.stat().st_size for x in files)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from gradients import to_numpy
+from seq2seqs import small_model
 from tfa_programs import make_model
 
 import keras_attention as ka
@@ -23,10 +24,17 @@ def all_slots(wanted):
     return [slot for part in parts for slot in part.values()]
 
 
-def test_every_weight_has_one_slot(model):
-    slots = all_slots(wanted_by(model))
-    ids = [id(slot.weight) for slot in slots]
+def assert_one_slot_each(model):
+    ids = [id(slot.weight) for slot in all_slots(wanted_by(model))]
     assert sorted(ids) == sorted(id(x) for x in model.weights)
+
+
+def test_every_weight_has_one_slot(model):
+    assert_one_slot_each(model)
+
+
+def test_so_has_every_weight_that_scores_words():
+    assert_one_slot_each(small_model(copying=True, lexical=True))
 
 
 def test_weights_that_tfa_does_not_have_are_wanted_too():

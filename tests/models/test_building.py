@@ -29,6 +29,7 @@ FORMS = {
     "plain": {},
     "features": {"source_vocabulary_size": None},
     "copying": {"copying": True},
+    "lexical": {"lexical": True},
     "scheduled": {"scheduled_sampling": True},
     "tied": {"tie_embeddings": True},
     "tied_all": {"tie_embeddings": "all"},

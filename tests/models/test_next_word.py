@@ -55,6 +55,12 @@ def models():
         ),
         "none": (small_model(None), SOURCE, TARGET),
         "copying": (small_model(copying=True), OWN, COPIED),
+        "lexical": (small_model(lexical=True), SOURCE, TARGET),
+        "copying, lexical": (
+            small_model(copying=True, lexical=True),
+            OWN,
+            COPIED,
+        ),
     }
 
 
@@ -249,7 +255,9 @@ def test_several_weights_are_averaged():
     assert mean([1.0, 2.0]) == 1.5
 
 
-@pytest.mark.parametrize("name", ["copying", "return_attention_scores"])
+@pytest.mark.parametrize(
+    "name", ["copying", "lexical", "return_attention_scores"]
+)
 def test_what_needs_attention_says_so(name):
     with pytest.raises(ValueError, match=f"`{name}`"):
         small_model(None, **{name: True})

@@ -125,6 +125,7 @@ VARIANTS = {
         "tie_embeddings": True,
         "decoder": make_decoder(attention_layer_size=5),
     },
+    "lexical": lambda: {"lexical": True},
     "two_attentions": lambda: {
         "decoder": make_decoder(
             attention=[BahdanauAttention(5), LuongGeneral()]

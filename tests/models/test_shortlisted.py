@@ -41,6 +41,8 @@ SEARCHES = {
 }
 MODELS = {
     "all tied": {"tie_embeddings": "all"},
+    "lexical": {"lexical": True},
+    "lexical, tied": {"lexical": True, "tie_embeddings": True},
     "tied": {"tie_embeddings": True},
     "float64": {"dtype": "float64"},
 }
@@ -86,7 +88,7 @@ def test_a_list_of_all_words_changes_nothing(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", some(MODELS, 1))
+@pytest.mark.parametrize("kind", some(MODELS, 3))
 @pytest.mark.usefixtures("without_graphs")
 def test_a_list_of_all_words_changes_no_model(kind):
     assert_no_change(make_model(**MODELS[kind]), "beams, limited", PREFIX)

@@ -89,9 +89,12 @@ def test_bridges_that_need_the_end(bridge, said):
         find_readings(make_model(additive(HARD), bridge))
 
 
-def test_copying_needs_the_whole_source():
-    model = make_model(additive(HARD), copying=True)
-    with pytest.raises(ValueError, match="copying=True, which numbers"):
+@pytest.mark.parametrize(
+    ("name", "reason"), [("copying", "numbers"), ("lexical", "translates")]
+)
+def test_what_needs_the_whole_source_says_so(name, reason):
+    model = make_model(additive(HARD), **{name: True})
+    with pytest.raises(ValueError, match=f"{name}=True, which {reason}"):
         find_readings(model)
 
 

@@ -1,0 +1,135 @@
+"""Lexical translation: scores of target words by the source words alone."""
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_rate
+from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import Constraint
+from keras_attention.layers import Dropout
+from keras_attention.layers import Initializer
+from keras_attention.layers import Regularizer
+from keras_attention.ops import mix
+from keras_attention.ops import product
+from keras_attention.ops.numerics import tanh
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class LexicalTranslation(AbstractKernelLayer):
+    """Scores target words by the embeddings of the words attended to.
+
+    Formula:
+
+        logits = h U + b
+        h = tanh(f W + c) + f
+        f = tanh(sum_j a_j x_j)
+
+    with the attention weights `a` and the embedded source words `x`. What a
+    decoder knows of a source word has gone through a recurrent layer, and is
+    mixed with its own state; a rare word is easily taken for another one of
+    the same kind there. These logits depend on the words alone, and are added
+    to those of the decoder.
+
+    Args:
+        vocabulary_size: Number `V` of target words.
+        dropout: Rate at which `h` is dropped in training. Defaults to `0.0`.
+        kernel_initializer: Initializer of `W` and `U`. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: Regularizer of both. Defaults to `None`.
+        kernel_constraint: Constraint of both. Defaults to `None`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        weights: Weights of the decoder's attention, `(B, T, Tv)`.
+        words: Embedded source words, `(B, Tv, E)`.
+        training: Whether to apply dropout.
+
+    Returns:
+        Logits `(B, T, V)`.
+
+    Raises:
+        ValueError: If `vocabulary_size` is not positive, `dropout` is not in
+            `[0, 1)`, or, when called, if there are not as many weights as
+            words.
+
+    Example:
+
+    >>> layer = LexicalTranslation(6)
+    >>> weights = np.array([[[0.75, 0.25, 0.0]]])
+    >>> tuple(layer(weights, np.ones((1, 3, 4))).shape)
+    (1, 1, 6)
+
+    Reference:
+        [Nguyen & Chiang, 2018](https://arxiv.org/abs/1710.01329), section 4.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        *,
+        dropout: float = 0.0,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        **kwargs,
+    ):
+        super().__init__(
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **kwargs,
+        )
+        self.vocabulary_size = check_integer("vocabulary_size", vocabulary_size)
+        self.dropout = check_rate("dropout", dropout)
+        self.drop = Dropout(dropout, dtype=self.dtype_policy)
+
+    def build(self, weights_shape, words_shape):
+        size = words_shape[-1]
+        self.kernel = self.add_kernel("kernel", (size, size))
+        self.bias = self.add_bias("bias", size)
+        shape = size, self.vocabulary_size
+        self.output_kernel = self.add_kernel("output_kernel", shape)
+        self.output_bias = self.add_bias("output_bias", self.vocabulary_size)
+
+    def call(self, weights, words, training: bool | None = None):
+        features = self.drop(self.features(weights, words), training=training)
+        bias = ops.cast(self.output_bias, features.dtype)
+        return product(features, self.output_kernel) + bias
+
+    def features(self, weights, words):
+        """Compute `h`, which the last product scores the words by.
+
+        Args:
+            weights: `(B, T, Tv)`.
+            words: `(B, Tv, E)`.
+
+        Returns:
+            `(B, T, E)`.
+        """
+        _check_places(weights.shape, words.shape)
+        words = ops.cast(words, self.compute_dtype)
+        found = tanh(mix(ops.cast(weights, self.compute_dtype), words))
+        bias = ops.cast(self.bias, found.dtype)
+        return tanh(product(found, self.kernel) + bias) + found
+
+    def compute_output_shape(self, weights_shape, words_shape) -> tuple:
+        _check_places(weights_shape, words_shape)
+        return (*weights_shape[:-1], self.vocabulary_size)
+
+    def get_config(self) -> dict:
+        own = {
+            "vocabulary_size": self.vocabulary_size,
+            "dropout": self.dropout,
+        }
+        return {**super().get_config(), **own}
+
+
+def _check_places(weights_shape, words_shape):
+    places, count = weights_shape[-1], words_shape[1]
+    if places != count and None not in (places, count):
+        raise ValueError(
+            "LexicalTranslation needs a weight for each source word. "
+            f"Received: weights of {places} positions for {count} words. "
+            "Take an encoder that keeps the length."
+        )
