@@ -51,6 +51,7 @@ class Recipe:
         append_inputs: Whether attention reads embeddings beside the encoder's
             outputs. `"dot"` and `"cosine"` cannot: their keys then are larger
             than their queries.
+        lexical: Whether words are translated by their embeddings alone, too.
         dropout: Of embeddings, and of what the output layer reads.
         recurrent_dropout: Of states, one mask a sequence.
         word_dropout: Of all occurrences of a word in a sentence.
@@ -72,7 +73,8 @@ class Recipe:
     order: str = "luong"
     input_feeding: bool = True
     append_inputs: bool = True
-    dropout: float = 0.5
+    lexical: bool = True
+    dropout: float = 0.4
     recurrent_dropout: float = 0.2
     word_dropout: float = 0.0
     sample_subwords: float = 0.0
@@ -81,7 +83,7 @@ class Recipe:
     rate: float = 1.5e-3
     warmup: int = 400
     batch_size: int = 64
-    epochs: int = 28
+    epochs: int = 20
     patience: int = 8
 
 
@@ -118,6 +120,7 @@ def build(recipe: Recipe, vocabulary_size: int) -> Seq2Seq:
         bridge=StateBridge(),
         decoder=AttentionDecoder(cell),
         tie_embeddings="all" if attends else False,  # sizes differ without
+        lexical=recipe.lexical and attends,
         dropout=recipe.dropout,
         word_dropout=recipe.word_dropout,
     )

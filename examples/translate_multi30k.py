@@ -10,9 +10,9 @@ both languages, one sentence a line, plain or gzip: `train.de.gz`,
 `train.en.gz`... `--download` fetches them into this folder first. It needs the
 extras `text`, `evaluation` and `plots`, and `--export` needs `litert` and
 `onnx`. `multi30k_recipe.py` has the recipe: one vocabulary of cased pieces,
-one matrix of embeddings for source, target and output, dropout of embeddings,
-outputs and states, label smoothing, and averaged weights, of which those of
-the best BLEU on `val` are kept.
+one matrix of embeddings for source, target and output, lexical translation,
+dropout of embeddings, outputs and states, label smoothing, and averaged
+weights, of which those of the best BLEU on `val` are kept.
 
 `--folder` has the state of the training: the same command goes on with one
 that was stopped, or measures one that is done. All but `--export` also runs
@@ -161,7 +161,7 @@ def main(
     source: str = "de",
     target: str = "en",
     tokenizer: str = "sentencepiece",
-    epochs: int = 28,
+    epochs: int = 20,
     units: int = 256,
     beam: int = 5,
     save: str | Path | None = None,
@@ -232,7 +232,7 @@ def arguments() -> dict:
     parser.add_argument(
         "--tokenizer", default=TOKENIZERS[0], choices=TOKENIZERS
     )
-    parser.add_argument("--epochs", type=int, default=28)
+    parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--units", type=int, default=256)
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--download", action="store_true")

@@ -58,6 +58,7 @@ ROWS = {
     "attends before the step": {"order": "bahdanau"},
     "without input feeding": {"input_feeding": False},
     "without embeddings in the memory": {"append_inputs": False},
+    "without lexical translation": {"lexical": False},
     **{f"without {name}": {name: 0.0} for name in PARTS_OF_RECIPE},
     "with word_dropout": {"word_dropout": 0.1},
     "with sample_subwords": {"sample_subwords": 0.1},
