@@ -134,10 +134,7 @@ def word_step(
         # As rows: Keras' product of more axes takes a dozen operations more.
         logits = model.logits(ops.reshape(output, (-1, output.shape[-1])))
         shape = *ops.shape(output)[:-1], logits.shape[-1]
-        logits = reshaped(logits, shape)
-        if lexicon is None:
-            return logits
-        return logits + model.lexical_translation(mean(weights), lexicon)
+        return model.add_lexicon(reshaped(logits, shape), weights, lexicon)
 
     def step(tokens, states):
         ids = tokens if listed is None else listed.read(tokens)

@@ -233,6 +233,23 @@ class AbstractWordModel(keras.Model):
             )
         return self.target_embedding(outputs, reverse=True)
 
+    def add_lexicon(self, logits, weights, lexicon, training=False):
+        """Add what a lexical model says of the words attended to.
+
+        Args:
+            logits: The decoder's, `(B, T, V)`.
+            weights: As in `score_words`.
+            lexicon: Likewise.
+            training: Likewise. Defaults to `False`.
+
+        Returns:
+            Logits `(B, T, V)`; those of the decoder without a lexicon.
+        """
+        if lexicon is None:
+            return logits
+        layer = self.lexical_translation
+        return logits + layer(mean(weights), lexicon, training=training)
+
     def score_words(
         self, outputs, words, weights, mix=None, lexicon=None, training=False
     ):
@@ -254,10 +271,7 @@ class AbstractWordModel(keras.Model):
             Scores `(B, T, V)`, or `(B, T, V + Tv)` with copies.
         """
         logits = self.logits(outputs)
-        if lexicon is not None:
-            logits = logits + self.lexical_translation(
-                mean(weights), lexicon, training=training
-            )
+        logits = self.add_lexicon(logits, weights, lexicon, training)
         if mix is None:
             return logits
         features = ops.concatenate([outputs, words], axis=-1)

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 import samples
+from ready import dtype_policy
 from replicas import two_replicas
 from seq2seqs import small_model
 from tiers import some
@@ -191,11 +192,8 @@ def test_nothing_real_gives_no_nan(strategy):
 )
 def test_a_step_is_that_of_one_device(strategy, policy, tolerance):
     """Eagerly, with coverage; the second replica has padding alone."""
-    keras.config.set_dtype_policy(policy)
-    try:
+    with dtype_policy(policy):
         one, two = make_both(strategy, run_eagerly=True)
-    finally:
-        keras.config.set_dtype_policy("float32")
     target, links = TARGET[:4].copy(), LINKS[:4].copy()
     target[2:], links[2:] = 0, 0
     batch = (SOURCE[:4], target[:, :-1]), (target[:, 1:], links)

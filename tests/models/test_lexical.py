@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import samples
 from differentiate import differentiate
+from gradients import check_gradients
 from keras import ops
 from ready import EAGER
 from samples import assert_close
@@ -63,20 +64,8 @@ def test_gradients_agree_with_differences():
     def run(*tensors):
         return ops.sum(layer(*tensors) * cotangent)
 
-    def value(changed):
-        return float(to_numpy(run(*map(ops.convert_to_tensor, changed))))
-
+    check_gradients(run, given)
     _, found = differentiate(run, given, layer.trainable_variables)
-    step = 1e-5
-    for k, array in enumerate(given):
-        for place in [(0, 0, 0), (0, 2, 3), (1, 1, 1)]:
-            moved = []
-            for sign in (1, -1):
-                one = array.copy()
-                one[place] += sign * step
-                moved.append(value([*given[:k], one, *given[k + 1 :]]))
-            slope = (moved[0] - moved[1]) / (2 * step)
-            assert found[k][place] == pytest.approx(slope, abs=1e-5)
     assert all(np.abs(g).sum() > 0 for g in found)
 
 

@@ -13,6 +13,7 @@ import pytest
 import samples
 from keras import layers
 from ready import EAGER
+from ready import dtype_policy
 from ready import make_ready
 from samples import draw
 from samples import to_numpy
@@ -247,11 +248,8 @@ def test_inside_of_another_model(name, tmp_path):
 @pytest.mark.filterwarnings("error::UserWarning")
 @pytest.mark.parametrize("policy", some(["mixed_float16", "mixed_bfloat16"], 1))
 def test_a_policy_comes_back(policy, tmp_path):
-    keras.config.set_dtype_policy(policy)
-    try:
+    with dtype_policy(policy):
         model = MODELS["stacked"]()
-    finally:
-        keras.config.set_dtype_policy("float32")
     model((SOURCE, TARGET))
     model.save(tmp_path / "model.keras")
     again = keras.models.load_model(tmp_path / "model.keras")

@@ -10,6 +10,7 @@ import samples
 from keras import layers
 from keras import ops
 from ready import EAGER
+from ready import dtype_policy
 from ready import make_ready
 from samples import assert_close
 from samples import draw
@@ -370,11 +371,8 @@ def test_generates_greedily_unless_told_otherwise():
 @pytest.mark.slow
 def test_scores_of_a_float16_model_are_float32():
     """Scores are taken in float32, whatever the model computes in."""
-    keras.config.set_dtype_policy("mixed_float16")
-    try:
+    with dtype_policy("mixed_float16"):
         model = make()
-    finally:
-        keras.config.set_dtype_policy("float32")
     assert model.compute_dtype == "float16"
     found = model.generate(SOURCE, GreedySearch(max_length=4))
     assert keras.backend.standardize_dtype(found.scores.dtype) == "float32"

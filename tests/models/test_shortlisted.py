@@ -8,6 +8,7 @@ import pytest
 from generations import assert_same
 from generations import to_numpy
 from ready import GRAPH
+from ready import dtype_policy
 from samples import randomize
 from seq2seqs import SOURCE
 from seq2seqs import WORDS
@@ -96,10 +97,8 @@ def test_a_list_of_all_words_changes_no_model(kind):
 
 @pytest.fixture
 def half_precision():
-    policy = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("mixed_float16")
-    yield
-    keras.config.set_dtype_policy(policy)
+    with dtype_policy("mixed_float16"):
+        yield
 
 
 @pytest.mark.slow
@@ -198,11 +197,8 @@ def test_options_of_a_search_hold(name):
 @pytest.mark.usefixtures("without_graphs")
 def test_rows_do_not_depend_on_their_neighbours(name):
     """Nor on the padding that a longer one brings."""
-    keras.config.set_dtype_policy("float64")
-    try:
+    with dtype_policy("float64"):
         model = make_model()
-    finally:
-        keras.config.set_dtype_policy("float32")
     together = to_numpy(
         model.generate(SOURCE, SEARCHES[name](), PREFIX, shortlist=FEW)
     )

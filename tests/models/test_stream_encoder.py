@@ -6,6 +6,7 @@ import pytest
 import samples
 from keras import layers
 from keras import ops
+from ready import dtype_policy
 
 import keras_attention as ka
 from keras_attention.models.stream_encoder import StackReader
@@ -32,17 +33,10 @@ ENCODERS = {
 }
 
 
-@pytest.fixture
-def double_precision():
-    policy = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy(policy)
-
-
 @pytest.mark.parametrize("name", ENCODERS)
-def test_parts_give_the_whole(name, double_precision):
-    encoder = ENCODERS[name]()
+def test_parts_give_the_whole(name):
+    with dtype_policy("float64"):
+        encoder = ENCODERS[name]()
     x = samples.draw(ROWS, STEPS, SIZE)
     mask = samples.mask([7, 3, 5], STEPS)
     mask[0, 2] = False  # padding between words

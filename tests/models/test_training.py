@@ -8,6 +8,7 @@ from keras import layers
 from keras import ops
 from ready import EAGER
 from ready import GRAPH
+from ready import dtype_policy
 from ready import make_ready
 from samples import to_numpy
 from seq2seqs import SOURCE
@@ -330,11 +331,8 @@ def test_dropout_of_weights_is_anew_at_every_step():
 @pytest.mark.slow
 def test_mixed_precision_has_gradients_of_a_gru():
     """Autocasting ends with the call, before its gradient is computed."""
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
+    with dtype_policy("mixed_bfloat16"):
         model = small_model()
-    finally:
-        keras.config.set_dtype_policy("float32")
     model.compile("sgd", loss=SequenceCrossentropy(), run_eagerly=True)
     kernel = model.decoder.cell.cells[0].recurrent_kernel
     before = ops.convert_to_numpy(kernel)
@@ -346,16 +344,13 @@ def test_mixed_precision_has_gradients_of_a_gru():
 @pytest.mark.parametrize("policy", some(["mixed_float16", "mixed_bfloat16"], 1))
 def test_mixed_precision_trains(policy):
     keras.utils.set_random_seed(0)
-    keras.config.set_dtype_policy(policy)
-    try:
+    with dtype_policy(policy):
         model = compiled(seq2seq())
         source, target, labels = make_batch(batch=32)
         make_ready(model, (source, target))
         history = model.fit(
             (source, target), labels, batch_size=16, epochs=4, verbose=0
         ).history
-    finally:
-        keras.config.set_dtype_policy("float32")
     assert history["loss"][-1] < history["loss"][0]
     assert all(w.dtype == "float32" for w in model.trainable_variables)
     assert model.compute_dtype == policy.removeprefix("mixed_")

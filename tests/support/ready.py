@@ -33,6 +33,17 @@ def make_ready(model: keras.Model, inputs) -> keras.Model:
 
 
 @contextlib.contextmanager
+def dtype_policy(name):
+    """Let layers that are made in a `with` block have a dtype policy."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
+
+
+@contextlib.contextmanager
 def without_graphs():
     """Run functions that TensorFlow would trace first, for seconds."""
     if keras.backend.backend() != "tensorflow":
