@@ -134,6 +134,20 @@ def test_another_search_keeps_all_else():
         one.with_search("beam")
 
 
+def test_many_translators_are_not_taken_for_one_traced_anew(monkeypatch):
+    from tensorflow.python.eager.polymorphic_function import (
+        polymorphic_function as counted,
+    )
+
+    fresh, said = counted._FrequentTracingDetectorManager(), []
+    monkeypatch.setattr(counted, "_frequent_tracing_detector_manager", fresh)
+    monkeypatch.setattr(counted.logging, "warning", said.append)
+    for length in range(2, 9):
+        search = GreedySearch(max_length=length)
+        tiny_translator().with_search(search)(["7"])
+    assert said == []
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_prefixes_come_first():

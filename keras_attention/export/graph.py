@@ -1,6 +1,7 @@
 """From text to text, in one graph where TensorFlow is the backend."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import keras
@@ -222,11 +223,20 @@ class TranslationGraph:
 
 
 def _traced(function, *signature):
-    return tf.function(function, signature, autograph=False)
+    return tf.function(_own(function), signature, autograph=False)
 
 
 def _retraced(function):
-    return tf.function(function, autograph=False, reduce_retracing=True)
+    return tf.function(_own(function), autograph=False, reduce_retracing=True)
+
+
+def _own(function):
+    """Make a function of this graph alone.
+
+    TensorFlow counts how often code is traced, and warns of code that is
+    traced for each of many translators as if one were traced many times.
+    """
+    return partial(function)
 
 
 def _first_word(words, others):
