@@ -142,9 +142,13 @@ def test_many_translators_are_not_taken_for_one_traced_anew(monkeypatch):
     fresh, said = counted._FrequentTracingDetectorManager(), []
     monkeypatch.setattr(counted, "_frequent_tracing_detector_manager", fresh)
     monkeypatch.setattr(counted.logging, "warning", said.append)
+    tiny = tiny_translator()
+    ids = tiny.source_tokenizer.tokenize(["7"])
     for length in range(2, 9):
-        search = GreedySearch(max_length=length)
-        tiny_translator().with_search(search)(["7"])
+        tiny.with_search(GreedySearch(max_length=length))(["7"])
+    for penalty in range(2, 9):
+        search = BeamSearch(2, max_length=4, length_penalty=penalty / 10)
+        tiny.model.generate(ids, search)
     assert said == []
 
 

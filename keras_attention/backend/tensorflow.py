@@ -7,6 +7,7 @@ import tensorflow as tf
 from keras import tree
 
 from keras_attention.backend.states import run_with_states
+from keras_attention.backend.tracing import counted_alone
 
 
 def is_traced(_) -> bool:
@@ -127,14 +128,18 @@ def compiled(function: Callable, variables, seeds, jit_compile: bool):
         `states`, variables to read and change in place of `seeds`.
     """
 
-    @tf.function(
-        autograph=False, reduce_retracing=True, jit_compile=jit_compile
-    )
     def run(arguments, states):
         return run_with_states(function, arguments, seeds, states)
 
+    traced = tf.function(
+        counted_alone(run),
+        autograph=False,
+        reduce_retracing=True,
+        jit_compile=jit_compile,
+    )
+
     def call(*arguments, states=seeds):
-        return run(arguments, [state.value for state in states])
+        return traced(arguments, [state.value for state in states])
 
     return call
 

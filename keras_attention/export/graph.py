@@ -1,12 +1,12 @@
 """From text to text, in one graph where TensorFlow is the backend."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import keras
 import numpy as np
 
+from keras_attention.backend.tracing import counted_alone
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Shortlist
@@ -223,20 +223,12 @@ class TranslationGraph:
 
 
 def _traced(function, *signature):
-    return tf.function(_own(function), signature, autograph=False)
+    return tf.function(counted_alone(function), signature, autograph=False)
 
 
 def _retraced(function):
-    return tf.function(_own(function), autograph=False, reduce_retracing=True)
-
-
-def _own(function):
-    """Make a function of this graph alone.
-
-    TensorFlow counts how often code is traced, and warns of code that is
-    traced for each of many translators as if one were traced many times.
-    """
-    return partial(function)
+    alone = counted_alone(function)
+    return tf.function(alone, autograph=False, reduce_retracing=True)
 
 
 def _first_word(words, others):
