@@ -27,6 +27,7 @@ from keras_attention import ValidationBleu
 SCORES = {
     "additive": BahdanauAttention,
     "general": lambda _: LuongGeneral(),
+    "scaled general": lambda _: LuongGeneral(use_scale="sqrt"),
     "dot": lambda _: DotAttention(scale="sqrt"),
     "cosine": lambda _: CosineAttention(beta=10.0),
     "location-aware": lambda units: LocationAwareAttention(units, 8, 5),

@@ -71,7 +71,9 @@ def scores(units: int) -> dict[str, layers.Layer]:
     return {
         "Bahdanau": BahdanauAttention(units),
         "LuongGeneral": LuongGeneral(),
+        "LuongGeneralSqrt": LuongGeneral(use_scale="sqrt"),
         "Dot": DotAttention(),
+        "DotSqrt": DotAttention(scale="sqrt"),
         "Cosine": CosineAttention(beta=4.0),
         "Kernel": KernelAttention(bandwidth=4.0),
         "Location": LocationAttention(max_length=LENGTH),

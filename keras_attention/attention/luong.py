@@ -1,10 +1,13 @@
 """Multiplicative attention with a kernel between query and key."""
 
+import math
+
 import keras
 from keras import ops
 
 from keras_attention.alignments import AbstractAlignment
 from keras_attention.attention.base import AbstractAttention
+from keras_attention.checks import check_choice
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
@@ -21,14 +24,20 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
 
         score(q, k) = q W k
         scaled: score(q, k) = g q W k
+        "sqrt": score(q, k) = q W k / sqrt(Dq)
 
     Keys are projected to the query's size once per source, so a step costs no
     more than that of `DotAttention`. `W` is the transpose of the memory
     layer's kernel in TensorFlow Addons.
 
+    An optimizer such as Adam moves all of `W` at once, which changes scores
+    the more, the larger query and key are. Weights may then be almost one-hot
+    before anything is learned; `"sqrt"` makes these changes as much smaller.
+
     Args:
-        use_scale: Whether to learn a factor `g`, with the initial value 1.
-            Defaults to `False`.
+        use_scale: Whether to learn a factor `g`, with the initial value 1; or
+            `"sqrt"` to divide by the root of the query's size. Defaults to
+            `False`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
@@ -46,7 +55,7 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
 
     Raises:
         ValueError: If `dropout` is not in `[0, 1)`, there is no such
-            `alignment`, or shapes do not fit.
+            `use_scale` or `alignment`, or shapes do not fit.
 
     Example:
 
@@ -57,14 +66,15 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
 
     Reference:
         [Luong et al., 2015](https://arxiv.org/abs/1508.04025), section 3.1,
-        "general".
+        "general"; `"sqrt"`:
+        [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), eq. 1.
     """
 
     score_margin = 0
 
     def __init__(
         self,
-        use_scale: bool = False,
+        use_scale: bool | str = False,
         *,
         alignment: str | dict | AbstractAlignment = "softmax",
         dropout: float = 0.0,
@@ -83,7 +93,8 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
             kernel_constraint=kernel_constraint,
             **kwargs,
         )
-        self.use_scale = use_scale
+        check_choice("use_scale", use_scale, (False, True, "sqrt"))
+        self.use_scale = use_scale if use_scale == "sqrt" else bool(use_scale)
         self.scale = None  # `build` sets the weight
 
     def build(self, query_shape, value_shape, key_shape=None):
@@ -92,17 +103,20 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
         self.kernel = self.add_kernel(
             "kernel", (query_shape[-1], key_shape[-1])
         )
-        if self.use_scale:
+        if self.use_scale is True:
             self.scale = self.add_weight(
                 name="scale", shape=(), initializer="ones", autocast=False
             )
 
     def project_keys(self, key):
-        return product(key, ops.transpose(self.kernel))
+        keys = product(key, ops.transpose(self.kernel))
+        if self.use_scale == "sqrt":
+            return keys / math.sqrt(self.kernel.shape[0])
+        return keys
 
     def score(self, query, keys):
         scores = dot_scores(query, keys)
-        if self.use_scale:
+        if self.scale is not None:
             scores = ops.cast(self.scale, scores.dtype) * scores
         return scores
 

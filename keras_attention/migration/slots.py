@@ -121,6 +121,12 @@ def attention_slots(layer: AbstractAttention) -> dict[str, Slot]:
         if layer.normalize:
             found |= {"gain": layer.gain, "bias": layer.bias}
     elif type(layer) is LuongGeneral:
+        if layer.use_scale == "sqrt":
+            raise ValueError(
+                "load_tfa_weights needs scores that TFA has, which divides "
+                "none by a root. Received: use_scale='sqrt'. Give "
+                "LuongGeneral the use_scale that was TFA's `scale`."
+            )
         found = {"memory": layer.kernel}
         if layer.use_scale:
             found["gain"] = layer.scale

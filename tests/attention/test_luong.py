@@ -1,6 +1,7 @@
 """LuongGeneral: what the contract cannot know about it."""
 
 import numpy as np
+import pytest
 from contract import ProjectedAttentionContract
 from gradients import to_numpy
 
@@ -29,6 +30,13 @@ class TestLuongGeneral(ProjectedAttentionContract):
         want = self.run(DotAttention(), query, query)
         np.testing.assert_allclose(got[1], want[1], atol=1e-6)
 
+    def test_there_is_no_such_scale(self):
+        with pytest.raises(ValueError, match=r"Received: use_scale='root'"):
+            LuongGeneral(use_scale="root")
+
+    def test_one_and_zero_are_true_and_false(self):
+        assert [LuongGeneral(x).use_scale for x in (1, 0)] == [True, False]
+
 
 class TestLuongGeneralScaled(ProjectedAttentionContract):
     variant = True
@@ -43,3 +51,25 @@ class TestLuongGeneralScaled(ProjectedAttentionContract):
         layer = self.layer()
         layer(*self.inputs())
         assert float(to_numpy(layer.scale)) == 1
+
+
+class TestLuongGeneralOverRoot(ProjectedAttentionContract):
+    variant = True
+    layer_class = LuongGeneral
+    init_kwargs = {"use_scale": "sqrt"}
+    kernel_names = ("kernel",)
+
+    def reference_score(self, query, key, weights):
+        return query @ weights["kernel"] @ key / np.sqrt(len(query))
+
+    def test_a_unit_kernel_is_the_scaled_inner_product(self):
+        query, _ = self.inputs()
+        layer = self.layer(kernel_initializer="identity")
+        got = self.run(layer, query, query)
+        want = self.run(DotAttention("sqrt"), query, query)
+        np.testing.assert_allclose(got[1], want[1], atol=1e-6)
+
+    def test_it_has_no_weight_for_it(self):
+        layer = self.layer()
+        layer(*self.inputs())
+        assert len(layer.weights) == 1

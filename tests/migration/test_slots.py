@@ -68,6 +68,13 @@ def test_what_is_laid_out_differently_is_converted(model):
     assert to_numpy(general.kernel).shape == (2, 3)
 
 
+def test_tfa_divides_no_score_by_a_root():
+    general = ka.LuongGeneral(use_scale="sqrt")
+    general.build((None, None, 2), (None, None, 3))
+    with pytest.raises(ValueError, match=r"Received: use_scale='sqrt'"):
+        wanted_by(general)
+
+
 def test_norms_belong_to_their_cell():
     cell = ka.LayerNormLSTMCell(2)
     cell.build((None, 3))
