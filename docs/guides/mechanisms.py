@@ -58,12 +58,12 @@
 # | `LocalPredictive` | 100% | 100% | 0% |
 #
 # Products over the root of the query's size learn to sort in these batches, and
-# those without do not. The same division made `LuongGeneral` as good as
-# `BahdanauAttention` in a [translator](../quality.md#what-matters), where it had
-# learned little without. What only moves to the right cannot reverse; a chunk of
-# three positions lets a soft `ChunkwiseAttention` do it often. What sorts without
-# reading the letters remembers them: look at the pictures in the
-# [gallery](../gallery.md).
+# those without do not. With the same division `LuongGeneral` is level with
+# `BahdanauAttention` after six epochs of a
+# [translator](../quality.md#what-matters), where it has learned little without.
+# What only moves to the right cannot reverse; a chunk of three positions lets a
+# soft `ChunkwiseAttention` do it often. What sorts without reading the
+# letters remembers them: look at the pictures in the [gallery](../gallery.md).
 #
 # ## Try it
 #

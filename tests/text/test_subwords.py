@@ -72,6 +72,7 @@ def test_the_text_stays_and_the_pieces_change(files, tokenizer):
     drawn = epochs(files, tokenizer, 8, **options, sample_subwords=0.3)
     for one, other in zip(plain, drawn, strict=True):
         assert texts(tokenizer, one) == texts(tokenizer, other)
+        assert not same(one, other)
     rows = [
         {tuple(row[row > 0]) for epoch in found for x, _ in epoch for row in x}
         for found in (plain, drawn)
