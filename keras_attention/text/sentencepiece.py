@@ -1,8 +1,6 @@
 """Pieces of text, by `sentencepiece`."""
 
 import base64
-import secrets
-import threading
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -27,7 +25,7 @@ from keras_attention.text.files import read_sentences
 from keras_attention.text.pieces import own_pieces
 from keras_attention.text.processor import find_ids
 from keras_attention.text.processor import find_spans
-from keras_attention.text.processor import load_processor
+from keras_attention.text.segmentation import load_sampler
 from keras_attention.text.spans import cut_out
 from keras_attention.text.tensors import HAS_TENSORFLOW
 from keras_attention.text.tensors import as_list
@@ -39,7 +37,6 @@ from keras_attention.text.training import learn_model
 from keras_attention.text.training import parse_model
 
 BYTES = 256
-_DRAWING = threading.Lock()
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -125,14 +122,14 @@ class SentencePieceTokenizer(AbstractTokenizer):
                 probability of segmentations, of which all are possible: the
                 lower, the more even are they; 0.1 to 0.5 are usual.
             seed: The seed, from 0 to `2**32 - 1`. The same seed gives the
-                same segmentations in one process; in another, only if its
-                `sentencepiece` draws the same, as 0.2.2 and 0.2.3 do not.
+                same segmentations.
 
         Returns:
             For each string its ids `(T,)` int32, with start and end.
 
         Raises:
-            ValueError: If `rate` or `seed` is out of range.
+            ValueError: If `rate` or `seed` is out of range, or the model
+                cuts a text in one way only.
 
         Reference:
             [Kudo, 2018](https://arxiv.org/abs/1804.10959);
@@ -140,20 +137,8 @@ class SentencePieceTokenizer(AbstractTokenizer):
         """
         check_number("rate", rate, above=0, most=1)
         check_number("seed", check_integer("seed", seed, 0), below=2**32)
-        package = require(
-            "sentencepiece", "sentencepiece", "SentencePieceTokenizer"
-        )
-        texts = self.clean(tf.constant(text, tf.string, (len(text),)))
-        with _DRAWING:  # sentencepiece has one seed for all models
-            package.set_random_generator_seed(seed)
-            found = load_processor(self.model).encode(
-                as_list(texts),
-                enable_sampling=True,
-                alpha=rate,
-                nbest_size=-1,
-                num_threads=1,  # threads would draw in any order
-            )
-            package.set_random_generator_seed(secrets.randbits(32))
+        texts = as_list(self.clean(tf.constant(text, tf.string, (len(text),))))
+        found = load_sampler(self.model).sample(texts, rate, seed)
         ids = np.asarray(self._ids)
         return [np.array([START, *ids[row], END], "int32") for row in found]
 

@@ -1,4 +1,3 @@
-import io
 import random
 import sys
 
@@ -7,6 +6,8 @@ import numpy as np
 import pytest
 import sentencepiece
 import tensorflow as tf
+from foreign import KINDS
+from foreign import foreign_model
 from hostile import hostile_texts
 from tokenizers import strings
 
@@ -34,43 +35,10 @@ EXACT = [
     " \u2047 \u2585 \ufffd",
     "漢字仮名" * 300,
 ]
-FOREIGN = {
-    "default": {},
-    "t5": {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1},
-    "bytes": {"byte_fallback": True, "vocab_size": 400},
-    "bpe": {"model_type": "bpe"},
-    "char": {"model_type": "char"},
-    "symbols": {"user_defined_symbols": ["<2de>"], "control_symbols": ["<m>"]},
-    "no prefix": {"add_dummy_prefix": False},
-    "spaces": {"add_dummy_prefix": False, "remove_extra_whitespaces": False},
-    "case folding": {"normalization_rule_name": "nmt_nfkc_cf"},
-    "names": {
-        "unk_piece": "[UNK]",
-        "bos_piece": "[CLS]",
-        "eos_piece": "[SEP]",
-        "pad_piece": "[PAD]",
-        "pad_id": 3,
-        "unk_id": 2,
-        "bos_id": 0,
-        "eos_id": 1,
-    },
-}
 
 
 def train(text=TEXT, size=400, **options):
     return SentencePieceTokenizer.train(text, size, **options)
-
-
-def foreign(**options):
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXT),
-        model_writer=model,
-        hard_vocab_limit=options.get("model_type") == "bpe",
-        minloglevel=2,
-        **{"vocab_size": 70, **options},
-    )
-    return model.getvalue()
 
 
 def back(tokenizer, text):
@@ -199,9 +167,9 @@ def test_surfaces_are_pieces_without_spaces():
     assert found[1] == []
 
 
-@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("name", KINDS)
 def test_a_foreign_model_keeps_its_pieces(name):
-    model = foreign(**FOREIGN[name])
+    model = foreign_model(TEXT, **KINDS[name])
     other = sentencepiece.SentencePieceProcessor(model_proto=model)
     tokenizer = SentencePieceTokenizer(model, normalization="identity")
     special = {other.unk_id(), other.pad_id(), other.bos_id(), other.eos_id()}
@@ -223,7 +191,7 @@ def test_a_foreign_model_keeps_its_pieces(name):
 
 
 def test_control_pieces_write_nothing():
-    model = foreign(control_symbols=["<m>"])
+    model = foreign_model(TEXT, control_symbols=["<m>"])
     tokenizer = SentencePieceTokenizer(model)
     mask = 4 + tokenizer.vocabulary.index("<m>")
     ids = tokenizer.tokenize(["Hund"]).numpy()[0, 1:-1].tolist()
@@ -231,7 +199,8 @@ def test_control_pieces_write_nothing():
 
 
 def test_a_model_may_write_spaces_behind_words():
-    model = foreign(
+    model = foreign_model(
+        TEXT,
         treat_whitespace_as_suffix=True,
         remove_extra_whitespaces=False,
         normalization_rule_name="identity",

@@ -1,0 +1,274 @@
+"""Segmentations into the pieces of a model of `sentencepiece`, drawn by seed.
+
+`sentencepiece` draws them, too, but other ones in every process, whatever its
+seed, from version 0.2.2 on. A training that was stopped could not go on as if
+it had not been. So they are drawn here, from the pieces and scores of the
+model: by `MergeDropout` for byte pair encoding, by `Lattice` for a unigram
+language model.
+"""
+
+import re
+from bisect import bisect
+from collections.abc import Iterable
+from functools import lru_cache
+from heapq import heappop
+from heapq import heappush
+from itertools import accumulate
+from math import exp
+from math import log
+from random import Random
+
+from keras_attention.text.processor import NEEDED_BY
+from keras_attention.text.processor import load_processor
+from keras_attention.text.training import SPACE
+from keras_attention.text.training import parse_model
+
+KEPT = 2**14  # words whose lattices are kept,
+SHORT = 32  # if they have no more characters
+UNKNOWN_PENALTY = 10.0  # of `sentencepiece`, below the lowest score
+
+
+class MergeDropout:
+    """Merges characters pair by pair, and leaves out some merges.
+
+    Args:
+        scores: Of each piece. The pair whose piece has the highest is merged
+            first, the leftmost of several.
+        unused: Pieces that merges lead through, but that no segmentation has,
+            unless they are single characters.
+
+    Reference:
+        [Provilkov et al., 2020](https://arxiv.org/abs/1910.13267).
+    """
+
+    def __init__(self, scores: dict[str, float], unused: Iterable[str] = ()):
+        self.scores, self.unused = scores, {*unused}
+
+    def sample(self, word: str, rate: float, random: Random) -> list[str]:
+        """Draw a segmentation.
+
+        Args:
+            word: No piece crosses its ends.
+            rate: The probability that a merge is left out, whenever it is
+                the next one.
+            random: The source of chance.
+
+        Returns:
+            The pieces. Joined, they are the word.
+        """
+        pieces = [*word]  # one that is merged into the one before is ""
+        before = [*range(-1, len(word) - 1)]
+        after = [*range(1, len(word) + 1)]
+        halves, agenda = {}, []
+
+        def propose(left, right):
+            merged = pieces[left] + pieces[right]
+            if merged in self.scores:
+                heappush(agenda, (-self.scores[merged], left, right, merged))
+
+        for right in range(1, len(word)):
+            propose(right - 1, right)
+        while agenda:
+            _, left, right, merged = heappop(agenda)
+            pair = pieces[left], pieces[right]
+            stale = "" in pair or pair[0] + pair[1] != merged
+            if stale or random.random() < rate:
+                continue
+            halves[merged] = pair
+            pieces[left], pieces[right] = merged, ""
+            first, last = before[left], after[right]
+            after[left] = last
+            if last < len(word):
+                before[last] = left
+                propose(left, last)
+            if first >= 0:
+                propose(first, left)
+        found = [piece for piece in pieces if piece]
+        return self._split(found, halves) if self.unused else found
+
+    def _split(self, pieces, halves):
+        found = []
+        for piece in pieces:
+            if piece in self.unused and piece in halves:
+                found += self._split(halves[piece], halves)
+            else:
+                found.append(piece)
+        return found
+
+
+class Lattice:
+    """Chooses one of all segmentations by their probability.
+
+    P(x) ∝ exp(rate Σᵢ score(xᵢ)), where the scores are logarithms of the
+    probabilities of pieces. Sums over all beginnings of a word are found from
+    left to right, and pieces are drawn from right to left.
+
+    Args:
+        scores: Of each piece. Others are characters without a piece, and have
+            the lowest score minus 10.
+
+    Reference:
+        [Kudo, 2018](https://arxiv.org/abs/1804.10959).
+    """
+
+    def __init__(self, scores: dict[str, float]):
+        self.scores = scores
+        self.longest = max(map(len, scores), default=1)
+        self.unknown = min(scores.values(), default=0.0) - UNKNOWN_PENALTY
+        self._kept = lru_cache(KEPT)(self.last_pieces)
+
+    def sample(self, word: str, rate: float, random: Random) -> list[str]:
+        """Draw a segmentation.
+
+        Args:
+            word: No piece crosses its ends.
+            rate: The exponent of the probability of segmentations.
+            random: The source of chance.
+
+        Returns:
+            The pieces. Joined, they are the word.
+        """
+        find = self._kept if len(word) <= SHORT else self.last_pieces
+        choices = find(word, rate)
+        pieces, end = [], len(word)
+        while end:
+            starts, sums = choices[end]
+            drawn = random.random() * sums[-1]
+            start = starts[bisect(sums, drawn, hi=len(sums) - 1)]
+            pieces.append(word[start:end])
+            end = start
+        return pieces[::-1]
+
+    def last_pieces(
+        self, word: str, rate: float
+    ) -> list[tuple[list[int], list[float]]]:
+        """Find the last pieces of all beginnings of a word.
+
+        Args:
+            word: The word.
+            rate: As of `sample`.
+
+        Returns:
+            For each length of a beginning: where its last piece may start,
+            and the cumulative sums of their probabilities, up to a factor.
+        """
+        logs, found = [0.0], [([], [])]
+        for end in range(1, len(word) + 1):
+            starts, values = [], []
+            for start in range(max(0, end - self.longest), end):
+                score = self.scores.get(word[start:end])
+                if score is None and start == end - 1:
+                    score = self.unknown
+                if score is not None:
+                    starts.append(start)
+                    values.append(logs[start] + rate * score)
+            most = max(values)
+            sums = [*accumulate(exp(value - most) for value in values)]
+            logs.append(most + log(sums[-1]))
+            found.append((starts, sums))
+        return found
+
+
+class SegmentationSampler:
+    """Draws the pieces of texts.
+
+    Args:
+        model: The content of a model's file, which must be whole.
+
+    Raises:
+        ValueError: If it cuts a text in one way only.
+    """
+
+    def __init__(self, model: bytes):
+        description = parse_model(model, NEEDED_BY)
+        spec = description.trainer_spec
+        if spec.model_type not in (spec.BPE, spec.UNIGRAM):
+            kind = spec.ModelType.Name(spec.model_type).lower()
+            raise ValueError(
+                f"{NEEDED_BY}.sample needs a `bpe` or `unigram` model: others "
+                "cut a text in one way only. Received: a model of "
+                f"model_type={kind}. Leave `sample` out, or train such a model."
+            )
+        self.model = model
+        normal, symbols, unused, self._bytes, unknown = (
+            _ids(description, kind)
+            for kind in ("NORMAL", "USER_DEFINED", "UNUSED", "BYTE", "UNKNOWN")
+        )
+        bpe = spec.model_type == spec.BPE
+        known = normal | unused if bpe else normal
+        scores = {
+            piece: description.pieces[i].score for piece, i in known.items()
+        }
+        self._kind = MergeDropout(scores, unused) if bpe else Lattice(scores)
+        self._ids = known | symbols
+        (self._unknown,) = unknown.values()
+        self._symbols = _alternatives(symbols)
+        self._words = _words(known)
+
+    def sample(self, texts: list[str], rate: float, seed: int):
+        """Draw a segmentation of each text.
+
+        Args:
+            texts: Texts, before they are normalized by the model.
+            rate: As of `MergeDropout` or `Lattice`.
+            seed: The same draws the same anywhere.
+
+        Yields:
+            For each text the ids that the model gives to its pieces.
+        """
+        random = Random(seed)
+        for text in load_processor(self.model).normalize(texts):
+            yield [*self._find_ids(self._cut(text, rate, random))]
+
+    def _cut(self, text, rate, random):
+        for i, part in enumerate(self._symbols.split(text)):
+            if i % 2:  # what the pattern has found
+                yield part
+                continue
+            for word in self._words.findall(part):
+                yield from self._kind.sample(word, rate, random)
+
+    def _find_ids(self, pieces):
+        last = None
+        for piece in pieces:
+            found = self._ids.get(piece, self._unknown)
+            if found != self._unknown:
+                yield found
+            elif self._bytes:
+                yield from (self._bytes[f"<0x{x:02X}>"] for x in piece.encode())
+            elif last != self._unknown:  # a run of these is one
+                yield found
+            last = found
+
+
+@lru_cache(maxsize=2)  # of source and target
+def load_sampler(model: bytes) -> SegmentationSampler:
+    """Make the sampler of a model, or return the one that is there.
+
+    Args:
+        model: As of `SegmentationSampler`.
+    """
+    return SegmentationSampler(model)
+
+
+def _ids(model, kind):
+    return {
+        piece.piece: i
+        for i, piece in enumerate(model.pieces)
+        if piece.type == getattr(piece, kind)
+    }
+
+
+def _alternatives(symbols):
+    """Match the longest of some strings, as a group, or nothing."""
+    longest_first = sorted(symbols, key=len, reverse=True)
+    return re.compile(f"({'|'.join(map(re.escape, longest_first)) or '(?!)'})")
+
+
+def _words(pieces):
+    """Match the smallest parts of a text whose ends no piece crosses."""
+    if not any(SPACE in piece[1:] for piece in pieces):
+        return re.compile(f"{SPACE}?[^{SPACE}]+|{SPACE}")
+    if not any(SPACE in piece[:-1] for piece in pieces):
+        return re.compile(f"[^{SPACE}]*{SPACE}|[^{SPACE}]+")
+    return re.compile("(?s:.+)")
