@@ -4,6 +4,12 @@ import io
 
 import sentencepiece
 
+TEXT = [
+    "Ein Mann, der lacht.",
+    "Zwei Hunde spielen im Schnee.",
+    "Über 3.5 km: der Hund?",
+    "Zwei Männer und ein Hund im Schnee.",
+]
 KINDS = {
     "default": {},
     "t5": {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1},
@@ -27,16 +33,15 @@ KINDS = {
 }
 
 
-def foreign_model(sentences: list[str], **options) -> bytes:
-    """Train a model with its own special pieces and normalization.
+def foreign_model(**options) -> bytes:
+    """Train a model of `TEXT` with its own special pieces and normalization.
 
     Args:
-        sentences: The text.
         **options: Of its trainer, such as one of `KINDS`.
     """
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sentences),
+        sentence_iterator=iter(TEXT),
         model_writer=model,
         minloglevel=2,
         **{

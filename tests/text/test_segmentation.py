@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sentencepiece
 from foreign import KINDS
+from foreign import TEXT
 from foreign import foreign_model
 from hostile import hostile_texts
 from sentencepiece import sentencepiece_model_pb2
@@ -19,12 +20,6 @@ from keras_attention.text.segmentation import load_sampler
 
 pytestmark = pytest.mark.tensorflow
 
-TEXT = [
-    "Ein Mann, der lacht.",
-    "Zwei Hunde spielen im Schnee.",
-    "Über 3.5 km: der Hund?",
-    "Zwei Männer und ein Hund im Schnee.",
-]
 SCORES = {"a": -2.0, "b": -2.5, "ab": -1.0, "ba": -3.0, "aba": -1.5, "bb": -4.0}
 MERGES = {"ab": -1.0, "ba": -2.0, "aba": -3.0, "bb": -4.0, "abab": -5.0}
 COUNT = 20_000
@@ -122,7 +117,7 @@ def test_a_seed_draws_the_same_anywhere(kind):
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_draws_are_those_of_sentencepiece(kind):
-    trained = foreign_model(TEXT, model_type=kind, vocab_size=60)
+    trained = foreign_model(model_type=kind, vocab_size=60)
     theirs = sentencepiece.SentencePieceProcessor(model_proto=trained)
     for text in ("Hund", "Schnee.", "ein Hund"):
         many = [text] * COUNT
@@ -144,7 +139,7 @@ def test_draws_are_those_of_sentencepiece(kind):
 
 @pytest.mark.parametrize("name", [n for n in KINDS if n != "char"])
 def test_the_likeliest_is_that_of_sentencepiece(name):
-    trained = foreign_model(TEXT, **KINDS[name])
+    trained = foreign_model(**KINDS[name])
     theirs = sentencepiece.SentencePieceProcessor(model_proto=trained)
     texts = [t.decode(errors="replace") for t in hostile_texts(650, TEXT, 3)]
     texts = [text.replace("\0", "") for text in texts]
@@ -158,7 +153,7 @@ def test_the_likeliest_is_that_of_sentencepiece(name):
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_symbols_of_the_user_stay_whole(kind):
     trained = foreign_model(
-        TEXT, model_type=kind, user_defined_symbols=["<2de>", "<2"]
+        model_type=kind, user_defined_symbols=["<2de>", "<2"]
     )
     tokenizer = SentencePieceTokenizer(trained)
     symbol = 4 + tokenizer.vocabulary.index("<2de>")
@@ -209,6 +204,6 @@ def test_long_texts_are_drawn():
 
 @pytest.mark.parametrize("kind", ["char", "word"])
 def test_one_segmentation_is_no_choice(kind):
-    tokenizer = SentencePieceTokenizer(foreign_model(TEXT, model_type=kind))
+    tokenizer = SentencePieceTokenizer(foreign_model(model_type=kind))
     with pytest.raises(ValueError, match=f"model_type={kind}"):
         tokenizer.sample(["Hund"], 0.1, seed=0)

@@ -7,6 +7,7 @@ import pytest
 import sentencepiece
 import tensorflow as tf
 from foreign import KINDS
+from foreign import TEXT
 from foreign import foreign_model
 from hostile import hostile_texts
 from tokenizers import strings
@@ -15,12 +16,6 @@ from keras_attention.text import SentencePieceTokenizer
 
 pytestmark = pytest.mark.tensorflow
 
-TEXT = [
-    "Ein Mann, der lacht.",
-    "Zwei Hunde spielen im Schnee.",
-    "Über 3.5 km: der Hund?",
-    "Zwei Männer und ein Hund im Schnee.",
-]
 EXACT = [
     "Ein Mann, der lacht.",
     "  zwei  Leerzeichen  ",
@@ -169,7 +164,7 @@ def test_surfaces_are_pieces_without_spaces():
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_foreign_model_keeps_its_pieces(name):
-    model = foreign_model(TEXT, **KINDS[name])
+    model = foreign_model(**KINDS[name])
     other = sentencepiece.SentencePieceProcessor(model_proto=model)
     tokenizer = SentencePieceTokenizer(model, normalization="identity")
     special = {other.unk_id(), other.pad_id(), other.bos_id(), other.eos_id()}
@@ -191,7 +186,7 @@ def test_a_foreign_model_keeps_its_pieces(name):
 
 
 def test_control_pieces_write_nothing():
-    model = foreign_model(TEXT, control_symbols=["<m>"])
+    model = foreign_model(control_symbols=["<m>"])
     tokenizer = SentencePieceTokenizer(model)
     mask = 4 + tokenizer.vocabulary.index("<m>")
     ids = tokenizer.tokenize(["Hund"]).numpy()[0, 1:-1].tolist()
@@ -200,7 +195,6 @@ def test_control_pieces_write_nothing():
 
 def test_a_model_may_write_spaces_behind_words():
     model = foreign_model(
-        TEXT,
         treat_whitespace_as_suffix=True,
         remove_extra_whitespaces=False,
         normalization_rule_name="identity",
