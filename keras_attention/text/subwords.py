@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from keras_attention.text.corpus import Corpus
+from keras_attention.text.segmentation import load_sampler
 from keras_attention.text.sentencepiece import SentencePieceTokenizer
 
 TRIED = 512  # pairs of a bucket whose segmentations are drawn for its width
@@ -31,6 +32,9 @@ def check_samples(rate: float, tokenizers, copying: bool):
             f"copying={copying}, tokenizers={kinds}. Leave it 0, or train a "
             "SentencePieceTokenizer."
         )
+    if rate:
+        for tokenizer in tokenizers:
+            load_sampler(tokenizer.model)  # refuses one without a choice
 
 
 class SubwordSampler:

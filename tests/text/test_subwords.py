@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from foreign import foreign_model
 
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
@@ -156,6 +157,14 @@ def test_other_tokenizers_cannot(files, tokenizer):
         )
     with pytest.raises(ValueError, match="`sample_subwords` must be"):
         parallel_dataset(*files, tokenizer, tokenizer, 2, sample_subwords=2.0)
+
+
+def test_a_model_without_a_choice_is_told_before_the_text(tokenizer, tmp_path):
+    files = tmp_path / "missing.txt", tmp_path / "too.txt"
+    letters = SentencePieceTokenizer(foreign_model(model_type="char"))
+    for pair in ((letters, tokenizer), (tokenizer, letters)):
+        with pytest.raises(ValueError, match="model_type=char"):
+            parallel_dataset(*files, *pair, 2, sample_subwords=0.1)
 
 
 class TestSample:
