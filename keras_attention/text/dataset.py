@@ -120,7 +120,8 @@ def parallel_dataset(
     Raises:
         ValueError: If a number is out of range, a file is broken, two files
             differ in their number of lines, there are too few pairs for a
-            batch, or the tokenizers differ in `copying`.
+            batch, the tokenizers differ in `copying`, or one cannot draw
+            segmentations with `sample_subwords`.
         OSError: If `cache` cannot be written, or has no room.
 
     Example:

@@ -23,18 +23,19 @@ def check_samples(rate: float, tokenizers, copying: bool):
     Raises:
         ValueError: If they cannot.
     """
+    if not rate:
+        return
     kinds = [type(tokenizer).__name__ for tokenizer in tokenizers]
     can = all(isinstance(x, SentencePieceTokenizer) for x in tokenizers)
-    if rate and (copying or not can):
+    if copying or not can:
         raise ValueError(
             "`sample_subwords` needs a SentencePieceTokenizer on both sides, "
             f"and copying=False. Received: sample_subwords={rate}, "
             f"copying={copying}, tokenizers={kinds}. Leave it 0, or train a "
             "SentencePieceTokenizer."
         )
-    if rate:
-        for tokenizer in tokenizers:
-            load_sampler(tokenizer.model)  # refuses one without a choice
+    for tokenizer in tokenizers:
+        load_sampler(tokenizer.model)  # refuses one without a choice
 
 
 class SubwordSampler:
