@@ -7,10 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import keras
+import mechanisms
 import pytest
 from tiers import some
 
 import keras_attention
+from keras_attention import BahdanauAttention
+from keras_attention import SequenceCrossentropy
+from keras_attention import TokenAccuracy
 
 ROOT = Path(__file__).parents[1]
 BACKENDS = ["tensorflow", "jax", "torch"]
@@ -27,6 +32,12 @@ before, start = heavy(), time.process_time()
 import keras_attention
 ours = time.process_time() - start
 print(json.dumps([before, heavy(), ours / theirs]))
+"""
+LOAD = """
+import keras
+import keras_attention
+model = keras.saving.load_model("{}")
+print(type(model).__name__, type(model.loss).__name__)
 """
 
 
@@ -56,9 +67,21 @@ def test_loads_what_keras_loads_and_fast(backend):
     assert share < 0.2  # of what Keras takes: 0.04 to 0.1
 
 
+@pytest.mark.slow
+def test_files_load_after_the_import_alone(tmp_path):
+    model = mechanisms.make_model(BahdanauAttention(3), "luong")
+    model.compile("sgd", SequenceCrossentropy(), metrics=[TokenAccuracy()])
+    model.save(tmp_path / "model.keras")
+    code = LOAD.format(tmp_path / "model.keras")
+    assert fresh(code, keras.backend.backend()).split() == [
+        "Seq2Seq",
+        "SequenceCrossentropy",
+    ]
+
+
 @pytest.mark.tensorflow
-@pytest.mark.parametrize("name", sorted(keras_attention.LATE))
-def test_what_is_imported_late_is_there(name):
+@pytest.mark.parametrize("name", keras_attention.NAMES)
+def test_every_name_is_there(name):
     assert getattr(keras_attention, name).__name__ == name
 
 
@@ -67,7 +90,6 @@ def test_an_unknown_name_is_an_attribute_error():
         keras_attention.AdditiveAttention  # noqa: B018
 
 
-def test_every_name_is_listed():
-    listed = dir(keras_attention)
-    assert set(keras_attention.LATE) <= set(listed)
-    assert {"BahdanauAttention", "Memory", "__version__"} <= set(listed)
+def test_what_is_listed_is_public():
+    public = [*keras_attention.__all__, "__version__"]
+    assert dir(keras_attention) == sorted(public)
