@@ -35,7 +35,10 @@ OF_CLASSES = {"_abc_impl", "_tf_module_ignored_properties"}
 FLOOR = {part: n for n, parts in enumerate(FLOORS) for part in parts.split()}
 BACKENDS = {"tensorflow", "tensorflow_text", "jax", "jaxlib", "torch"}
 NAME_BACKENDS = {"backend", "text", "export", "training", "migration"}
-MAY_IMPORT_LATE = {"extras", "ops"}  # beside the package's own `__getattr__`
+MAY_IMPORT_LATE = {
+    "backend",
+    "extras",
+}  # beside the package's own `__getattr__`
 CODE = [
     *PACKAGE.rglob("*.py"),
     *(ROOT / "examples").rglob("*.py"),
@@ -75,6 +78,13 @@ def test_backends_are_named_in_few_files(path):
     named = {name.split(".")[0] for name in source.imports(path)}
     if source.part(path) not in NAME_BACKENDS:
         assert not named & BACKENDS
+
+
+@every_file
+def test_the_backend_is_asked_in_one_place(path):
+    """Others look up what it has, by `fast_path`."""
+    if source.part(path) != "backend":
+        assert not re.search(r"(backend|config)\.backend\(", path.read_text())
 
 
 @every_file

@@ -5,6 +5,11 @@ from collections.abc import Callable
 import jax
 import keras
 
+NAME = "jax"
+PLAIN_LOOP = "scan"
+HAS_TEXT = False  # the model's tensors are not those of TensorFlow Text
+COMPILES_EACH_SHAPE = True
+
 
 def is_traced(x) -> bool:
     """Return whether `x` is traced, rather than a tensor with values."""

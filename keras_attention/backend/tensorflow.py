@@ -2,12 +2,15 @@
 
 import weakref
 from collections.abc import Callable
+from functools import partial
 
 import tensorflow as tf
 from keras import tree
 
 from keras_attention.backend.states import run_with_states
-from keras_attention.backend.tracing import counted_alone
+
+NAME = "tensorflow"
+PLAIN_LOOP = "buffers"
 
 
 def is_traced(_) -> bool:
@@ -132,7 +135,7 @@ def compiled(function: Callable, variables, seeds, jit_compile: bool):
         return run_with_states(function, arguments, seeds, states)
 
     traced = tf.function(
-        counted_alone(run),
+        partial(run),  # without code, it is not counted with others of its code
         autograph=False,
         reduce_retracing=True,
         jit_compile=jit_compile,

@@ -7,6 +7,10 @@ from keras import tree
 
 from keras_attention.backend.states import run_with_states
 
+NAME = "torch"
+PLAIN_LOOP = "python"
+HAS_TEXT = False  # the model's tensors are not those of TensorFlow Text
+
 
 def is_traced(_) -> bool:
     """Return `False`: nothing is traced on torch."""

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import keras
 import numpy as np
 
-from keras_attention.backend.tracing import counted_alone
 from keras_attention.models import Seq2Seq
+from keras_attention.ops.fast_paths import counted_alone
+from keras_attention.ops.fast_paths import fast_path
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
@@ -79,7 +80,7 @@ class TranslationGraph:
         self.replace_unknown = replace_unknown
         self.shortlist = shortlist
         xla = model.compiled and model.jit_compile
-        whole = keras.backend.backend() == "tensorflow" and not xla
+        whole = fast_path("HAS_TEXT", True) and not xla
         stages = _Stages(self._read, self._begin, self._write)
         if not whole:
             stages = _Stages(
@@ -156,7 +157,7 @@ class TranslationGraph:
     def _generate(self, ids, prefix, attends):
         """Call the model, with tensors of text on both sides."""
         more = attends, self.shortlist
-        if keras.backend.backend() == "tensorflow":
+        if fast_path("HAS_TEXT", True):
             return self.model.generate(ids, self.search, prefix, *more)
         prefix = None if prefix is None else np.asarray(prefix)
         ids = np.asarray(ids)

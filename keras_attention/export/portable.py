@@ -7,6 +7,7 @@ import keras
 
 from keras_attention.export.quiet import ONE_AT_A_TIME
 from keras_attention.export.sublayers import sublayers
+from keras_attention.ops.fast_paths import fast_path
 
 
 def check_exportable(needed_by: str):
@@ -15,7 +16,7 @@ def check_exportable(needed_by: str):
     Args:
         needed_by: The function that exports, as the user typed it.
     """
-    backend = keras.backend.backend()
+    backend = fast_path("NAME", "tensorflow")
     if backend != "tensorflow":
         raise ValueError(
             f"{needed_by} needs Keras on TensorFlow. Received: "

@@ -26,7 +26,7 @@ from keras_attention.models.shortlisted import check_shortlist
 from keras_attention.models.streaming import BUILD
 from keras_attention.models.streaming import AbstractStreamingModel
 from keras_attention.ops import as_written
-from keras_attention.ops import fast_path
+from keras_attention.ops import is_traced
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
 from keras_attention.search import GreedySearch
@@ -335,9 +335,9 @@ class Seq2Seq(AbstractStreamingModel):
         source = ops.convert_to_tensor(source)
         prefix = check_generation(self, source, search, prefix)
         check_shortlist(self, search, shortlist)
-        run, is_traced = self._programs.generate, fast_path("is_traced")
-        plain = is_traced is None or is_traced(source)
-        if plain or carried_mask(source) is not None:  # compiling loses it
+        run = self._programs.generate
+        # Compiling would lose a mask.
+        if is_traced(source) or carried_mask(source) is not None:
             run = self._generate
         attends = return_attention_scores
         return at_least_one(run)(source, search, prefix, attends, shortlist)

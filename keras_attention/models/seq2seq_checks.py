@@ -11,7 +11,7 @@ from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import StateBridge
 from keras_attention.layers.recurrence import directions
 from keras_attention.models.encoder import RecurrentEncoder
-from keras_attention.ops import fast_path
+from keras_attention.ops import is_traced
 from keras_attention.search.constraints import as_prefix
 
 
@@ -209,8 +209,7 @@ def check_generation(model, source, search, prefix=None):
             f"{wanted}. Received: source.shape={shape}. A single source needs "
             "a batch axis, source[None]."
         )
-    is_traced = fast_path("is_traced")
-    if is_traced is None or is_traced(source) or is_traced(prefix):
+    if is_traced(source) or is_traced(prefix):
         return prefix
     size, method = model.source_vocabulary_size, "generate"
     if not model.copying:

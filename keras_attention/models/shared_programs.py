@@ -113,7 +113,7 @@ class SharedPrograms:
         run = fast_path("compiled")(
             generate, traced.variables, seeds, traced.xla
         )
-        if traced.xla or keras.backend.backend() == "jax":
+        if traced.xla or fast_path("COMPILES_EACH_SHAPE", False):
             run = at_few_sizes(run, pads=obeys_masks(model.encoder))
         return run
 

@@ -2,11 +2,11 @@
 
 import math
 
-import keras
 from keras import ops
 
 from keras_attention.checks import check_object
 from keras_attention.checks import described
+from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.rows import take_rows
 from keras_attention.search import Shortlist
 from keras_attention.search.step import ID_OPTIONS
@@ -133,7 +133,7 @@ def _cut(ids, model, search, size):
     not depend on words.
     """
     xla = model.compiled and model.jit_compile
-    cuts = keras.backend.backend() != "jax" and not xla
+    cuts = not (xla or fast_path("COMPILES_EACH_SHAPE", False))
     if not cuts and isinstance(ids.shape[1], int):
         return ids
     names = ("beam_size", "top_k")

@@ -2,7 +2,6 @@
 
 import threading
 
-import keras
 import numpy as np
 from keras import ops
 
@@ -58,6 +57,10 @@ class StreamPrograms:
             return self.kept[key]
 
 
+def _uncompiled(step, *_):
+    return step
+
+
 class StreamProgram:
     """The compiled steps of a stream.
 
@@ -69,7 +72,7 @@ class StreamProgram:
     def __init__(self, steps: StreamSteps, xla: bool):
         self.befores = [reading.before for reading in steps.readings]
         # Where each shape is compiled, parts come in a few sizes.
-        self.few_sizes = xla or keras.backend.backend() == "jax"
+        self.few_sizes = xla or fast_path("COMPILES_EACH_SHAPE", False)
         self.axes, self.classes = (), steps.model.source_vocabulary_size
         if self.classes is None:
             self.axes = steps.model._source_axes[1:]
@@ -87,8 +90,8 @@ class StreamProgram:
             return self._write(steps, state, True)
 
         def made(step):
-            compiled, variables = fast_path("compiled"), steps.model.variables
-            return compiled(step, variables, [], xla) if compiled else step
+            compile_step = fast_path("compiled", _uncompiled)
+            return compile_step(step, steps.model.variables, [], xla)
 
         self.start, self.push = made(start), made(push)
         self.more, self.end = made(more), made(end)

@@ -4,6 +4,7 @@ from .additive import additive_scores as additive_scores
 from .additive import featured_additive_scores as featured_additive_scores
 from .fast_paths import as_written as as_written
 from .fast_paths import fast_path as fast_path
+from .fast_paths import is_traced as is_traced
 from .loops import freeze as freeze
 from .loops import last_real as last_real
 from .loops import loop_over_time as loop_over_time

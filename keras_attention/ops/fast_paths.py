@@ -1,29 +1,27 @@
-"""Look-up of a backend's fast paths by name."""
+"""Look-up of what the current backend has, by name."""
 
-import importlib
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
-import keras
+from keras_attention import backend
 
 
-def fast_path(name: str) -> Callable | None:
-    """Return a function of the current backend, if it has one of that name.
+def fast_path(name: str, default: Any = None) -> Any:
+    """Return what the current backend has by a name, or a default.
 
     Args:
-        name: Name of a function in the backend's module in
+        name: Name of a function or a constant in the backend's file in
             `keras_attention/backend/`.
+        default: What takes its place, on `keras.ops` alone. Defaults to
+            `None`.
 
     Returns:
-        The function, or `None`: the caller then uses `keras.ops` alone.
+        The function or the constant; the default if the backend has none of
+        that name, or no file.
     """
-    module = f"keras_attention.backend.{keras.backend.backend()}"
-    try:
-        found = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-        return None
-    return getattr(found, name, None)
+    # A package without its files has no fast path, and nothing needs one.
+    return getattr(getattr(backend, "current", None), name, default)
 
 
 def as_written(function: Callable) -> Callable:
@@ -33,5 +31,27 @@ def as_written(function: Callable) -> Callable:
     for control flow that it does not have. That takes several times as long as
     the tracing.
     """
-    keep = fast_path("as_written")
-    return function if keep is None else keep(function)
+    return fast_path("as_written", _itself)(function)
+
+
+def counted_alone(function: Callable) -> Callable:
+    """Wrap one of many functions that have the same code.
+
+    TensorFlow counts how often code is traced, and warns of functions that
+    are traced once each, such as those of many translators or searches, as if
+    one were traced many times. What has no code is counted for itself.
+    """
+    return partial(function)
+
+
+def is_traced(x) -> bool:
+    """Return whether `x` may be a tensor of a graph, which has no values."""
+    return fast_path("is_traced", _always)(x)
+
+
+def _itself(function):
+    return function
+
+
+def _always(_):
+    return True

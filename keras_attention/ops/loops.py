@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import keras
 from keras import ops
 from keras import tree
 
@@ -34,16 +33,15 @@ def loop_over_time(
     Returns:
         The final carry, and a list of outputs with time on axis 0.
     """
-    loops = {"tensorflow": _buffered_loop, "jax": _scanned_loop}
-    loop = loops.get(keras.backend.backend(), _python_loop)
-    if count_replicas() > 1 or _has_no_row(blank):  # there is none to scatter
-        loop = fast_path("loop_over_time")
+    loops = {"scan": _scanned_loop, "python": _python_loop}
+    loop = loops.get(fast_path("PLAIN_LOOP"), _buffered_loop)
+    if count_replicas() > 1 or _has_no_row(blank):
+        loop = fast_path("loop_over_time", loop)  # there is none to scatter
     return loop(step, list(carry), inputs, list(blank), length, reverse)
 
 
 def _has_no_row(blank):
-    is_scattered = keras.backend.backend() == "tensorflow"
-    return is_scattered and any(0 in tuple(x.shape)[:1] for x in blank)
+    return any(0 in tuple(x.shape)[:1] for x in blank)
 
 
 def _at(inputs, t):

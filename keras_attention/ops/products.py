@@ -59,8 +59,12 @@ def kernels_as_they_are() -> Iterator[None]:
 
 
 def _rows_collide(columns, dtype):
-    collide = fast_path("rows_collide")
-    return bool(collide and _spares.get() and collide(columns, dtype))
+    collide = fast_path("rows_collide", _never)
+    return _spares.get() and collide(columns, dtype)
+
+
+def _never(*_):
+    return False
 
 
 def _widened(kernel):

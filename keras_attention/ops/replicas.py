@@ -80,8 +80,11 @@ def own_seed(seed_generator: keras.random.SeedGenerator):
 
 
 def _replica():
-    found = fast_path("replica")
-    return None if found is None else found()
+    return fast_path("replica", _alone)()
+
+
+def _alone():
+    return None
 
 
 class _Own(keras.random.SeedGenerator):

@@ -23,8 +23,7 @@ def take_rows(x, index):
     Returns:
         A tensor of the shape of `index`, followed by the rest of that of `x`.
     """
-    take = fast_path("take_rows")
-    return ops.take(x, index, axis=0) if take is None else take(x, index)
+    return fast_path("take_rows", _take)(x, index)
 
 
 def look_up(table, ids):
@@ -46,8 +45,11 @@ def look_up(table, ids):
     Returns:
         A tensor of the shape of `ids`, and `E`.
     """
-    find = fast_path("look_up")
-    return ops.take(table, ids, axis=0) if find is None else find(table, ids)
+    return fast_path("look_up", _take)(table, ids)
+
+
+def _take(x, index):
+    return ops.take(x, index, axis=0)
 
 
 def reshaped(x, shape: tuple):

@@ -93,10 +93,11 @@ def _losses(ids, logits, smoothing):
         rows = _Rows(ids, logits, smoothing)
         return rows.losses(), rows.gradient
 
-    custom_gradient = fast_path("custom_gradient")
-    if custom_gradient is None:
-        return function(logits)[0]
-    return custom_gradient(function)(logits)
+    return fast_path("custom_gradient", _as_traced)(function)(logits)
+
+
+def _as_traced(function):
+    return lambda *arguments: function(*arguments)[0]
 
 
 class _Rows:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import keras
 
 from keras_attention.extras import require
+from keras_attention.ops.fast_paths import fast_path
 
 KEPT = ("batch_size", "steps_per_epoch", "shuffle", "validation_freq")
 
@@ -32,13 +33,13 @@ class FitCall(NamedTuple):
             "data": getattr(position, "content", None),
             "steps": self.siblings.params.get("steps"),
             "steps_per_execution": model.steps_per_execution,
-            "backend": keras.backend.backend(),
+            "backend": fast_path("NAME"),
         }
 
     @property
     def is_shuffled_anew(self) -> bool:
         """Whether the data are arrays in an order that no seed decides."""
-        if keras.backend.backend() != "tensorflow":
+        if fast_path("NAME") != "tensorflow":
             return False
         leaves = keras.tree.flatten(self.data)
         arrays = all(hasattr(x, "shape") for x in leaves) and leaves
@@ -93,7 +94,7 @@ def find_fit_call() -> FitCall:
 
 def _check_epochs(steps):
     """Raise a `ValueError` where earlier batches cannot be skipped."""
-    if steps is not None and keras.backend.backend() == "torch":
+    if steps is not None and fast_path("NAME") == "torch":
         raise ValueError(
             "ResumeTraining needs epochs of all the data on torch. Received: "
             f"steps_per_epoch={steps}. Leave it out."

@@ -6,6 +6,7 @@ from pathlib import Path
 import keras
 
 from keras_attention.checks import check_integer
+from keras_attention.ops.fast_paths import fast_path
 from keras_attention.training.fit_call import find_fit_call
 from keras_attention.training.training_run import TrainingRun
 
@@ -119,7 +120,7 @@ class ResumeTraining(keras.callbacks.Callback):
 
 def _check_alone():
     """Raise a `ValueError` in one of several processes of JAX."""
-    if keras.backend.backend() != "jax":
+    if fast_path("NAME") != "jax":
         return
     count = sys.modules["jax"].process_count()
     if count > 1:

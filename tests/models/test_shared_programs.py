@@ -111,9 +111,9 @@ def test_the_program_that_was_not_used_for_longest_is_forgotten(monkeypatch):
 
 @pytest.mark.slow
 def test_threads_compile_a_search_once(monkeypatch):
-    def slow(name):
+    def slow(*arguments):
         time.sleep(0.05)
-        return fast_path(name)
+        return fast_path(*arguments)
 
     def work(n):
         together.wait()

@@ -6,6 +6,7 @@ import pytest
 from gradients import to_numpy
 from keras import ops
 
+from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.pure_step import PureStep
 from keras_attention.ops.pure_step import is_float
 from keras_attention.ops.pure_step import split
@@ -43,6 +44,9 @@ def test_values_of_variables_are_arguments():
 
 
 @pytest.mark.tensorflow
+@pytest.mark.skipif(
+    fast_path("reference_to") is None, reason="about what fast paths do"
+)
 def test_a_graph_does_not_keep_the_layer():
     import tensorflow as tf
 

@@ -21,7 +21,7 @@ X = np.random.default_rng(0).normal(size=(6, 2, 3)).astype("float32")
 @pytest.mark.parametrize("fast", [True, False])
 def test_rows_are_taken_in_any_shape(fast, monkeypatch):
     if not fast:
-        monkeypatch.setattr(rows, "fast_path", lambda _: None)
+        monkeypatch.setattr(rows, "fast_path", {}.get)
     index = np.array([[5, 0, 0], [1, 3, 5]], "int32")
     given = [ops.convert_to_tensor(x) for x in (X, index)]
     found = ops.convert_to_numpy(take_rows(*given))
