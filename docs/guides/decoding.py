@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Decoding: from probabilities to text
+# # Decoding, from probabilities to text
 #
 # A search knows no model. It gets a function for one step, which takes the last
 # tokens and returns log probabilities of the next ones. So this page needs no
@@ -128,6 +128,31 @@ model = Seq2Seq(
 model.build(((None, None), (None, None)))
 source = np.array([[2, 4, 5, 3], [2, 6, 3, 0]])
 found = model.generate(source, BeamSearch(4, n_best=2, max_length=6))
+print(found.tokens.shape, found.scores.shape, found.weights.shape)
+
+# %% [markdown]
+# ## A decoder of your own
+#
+# Without `Seq2Seq`, the step is a call of the cell that was trained. A decoder
+# like that of the README's 20 lines, with random weights:
+
+# %%
+memory = np.random.default_rng(0).normal(size=(2, 4, 8)).astype("float32")
+cell = AttentionDecoderCell(layers.GRUCell(16), BahdanauAttention(8))
+embed = layers.Embedding(len(WORDS), 8)
+project = layers.Dense(len(WORDS))
+cell.build((None, 8), memory.shape)
+memory = cell.prepare(memory, source != 0)
+
+
+def decoder_step(tokens, states):  # (B, K) -> (B, K, V), weights (B, K, Tv)
+    outputs, weights, states = cell.step(embed(tokens), states, memory)
+    return ops.log_softmax(project(outputs)), states, weights
+
+
+states = cell.initial_state(memory, beams=1)
+search = BeamSearch(5, max_length=6, forbidden_ids=[0, 2])
+found = search(decoder_step, states, batch_size=2)
 print(found.tokens.shape, found.scores.shape, found.weights.shape)
 
 # %% [markdown]

@@ -62,6 +62,13 @@ answer = served(tf.constant(["abc", "fade", ""]))
 print(answer["translations"].numpy()[:, 0], answer["scores"].numpy()[:, 0])
 
 # %% [markdown]
+# Its signatures:
+#
+# | signature | `text: string [B]` gives |
+# | --- | --- |
+# | `serving_default` | `translations: string [B, N]`, `scores: float32 [B, N]` |
+# | `align` | the same, `source_tokens: string [B, Tv]`, `target_tokens: string [B, N, T]`, `attention: float32 [B, N, T, Tv]` |
+#
 # The folder is what TensorFlow Serving calls version 1 of a model. Versions,
 # requests over HTTP, warm-up and batches: [serving](serving.md).
 #
@@ -104,6 +111,18 @@ print(tokenizer.detokenize(tokens[:, 0]).numpy())
 # | attention | signature `align` | no | no |
 # | copying of unknown words | yes | no | no |
 # | runs in | TensorFlow Serving, TensorFlow | Android, iOS, microcomputers | onnxruntime, browsers |
+#
+# Batches may have any size and texts any length. On the first 200 captions of
+# Multi30k's test set SavedModel, LiteRT and ONNX find the same ids as the model,
+# with greedy search and with five beams, and scores within 2e-5. Smaller weights
+# hardly change the BLEU, lowercased, of a model of words that an earlier recipe
+# trained from German to English (`benchmarks/exports.py`):
+#
+# | LiteRT weights | MB | BLEU, greedy | BLEU, 5 beams |
+# | --- | --- | --- | --- |
+# | float32 | 25.4 | 36.97 | 39.07 |
+# | float16 | 12.9 | 36.97 | 39.07 |
+# | int8 | 8.4 | 36.93 | 39.10 |
 #
 # What the graph may not contain, and why, is on [a page of its
 # own](../hood/exports.md).

@@ -74,8 +74,10 @@ def batch(count, seed):
 # ## A model that returns its weights
 #
 # With `return_attention_scores=True` a `Seq2Seq` returns `(logits, weights)`,
-# so that weights can be measured, and trained. Every output needs an entry in
-# `loss`; `None` leaves the weights alone.
+# so that weights can be measured, and trained. Keras needs one loss for each
+# output. With `loss=SequenceCrossentropy()` alone it raises `KeyError: The path:
+# (0,) in the loss argument, can't be found`. `loss=[SequenceCrossentropy(), None]`
+# trains the logits only.
 
 
 # %%

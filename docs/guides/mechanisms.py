@@ -16,6 +16,7 @@
 # | Must output start before the input has ended? | `alignment=Monotonic()`, trained soft and used `"hard"`; `ChunkwiseAttention` also looks back over a few positions |
 # | Will sources be longer than any in training? | `ChunkwiseAttention` goes on from where it stopped, `GaussianMixtureAttention` moves on: at four times the length 2% and 6% of the characters of `examples/read_morse.py` were wrong, and 76% with `BahdanauAttention` |
 # | Are positions roughly in step? | `alignment=LocalMonotonic(window)`: nothing outside of the window can be read |
+# | Is the source long, and attention near to where it last was? | `AttentionDecoderCell(..., attention_window=(5, 20))`: at inference 5 positions before the last one and 20 after it; with most scores, and softmax, sparsemax or entmax15, the time of a step then does not grow with the source |
 # | Is only a part of a long source relevant, anywhere? | `alignment=LocalPredictive(window)`: the query predicts where |
 # | Shall weights be exactly 0, to be read by people? | `alignment="sparsemax"`, or `"entmax15"`, which gives up less |
 # | Do lengths of vectors mean nothing? | `CosineAttention(beta=...)` |

@@ -107,7 +107,11 @@ for line in zip(german[:3], found):
     print(" -> ".join(line))
 
 # %% [markdown]
-# Scores, several texts and the attention come on request:
+# A translator takes lists, arrays, columns of tables, tensors and `tf.data`, and
+# sorts sentences into batches of similar length. A terminal shows a progress
+# bar. With `replace_unknown=True` it replaces an unknown word by the source word
+# with the largest weight. Threads may share it, and it can be pickled for other
+# processes. Scores, several texts and the attention come on request:
 
 # %%
 result = translator(
@@ -133,5 +137,6 @@ for name, values in sorted(answer.items()):
 
 # %% [markdown]
 # TensorFlow Serving serves this folder as it is: see [serving](serving.md). For
-# phones and browsers see [exporting](exporting.md). A model of real size, with
+# phones and browsers see [exporting](exporting.md). What a long training needs
+# besides is on [a page of its own](training.md). A model of real size, with
 # BLEU on Multi30k, is `examples/translate_multi30k.py`.

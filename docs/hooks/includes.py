@@ -26,6 +26,7 @@ PAGES = {  # files that are pages of their own
     "examples/serve/README.md": "guides/tensorflow_serving.md",
 }
 WHOLE = {x: y for x, y in PAGES.items() if not y.startswith("hood/")}
+GUIDE = re.compile(r"^(guides/\w+)\.py$")  # a script that becomes a page
 INCLUDE = re.compile(r"^\{\{ include ([^#}]+?)(?:#([^}]+?))? \}\}$", re.M)
 EXAMPLE = re.compile(r"^\{\{ example (\w+): ([^}]+?) \}\}$", re.M)
 LINK = re.compile(
@@ -112,7 +113,7 @@ def _relink(text: str, path: str, uri: str, repository: str | None) -> str:
             return found[0]
         inside = PAGES.get(target)
         if target.startswith("docs/"):
-            inside = target.removeprefix("docs/")
+            inside = GUIDE.sub(r"\1.md", target.removeprefix("docs/"))
         if inside:
             link = posixpath.relpath(inside, posixpath.dirname(uri) or ".")
             return f"{mark}[{label}]({link}{anchor})"

@@ -15,9 +15,7 @@ def test_a_section_is_what_stands_below_its_heading():
     text = section("README.md", "In 20 lines")
     assert text.startswith("```python")
     assert "## From text" not in text
-    assert "### Interrupted" in section(
-        "README.md", "From text to a served model"
-    )
+    assert "### Rare words" in section("docs/quality.md", "What was tried")
     assert not section("CHANGELOG.md", None).startswith("#")
     with pytest.raises(ValueError, match="has no heading 'Nothing'"):
         section("README.md", "Nothing")
@@ -28,6 +26,7 @@ def test_a_section_is_what_stands_below_its_heading():
     [
         ("../CONTRIBUTING.md#add-a-score", "docs/x.md", "(project/contr"),
         ("docs/attention.png", "README.md", "(attention.png)"),
+        ("docs/guides/decoding.py", "README.md", "(guides/decoding.md)"),
         ("benchmarks/README.md", "README.md", "(hood/benchmarks.md)"),
         ("client.py", "examples/serve/README.md", "text"),
         ("https://example.org", "README.md", "(https://example.org)"),

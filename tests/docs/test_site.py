@@ -97,6 +97,8 @@ def test_the_navigation_has_every_guide():
     for name in GUIDES:
         assert f"guides/{name}.md\n" in text
         assert f"({name}.md)" in shown
+        script = (DOCS / "guides" / f"{name}.py").read_bytes()
+        compile(script, name, "exec")  # no title that names an encoding
 
 
 def test_pages_name_files_that_are_there():
