@@ -33,7 +33,7 @@ from works import DecoderWork
 from works import FitWork
 
 from keras_attention import SequenceCrossentropy
-from keras_attention.ops.blocks import fused
+from keras_attention.ops.tokens import fused
 
 BATCH, WORDS = 64, 14
 MODES = ("default", "xla")

@@ -7,7 +7,7 @@ from sides.serve import serve
 from works import CrossentropyWork
 
 from keras_attention import SequenceCrossentropy
-from keras_attention.ops.blocks import fused
+from keras_attention.ops.tokens import fused
 from keras_attention.ops.tokens import pick
 
 

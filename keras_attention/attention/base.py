@@ -19,12 +19,12 @@ from keras_attention.attention.memory import visible_positions
 from keras_attention.attention.noise import draw_noise
 from keras_attention.attention.noise import split_noise
 from keras_attention.attention.sequences import attend_in_order
+from keras_attention.attention.sequences import score_one_by_one
 from keras_attention.checks import check_built
 from keras_attention.checks import check_rate
 from keras_attention.checks import missing_method
 from keras_attention.ops import keep_real
 from keras_attention.ops import mix
-from keras_attention.ops import score_one_by_one
 from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
 from keras_attention.ops.replicas import add_shared_loss

@@ -17,7 +17,7 @@ from keras_attention.checks import check_object
 from keras_attention.layers import symbolic_result
 from keras_attention.ops import hoist
 from keras_attention.ops import widen
-from keras_attention.ops.chunks import spread_over_chunks
+from keras_attention.ops.monotonic import spread_over_chunks
 
 MONOTONIC = "Try BahdanauAttention(64, True, alignment=Monotonic())."
 CHUNK = "Try BahdanauAttention(64)."

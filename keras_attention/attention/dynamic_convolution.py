@@ -18,7 +18,7 @@ from keras_attention.ops import product
 from keras_attention.ops import widen
 from keras_attention.ops.monotonic import first_true
 from keras_attention.ops.numerics import tanh
-from keras_attention.ops.windows import windows
+from keras_attention.ops.numerics import windows
 
 LEAST = 1e-6  # of the prior, whose logarithm is a part of the score
 

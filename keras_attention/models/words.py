@@ -16,7 +16,7 @@ from keras_attention.layers import WordDropout
 from keras_attention.models.copying import PointerGenerator
 from keras_attention.models.lexical import LexicalTranslation
 from keras_attention.models.next_word import mean
-from keras_attention.ops.blocks import fused
+from keras_attention.ops.tokens import fused
 
 UNKNOWN = 1  # id of all words that are not in the vocabulary
 

@@ -22,6 +22,5 @@ from .products import mix as mix
 from .products import product as product
 from .recorders import hoisting as hoisting
 from .replay import trainable_loop as trainable_loop
-from .sequences import score_one_by_one as score_one_by_one
 from .sparse import entmax15 as entmax15
 from .sparse import sparsemax as sparsemax

@@ -1,4 +1,4 @@
-"""Numerically safe functions: casts, masks, softmax and unit vectors."""
+"""Numerically safe functions: casts, masks, softmax, norms, running sums."""
 
 import keras
 from keras import ops
@@ -133,3 +133,40 @@ def keep_real(x, mask):
     if mask is None:
         return x
     return ops.where(ops.expand_dims(mask, -1), x, ops.zeros((), x.dtype))
+
+
+def running_sum(x):
+    """Compute the inclusive running sum over the last axis.
+
+    On torch, `ops.cumsum` computes float64 in float32.
+
+    Args:
+        x: `(..., T)`, with two axes or more.
+
+    Returns:
+        The sums, with the shape and dtype of `x`.
+    """
+    if keras.backend.standardize_dtype(x.dtype) != "float64":
+        return ops.cumsum(x, axis=-1)
+    positions = ops.arange(ops.shape(x)[-1], dtype="int32")
+    earlier = ops.expand_dims(positions, 1) <= positions
+    return x @ ops.cast(earlier, x.dtype)
+
+
+def windows(x, before: int, after: int, fill: float = 0.0):
+    """Collect the entries around each position.
+
+    Args:
+        x: `(B, K, T)`.
+        before: Number of entries before each position.
+        after: Number of entries after each position.
+        fill: What stands beyond the ends. Defaults to `0.0`.
+
+    Returns:
+        `(B, K, T, before + 1 + after)`, entries in their order.
+    """
+    ends = ((0, 0), (0, 0), (before, after))
+    padded = ops.pad(x, ends, constant_values=fill)
+    last = before + after
+    parts = [padded[..., d : d - last or None] for d in range(last + 1)]
+    return ops.stack(parts, axis=-1)

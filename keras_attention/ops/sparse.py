@@ -7,8 +7,8 @@ Newton step from there does not move it, and has the gradient of the solution.
 
 from keras import ops
 
-from keras_attention.ops.cumulative import running_sum
 from keras_attention.ops.numerics import MASKED
+from keras_attention.ops.numerics import running_sum
 from keras_attention.ops.numerics import widen
 
 FLOOR = -2.0  # below any threshold: with a maximum of 0, `t` is at least -1

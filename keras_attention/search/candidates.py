@@ -7,9 +7,9 @@ from typing import NamedTuple
 from keras import ops
 
 from keras_attention.ops.numerics import widen
+from keras_attention.ops.rows import at_most
 from keras_attention.ops.rows import take_rows
-from keras_attention.ops.top import at_most
-from keras_attention.ops.top import top_k
+from keras_attention.ops.rows import top_k
 from keras_attention.search.constraints import forbid
 from keras_attention.search.constraints import force
 from keras_attention.search.loop import choose

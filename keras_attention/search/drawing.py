@@ -2,8 +2,8 @@
 
 from keras import ops
 
+from keras_attention.ops.rows import at_most
 from keras_attention.ops.tokens import pick
-from keras_attention.ops.top import at_most
 
 LARGEST = 2**31 - 1
 

@@ -7,7 +7,7 @@ from gradients import to_numpy
 from reference import coverage_weights
 
 from keras_attention import CoverageAttention
-from keras_attention.ops.coverage import coverage_loss
+from keras_attention.attention.coverage import coverage_loss
 
 KERNELS = ("query_kernel", "key_kernel", "score_vector", "coverage_vector")
 

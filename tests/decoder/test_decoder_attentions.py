@@ -18,7 +18,7 @@ from keras_attention import LocalMonotonic
 from keras_attention import LocationAwareAttention
 from keras_attention import LuongGeneral
 from keras_attention import Monotonic
-from keras_attention.ops.coverage import coverage_loss
+from keras_attention.attention.coverage import coverage_loss
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.ops.blocks import BLOCKS
-from keras_attention.ops.blocks import WIDE
-from keras_attention.ops.blocks import block_bounds
-from keras_attention.ops.blocks import count_blocks
-from keras_attention.ops.blocks import fused
-from keras_attention.ops.blocks import map_rows
-from keras_attention.ops.blocks import replace_rows
 from keras_attention.ops.fast_paths import fast_path
+from keras_attention.ops.tokens import BLOCKS
+from keras_attention.ops.tokens import WIDE
+from keras_attention.ops.tokens import block_bounds
+from keras_attention.ops.tokens import count_blocks
+from keras_attention.ops.tokens import fused
+from keras_attention.ops.tokens import map_rows
+from keras_attention.ops.tokens import replace_rows
 
 has_blocks = pytest.mark.skipif(
     fast_path("replace_rows") is None, reason="the compiler fuses"

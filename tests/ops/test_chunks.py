@@ -8,7 +8,7 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.ops.chunks import spread_over_chunks
+from keras_attention.ops.monotonic import spread_over_chunks
 
 DRAW = np.random.default_rng(0)
 ENDS = DRAW.random((2, 3, 6))

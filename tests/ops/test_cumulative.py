@@ -7,7 +7,7 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.ops.cumulative import running_sum
+from keras_attention.ops.numerics import running_sum
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

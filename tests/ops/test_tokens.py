@@ -8,7 +8,7 @@ from gradients import check_gradients
 from gradients import gradients
 from keras import ops
 
-from keras_attention.ops.blocks import WIDE
+from keras_attention.ops.tokens import WIDE
 from keras_attention.ops.tokens import pick
 from keras_attention.ops.tokens import token_crossentropy
 from keras_attention.ops.tokens import token_weights

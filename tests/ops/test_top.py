@@ -6,8 +6,8 @@ import pytest
 from gradients import to_numpy
 from gradients import to_tensor
 
-from keras_attention.ops.top import at_most
-from keras_attention.ops.top import top_k
+from keras_attention.ops.rows import at_most
+from keras_attention.ops.rows import top_k
 
 
 def expected(x, k):

@@ -5,7 +5,7 @@ import pytest
 from gradients import to_numpy
 from gradients import to_tensor
 
-from keras_attention.ops.windows import windows
+from keras_attention.ops.numerics import windows
 
 
 @pytest.mark.parametrize("before", [0, 1, 7])

@@ -6,7 +6,7 @@ from gradients import check_gradients
 from gradients import to_numpy
 from gradients import to_tensor
 
-from keras_attention.ops.coverage import coverage_loss
+from keras_attention.attention.coverage import coverage_loss
 
 WEIGHTS = np.random.default_rng(0).dirichlet(np.ones(4), size=(2, 3))
 MASK = np.array([[1, 1, 0], [0, 1, 1]], bool)

@@ -9,9 +9,9 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
+from keras_attention.attention import sequences
+from keras_attention.attention.sequences import score_one_by_one
 from keras_attention.ops import additive_scores
-from keras_attention.ops import score_one_by_one
-from keras_attention.ops import sequences
 from keras_attention.ops.fast_paths import fast_path
 
 B, TQ, TV, U = 2, 7, 5, 4
