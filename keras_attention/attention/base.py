@@ -4,10 +4,8 @@ import keras
 from keras import ops
 
 from keras_attention.alignments import AbstractAlignment
+from keras_attention.alignments import AbstractReading
 from keras_attention.alignments import get_alignment
-from keras_attention.attention.heads import check_score_form
-from keras_attention.attention.heads import drop
-from keras_attention.attention.heads import merge_heads
 from keras_attention.attention.memory import Memory
 from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_query
@@ -16,13 +14,15 @@ from keras_attention.attention.memory import check_source
 from keras_attention.attention.memory import count_positions
 from keras_attention.attention.memory import real_positions
 from keras_attention.attention.memory import visible_positions
-from keras_attention.attention.noise import draw_noise
-from keras_attention.attention.noise import split_noise
 from keras_attention.attention.sequences import attend_in_order
+from keras_attention.attention.sequences import draw_noise
 from keras_attention.attention.sequences import score_one_by_one
+from keras_attention.attention.sequences import split_noise
 from keras_attention.checks import check_built
+from keras_attention.checks import check_choice
 from keras_attention.checks import check_rate
 from keras_attention.checks import missing_method
+from keras_attention.checks import refuse_to_stream
 from keras_attention.ops import keep_real
 from keras_attention.ops import mix
 from keras_attention.ops import wide_dtype
@@ -32,6 +32,10 @@ from keras_attention.ops.replicas import add_shared_loss
 SCORES = "from projected queries and keys to scores (B, Tq, Tv)"
 HISTORY = "as its scores depend on earlier weights"
 BUILD = "Call it once, or `layer.build(query_shape, value_shape)`."
+KEY_ALONE = (
+    "Use a score of the query and a key, as that of BahdanauAttention; one of "
+    "your own says so by `score_margin = 0`."
+)
 
 
 class AbstractAttention(keras.layers.Layer):
@@ -52,7 +56,8 @@ class AbstractAttention(keras.layers.Layer):
     A `score_margin` says how far away from a position the earlier weights may
     be that its score depends on: 0 if it depends on query and key alone, and
     `None` if it depends on where in the source it is. With a margin, a decoder
-    with an `attention_window` scores no other positions.
+    with an `attention_window` scores no other positions; with 0, a stream can
+    score the part of the source that has come.
 
     A decoder calls `prepare` once per source, so that keys are projected only
     once, `draw_noise` before its loop, and `step` at every step. The beams of
@@ -274,6 +279,22 @@ class AbstractAttention(keras.layers.Layer):
         """
         return mix(weights, values)
 
+    def merge_heads(self, weights):
+        """Average weights over heads, if there are any: `(B, Tq, Tv)`."""
+        return weights
+
+    def drop(self, weights, factors):
+        """Multiply weights by the factors of dropout.
+
+        Args:
+            weights: What `weigh` returned.
+            factors: One step of what `draw_noise` drew for dropout.
+
+        Returns:
+            Weights of the same shape.
+        """
+        return weights * factors
+
     def auxiliary_loss(self, weights, query_mask=None):
         """Compute the auxiliary loss of the weights.
 
@@ -287,6 +308,40 @@ class AbstractAttention(keras.layers.Layer):
             A scalar, or `None` if the layer has no such loss.
         """
         return None
+
+    def reading(self) -> AbstractReading:
+        """Return how to read a source that still comes in.
+
+        Returns:
+            The reading of the alignment. A layer that computes its weights in
+            a way of its own has another.
+
+        Raises:
+            ValueError: If weights or scores need the end of the source.
+        """
+        self.check_scores_in_part()
+        return self.aligner.reading()
+
+    def check_scores_in_part(self):
+        """Raise a `ValueError` if a part of the source is not enough to score.
+
+        It is if the score of a position depends on the query and its own key.
+        """
+        kind = type(self).__name__
+        if self.remembers:
+            reason = "scores by its earlier weights on the whole source"
+            refuse_to_stream(kind, reason, KEY_ALONE)
+        if self.score_margin != 0:
+            reason = "weighs positions by their place in the whole source"
+            refuse_to_stream(kind, reason, KEY_ALONE)
+
+    def harden(self) -> list[str]:
+        """Change to modes that put all weight on one position, if any.
+
+        Returns:
+            What was changed, in words; an empty list if nothing was.
+        """
+        return [] if self.aligner is None else self.aligner.harden()
 
     def prepare(self, value, key=None, value_mask=None) -> Memory:
         """Prepare a source for `step`: project keys, set padding to zeros.
@@ -384,7 +439,7 @@ class AbstractAttention(keras.layers.Layer):
         context, weights, state = self._attend(
             self._float(query), memory, visible, state, noise, one_by_one
         )
-        return context, merge_heads(self, weights), state
+        return context, self.merge_heads(weights), state
 
     def call(
         self,
@@ -398,7 +453,7 @@ class AbstractAttention(keras.layers.Layer):
         training: bool | None = None,
         use_causal_mask: bool = False,
     ):
-        check_score_form(self, return_attention_scores)
+        self._check_form(return_attention_scores)
         check_query(self, query, value, query_mask, attention_mask)
         memory = self.prepare(value, key, value_mask)
         query = self._float(query)
@@ -417,7 +472,7 @@ class AbstractAttention(keras.layers.Layer):
             context, weights, _ = self._attend(
                 query, memory, mask, (), noise, training is not False
             )
-        merged = merge_heads(self, weights)
+        merged = self.merge_heads(weights)
         add_shared_loss(self, self.auxiliary_loss(merged, query_mask))
         if return_attention_scores == "heads":
             return context, weights  # (B, H, Tq, Tv)
@@ -432,8 +487,12 @@ class AbstractAttention(keras.layers.Layer):
             query, memory, mask, tuple(state), noise, **options
         )
         weights = ops.cast(weights, self.compute_dtype)
-        kept = drop(self, weights, dropped)
+        kept = weights if dropped is None else self.drop(weights, dropped)
         return self.average(kept, memory.values), weights, state
+
+    def _check_form(self, form):
+        forms = (False, True, *([] if self.head_count is None else ["heads"]))
+        check_choice("return_attention_scores", form, forms)
 
     def _float(self, x):
         return ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
@@ -457,7 +516,7 @@ class AbstractAttention(keras.layers.Layer):
         def spec(*shape):
             return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
-        check_score_form(self, return_attention_scores)
+        self._check_form(return_attention_scores)
         context = spec(*self.compute_output_shape(query.shape, value.shape))
         heads = [self.head_count] if return_attention_scores == "heads" else []
         weights = spec(*query.shape[:1], *heads, query.shape[1], value.shape[1])

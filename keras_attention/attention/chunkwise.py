@@ -9,8 +9,6 @@ from keras_attention.alignments import HardReading
 from keras_attention.alignments import Monotonic
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.attention.memory import Memory
-from keras_attention.attention.streamed import check_scores_in_part
-from keras_attention.attention.streamed import find_reading
 from keras_attention.checks import check_absent
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
@@ -170,8 +168,8 @@ class ChunkwiseAttention(AbstractAttention):
             ValueError: If `monotonic` is soft, or a score needs the whole
                 source.
         """
-        reading = find_reading(self.monotonic)
-        check_scores_in_part(self.chunk)
+        reading = self.monotonic.reading()
+        self.chunk.check_scores_in_part()
         before = reading.before + self.chunk_size - 1
         return HardReading(before, reading.strict)
 
@@ -212,8 +210,7 @@ def _check_monotonic(attention):
 
 def _check_chunk(attention):
     check_object("chunk", attention, AbstractAttention, CHUNK)
-    own = type(attention).weigh is not AbstractAttention.weigh
-    if own or getattr(attention.aligner, "mapping", None) != "softmax":
+    if getattr(attention.aligner, "mapping", None) != "softmax":
         raise ValueError(
             "`chunk` must be an attention layer whose weights are the softmax "
             "of its scores, which is taken over each chunk. Received: "

@@ -6,19 +6,12 @@ import keras
 from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
-from keras_attention.attention.heads import as_rows
-from keras_attention.attention.heads import below
-from keras_attention.attention.heads import from_rows
-from keras_attention.attention.heads import heads_first
-from keras_attention.attention.heads import heads_last
-from keras_attention.attention.heads import mask_rows
-from keras_attention.attention.heads import of_head
-from keras_attention.attention.heads import project
 from keras_attention.attention.memory import Memory
-from keras_attention.attention.noise import draw_noise
+from keras_attention.attention.sequences import draw_noise
 from keras_attention.checks import check_absent
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
+from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
@@ -192,11 +185,11 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
     def project_query(self, query):
         if self.key_dim is None:
             return ops.repeat(ops.expand_dims(query, 2), self.num_heads, axis=2)
-        return project(query, self.query_kernel)  # (B, Tq, H, key_dim)
+        return _project(query, self.query_kernel)  # (B, Tq, H, key_dim)
 
     def project_keys(self, key):
         if self.key_dim is not None:
-            key = project(key, self.key_kernel)
+            key = _project(key, self.key_kernel)
         keys = [
             head.project_keys(key if self.key_dim is None else key[:, :, h])
             for h, head in enumerate(self.heads)
@@ -204,7 +197,7 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
         return ops.stack(keys, axis=2)  # (B, Tv, H, ...)
 
     def project_values(self, value):
-        return project(value, self.value_kernel)  # (B, Tv, H, value_dim)
+        return _project(value, self.value_kernel)  # (B, Tv, H, value_dim)
 
     def weigh(self, query, memory, mask, state, noise, **options) -> tuple:
         query = self.project_query(query)
@@ -214,7 +207,7 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
             )
         found = []
         for h, head in enumerate(self.heads):
-            own = functools.partial(of_head, h)
+            own = functools.partial(_of_head, h)
             keys, values, real = memory
             found.append(
                 head.weigh(
@@ -238,24 +231,58 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
         weights, state = self.heads[0].weigh(
             rows(query),
             Memory(hoist(rows, keys), hoist(rows, values), real),
-            mask_rows(mask, ops.shape(query)[0], heads),
+            _mask_rows(mask, ops.shape(query)[0], heads),
             tuple(map(rows, state)),
             None if noise is None else rows(noise),
             **options,
         )
-        state = [heads_last(from_rows(x, heads), heads) for x in state]
-        return from_rows(weights, heads), tuple(state)
+        state = [ops.stack(self._split(x), axis=2) for x in state]
+        return self._from_rows(weights), tuple(state)
+
+    def _heads_first(self, x):
+        """Move the axis of heads: `(B, T, H, ...)`, `(B, H, T, ...)`.
+
+        It stacks slices, since the converter to ONNX breaks transpositions
+        that move an axis of size 1.
+        """
+        return ops.stack([x[:, :, h] for h in range(self.num_heads)], axis=1)
 
     def _rows(self, x):
         """Make heads rows of the batch: `(B, T, H, ...)`, `(B H, T, ...)`."""
-        return as_rows(heads_first(x, self.num_heads))
+        return _as_rows(self._heads_first(x))
+
+    def _from_rows(self, x):
+        """Make heads an axis again: `(B H, T, ...)`, `(B, H, T, ...)`."""
+        rows, *rest = ops.shape(x)
+        heads = self.num_heads
+        return ops.reshape(x, (rows // heads, heads, *rest))
+
+    def _split(self, x):
+        """Return each head's rows `(B, T, ...)` of `(B H, T, ...)`."""
+        x = self._from_rows(x)
+        return [x[:, h] for h in range(self.num_heads)]
 
     def average(self, weights, values):
-        contexts = mix(as_rows(weights), hoist(self._rows, values))
-        contexts = from_rows(contexts, self.num_heads)  # (B, H, Tq, value_dim)
-        contexts = [contexts[:, h] for h in range(self.num_heads)]
-        joined = ops.concatenate(contexts, axis=-1)
-        return product(joined, hoist(below, self.output_kernel))
+        contexts = mix(_as_rows(weights), hoist(self._rows, values))
+        joined = ops.concatenate(self._split(contexts), axis=-1)
+        return product(joined, hoist(_below, self.output_kernel))
+
+    def merge_heads(self, weights):
+        # `ops.mean` gives float32 for float64 on torch.
+        return ops.sum(weights, axis=1) / self.num_heads
+
+    def drop(self, weights, factors):
+        return weights * self._heads_first(factors)  # from (B, Tq, H, Tv)
+
+    def reading(self):
+        refuse_to_stream(
+            "MultiHead",
+            "has heads that stop at different positions",
+            "Use several attentions, AttentionDecoderCell(cell, [...]).",
+        )
+
+    def harden(self) -> list[str]:
+        return [change for head in self.heads for change in head.harden()]
 
     def first_state(self, real) -> tuple:
         states = [head.first_state(real) for head in self.heads]
@@ -321,3 +348,47 @@ def _share(features, heads):
             f"{features}. Lower `num_heads`, or give a `value_dim`."
         )
     return features // heads
+
+
+def _of_head(h: int, x):
+    """Return what belongs to head `h` of `(B, T, H, ...)`, `(B, T, ...)`."""
+    return x[:, :, h]
+
+
+def _project(x, kernel):
+    """Project `(B, T, D)` by `(D, H, U)`, in one product: `(B, T, H, U)`."""
+    found = product(x, hoist(_beside, kernel))
+    return ops.reshape(found, (*ops.shape(x)[:2], *kernel.shape[1:]))
+
+
+def _beside(kernel):
+    return ops.reshape(kernel, (kernel.shape[0], -1))
+
+
+def _below(kernel):
+    return ops.reshape(kernel, (-1, kernel.shape[-1]))
+
+
+def _as_rows(x):
+    """Make every head of `(B, H, T, ...)` a row: `(B H, T, ...)`."""
+    batch, heads, *rest = ops.shape(x)
+    return ops.reshape(x, (batch * heads, *rest))
+
+
+def _mask_rows(mask, batch, heads: int):
+    """Repeat a mask for every head.
+
+    Args:
+        mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
+        batch: The number `B`.
+        heads: The number `H`.
+
+    Returns:
+        Boolean that broadcasts to `(B H, Tq, Tv)`, or `None`.
+    """
+    if mask is None:
+        return None
+    for _ in range(3 - len(mask.shape)):
+        mask = ops.expand_dims(mask, 0)
+    mask = ops.broadcast_to(mask, (batch, *ops.shape(mask)[1:]))
+    return ops.repeat(mask, heads, axis=0)

@@ -4,7 +4,6 @@ import numpy as np
 from keras import ops
 
 from keras_attention.alignments import AbstractReading
-from keras_attention.attention.streamed import find_reading
 from keras_attention.checks import refuse_to_stream
 from keras_attention.decoder import StateBridge
 
@@ -59,7 +58,7 @@ def find_readings(model) -> list[AbstractReading]:
             "follows the largest weight, and not where a stream has read",
             "Leave it out: a stream keeps only what may still be read.",
         )
-    return [find_reading(layer) for layer in attentions]
+    return [layer.reading() for layer in attentions]
 
 
 def check_part(chunk, mask, rows: int, axes: tuple, classes: int | None):

@@ -1,6 +1,5 @@
 """What a model needs to generate while its source still comes in."""
 
-from keras_attention.attention.streamed import harden
 from keras_attention.checks import check_built
 from keras_attention.checks import check_integer
 from keras_attention.models.shared_programs import SharedPrograms
@@ -74,7 +73,7 @@ class AbstractStreamingModel(AbstractWordModel):
         changed = [
             f"{layer.name}: {change}"
             for layer in self.decoder.cell.attentions
-            for change in harden(layer)
+            for change in layer.harden()
         ]
         if changed:
             self.changes += 1  # compiled programs are not those of today

@@ -6,8 +6,8 @@ from gradients import to_numpy
 
 from keras_attention import DotAttention
 from keras_attention import Monotonic
-from keras_attention.attention.noise import draw_noise
-from keras_attention.attention.noise import split_noise
+from keras_attention.attention.sequences import draw_noise
+from keras_attention.attention.sequences import split_noise
 
 SHAPE = (3, 2, 1, 5)  # steps, rows, beams, words
 NOISY = Monotonic(sigmoid_noise=1.0)

@@ -18,19 +18,17 @@ from keras_attention import GaussianMixtureAttention
 from keras_attention import LocalMonotonic
 from keras_attention import Monotonic
 from keras_attention import MultiHead
-from keras_attention.attention.streamed import find_reading
-from keras_attention.attention.streamed import harden
 
 
 def test_a_layer_reads_as_its_alignment_does():
     layer = BahdanauAttention(3, alignment=LocalMonotonic(4))
-    assert find_reading(layer).before == 4
-    assert harden(layer) == []
+    assert layer.reading().before == 4
+    assert layer.harden() == []
 
 
 def test_all_heads_become_hard():
     attention = MultiHead(BahdanauAttention(3, alignment=Monotonic()), 2)
-    assert len(harden(attention)) == 2
+    assert len(attention.harden()) == 2
     assert {head.aligner.mode for head in attention.heads} == {"hard"}
     again = MultiHead.from_config(attention.get_config())
     assert again.heads[1].aligner.mode == "hard"
@@ -51,7 +49,7 @@ def test_what_became_hard_is_saved_hard(tmp_path, make):
     randomize(model, scale=1.0)
     given = [draw(2, n, 4, seed=n, dtype="float32") for n in (3, 5)]
     soft = to_numpy(model(given))
-    assert harden(layer)
+    assert layer.harden()
     hard = to_numpy(model(given))
     assert np.abs(soft - hard).max() > 0.01
     model.save(tmp_path / "model.keras")
@@ -60,7 +58,7 @@ def test_what_became_hard_is_saved_hard(tmp_path, make):
 
 
 def test_a_layer_without_an_alignment_stays():
-    assert harden(GaussianMixtureAttention(2)) == []
+    assert GaussianMixtureAttention(2).harden() == []
 
 
 def test_a_subclass_may_change_what_is_no_weight():
@@ -68,6 +66,6 @@ def test_a_subclass_may_change_what_is_no_weight():
         def score(self, query, keys):
             return 2 * super().score(query, keys)
 
-    assert find_reading(Own(alignment=Monotonic("hard"))).before == 0
+    assert Own(alignment=Monotonic("hard")).reading().before == 0
     with pytest.raises(ValueError, match="harden"):
-        find_reading(Own(alignment=Monotonic()))
+        Own(alignment=Monotonic()).reading()

@@ -67,12 +67,13 @@ def test_attentions_that_need_the_end(said):
         find_readings(make_model(ATTENTIONS[said]()))
 
 
-def test_a_score_of_ones_own_may_be_anything():
+def test_a_score_of_ones_own_says_what_it_depends_on():
     class Own(ka.BahdanauAttention):
-        def weigh(self, *given):
-            return super().weigh(*given)
+        score_margin = ka.AbstractAttention.score_margin
 
-    with pytest.raises(ValueError, match="Own, which weighs positions"):
+    with pytest.raises(
+        ValueError, match=r"Own, which weighs .*score_margin = 0"
+    ):
         find_readings(make_model(Own(4, alignment=HARD)))
 
 
