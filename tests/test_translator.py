@@ -224,7 +224,7 @@ def test_a_model_that_becomes_hard_is_traced_again(monkeypatch):
     graph = translator._find_graph()
     translator(["34"])
     assert translator._find_graph() is graph
-    monkeypatch.setattr(whole.model, "changes", 1)  # as `harden` counts
+    monkeypatch.setattr(whole.model, "_hardened", 1)  # as `harden` counts
     translator(["34"])
     assert translator._find_graph() is not graph
 

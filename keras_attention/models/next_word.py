@@ -16,7 +16,13 @@ from keras_attention.search import ban
 
 
 def search_words(
-    model, source, search, prefix=None, attends: bool = True, shortlist=None
+    model,
+    source,
+    search,
+    prefix=None,
+    attends: bool = True,
+    shortlist=None,
+    **options,
 ) -> Generation:
     """Search the words that a model writes for a source.
 
@@ -28,6 +34,7 @@ def search_words(
         attends: Whether to keep the weights. Defaults to `True`.
         shortlist: A `Shortlist` that fits the model, or `None`. Defaults to
             `None`.
+        **options: What the search takes in its call beside these.
 
     Returns:
         A `Generation`.
@@ -44,7 +51,14 @@ def search_words(
         model, source, *encoded, sorted(never), keep, True, listed
     )
     rows = ops.shape(source)[0]
-    found = search(step, states, rows, memory_mask=encoded[2], prefix=prefix)
+    found = search(
+        step,
+        states,
+        rows,
+        memory_mask=encoded[2],
+        prefix=prefix,
+        **options,
+    )
     if listed is not None:
         found = found._replace(tokens=listed.read(found.tokens))
     return found if attends else found._replace(weights=None)

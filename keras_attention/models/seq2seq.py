@@ -11,7 +11,7 @@ from keras_attention.decoder import AttentionDecoder
 from keras_attention.layers import call_masked
 from keras_attention.layers import carried_mask
 from keras_attention.models.building import build_for_training
-from keras_attention.models.generation import at_least_one
+from keras_attention.models.generation import search_compiled
 from keras_attention.models.next_word import next_word
 from keras_attention.models.next_word import search_words
 from keras_attention.models.scheduled_sampling import feed_guesses
@@ -138,8 +138,8 @@ class Seq2Seq(AbstractStreamingModel):
         **kwargs,
     ):
         super().__init__(
-            target_vocabulary_size,
-            embedding_dim,
+            target_vocabulary_size=target_vocabulary_size,
+            embedding_dim=embedding_dim,
             source_vocabulary_size=source_vocabulary_size,
             tie_embeddings=tie_embeddings,
             dropout=dropout,
@@ -156,7 +156,6 @@ class Seq2Seq(AbstractStreamingModel):
         self.return_attention_scores = return_attention_scores
         self._check_attention()
         self.supports_masking = True
-        self._make_programs()
         if scheduled_sampling:
             self.seed_generator = keras.random.SeedGenerator()
             self.sampling_probability = self.add_weight(
@@ -335,15 +334,19 @@ class Seq2Seq(AbstractStreamingModel):
         source = ops.convert_to_tensor(source)
         prefix = check_generation(self, source, search, prefix)
         check_shortlist(self, search, shortlist)
-        run = self._programs.generate
+        empty = source.shape[0] == 0
+        if empty:  # no reshape infers a size of a tensor without elements
+            shape = (1, *ops.shape(source)[1:])
+            source, prefix = ops.ones(shape, source.dtype), None
+        run = search_compiled
         # Compiling would lose a mask.
         if is_traced(source) or carried_mask(source) is not None:
-            run = self._generate
+            run = as_written(search_words)
         attends = return_attention_scores
-        return at_least_one(run)(source, search, prefix, attends, shortlist)
-
-    def _generate(self, *arguments):
-        return as_written(search_words)(self, *arguments)
+        found = run(self, source, search, prefix, attends, shortlist)
+        if not empty:
+            return found
+        return Generation(*[None if x is None else x[:0] for x in found])
 
     @functools.wraps(keras.Model.fit)
     def fit(self, *args, **kwargs):

@@ -1,81 +1,43 @@
 """Generation while the source still comes in."""
 
-import threading
-
 import numpy as np
 from keras import ops
 
 from keras_attention.checks import check_integer
 from keras_attention.layers import carried_mask
-from keras_attention.models.generation import SIZES
-from keras_attention.models.generation import fitting_size
-from keras_attention.models.shared_programs import TracedModel
 from keras_attention.models.stream_checks import check_part
 from keras_attention.models.stream_state import StreamState
 from keras_attention.models.stream_steps import StreamSteps
-from keras_attention.ops import fast_path
+from keras_attention.ops.programs import SIZES
+from keras_attention.ops.programs import compiled
+from keras_attention.ops.programs import compiles_each_shape
+from keras_attention.ops.programs import fitting_size
 
 LARGEST = 64  # positions that are read at once
 ROOM = 32  # words that are written at once
 POWERS = [n for n in SIZES if n.bit_count() == 1 and n <= LARGEST]
 
 
-class StreamPrograms:
-    """Compiles the steps of streams, which share their programs.
-
-    Threads may share the object.
-
-    Args:
-        model: The model that writes. `compile(jit_compile=True)` selects XLA
-            on TensorFlow.
-    """
-
-    def __init__(self, model):
-        self.model = model
-        self.traced = None  # the `TracedModel` of what is kept
-        self.kept = {}
-        self.lock = threading.Lock()
-
-    def find(self, start_id: int, end_id: int) -> "StreamProgram":
-        """Return the program for these ids, compiled for all streams.
-
-        Args:
-            start_id: The token to begin with.
-            end_id: The token that ends a text.
-
-        Raises:
-            ValueError: If a part of the model needs the end of the source.
-        """
-        traced = TracedModel(self.model)
-        with self.lock:
-            if traced != self.traced:
-                self.traced, self.kept = traced, {}
-            key = start_id, end_id
-            if key not in self.kept:
-                steps = StreamSteps(self.model, start_id, end_id)
-                self.kept[key] = StreamProgram(steps, traced.xla)
-            return self.kept[key]
-
-
-def _uncompiled(step, *_):
-    return step
-
-
 class StreamProgram:
-    """The compiled steps of a stream.
+    """The compiled steps of streams that begin and end with the same ids.
 
     Args:
-        steps: The `StreamSteps`.
-        xla: Whether XLA compiles on TensorFlow.
+        model: The model that writes.
+        start_id: The token to begin with.
+        end_id: The token that ends a text.
+
+    Raises:
+        ValueError: If a part of the model needs the end of the source.
     """
 
-    def __init__(self, steps: StreamSteps, xla: bool):
+    def __init__(self, model, start_id: int, end_id: int):
+        steps = StreamSteps(model, start_id, end_id)
         self.befores = [reading.before for reading in steps.readings]
         # Where each shape is compiled, parts come in a few sizes.
-        self.few_sizes = xla or fast_path("COMPILES_EACH_SHAPE", False)
-        self.axes, self.classes = (), steps.model.source_vocabulary_size
+        self.few_sizes = compiles_each_shape(model)
+        self.axes, self.classes = (), model.source_vocabulary_size
         if self.classes is None:
-            self.axes = steps.model._source_axes[1:]
+            self.axes = model._source_axes[1:]
 
         def start(rows, max_length):
             return steps.start(ops.shape(rows)[0], max_length)
@@ -89,12 +51,9 @@ class StreamProgram:
         def end(state):
             return self._write(steps, state, True)
 
-        def made(step):
-            compile_step = fast_path("compiled", _uncompiled)
-            return compile_step(step, steps.model.variables, [], xla)
-
-        self.start, self.push = made(start), made(push)
-        self.more, self.end = made(more), made(end)
+        self.start, self.push, self.more, self.end = (
+            compiled(step, model) for step in (start, push, more, end)
+        )
 
     def _write(self, steps, state, ended):
         tokens, lengths, on, state = steps.write(state, ended, ROOM)

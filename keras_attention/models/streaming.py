@@ -2,10 +2,12 @@
 
 from keras_attention.checks import check_built
 from keras_attention.checks import check_integer
-from keras_attention.models.shared_programs import SharedPrograms
 from keras_attention.models.stream import Stream
-from keras_attention.models.stream import StreamPrograms
+from keras_attention.models.stream import StreamProgram
 from keras_attention.models.words import AbstractWordModel
+from keras_attention.ops.programs import Programs
+from keras_attention.ops.programs import Version
+from keras_attention.ops.programs import uses_xla
 
 BUILD = "Train it, load it, or `model.build(((None, None), (None, None)))`."
 
@@ -14,13 +16,27 @@ class AbstractStreamingModel(AbstractWordModel):
     """Begins streams, makes attention hard, and keeps compiled programs.
 
     Its subclass has an encoder, a bridge and a decoder, as `Seq2Seq` has.
+
+    Args:
+        **kwargs: As in `AbstractWordModel`.
     """
 
-    changes = 0  # how often `harden` has changed the model
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.programs = Programs()
+        self._version = Version()
+        self._hardened = 0  # how often `harden` has changed the model
 
-    def _make_programs(self):
-        self._programs = SharedPrograms(self)
-        self._streams = StreamPrograms(self)
+    @property
+    def version(self) -> int:
+        """Number that is higher after what compiled programs have in them.
+
+        That is after a layer got other variables, as by `enable_lora` and
+        `quantize`, after `harden`, and after another compiler is selected.
+        Values of weights are not in them.
+        """
+        facts = self._hardened, uses_xla(self)
+        return self._version.number(self.variables, *facts)
 
     def stream(
         self,
@@ -56,7 +72,11 @@ class AbstractStreamingModel(AbstractWordModel):
         check_built(self, "stream", BUILD)
         check_integer("start_id", start_id, 0)
         check_integer("end_id", end_id, 0)
-        program = self._streams.find(start_id, end_id)
+        program = self.programs.get(
+            self.version,
+            ("stream", start_id, end_id),
+            lambda: StreamProgram(self, start_id, end_id),
+        )
         return Stream(program, max_length, batch_size)
 
     def harden(self) -> list[str]:
@@ -76,7 +96,7 @@ class AbstractStreamingModel(AbstractWordModel):
             for change in layer.harden()
         ]
         if changed:
-            self.changes += 1  # compiled programs are not those of today
+            self._hardened += 1
             self.train_function = None
             self.test_function = self.predict_function = None
         return changed

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
+import keras
+import numpy as np
 from keras import ops
+from keras import tree
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import missing_method
@@ -14,6 +17,8 @@ from keras_attention.search.constraints import as_memory_mask
 from keras_attention.search.constraints import as_prefix
 from keras_attention.search.step import check_state
 from keras_attention.search.step import check_step
+
+PLAIN = (bool, int, float, str, type(None))
 
 
 class Generation(NamedTuple):
@@ -103,13 +108,16 @@ class AbstractSearch:
             `prefix` is not `B` rows of ids, or `memory_mask` does not fit.
     """
 
-    # What a compiled search takes as tensors, so that searches which differ in
-    # nothing else share a program. A subclass has to name its own.
-    tensor_options: tuple[str, ...] = ()
     # Whether it needs the weights of a step, even if nobody asks for them.
     reads_weights: bool = True
-    # Scalar int32, at most `max_length`, which then sizes the buffers.
-    limit = None
+    # Options that `call` takes as arguments too, which then are tensors: one
+    # compiled program serves all searches that differ in nothing else.
+    varying: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, varying: tuple[str, ...] = (), **kwargs):
+        # Not inherited: a subclass may use them where no tensor can be.
+        super().__init_subclass__(**kwargs)
+        cls.varying = varying
 
     def __init__(
         self,
@@ -142,6 +150,7 @@ class AbstractSearch:
         batch_size,
         memory_mask=None,
         prefix=None,
+        **varying,
     ) -> Generation:
         return keep_possible(
             self.call(
@@ -150,6 +159,7 @@ class AbstractSearch:
                 batch_size,
                 as_memory_mask(memory_mask, batch_size),
                 as_prefix(prefix, batch_size),
+                **varying,
             )
         )
 
@@ -181,14 +191,32 @@ class AbstractSearch:
             "which returns a Generation",
         )
 
-    def longest(self):
-        """Return how many tokens a text may have.
+    def program_key(self) -> tuple:
+        """Return what is fixed in a compiled program of this search.
 
-        Returns:
-            `max_length`, or a scalar tensor in a search that is compiled for
-            several limits.
+        Searches with the same key share a program. They are of one class, and
+        have the same attributes, but for those in `varying` and generators of
+        seeds. One with other values than numbers and text shares none.
         """
-        return self.max_length if self.limit is None else self.limit
+        fixed = {
+            name: value
+            for name, value in self.__getstate__().items()
+            if name not in self.varying
+            and not isinstance(value, keras.random.SeedGenerator)
+        }
+        plain = all(isinstance(x, PLAIN) for x in tree.flatten(fixed))
+        return type(self), repr(fixed), None if plain else id(self)
+
+    def program_arguments(self) -> dict[str, np.ndarray]:
+        """Return what a compiled program gives to `call`: what is `varying`.
+
+        The seed is not among them. It is in the state of its generator.
+        """
+        options = {x: getattr(self, x) for x in self.varying if x != "seed"}
+        return {
+            name: np.asarray(x, "int32" if isinstance(x, int) else None)
+            for name, x in options.items()
+        }
 
     def get_config(self) -> dict:
         return {

@@ -20,7 +20,7 @@ from keras_attention.search.penalties import length_penalties
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class BeamSearch(AbstractSearch):
+class BeamSearch(AbstractSearch, varying=("max_length",)):
     """Keeps the best hypotheses at every step, and finds the best of them.
 
     Formula:
@@ -86,8 +86,6 @@ class BeamSearch(AbstractSearch):
         [Wu et al., 2016](https://arxiv.org/abs/1609.08144), equation 14.
     """
 
-    tensor_options = ("max_length",)
-
     def __init__(
         self,
         beam_size: int,
@@ -128,8 +126,16 @@ class BeamSearch(AbstractSearch):
         return self.coverage_penalty != 0
 
     def call(
-        self, step, state, batch_size, memory_mask=None, prefix=None
+        self,
+        step,
+        state,
+        batch_size,
+        memory_mask=None,
+        prefix=None,
+        max_length=None,
     ) -> Generation:
+        longest = self.max_length if max_length is None else max_length
+
         def grow(beams, found):
             return self._grow(beams, found, memory_mask, prefix)
 
@@ -137,7 +143,7 @@ class BeamSearch(AbstractSearch):
             lambda beams: may_improve(self, beams),
             lambda beams: grow(beams, step(beams.words, beams.state)),
             grow(*begin_beams(self, step, state, batch_size)),
-            self.longest() - 1,
+            longest - 1,
         )
         best = (beams.tokens, beams.scores, beams.lengths, beams.weights)
         return Generation(

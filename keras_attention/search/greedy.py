@@ -9,7 +9,7 @@ from keras_attention.search.path import follow_path
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class GreedySearch(AbstractSearch):
+class GreedySearch(AbstractSearch, varying=("max_length",)):
     """Takes the likeliest token at every step.
 
     Formula:
@@ -52,13 +52,20 @@ class GreedySearch(AbstractSearch):
     [[[1, 3, 0, 0, 0]]]
     """
 
-    tensor_options = ("max_length",)
     reads_weights = False
 
     def call(
-        self, step, state, batch_size, memory_mask=None, prefix=None
+        self,
+        step,
+        state,
+        batch_size,
+        memory_mask=None,
+        prefix=None,
+        max_length=None,
     ) -> Generation:
-        return follow_path(self, _likeliest, step, state, batch_size, prefix)
+        return follow_path(
+            self, _likeliest, step, state, batch_size, prefix, max_length
+        )
 
 
 def _likeliest(log_probs, _):

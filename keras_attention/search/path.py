@@ -35,6 +35,7 @@ def follow_path(
     state,
     batch_size,
     prefix=None,
+    max_length=None,
 ) -> Generation:
     """Take one token after the other until every row has ended.
 
@@ -50,6 +51,8 @@ def follow_path(
         state: As in `AbstractSearch`.
         batch_size: As in `AbstractSearch`.
         prefix: `(B, P)` int32, or `None`.
+        max_length: Scalar, how many tokens a text may have, at most those of
+            the search. Defaults to `None`, those of the search.
 
     Returns:
         A `Generation` with one text a row: `tokens (B, 1, T)`, `scores (B,
@@ -60,10 +63,9 @@ def follow_path(
     def grow(path):
         return _grow(path, search, take, step, prefix)
 
+    longest = search.max_length if max_length is None else max_length
     path = grow(_begin(search, state, batch_size))
-    path = loop_while(
-        lambda path: ops.any(path.alive), grow, path, search.longest() - 1
-    )
+    path = loop_while(lambda x: ops.any(x.alive), grow, path, longest - 1)
     return Generation(path.tokens, path.scores, path.lengths, path.weights)
 
 

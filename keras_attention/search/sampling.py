@@ -15,7 +15,7 @@ from keras_attention.search.path import follow_path
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class Sampling(AbstractSearch):
+class Sampling(AbstractSearch, varying=("temperature", "seed")):
     """Draws every token from the model's distribution, whole or cut.
 
     Formula:
@@ -83,9 +83,6 @@ class Sampling(AbstractSearch):
         [Holtzman et al., 2020](https://arxiv.org/abs/1904.09751) (`top_p`).
     """
 
-    # Not `max_length`: what is drawn depends on it. The seed is in the state
-    # of the generator.
-    tensor_options = ("temperature", "seed")
     reads_weights = False
 
     def __init__(
@@ -121,8 +118,17 @@ class Sampling(AbstractSearch):
         self.seed_generator = keras.random.SeedGenerator(self.seed)
 
     def call(
-        self, step, state, batch_size, memory_mask=None, prefix=None
+        self,
+        step,
+        state,
+        batch_size,
+        memory_mask=None,
+        prefix=None,
+        temperature=None,
     ) -> Generation:
+        if temperature is None:
+            temperature = self.temperature
+        # So `max_length` is no argument: what is drawn depends on it.
         shape = (batch_size, self.max_length)
         luck = keras.random.uniform(shape, seed=own_seed(self.seed_generator))
 
@@ -131,7 +137,7 @@ class Sampling(AbstractSearch):
             return draw_tokens(
                 log_probs,
                 ops.reshape(here, (-1, 1, 1)),
-                self.temperature,
+                temperature,
                 self.top_k,
                 self.top_p,
             )

@@ -1,6 +1,8 @@
-"""Generation outside of a graph: sizes that no result depends on."""
+"""Generation outside of a graph: what is compiled, and at which sizes."""
 
 import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import keras
 import numpy as np
@@ -13,19 +15,20 @@ from tiers import some
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
-from keras_attention import Generation
+from keras_attention import BeamSearch
 from keras_attention import GreedySearch
 from keras_attention import RecurrentEncoder
+from keras_attention import Sampling
 from keras_attention import Seq2Seq
 from keras_attention import StateBridge
-from keras_attention.models.generation import SIZES
-from keras_attention.models.generation import at_few_sizes
-from keras_attention.models.generation import at_least_one
+from keras_attention.models import generation
+from keras_attention.models.generation import search_compiled
+from keras_attention.models.next_word import search_words
+from keras_attention.ops.programs import Programs
 
 WORDS = 20
-
-
 BACKEND = keras.backend.backend()
+GREEDY = GreedySearch(max_length=5)
 
 
 @pytest.fixture(scope="module")
@@ -53,112 +56,255 @@ def draw(rows, length):
     return ids.astype("int32")
 
 
-def test_few_sizes_are_few():
-    assert [n for n in SIZES if n < 100] == [
-        *(2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
-    ]
-    assert max(SIZES) > 10**6
+def plain(model, source, search):
+    return search_words(model, ops.convert_to_tensor(source), search)
+
+
+# Which searches share a program.
+
+
+SOURCE = np.ones((2, 8), "int32")
+
+
+class Table:
+    """A model that is a table, and lists what is traced."""
+
+    compiled = jit_compile = False
+    version, variables = 0, ()
+    encoder = keras.layers.Identity()
+
+    def __init__(self):
+        numbers = np.random.default_rng(0).normal(size=(WORDS, WORDS))
+        self.log_probs = ops.log_softmax(2 * numbers.astype("float32"))
+        self.traced = []  # searches, and shapes of source and prefix
+        self.programs = Programs()
+
+    def search(self, source, search, prefix=None, *_, **options):
+        shapes = (tuple(x.shape) for x in (source, prefix) if x is not None)
+        self.traced.append((search, *shapes))
+
+        def step(tokens, state):
+            found = ops.take(self.log_probs, tokens, axis=0)
+            shape = (*ops.shape(tokens), source.shape[1])
+            return found, state, ops.ones(shape)
+
+        return search(step, (), source.shape[0], prefix=prefix, **options)
+
+    def generate(self, search, source=SOURCE, prefix=None):
+        source = ops.convert_to_tensor(source)
+        return search_compiled(self, source, search, prefix)
+
+
+@pytest.fixture
+def table(monkeypatch):
+    monkeypatch.setattr(generation, "search_words", Table.search)
+    return Table()
+
+
+SHARED = {
+    "limits": [GreedySearch(n) for n in (6, 5, 4, 3)],
+    "limits of beams": [
+        BeamSearch(3, 2, length_penalty=1.0, max_length=n) for n in (6, 4, 3)
+    ],
+    "seeds": [Sampling(seed=n, max_length=4) for n in (0, 1, 0)],
+    "temperatures": [
+        Sampling(t, seed=0, max_length=4, top_k=9) for t in (1.0, 0.1, 3.0)
+    ],
+}
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("searches", SHARED.values(), ids=SHARED)
+def test_what_differs_in_numbers_is_compiled_once(table, searches):
+    copies = [type(x)(**x.get_config()) for x in searches]
+    source = ops.convert_to_tensor(SOURCE)
+    wanted = [table.search(source, x) for x in copies for _ in range(2)]
+    table.traced.clear()
+    found = [table.generate(x) for x in searches for _ in range(2)]
+    assert len(table.traced) == (len(found) if BACKEND == "torch" else 1)
+    for x, y in zip(found, wanted, strict=True):
+        assert_same(x, y)
+    assert len({to_numpy(x)[0].tobytes() for x in found}) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lengths", "sizes"),
+    [((5, 9, 11, 10, 12), {5, 12}), ((100, 50, 49), {100, 64})],
+)
+def test_the_first_has_no_room_to_spare_and_others_little(
+    table, lengths, sizes
+):
+    for length in lengths:
+        found = table.generate(BeamSearch(2, max_length=length))
+        assert found.tokens.shape == (2, 1, length)
+        assert found.weights.shape == (2, 1, length, 8)
+    assert {x.max_length for x, *_ in table.traced} == sizes
+
+
+@pytest.mark.slow
+def test_threads_compile_a_search_once(table):
+    def work(n):
+        together.wait()
+        search = GreedySearch(4 - n % 2, end_id=4 + n % 3)
+        return search, table.generate(search)
+
+    together = threading.Barrier(8)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(work, range(8)))
+    traced = [(x.end_id, x.max_length) for x, *_ in table.traced]
+    for search, result in found:
+        wanted = table.search(ops.convert_to_tensor(SOURCE), search)
+        assert_same(result, wanted)
+    assert {end for end, _ in traced} == {4, 5, 6}
+    assert BACKEND == "torch" or len(set(traced)) == len(traced)
+
+
+class Beginning(GreedySearch):
+    """Has an option that its config does not know."""
+
+    def __init__(self, word):
+        super().__init__(max_length=2)
+        self.word = word
+
+    def call(self, step, state, batch_size, memory_mask=None, prefix=None):
+        word = ops.full((batch_size, 1), self.word, "int32")
+        return super().call(step, state, batch_size, memory_mask, word)
+
+
+class Weighted(GreedySearch):
+    """Has an option whose text leaves most of it out."""
+
+    def __init__(self, word):
+        super().__init__(max_length=2)
+        self.prior = np.zeros(2000)
+        self.prior[900 + word] = 1
+
+    def call(self, step, state, batch_size, memory_mask=None, prefix=None):
+        word = int(np.argmax(self.prior)) - 900
+        return Beginning(word).call(step, state, batch_size)
+
+
+class Lucky(GreedySearch):
+    """Draws its first word by a generator."""
+
+    def __init__(self, word):
+        super().__init__(max_length=2)
+        self.own = keras.random.SeedGenerator(word)
+
+    def call(self, step, state, batch_size, memory_mask=None, prefix=None):
+        word = keras.random.randint((batch_size, 1), 4, WORDS, seed=self.own)
+        return super().call(step, state, batch_size, memory_mask, word)
+
+
+def beginning(word):
+    def search(step, state, rows, memory_mask=None, prefix=None):
+        return Beginning(word)(step, state, rows)
+
+    return search
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Beginning, Weighted, beginning])
+def test_searches_with_other_attributes_share_nothing(table, kind):
+    for word in (5, 6):  # each search dies before the next
+        found = table.generate(kind(word))
+        assert to_numpy(found)[0][:, 0, 0].tolist() == [word, word]
+
+
+def test_searches_with_the_same_attributes_share_a_program(table):
+    for _ in range(2):
+        table.generate(Beginning(5))
+    assert len(table.traced) == (2 if BACKEND == "torch" else 1)
+
+
+def test_a_search_of_ones_own_draws_anew_at_each_call(table):
+    search = Lucky(0)
+    found = [to_numpy(table.generate(search))[0][0, 0, 0] for _ in range(9)]
+    assert len(set(found)) > 2
+    again = Lucky(0)
+    assert to_numpy(table.generate(again))[0][0, 0, 0] == found[0]
+
+
+def test_a_subclass_has_its_options_as_numbers(table):
+    class Reading(GreedySearch):
+        def call(self, *args, **kwargs):
+            read.append(range(self.max_length))
+            return super().call(*args, **kwargs)
+
+    read = []
+    for n in (4, 2):
+        assert table.generate(Reading(n)).tokens.shape == (2, 1, n)
+        assert read[-1] == range(n)
+
+
+# At which sizes they run.
+
+
+@pytest.fixture
+def each_shape(monkeypatch):
+    """As where XLA compiles, at the cost of none."""
+    monkeypatch.setattr(generation, "compiles_each_shape", lambda _: True)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("each_shape")
 @pytest.mark.parametrize(
     ("rows", "length"),
     some([(5, 1), (2, 7), (1, 9), *itertools.product([1, 2, 5], [2, 6, 8])], 3),
 )
 def test_what_is_padded_is_cut_again(model, rows, length):
-    search, source = GreedySearch(max_length=6), draw(rows, length)
-    plain = model._generate(ops.convert_to_tensor(source), search, None)
-    sizes = []
-
-    def run(source, prefix):
-        sizes.append(tuple(source.shape))
-        return model._generate(source, search, prefix)
-
-    found = at_few_sizes(run)(ops.convert_to_tensor(source), None)
-    assert_same(found, plain)
-    assert sizes == [(6 if rows == 5 else rows, 12 if length == 9 else 8)]
+    model.programs = Programs()
+    source = draw(rows, length)
+    assert_same(model.generate(source, GREEDY), plain(model, source, GREEDY))
 
 
-def test_a_prefix_is_padded_with_its_row():
-    def run(source, prefix):
-        assert prefix.shape == (6, 8)
-        assert ops.convert_to_numpy(prefix[:, 3:]).max() == 0
-        return Generation(prefix, source, source)
-
-    prefix = ops.convert_to_tensor(draw(5, 3))
-    found = at_few_sizes(run)(ops.convert_to_tensor(draw(5, 4)), prefix)
-    assert found.weights is None
-    np.testing.assert_array_equal(found.tokens[:, :3], prefix)
-
-
-def test_an_encoder_that_changes_the_length_runs_at_the_sizes_that_come():
-    sizes = []
-
-    def run(source, _):
-        sizes.append(tuple(source.shape))
-        weights = ops.ones((source.shape[0], 1, 3, (source.shape[1] + 1) // 2))
-        return Generation(source, source, source, weights)
-
-    resized = at_few_sizes(run)
-    for _ in range(2):
-        found = resized(ops.convert_to_tensor(draw(5, 5)), None)
-        assert found.tokens.shape == (5, 5)
-        assert found.weights.shape == (5, 1, 3, 3)
-    assert sizes == [(6, 8), (6, 5), (6, 5)]
+@pytest.mark.usefixtures("each_shape")
+@pytest.mark.parametrize("pads", [True, False])
+def test_sizes_are_few_and_none_is_seen(table, pads):
+    """Sources keep their length for an encoder that reads padding."""
+    source, prefix = (ops.convert_to_tensor(draw(5, n)) for n in (9, 3))
+    if not pads:
+        table.encoder = keras.layers.Conv1D(8, 3)
+    found = table.generate(GREEDY, source, prefix)
+    assert table.traced[0][1:] == ((6, 12 if pads else 9), (6, 8))
+    assert_same(found, table.search(source, GREEDY, prefix))
 
 
-def test_sources_keep_their_length_for_an_encoder_that_reads_padding():
-    def run(source, prefix):
-        assert source.shape == (6, 5)
-        assert prefix.shape == (6, 8)
-        return Generation(source, source, source, source[:, None, None])
-
-    prefix = ops.convert_to_tensor(draw(5, 3))
-    source = ops.convert_to_tensor(draw(5, 5))
-    found = at_few_sizes(run, pads=False)(source, prefix)
-    np.testing.assert_array_equal(found.weights[:, 0, 0], source)
+@pytest.mark.usefixtures("each_shape")
+def test_features_are_left_as_they_are(table):
+    table.generate(GREEDY, ops.ones((5, 3, 2)))
+    assert table.traced[0][1:] == ((5, 3, 2),)
 
 
-def test_an_empty_batch_runs_as_one_row():
-    def run(source, search, prefix, attends):
-        assert tuple(source.shape) == (1, 7)
-        assert (search, prefix, attends) == ("search", None, True)
-        return Generation(source, source, source)
-
-    empty = ops.convert_to_tensor(draw(2, 7)[:0])
-    found = at_least_one(run)(empty, "search", empty, True)
-    assert [tuple(x.shape) for x in found[:3]] == [(0, 7)] * 3
+def test_an_empty_batch_runs_as_one_row(model):
+    found = model.generate(draw(2, 7)[:0], GREEDY, prefix=draw(2, 3)[:0])
+    shapes = [tuple(x.shape) for x in found]
+    assert shapes == [(0, 1, 5), (0, 1), (0, 1), (0, 1, 5, 7)]
+    found = model.generate(draw(2, 7)[:0], GREEDY, None, False)
     assert found.weights is None
 
 
-def test_features_are_left_as_they_are():
-    features = ops.ones((5, 3, 2))
-    found = at_few_sizes(lambda *given: given)(features, "prefix")
-    assert found[0] is features
-    assert found[1] == "prefix"
+# It is that of the model as it is.
 
 
 @pytest.mark.slow
 def test_generation_outside_of_a_graph_is_that_of_the_plain_loop(model):
-    for search in (GreedySearch(max_length=5), GreedySearch(max_length=7)):
+    for search in (GREEDY, GreedySearch(max_length=7)):
         for shape in ((3, 5), (2, 9), (1, 1)):
             source = draw(*shape)
-            tensor = ops.convert_to_tensor(source)
-            plain = model._generate(tensor, search, None)
-            assert_same(model.generate(source, search), plain)
+            wanted = plain(model, source, search)
+            assert_same(model.generate(source, search), wanted)
 
 
 def test_it_goes_on_with_the_weights_of_today(model):
-    search, source = GreedySearch(max_length=5), draw(2, 5)
-    before = to_numpy(model.generate(source, search))
+    source = draw(2, 5)
+    before = to_numpy(model.generate(source, GREEDY))
     weights = model.get_weights()
     model.set_weights([2 * w for w in weights])
-    tensor = ops.convert_to_tensor(source)
-    assert_same(
-        model.generate(source, search), model._generate(tensor, search, None)
-    )
+    assert_same(model.generate(source, GREEDY), plain(model, source, GREEDY))
     model.set_weights(weights)
-    assert_same(model.generate(source, search), before)
+    assert_same(model.generate(source, GREEDY), before)
 
 
 def enable_lora(model):
@@ -179,13 +325,13 @@ def quantize(model):
 def test_it_goes_on_with_the_variables_of_today(change):
     keras.utils.set_random_seed(3)
     model = make_model(RecurrentEncoder(4, cell="gru"))
-    search, source = GreedySearch(max_length=5), draw(2, 5)
-    before = to_numpy(model.generate(source, search))
+    source = draw(2, 5)
+    before, version = to_numpy(model.generate(source, GREEDY)), model.version
     change(model)
-    found = model.generate(source, search)
-    tensor = ops.convert_to_tensor(source)
-    assert_same(found, model._generate(tensor, search, None))
+    found = model.generate(source, GREEDY)
+    assert_same(found, plain(model, source, GREEDY))
     assert np.abs(to_numpy(found)[1] - before[1]).max() > 0.01
+    assert model.version == version + 1
 
 
 @pytest.mark.filterwarnings("ignore:.*destroy the mask information")
@@ -199,17 +345,16 @@ def test_an_encoder_that_reads_padding_gets_none(depth):
         encoder = keras.Sequential([encoder, gru])
     model = make_model(encoder, bridge=False)
     model.compile("sgd", jit_compile=BACKEND == "tensorflow")
-    search, source = GreedySearch(max_length=5), draw(3, 5)
-    tensor = ops.convert_to_tensor(source)
-    plain = model._generate(tensor, search, None)
-    assert_same(model.generate(source, search), plain)
+    source = draw(3, 5)
+    assert_same(model.generate(source, GREEDY), plain(model, source, GREEDY))
 
 
 @pytest.mark.thorough
 @pytest.mark.tensorflow
 def test_xla_gives_the_same(model):
-    search, source = GreedySearch(max_length=5), draw(3, 5)
-    plain = model.generate(source, search)
+    source, version = draw(3, 5), model.version
+    found = model.generate(source, GREEDY)
     model.compile("sgd", jit_compile=True)
-    assert_same(model.generate(source, search), plain)
+    assert model.version == version + 1
+    assert_same(model.generate(source, GREEDY), found)
     model.compile("sgd", jit_compile=False)

@@ -25,6 +25,7 @@ from keras_attention import SequenceCrossentropy
 from keras_attention.layers import embeddings
 from keras_attention.models.next_word import mean
 from keras_attention.models.next_word import next_word
+from keras_attention.models.next_word import search_words
 from keras_attention.ops import dot_scores
 from keras_attention.ops import hoist
 from keras_attention.search import follow_path
@@ -181,7 +182,8 @@ def test_tied_embeddings_are_turned_once_a_search(monkeypatch):
         embeddings, "_transposed", lambda x: turned.append(1) or turn(x)
     )
     model = small_model(tie_embeddings="all", layer_size=5)
-    model._generate(ops.convert_to_tensor(SOURCE), GreedySearch(max_length=4))
+    source = ops.convert_to_tensor(SOURCE)
+    search_words(model, source, GreedySearch(max_length=4))
     assert turned == [1]
 
 
@@ -193,13 +195,13 @@ def test_lengths_may_be_told_late():
     model = small_model(copying=True)
     for search in (BeamSearch(3, max_length=5), Sampling(seed=1, max_length=3)):
         run = tf.function(
-            lambda ids, search=search: model._generate(ids, search, None),
+            lambda ids, search=search: search_words(model, ids, search),
             [tf.TensorSpec((None, None), tf.int32)],
             autograph=False,
         )
         ids = tf.constant(OWN, tf.int32)
         if isinstance(search, BeamSearch):
-            want = model._generate(ids, search, None)
+            want = search_words(model, ids, search)
             assert_close(run(ids).tokens, want.tokens, 0)
         for width in (5, 9):
             found = run(tf.pad(ids, [[0, 0], [0, width - 5]]))
@@ -232,7 +234,7 @@ def test_searches_get_weights_only_where_they_are_needed(
 
     monkeypatch.setattr(type(search), "call", call)
     source = ops.convert_to_tensor(SOURCE)
-    found = small_model()._generate(source, search, None, False)
+    found = search_words(small_model(), source, search, None, False)
     assert set(seen) == {needed}
     assert found.weights is None
 

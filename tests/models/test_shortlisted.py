@@ -20,6 +20,8 @@ from keras_attention import BeamSearch
 from keras_attention import GreedySearch
 from keras_attention import Sampling
 from keras_attention import Shortlist
+from keras_attention.models import generation
+from keras_attention.models.next_word import search_words
 from keras_attention.models.shortlisted import ListedWords
 from keras_attention.models.shortlisted import check_shortlist
 
@@ -236,7 +238,7 @@ def test_a_row_with_an_unknown_prefix_gets_no_tokens():
     """As without a shortlist, in a graph, where ids cannot be checked."""
     model = make_model()
     prefix = np.array([[WORDS], [-3], [5]])
-    found = model._generate(SOURCE, GreedySearch(4), prefix, True, FEW)
+    found = search_words(model, SOURCE, GreedySearch(4), prefix, True, FEW)
     tokens, scores, lengths, _ = to_numpy(found)
     assert np.isneginf(scores[:, 0]).tolist() == [True, True, False]
     assert not tokens[:2].any()
@@ -292,18 +294,22 @@ def test_a_graph_of_unknown_sizes_finds_the_same(name):
 
 @pytest.mark.slow
 @pytest.mark.skipif(BACKEND == "torch", reason="torch compiles nothing")
-def test_a_shortlist_has_programs_of_its_own():
+def test_a_shortlist_has_programs_of_its_own(monkeypatch):
     model = make_model()
     model.compile("sgd", **GRAPH)
     search, traced = GreedySearch(max_length=3), []
-    inner = model._generate
-    model._generate = lambda *x: traced.append(x[-1]) or inner(*x)
+
+    def count(*arguments, **options):
+        traced.append(arguments[-1])
+        return search_words(*arguments, **options)
+
+    monkeypatch.setattr(generation, "search_words", count)
     other = Shortlist(FEW.table, [8])
     for shortlist in (FEW, None, other, FEW, other, None):
         model.generate(SOURCE, search, shortlist=shortlist)
     assert traced == [FEW, None, other]
     tokens = to_numpy(model.generate(SOURCE, search, shortlist=other))[0]
-    wanted = to_numpy(inner(SOURCE, search, None, True, other))[0]
+    wanted = to_numpy(search_words(model, SOURCE, search, None, True, other))[0]
     np.testing.assert_array_equal(tokens, wanted)
 
 

@@ -29,9 +29,11 @@ from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
 from keras_attention import GreedySearch
 from keras_attention import Sampling
-from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import Translator
+from keras_attention.models import generation
+from keras_attention.models import seq2seq
+from keras_attention.models.next_word import search_words
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
@@ -167,13 +169,14 @@ def at_rest():
 
 @pytest.fixture
 def traces(monkeypatch):
-    seen, generate = [], Seq2Seq._generate
+    seen = []
 
-    def counted(self, *arguments):
-        seen.append(self)
-        return generate(self, *arguments)
+    def counted(model, *arguments, **options):
+        seen.append(model)
+        return search_words(model, *arguments, **options)
 
-    monkeypatch.setattr(Seq2Seq, "_generate", counted)
+    for module in (generation, seq2seq):
+        monkeypatch.setattr(module, "search_words", counted)
     return seen
 
 

@@ -1,0 +1,120 @@
+"""What is compiled with a model, kept until the model is another one."""
+
+import bisect
+import threading
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Sequence
+from typing import Any
+
+from keras_attention.ops.fast_paths import fast_path
+
+# Where each shape is compiled, these are the sizes of batches and sources. At
+# most a third of the tokens is padding, and lengths up to a hundred need less
+# than ten of them.
+SIZES = sorted(n << k for k in range(20) for n in (2, 3))
+
+
+class Programs:
+    """Keeps programs by key, and drops the one not used for longest.
+
+    Threads may share the object.
+
+    Args:
+        kept: Number of programs that are kept. Defaults to `16`.
+    """
+
+    def __init__(self, kept: int = 16):
+        self.kept = kept
+        self._lock = threading.Lock()
+        self._version = None
+        self._programs = {}  # the one used last is at the end
+
+    def get(self, version: int, key: Hashable, make: Callable) -> Any:
+        """Return the program of a key, made if there is none.
+
+        Args:
+            version: The `Version` of the model. All programs of another one
+                are dropped.
+            key: What is fixed in the program.
+            make: Function without arguments that returns the program. Other
+                threads wait for it, so it leaves tracing to the first call.
+        """
+        with self._lock:
+            if version != self._version:
+                self._version, self._programs = version, {}
+            program = self._programs.pop(key, None)
+            if program is None:
+                program = make()
+            self._programs[key] = program
+            if len(self._programs) > self.kept:
+                del self._programs[next(iter(self._programs))]
+        return program
+
+
+class Version:
+    """Counts how often what programs have in them became something else.
+
+    Values of weights are not in them, but the variables are: a layer gets
+    others, for instance, by `enable_lora` and `quantize`.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._seen = [], ()
+        self._number = 0
+
+    def number(self, variables: Sequence, *facts: Hashable) -> int:
+        """Return a number, higher than before if anything has changed.
+
+        Args:
+            variables: Compared by identity.
+            *facts: Compared by value.
+        """
+        with self._lock:
+            before, known = self._seen
+            same = len(before) == len(variables) and facts == known
+            if not same or any(map(_differ, before, variables)):
+                self._seen = list(variables), facts
+                self._number += 1
+            return self._number
+
+
+def _differ(x, y):
+    return x is not y
+
+
+def uses_xla(model) -> bool:
+    """Return whether XLA compiles the programs of a model on TensorFlow."""
+    return bool(model.compiled and model.jit_compile)
+
+
+def compiles_each_shape(model) -> bool:
+    """Return whether programs of a model are compiled anew for each shape."""
+    return uses_xla(model) or fast_path("COMPILES_EACH_SHAPE", False)
+
+
+def compiled(function: Callable, model, seeds: Sequence = ()) -> Callable:
+    """Compile a function of a model, as far as the backend compiles.
+
+    Args:
+        function: Function from tensors or `None` to a structure of tensors.
+        model: The Keras model whose variables it reads.
+        seeds: The states of random generators that it changes. Defaults to
+            `()`.
+
+    Returns:
+        A function with the same arguments and results. With `seeds` it also
+        takes `states`, to be read and changed in their place.
+    """
+    compile_function = fast_path("compiled", _as_it_is)
+    return compile_function(function, model.variables, seeds, uses_xla(model))
+
+
+def _as_it_is(function, *_):
+    return function
+
+
+def fitting_size(n: int) -> int:
+    """Return the smallest of `SIZES` that is not below; 0 and 1 stay."""
+    return SIZES[bisect.bisect_left(SIZES, n)] if n > 1 else n
