@@ -1,12 +1,34 @@
 """The variables of an HDF5 file that Keras 2 wrote, in either format."""
 
+import itertools
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from keras_attention.migration.positions import name_positions
 from keras_attention.migration.stored import Stored
+from keras_attention.migration.stored import base
+from keras_attention.migration.stored import natural
+
+# Names for the variables of a layer in a file without names, by their ranks.
+FIELDS = {
+    (2, 2): "kernel recurrent_kernel",
+    (2, 2, 1): "kernel recurrent_kernel bias",
+    (2, 2, 2): "kernel recurrent_kernel bias",
+    (2, 1): "kernel bias",
+    (2,): "kernel",
+    (1, 1): "gamma beta",
+    (1,): "attention_v",
+    (1, 0): "attention_v attention_score_bias",
+    (1, 0, 1): "attention_v attention_g attention_b",
+    (1, 0, 0, 1): "attention_v attention_score_bias attention_g attention_b",
+    (0, 0): "attention_g attention_score_bias",
+    (0,): "attention_scalar",
+}
+SCALARS = {
+    "luong_attention": "attention_g",
+    "luong_monotonic_attention": "attention_score_bias",
+}
 
 
 def read_hdf5(path: Path) -> list[Stored]:
@@ -23,79 +45,92 @@ def read_hdf5(path: Path) -> list[Stored]:
         Its variables.
 
     Raises:
-        ValueError: If it is damaged.
+        ValueError: If it is damaged, or names other files.
     """
     try:
         with h5py.File(path) as file:
-            _check_sizes(file, path.stat().st_size)
+            _check_links(file)
             root = file.get("model_weights", file)
-            if "layer_names" in root.attrs:
-                return _unique(_read_layers(root))
-            found = list(_read_datasets(root))
+            names = _names(root, path.stat().st_size)
+            found = [(name, np.asarray(root[name])) for name in names]
     except (OSError, RuntimeError, KeyError, TypeError) as error:
         raise ValueError(
             "`source` must be a file of weights that Keras 2 wrote. Received: "
             f"source={str(path)!r}, which cannot be read: {error}"
         ) from error
     if any("/vars/" in f"/{name}" for name, _ in found):
-        return name_positions([Stored((name,), x) for name, x in found])
-    parts = [(*name.partition("/"), x) for name, x in found]
-    return _unique((layer, inner or layer, x) for layer, _, inner, x in parts)
+        return _name_positions([Stored((name,), x) for name, x in found])
+    return _merge_copies(found)
 
 
-def _check_sizes(file, size: int):
-    """Refuse variables that are larger than the file, before memory is used."""
+def _check_links(file):
+    """Refuse to read what another file holds."""
+    links = []
+    file.visititems_links(lambda *link: links.append(link))
+    for name, link in links:
+        if isinstance(link, h5py.ExternalLink):
+            raise OSError(f"{name} is a link to another file, {link.filename}")
 
-    def check(name, item):
-        if isinstance(item, h5py.Dataset) and item.nbytes > size:
+
+def _names(root, size: int) -> list[str]:
+    """Return the names of all variables, none of which is in another file.
+
+    Nor is one larger than the file, so that no memory is taken in vain.
+    """
+    names = []
+
+    def add(name, item):
+        if not isinstance(item, h5py.Dataset):
+            return
+        if item.external or item.is_virtual:
+            raise OSError(f"the values of {name} are in another file")
+        if item.nbytes > size:
             raise OSError(f"{name} has {item.nbytes} bytes, the file {size}")
+        names.append(name)
 
-    file.visititems(check)
-
-
-def _read_layers(root):
-    """Yield layer, name and value of every variable of a `.h5` file."""
-    for layer, group in root.items():
-        names = _names(group.attrs) or [x for x, _ in _read_datasets(group)]
-        for name in names:
-            yield layer, name, np.asarray(group[name])
+    root.visititems(add)
+    return names
 
 
-def _names(attributes):
-    """Return the names of a layer's variables; many come in several parts."""
-    whole = attributes.get("weight_names")
-    parts = [whole] if whole is not None else []
-    while (more := attributes.get(f"weight_names{len(parts)}")) is not None:
-        parts.append(more)
-    names = [name for part in parts for name in part]
-    return [x.decode() if isinstance(x, bytes) else str(x) for x in names]
+def _merge_copies(found: list[tuple[str, np.ndarray]]) -> list[Stored]:
+    """Merge the copies of a variable that several layers share.
 
-
-def _read_datasets(root):
-    """Yield path and value of every dataset of a file."""
-    paths = []
-    root.visititems(
-        lambda path, item: (
-            paths.append(path) if isinstance(item, h5py.Dataset) else None
-        )
-    )
-    for path in paths:
-        yield path, np.asarray(root[path])
-
-
-def _unique(found) -> list[Stored]:
-    """Merge the copies of a variable that several layers share."""
+    A file names each by its layer, and then by its own name.
+    """
     merged = {}
-    for layer, name, value in found:
-        same = merged.setdefault(name, [])
-        for layers, known in same:
-            if known.shape == value.shape and np.array_equal(known, value):
-                layers.append(f"{layer}/{name}")
+    for path, value in found:
+        layer, _, name = path.partition("/")
+        copies = merged.setdefault(name or layer, [])
+        for paths, known in copies:
+            if np.array_equal(known, value):
+                paths.append(path)
                 break
         else:
-            same.append(([f"{layer}/{name}"], value))
+            copies.append(([path], value))
     return [
-        Stored((name, *layers, name), value)
-        for name, same in merged.items()
-        for layers, value in same
+        Stored((name, *paths, name), value)
+        for name, copies in merged.items()
+        for paths, value in copies
     ]
+
+
+def _name_positions(variables: list[Stored]) -> list[Stored]:
+    """Name the variables whose names end in `vars/0`, `vars/1` and so on.
+
+    Keras numbers the variables of a layer in the order in which it made them.
+    Their count and their ranks say what they are; those of a layer of an
+    unknown kind keep their numbers.
+    """
+    ordered = sorted(variables, key=lambda x: natural(x.parts))
+    named = []
+    for parent, group in itertools.groupby(ordered, lambda x: x.parts[:-1]):
+        group = list(group)
+        ranks = tuple(x.value.ndim for x in group)
+        *layer, last = ("", *parent)
+        fields = FIELDS.get(ranks, "") if last == "vars" else ""
+        if ranks == (0,):  # of Luong's score; the name of its class says which
+            fields = SCALARS.get(base(layer[-1]), fields)
+        for x, field in itertools.zip_longest(group, fields.split()):
+            more = ["/".join((*parent[:-1], field))] if field else []
+            named.append(x._replace(names=(*x.names, *more)))
+    return named

@@ -12,7 +12,6 @@ from keras_attention.checks import check_built
 from keras_attention.checks import described
 
 KINDS = (keras.layers.AdditiveAttention, keras.layers.Attention)
-BUILD = "Call it once, on [query, value]."
 
 
 def from_keras_layers(source: Any) -> Any:
@@ -69,50 +68,40 @@ def from_keras_layers(source: Any) -> Any:
 
 def _convert_layer(layer) -> AbstractAttention:
     """Make the layer that computes the same, with its weights."""
-    check_built(layer, "build", BUILD)
-    shapes = _input_shapes(layer)
+    check_built(layer, "build", "Call it once, on [query, value].")
+    shapes = [tuple(x) for x in layer.get_build_config()["input_shape"]]
     options = {
         "dropout": layer.dropout,
         "seed": getattr(layer, "seed", None),  # old versions keep none
         "name": layer.name,
         "dtype": layer.dtype_policy,
     }
+    scale = layer.scale if layer.use_scale else None
     additive = isinstance(layer, keras.layers.AdditiveAttention)
     if not additive and layer.score_mode == "dot":
-        scale = "learned" if layer.use_scale else None
-        ours = DotAttention(scale, **options)
-        weights = {"scale": layer.scale} if layer.use_scale else {}
+        ours = DotAttention("learned" if layer.use_scale else None, **options)
+        weights = {} if scale is None else {"scale": scale}
     else:
-        ours = BahdanauAttention(shapes[0][-1], **options)
-        weights = _additive_weights(layer, shapes[0][-1], additive)
+        size = shapes[0][-1]
+        ours = BahdanauAttention(size, **options)
+        kernel, vector = np.eye(size), np.ones(size)
+        if scale is not None and additive:
+            vector = scale
+        elif scale is not None:
+            kernel = kernel * keras.ops.convert_to_numpy(scale)
+        if not additive:
+            weight = keras.ops.convert_to_numpy(layer.concat_score_weight)
+            vector = vector * weight
+        weights = {
+            "query_kernel": kernel,
+            "key_kernel": kernel,
+            "score_vector": vector,
+        }
     ours.build(*shapes)
     for name, value in weights.items():
         getattr(ours, name).assign(value)
     ours.trainable = layer.trainable
     return ours
-
-
-def _additive_weights(layer, size: int, additive: bool) -> dict:
-    """Return the weights of a `BahdanauAttention` of the same scores."""
-    factor, vector = 1.0, np.ones(size)
-    if additive and layer.use_scale:
-        vector = keras.ops.convert_to_numpy(layer.scale)
-    if not additive:
-        vector = vector * keras.ops.convert_to_numpy(layer.concat_score_weight)
-        if layer.use_scale:
-            factor = keras.ops.convert_to_numpy(layer.scale)
-    kernel = factor * np.eye(size)
-    return {
-        "query_kernel": kernel,
-        "key_kernel": kernel,
-        "score_vector": vector,
-    }
-
-
-def _input_shapes(layer) -> list:
-    """Return the shapes of query, value and key, as far as there are any."""
-    config = layer.get_build_config() or {}
-    return [tuple(shape) for shape in config["input_shape"]]
 
 
 def _convert_model(model):

@@ -9,15 +9,20 @@ import keras
 from keras_attention.checks import check_object
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import AttentionDecoderCell
-from keras_attention.migration.groups import sort_variables
-from keras_attention.migration.match import Match
 from keras_attention.migration.match import match
-from keras_attention.migration.mechanisms import with_memories
 from keras_attention.migration.slots import wanted_by
 from keras_attention.migration.sources import read_variables
 from keras_attention.migration.sources import select
 from keras_attention.migration.stored import base
 from keras_attention.models import Seq2Seq
+
+WAYS_OUT = (
+    "Where two fit one weight equally, neither is taken. `prefix` takes a part "
+    "of a source; a dictionary takes what you choose and name. Not supported "
+    "are cells of TensorFlow 1, whose kernel joins inputs and state, and the "
+    "layers CuDNNLSTM and CuDNNGRU: convert them, or save an LSTM or a GRU "
+    "that loaded them. A GRU needs the reset_after that it was trained with."
+)
 
 
 def load_tfa_weights(
@@ -75,18 +80,13 @@ def load_tfa_weights(
     check_object("target", target, keras.layers.Layer, "Pass a built layer.")
     check_object("prefix", prefix, str, "Leave it out to take all variables.")
     _check_target(target)
-    variables = read_variables(source)
-    found = sort_variables(select(variables, prefix))
-    if prefix:
-        everything = sort_variables(variables).mechanisms
-        found = found._replace(
-            mechanisms=with_memories(found.mechanisms, everything)
-        )
-    matched = match(wanted_by(target), found)
-    if matched.missing or matched.left_over or matched.misshapen:
-        raise ValueError(_complaint(target, matched, prefix))
-    _warn_of_activation(target, found.attentional)
-    for weight, value in matched.values:
+    everything = read_variables(source)
+    variables = select(everything, prefix)
+    values, differences = match(wanted_by(target), variables, everything)
+    if any(differences.values()):
+        raise ValueError(_complaint(target, differences, prefix))
+    _warn_of_activation(target, variables)
+    for weight, value in values:
         weight.assign(value)
 
 
@@ -125,34 +125,31 @@ def _cell_of(target) -> AttentionDecoderCell | None:
     return target if isinstance(target, AttentionDecoderCell) else None
 
 
-def _complaint(target, matched: Match, prefix: str) -> str:
+def _complaint(target, differences: dict, prefix: str) -> str:
     """Return the text of the error, with all that does not fit."""
     said = [
         f"load_tfa_weights needs one variable for each weight of "
         f"{type(target).__name__}, of its shape. Nothing was changed. "
         f"Received: prefix={prefix!r} and a source with these differences."
     ]
-    for title, lines in (
-        ("Missing", matched.missing),
-        ("Left over", matched.left_over),
-        ("Of another shape", matched.misshapen),
-    ):
-        if lines:
-            said.append("\n  ".join([f"{title}:", *lines]))
-    said.append(
-        "Where two fit one weight equally, neither is taken. `prefix` takes a "
-        "part of a source; a dictionary takes what you choose and name."
-    )
-    return "\n".join([*said, *matched.layouts])
+    for kind, labels in differences.items():
+        if labels:
+            said.append("\n  ".join([f"{kind}:", *labels]))
+    return "\n".join([*said, WAYS_OUT])
 
 
-def _warn_of_activation(target, layers):
+def _warn_of_activation(target, variables):
     """Warn where TFA's own layer, which is linear, meets an activation."""
     cell = _cell_of(target)
-    if cell is None or cell.attention_layer_size is None or not layers:
+    if cell is None or cell.attention_layer_size is None:
         return
+    own = [
+        x.parts[-1]
+        for x in variables
+        if base("".join(x.parts[-2:-1])) == "attention_layer"
+    ]
     linear = cell.attention_activation is keras.activations.linear
-    if not linear and all(_is_own(x) for x in layers):
+    if own and "bias" not in own and not linear:
         name = keras.activations.serialize(cell.attention_activation)
         warnings.warn(
             "The attentional layer of TensorFlow Addons is linear, and that "
@@ -160,9 +157,3 @@ def _warn_of_activation(target, layers):
             "outputs will differ. Use attention_activation=None.",
             stacklevel=3,
         )
-
-
-def _is_own(layer) -> bool:
-    """Return whether a layer has the name that TFA gives its own."""
-    last = base(layer.owner[-1]) if layer.owner else ""
-    return last == "attention_layer" and "bias" not in layer.fields

@@ -1,167 +1,192 @@
 """What each weight of a target takes, and what does not fit."""
 
-from typing import Any
-from typing import NamedTuple
+import itertools
 
 import numpy as np
 
-from keras_attention.migration.attentional import join_layers
-from keras_attention.migration.groups import Group
-from keras_attention.migration.groups import Inventory
-from keras_attention.migration.groups import side
-from keras_attention.migration.groups import the_first
-from keras_attention.migration.layouts import explain_layout
-from keras_attention.migration.mechanisms import in_order_of
-from keras_attention.migration.mechanisms import mechanism_groups
-from keras_attention.migration.slots import Slot
+from keras_attention.migration.mechanisms import find_mechanisms
 from keras_attention.migration.slots import Unit
 from keras_attention.migration.slots import Wanted
-from keras_attention.migration.slots import direction
+from keras_attention.migration.stored import Group
+from keras_attention.migration.stored import Stored
+from keras_attention.migration.stored import base
+from keras_attention.migration.stored import in_order
+from keras_attention.migration.stored import natural
+from keras_attention.migration.stored import told
+
+MISSING, LEFT_OVER, MISSHAPEN = "Missing", "Left over", "Of another shape"
 
 
-class Match(NamedTuple):
-    """The values of a target, and what is wrong with them.
-
-    Attributes:
-        values: Weights of the target, each with its new value.
-        missing: What the target needs and the source does not have.
-        left_over: What the source has and the target does not need.
-        misshapen: What has another shape.
-        layouts: What is known of the layouts that do not fit.
-    """
-
-    values: list[tuple[Any, np.ndarray]]
-    missing: list[str]
-    left_over: list[str]
-    misshapen: list[str]
-    layouts: list[str]
-
-
-def match(wanted: Wanted, found: Inventory) -> Match:
+def match(
+    wanted: Wanted, variables: list[Stored], everything: list[Stored]
+) -> tuple[list, dict[str, list[str]]]:
     """Find the value of every weight.
 
     Args:
         wanted: What the target needs.
-        found: What the source has.
+        variables: The variables to take.
+        everything: All variables of the source, for memories that are set
+            elsewhere.
 
     Returns:
-        A `Match`.
+        Pairs of a weight and its value; and what does not fit, by its kind.
     """
-    result = Match([], [], [], [], [])
     count = len(wanted.attentions)
-    groups = mechanism_groups(found.mechanisms, count)
-    chosen = in_order_of(wanted.attentions, groups)
-    for slots, group in zip(wanted.attentions, chosen, strict=True):
-        _take(result, slots, group)
-    taken = {id(x) for one in chosen if one for x in one.fields.values()}
-    left = [x for _, _, x in found.mechanisms if id(x) not in taken]
-    layers = found.attentional
-    if wanted.attentional:
-        layer, layers = join_layers(layers, count, wanted.attentional)
-        _take(result, wanted.attentional, layer)
-    left += [x for one in layers for x in one.fields.values()]
-    for unit, group in pair_units(wanted.units, found.units):
-        slots = unit.slots if unit else {}
-        _take(result, slots, group)
-        _explain(result, slots, group)
-    result.left_over.extend(x.label for x in left)
-    return result
+    mechanisms, rest = find_mechanisms(variables, everything, count)
+    layers, others = [], []
+    for group in _group_by_owner(rest):
+        (layers if _is_attentional(group) else others).append(group)
+    layers = _join_layers(layers, count, wanted.attentional)
+    pairs = [
+        *_pair_mechanisms(wanted.attentions, mechanisms),
+        *itertools.zip_longest(wanted.attentional, layers),
+        *_pair(wanted.units, others),
+    ]
+    values, differences = [], {MISSING: [], LEFT_OVER: [], MISSHAPEN: []}
+    for unit, group in pairs:
+        slots = _by_name(unit.slots if unit else {})
+        fields = _by_name(group.fields if group else {})
+        for name, slot in slots.items():
+            need = f"{slot.weight.path} {slot.shape}"
+            if name not in fields:
+                differences[MISSING].append(need)
+            elif fields[name].shape != slot.shape:
+                label = f"{fields[name].label}, where {slot.weight.path} takes "
+                differences[MISSHAPEN].append(label + str(slot.shape))
+            else:
+                value = fields[name].value
+                values.append((slot.weight, slot.convert(value)))
+        differences[LEFT_OVER] += [
+            x.label for name, x in fields.items() if name not in slots
+        ]
+    return values, differences
 
 
-def _take(result: Match, slots: dict[str, Slot], group: Group | None):
-    """Give every slot the variable of its name."""
-    fields = dict(group.fields) if group else {}
-    for name, slot in slots.items():
-        stored = fields.pop(name, None)
-        path = slot.weight.path
-        if stored is None:
-            result.missing.append(f"{path} {slot.shape}")
-        elif stored.value.shape != slot.shape:
-            label = f"{stored.label}, where {path} takes {slot.shape}"
-            result.misshapen.append(label)
+def _group_by_owner(variables: list[Stored]) -> list[Group]:
+    """Put the variables of one object together, norms with their cell.
+
+    A field that comes twice belongs to another object of the same name.
+    """
+    groups = []
+    for x in variables:
+        *owner, field = x.parts
+        if owner and owner[-1].endswith("_norm"):
+            field = f"{owner.pop()}/{field}"
+        for group in groups:
+            if group.owner == tuple(owner) and field not in group.fields:
+                group.fields[field] = x
+                break
         else:
-            convert = slot.convert or (lambda x: x)
-            result.values.append((slot.weight, convert(stored.value)))
-    result.left_over.extend(x.label for x in fields.values())
+            groups.append(Group(tuple(owner), {field: x}))
+    return groups
 
 
-def _explain(result: Match, slots: dict[str, Slot], group: Group | None):
-    """Say what is known of the layout of variables that do not fit."""
-    wanted = {name: slot.shape for name, slot in slots.items()}
-    if group is None or group.shapes == wanted:
-        return
-    said = explain_layout(group, wanted)
-    if said and said not in result.layouts:
-        result.layouts.append(said)
+def _by_name(named: dict) -> dict:
+    """Leave out the name of a matrix that is alone: embeddings or kernel."""
+    (*_, last) = (None, *named.values())
+    return {"": last} if len(named) == 1 and len(last.shape) == 2 else named
 
 
-def pair_units(units: list[Unit], groups: list[Group]) -> list[tuple]:
+def _shapes(named: dict) -> dict:
+    return {name: tuple(x.shape) for name, x in _by_name(named).items()}
+
+
+def _pair(units: list[Unit], groups: list[Group]) -> list[tuple]:
     """Find the object of the source for every object of ours.
 
     It has the same names and shapes, and its own name tells no other side and
-    no other direction. Of several, those that tell the same side are meant; of
-    these the first one, if counters give them an order, and else none. What
-    finds none takes what is most like it, so that an error can say what
-    differs.
-
-    Args:
-        units: Objects of ours, in their order.
-        groups: Objects of the source, in their order.
-
-    Returns:
-        Pairs of the two, `None` in place of one that is not there.
+    no other direction. What finds none takes one of the same names, so that an
+    error can say what has another shape.
     """
-    pairs, left, alone = [], list(groups), []
-    for unit in units:
-        fits = [x for x in left if _canonical(x.shapes) == _shapes(unit)]
-        best = _first(unit, fits)
-        if best is None:
-            alone.append(unit)
-            continue
-        left = [x for x in left if x is not best]
-        pairs.append((unit, _with_names_of(unit, best)))
-    for unit in alone:
-        most = max((_likeness(unit, x) for x in left), default=(0, 0))
-        alike = [x for x in left if _likeness(unit, x) == most > (0, 0)]
-        best = _first(unit, alike)
-        left = [x for x in left if x is not best]
-        pairs.append((unit, best))
-    return pairs + [(None, x) for x in left]
+    pairs = []
+    for key in (_shapes, lambda named: set(_by_name(named))):
+        waiting, units = units, []
+        for unit in waiting:
+            alike = [x for x in groups if key(x.fields) == key(unit.slots)]
+            first = _first(unit, alike)
+            if first is None:
+                units.append(unit)
+            else:
+                groups = [x for x in groups if x is not first]
+                pairs.append((unit, first))
+    return pairs + [(x, None) for x in units] + [(None, x) for x in groups]
 
 
 def _first(unit: Unit, groups: list[Group]) -> Group | None:
-    """Return the first object that may be this one, or `None`."""
-    sides = {id(x): side((*x.owner, *x.fields)) for x in groups}
-    groups = [x for x in groups if _agree(sides[id(x)], unit.side)]
-    groups = [x for x in groups if _agree(direction(x.owner), unit.direction)]
-    told = [x for x in groups if sides[id(x)] == unit.side]
-    return the_first(told or groups)
+    """Return the first object that may be this one, or `None`.
+
+    Of several, those are meant whose names tell the same as that of ours; of
+    these the first one, if counters give them an order, and else none.
+    """
+    names = {id(x): told((*x.owner, *x.fields)) for x in groups}
+
+    def agrees(group):
+        pairs = zip(names[id(group)], unit.told, strict=True)
+        return all(None in (x, y) or x == y for x, y in pairs)
+
+    groups = [x for x in groups if agrees(x)]
+    same = [x for x in groups if names[id(x)] == unit.told]
+    return next(iter(in_order(same or groups) or ()), None)
 
 
-def _agree(one, other) -> bool:
-    return one is None or other is None or one == other
+def _pair_mechanisms(attentions: list[Unit], groups: list[Group]) -> list:
+    """Find the mechanism of each attention: by its index, if it has one."""
+    scaled = any("gain" in unit.slots for unit in attentions)
+    for fields in (
+        group.fields for group in groups if "scalar" in group.fields
+    ):
+        fields["gain" if scaled else "score_bias"] = fields.pop("scalar")
+    if len(groups) == 1 or all(x.owner[-1].isdigit() for x in groups):
+        groups = sorted(groups, key=lambda x: natural(x.owner))
+        return [*itertools.zip_longest(attentions, groups)]
+    return _pair(attentions, groups)
 
 
-def _shapes(unit: Unit) -> dict:
-    return _canonical({name: x.shape for name, x in unit.slots.items()})
+def _is_attentional(group: Group) -> bool:
+    """Return whether an object is the attentional layer of a wrapper."""
+    *_, scope, name = ("", "", *map(base, group.owner))
+    return (
+        "_attention_layers" in group.owner
+        or name == "attention_layer"
+        or (scope == "attention_wrapper" and _is_dense(group))
+    )
 
 
-def _canonical(shapes: dict) -> dict:
-    """Leave out the name of a matrix that is alone: embeddings or kernel."""
-    (*_, last) = shapes.values()
-    return {"": last} if len(shapes) == 1 and len(last) == 2 else shapes
+def _is_dense(group: Group) -> bool:
+    return {"kernel"} <= set(group.fields) <= {"kernel", "bias"}
 
 
-def _with_names_of(unit: Unit, group: Group) -> Group:
-    if len(unit.slots) > 1:
-        return group
-    fields = dict(zip(unit.slots, group.fields.values(), strict=True))
-    return group._replace(fields=fields)
+def _join_layers(
+    layers: list[Group], count: int, wanted: list[Unit]
+) -> list[Group]:
+    """Join the attentional layers of several mechanisms to one, if possible.
 
+    Formula:
 
-def _likeness(unit: Unit, group: Group) -> tuple[int, int]:
-    """Count the variables of the same name and shape, and of the same name."""
-    shapes = group.shapes
-    same = [name for name in unit.slots if name in shapes]
-    equal = [name for name in same if unit.slots[name].shape == shapes[name]]
-    return len(equal), len(same)
+        [[s; c1] A, [s; c2] B] = [s; c1; c2] [[As, Bs], [Ac, 0], [0, Bc]]
+
+    with the rows `As` of `A` for the state and `Ac` for the context.
+    """
+    layers = in_order(layers) or layers
+    kernels = [x.fields["kernel"].value for x in layers if _is_dense(x)]
+    alike = len({x.shape[:-1] for x in kernels}) == 1 == kernels[0].ndim - 1
+    if not wanted or not alike or not len(kernels) == len(layers) == count > 1:
+        return layers
+    rows = wanted[0].slots["kernel"].shape[0]
+    size, odd = divmod(rows - kernels[0].shape[0], count - 1)
+    state = kernels[0].shape[0] - size
+    if odd or state < 1:
+        return layers
+    columns = []
+    for i, kernel in enumerate(kernels):
+        column = np.zeros((rows, kernel.shape[1]), kernel.dtype)
+        column[:state] = kernel[:state]
+        column[state + i * size :][:size] = kernel[state:]
+        columns.append(column)
+    values = {"kernel": np.hstack(columns)}
+    biases = [x.fields["bias"].value for x in layers if "bias" in x.fields]
+    if biases:
+        values["bias"] = np.hstack(biases)
+    name = " + ".join("/".join(x.owner) for x in layers)
+    fields = {k: Stored((f"{name}/{k}",), x) for k, x in values.items()}
+    return [Group(layers[0].owner, fields)]

@@ -1,5 +1,6 @@
 """The variables of a program of TensorFlow and Keras 2, whatever holds them."""
 
+import glob
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -7,17 +8,20 @@ import h5py
 import numpy as np
 
 from keras_attention.checks import described
-from keras_attention.migration.checkpoint import find_checkpoint
-from keras_attention.migration.checkpoint import read_checkpoint
+from keras_attention.extras import require
 from keras_attention.migration.hdf5 import read_hdf5
+from keras_attention.migration.stored import SUFFIX
 from keras_attention.migration.stored import Stored
-from keras_attention.migration.stored import has_run
 from keras_attention.migration.stored import split_name
 
 # Variables of optimizers, by the last parts of their names.
 OPTIMIZER = {"learning_rate", "decay", "momentum", "rho", "beta_1", "beta_2"}
 # What holds variables of optimizers, in one of their formats.
 HOLDERS = {".OPTIMIZER_SLOT", "_variables", "keras_api", "Adam", "RMSprop"}
+
+GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+WRAPPER = {"_cell", "_attention_mechanisms"}  # what an AttentionWrapper holds
+READER = "load_tfa_weights of a checkpoint"
 
 
 def read_variables(source: Mapping | str | Path) -> list[Stored]:
@@ -47,18 +51,25 @@ def read_variables(source: Mapping | str | Path) -> list[Stored]:
             f"source={described(source)}. Of a list of variables make "
             "{v.name: v.numpy() for v in variables}."
         )
-    return [x for x in found if _is_weight(x) and not _is_of_optimizer(x)]
+    return [x for x in found if _is_weight(x)]
 
 
 def _is_weight(variable: Stored) -> bool:
+    """Return whether a variable is neither a counter nor of an optimizer."""
+    parts = split_name(variable.names[0])
     dtype = variable.value.dtype
-    return np.issubdtype(dtype, np.floating) or dtype.name == "bfloat16"
+    return (
+        (np.issubdtype(dtype, np.floating) or dtype.name == "bfloat16")
+        and not HOLDERS.intersection(parts)
+        and parts[:2] != ("optimizer", "vars")
+        and parts[-1].lstrip("_") not in OPTIMIZER
+    )
 
 
 def _read_path(path: Path) -> list[Stored]:
     if path.is_file() and h5py.is_hdf5(path):
         return read_hdf5(path)
-    checkpoint = find_checkpoint(path)
+    checkpoint = _find_checkpoint(path)
     if checkpoint is None:
         what = "where there is none"
         if path.is_file():
@@ -69,16 +80,104 @@ def _read_path(path: Path) -> list[Stored]:
             "checkpoint is named without its suffix: `ckpt-1`, not "
             "`ckpt-1.index`."
         )
-    return read_checkpoint(checkpoint)
+    return _read_checkpoint(checkpoint)
 
 
-def _is_of_optimizer(variable: Stored) -> bool:
-    parts = split_name(variable.names[0])
-    return (
-        bool(HOLDERS.intersection(parts))
-        or parts[:2] == ("optimizer", "vars")
-        or parts[-1].lstrip("_") in OPTIMIZER
+def _find_checkpoint(path: Path) -> Path | None:
+    """Return the path without a suffix of the checkpoint that a path means."""
+    inside = path / "variables" / "variables"
+    for one in (path, inside):
+        if one.with_name(f"{one.name}.index").is_file():
+            return one
+    if not (path / "checkpoint").is_file():
+        return None
+    tensorflow = require("tensorflow", "all", READER)
+    last = tensorflow.train.latest_checkpoint(str(path))
+    if last is not None and not _is_in(Path(last), path):
+        raise ValueError(
+            "`source` must be a folder that has its last checkpoint inside. "
+            f"Received: source={str(path)!r}, whose file `checkpoint` names "
+            f"{last!r}. Pass the path of a checkpoint."
+        )
+    return last and Path(last)
+
+
+def _is_in(path: Path, folder: Path) -> bool:
+    """Return whether a path is inside of a folder, wherever links lead."""
+    return path.resolve().is_relative_to(folder.resolve())
+
+
+def _read_checkpoint(path: Path) -> list[Stored]:
+    """Read the variables of a checkpoint.
+
+    A checkpoint names a variable by the shortest way to it through the
+    attributes of objects. Where there is a way through an `AttentionWrapper`,
+    it is a further name, which says what the variable belongs to. So is the
+    name that the program gave to a variable that stands in a plain list.
+    """
+    tensorflow = require("tensorflow", "all", READER)
+    for file in path.parent.glob(f"{glob.escape(path.name)}.*"):
+        if not (file.is_file() and _is_in(file, path.parent)):
+            raise ValueError(
+                "`source` must be a checkpoint whose files are in one folder. "
+                f"Received: source={str(path)!r}, where {file.name} is not a "
+                "file, or a link to one elsewhere. Copy it to that folder."
+            )
+    try:
+        reader = tensorflow.train.load_checkpoint(str(path))
+        keys = sorted(reader.get_variable_to_shape_map())
+        ways = {}
+        if GRAPH in keys:
+            ways = _ways(reader.get_tensor(GRAPH))
+        return [
+            # TensorFlow writes a slash within a name as `.S`.
+            Stored(
+                (
+                    key.removesuffix(SUFFIX).replace(".S", "/"),
+                    *ways.get(key, ()),
+                ),
+                reader.get_tensor(key),
+            )
+            for key in keys
+            if key != GRAPH
+        ]
+    except (tensorflow.errors.OpError, RuntimeError) as error:
+        raise ValueError(
+            "`source` must be a checkpoint that can be read. Received: "
+            f"source={str(path)!r}, of which TensorFlow says: {error}"
+        ) from error
+
+
+def _ways(graph: bytes) -> dict:
+    """Map variables whose first name says too little to a further one."""
+    proto = require(
+        "tensorflow.core.protobuf.trackable_object_graph_pb2", "all", READER
     )
+    nodes = proto.TrackableObjectGraph.FromString(graph).nodes
+    first = _shortest(nodes, 0)
+    ways = {}
+    for node, way in first.items():
+        for attribute in nodes[node].attributes:
+            if way[-1:] and way[-1].isdigit() and attribute.full_name:
+                ways[attribute.checkpoint_key] = (attribute.full_name,)
+    for wrapper, way in first.items():
+        if WRAPPER <= {child.local_name for child in nodes[wrapper].children}:
+            for node, inner in _shortest(nodes, wrapper).items():
+                for attribute in nodes[node].attributes:
+                    name = "/".join((*way, *inner))
+                    ways.setdefault(attribute.checkpoint_key, (name,))
+    return ways
+
+
+def _shortest(nodes, start: int) -> dict:
+    """Map each object that can be reached to the shortest way to it."""
+    ways, queue = {start: ()}, [start]
+    for node in queue:
+        for child in nodes[node].children:
+            if child.node_id not in ways:
+                ways[child.node_id] = (*ways[node], child.local_name)
+                queue.append(child.node_id)
+    return ways
 
 
 def select(variables: list[Stored], prefix: str) -> list[Stored]:
@@ -95,14 +194,13 @@ def select(variables: list[Stored], prefix: str) -> list[Stored]:
     Raises:
         ValueError: If there is none.
     """
-    wanted = split_name(prefix)
-    if wanted == ("",):
+    wanted = _slashed(prefix)
+    if wanted == "//":
         return variables
-    size = len(wanted)
     for fits in (
-        lambda name: split_name(name)[:size] == wanted,
+        lambda name: _slashed(name).startswith(wanted),
         lambda name: name.startswith(prefix),
-        lambda name: has_run(split_name(name), wanted),
+        lambda name: wanted in _slashed(name),
     ):
         chosen = [x for x in variables if any(map(fits, x.names))]
         if chosen:
@@ -112,3 +210,7 @@ def select(variables: list[Stored], prefix: str) -> list[Stored]:
         "`prefix` must be in the names of some variables. Received: "
         f"prefix={prefix!r}, and these names, among others:\n{some}"
     )
+
+
+def _slashed(name):
+    return f"/{'/'.join(split_name(name))}/"

@@ -1,9 +1,12 @@
-"""read_hdf5: variables that several layers share, and files without names."""
+"""load_tfa_weights of an HDF5 file: shared variables, and none of others."""
 
 import h5py
+import keras
 import numpy as np
 import pytest
+from gradients import to_numpy
 
+from keras_attention import load_tfa_weights
 from keras_attention.migration.hdf5 import read_hdf5
 
 KERNEL = np.arange(6.0).reshape(2, 3)
@@ -14,37 +17,20 @@ def path(tmp_path):
     return tmp_path / "weights.h5"
 
 
-def write(path, datasets, attributes=None, root=""):
+def write(path, datasets):
     with h5py.File(path, "w") as file:
         for name, value in datasets.items():
-            file[f"{root}{name}"] = value
-        for (group, name), value in (attributes or {}).items():
-            file[f"{root}{group}"].attrs[name] = value
+            file[name] = value
 
 
-@pytest.mark.parametrize("names", ["weight_names", "weight_names0", "none"])
 @pytest.mark.parametrize("root", ["", "model_weights/"])
-def test_a_shared_variable_is_read_once(path, names, root):
+def test_a_shared_variable_is_read_once(path, root):
     layers = ["wrapper", "mechanism"]
-    write(
-        path,
-        {f"{layer}/m/kernel:0": KERNEL for layer in layers},
-        {
-            ("/", "layer_names"): [b"wrapper", b"mechanism"],
-            **{(layer, names): [b"m/kernel:0"] for layer in layers},
-        },
-        root,
-    )
+    write(path, {f"{root}{layer}/m/kernel:0": KERNEL for layer in layers})
     (found,) = read_hdf5(path)
     assert found.names[0] == found.names[-1] == "m/kernel:0"
     assert set(found.names[1:-1]) == {f"{x}/m/kernel:0" for x in layers}
     np.testing.assert_array_equal(found.value, KERNEL)
-
-
-def test_without_names_of_layers_paths_tell_the_same(path):
-    write(path, {"one/m/kernel:0": KERNEL, "two/m/kernel:0": KERNEL})
-    (found,) = read_hdf5(path)
-    assert found.names[-1] == "m/kernel:0"
 
 
 def test_different_variables_of_one_name_stay_two(path):
@@ -52,9 +38,32 @@ def test_different_variables_of_one_name_stay_two(path):
     assert len(read_hdf5(path)) == 2
 
 
-def test_numbers_become_names(path):
-    write(path, {"out/vars/0": KERNEL, "out/vars/1": np.ones(3)})
-    assert [x.names[-1] for x in read_hdf5(path)] == ["out/kernel", "out/bias"]
+def lengths(*shapes):
+    return [np.zeros(x) for x in shapes]
+
+
+@pytest.mark.parametrize(
+    ("layer", "values", "fields"),
+    [
+        ("a", lengths(3), "attention_v"),
+        ("a", lengths(3, (), 3), "attention_v attention_g attention_b"),
+        ("a", lengths((), ()), "attention_g attention_score_bias"),
+        ("luong_attention_1", lengths(()), "attention_g"),
+        ("luong_monotonic_attention", lengths(()), "attention_score_bias"),
+        ("mine", lengths(()), "attention_scalar"),
+        ("a", lengths((2, 9), (3, 9), 9), "kernel recurrent_kernel bias"),
+        ("a", lengths((2, 3), 3), "kernel bias"),
+        ("a", lengths(3, 3), "gamma beta"),
+        ("a", lengths((2, 2, 2)), "0"),
+    ],
+)
+def test_ranks_tell_the_names_of_numbers(path, layer, values, fields):
+    write(path, {f"a/{layer}/vars/{i}": x for i, x in enumerate(values)})
+    found = read_hdf5(path)
+    assert [x.parts[-1] for x in found] == fields.split()
+    assert [x.names[0] for x in found] == [
+        f"a/{layer}/vars/{i}" for i in range(len(values))
+    ]
 
 
 def test_a_damaged_file_is_named(path):
@@ -70,3 +79,45 @@ def test_a_variable_larger_than_its_file_takes_no_memory(path):
         file.create_dataset("one/m/kernel:0", (10**6, 10**6), "f4")
     with pytest.raises(ValueError, match="one/m/kernel:0 has 4000000000000"):
         read_hdf5(path)
+
+
+def external(file, name, other):
+    file.create_dataset(name, (2, 3), "f8", external=[(str(other), 0, 48)])
+
+
+def virtual(file, name, other):
+    layout = h5py.VirtualLayout((2, 3), "f8")
+    layout[:] = h5py.VirtualSource(str(other), "m/kernel", (2, 3))
+    file.create_virtual_dataset(name, layout)
+
+
+def link(file, name, other):
+    file[name] = h5py.ExternalLink(str(other), "m/kernel")
+
+
+def linked_folder(file, name, other):
+    file[name.partition("/")[0]] = h5py.ExternalLink(str(other), "m")
+
+
+def linked_root(file, name, other):
+    file["model_weights"] = h5py.ExternalLink(str(other), "/")
+
+
+@pytest.mark.parametrize(
+    "make", [external, virtual, link, linked_folder, linked_root]
+)
+@pytest.mark.parametrize("named", [False, True])
+def test_what_another_file_holds_is_not_read(path, tmp_path, make, named):
+    other = tmp_path / "other.h5"
+    write(other, {"m/kernel": KERNEL})
+    with h5py.File(path, "w") as file:
+        make(file, "m/kernel", other)
+        if named and make is not linked_root and make is not linked_folder:
+            file.attrs["layer_names"] = ["m"]
+            file["m"].attrs["weight_names"] = ["kernel"]
+    layer = keras.layers.Embedding(2, 3)
+    layer.build((None,))
+    before = to_numpy(layer.embeddings)
+    with pytest.raises(ValueError, match=r"weights\.h5.* another file"):
+        load_tfa_weights(layer, path)
+    np.testing.assert_array_equal(to_numpy(layer.embeddings), before)

@@ -145,18 +145,11 @@ def test_a_decoder_and_its_cell_take_a_wrapper():
 
 
 def test_an_attention_takes_a_mechanism():
-    layer = ka.LuongGeneral(use_scale=True)
+    layer = ka.LuongGeneral()
     layer.build((None, None, 2), (None, None, 3))
     kernel = samples.draw(3, 2, dtype="float32")
-    load_tfa_weights(
-        layer,
-        {
-            "model/LuongAttention/memory_layer/kernel:0": kernel,
-            "model/decoder/LuongAttention/attention_g:0": np.float32(2.0),
-        },
-    )
+    load_tfa_weights(layer, {"LuongAttention/memory_layer/kernel:0": kernel})
     np.testing.assert_array_equal(to_numpy(layer.kernel), kernel.T)
-    assert to_numpy(layer.scale) == 2.0
 
 
 def test_a_keras_cell_takes_its_weights():
@@ -228,12 +221,6 @@ def test_all_that_does_not_fit_is_named(model):
     assert "more/kernel:0 (1, 2)" in rest
     assert f"{bent} (4,)" in rest
     assert "score_vector takes (5,)" in rest
-
-
-def test_cells_of_tensorflow_1_are_not_taken_for_others(model):
-    source = dict(variables("additive"))
-    source["rnn/gru_cell/gates/kernel"] = np.ones((9, 12), "float32")
-    assert "TensorFlow 1" in refused(model, source, "Left over")
 
 
 @pytest.mark.parametrize(

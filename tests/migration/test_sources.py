@@ -1,4 +1,6 @@
-"""read_variables: weights of any source; select: some of them."""
+"""load_tfa_weights: weights of any source, and some of them by a prefix."""
+
+import os
 
 import keras
 import ml_dtypes
@@ -6,6 +8,7 @@ import numpy as np
 import pytest
 import samples
 from gradients import to_numpy
+from tfa_programs import GOLDEN
 
 from keras_attention import load_tfa_weights
 from keras_attention.migration.sources import read_variables
@@ -49,6 +52,12 @@ def test_a_prefix_selects(prefix, count):
     assert len(select(found, prefix)) == count
 
 
+def test_a_prefix_that_no_name_has():
+    found = read_variables(dict.fromkeys(NAMES, ONE))
+    with pytest.raises(ValueError, match="a_2/wrapper/kernel"):
+        select(found, "nowhere")
+
+
 @pytest.mark.parametrize("name", ["damaged.h5", "ckpt-1.index"])
 def test_a_file_that_is_none_of_these_says_so(tmp_path, name):
     (tmp_path / name).write_bytes(b"nothing that Keras wrote")
@@ -56,7 +65,78 @@ def test_a_file_that_is_none_of_these_says_so(tmp_path, name):
         read_variables(tmp_path / name)
 
 
-def test_a_prefix_that_no_name_has():
-    found = read_variables(dict.fromkeys(NAMES, ONE))
-    with pytest.raises(ValueError, match="a_2/wrapper/kernel"):
-        select(found, "nowhere")
+# Checkpoints.
+
+
+@pytest.fixture
+def tf():
+    return pytest.importorskip("tensorflow", reason="it reads checkpoints")
+
+
+@pytest.fixture
+def module(tf):
+    """Objects as in a program: an AttentionWrapper and what it shares."""
+    root = tf.Module()
+    root.rnn = tf.Module()
+    root.rnn.kernel = tf.Variable(ONE)
+    root.mine = tf.Module()
+    root.mine.inner = tf.Module()
+    root.mine.inner._cell = root.rnn
+    root.mine.inner._attention_mechanisms = []
+    root.all = [tf.Variable(1.0, name="lstm/bias")]
+    root.holder = {"wrapper/_cell/kernel:0": tf.Variable(1.0)}
+    return root
+
+
+@pytest.mark.tensorflow
+def test_names_of_a_checkpoint(tf, module, tmp_path):
+    """A way through a wrapper, or in a list the name it was given, is one."""
+    path = tf.train.Checkpoint(model=module).save(tmp_path / "ckpt")
+    found = {x.names[0]: x.names[-1] for x in read_variables(path)}
+    assert found == {
+        "model/rnn/kernel": "model/mine/inner/_cell/kernel",
+        "model/all/0": "lstm/bias",
+        "model/holder/wrapper/_cell/kernel:0": (
+            "model/holder/wrapper/_cell/kernel:0"
+        ),
+    }
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("path", ["checkpoint", "checkpoint/ckpt-1"])
+def test_a_checkpoint_is_found_by_its_folder_or_its_name(path):
+    assert len(read_variables(GOLDEN / path)) == 19
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("path", ["checkpoint/ckpt-2", "nowhere"])
+def test_a_checkpoint_that_is_not_there(path):
+    with pytest.raises(ValueError, match="where there is none"):
+        read_variables(GOLDEN / path)
+
+
+@pytest.mark.tensorflow
+def test_a_damaged_checkpoint_is_named(tmp_path):
+    (tmp_path / "ckpt-1.index").write_bytes(b"no index")
+    with pytest.raises(ValueError, match="ckpt-1"):
+        read_variables(tmp_path / "ckpt-1")
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("kind", ["link", "pipe", "elsewhere"])
+def test_no_file_of_another_folder_is_read(tf, module, tmp_path, kind):
+    folder, other = tmp_path / "folder", tmp_path / "other"
+    saved = tf.train.Checkpoint(model=module).save(other / "ckpt")
+    folder.mkdir()
+    if kind == "elsewhere":
+        (folder / "checkpoint").write_text(f'model_checkpoint_path: "{saved}"')
+        with pytest.raises(ValueError, match=r"names '.*other/ckpt-1'"):
+            read_variables(folder)
+        return
+    for file in other.glob("ckpt-1.*"):
+        (folder / file.name).write_bytes(file.read_bytes())
+    data = folder / "ckpt-1.data-00000-of-00001"
+    data.unlink()
+    data.symlink_to(other / data.name) if kind == "link" else os.mkfifo(data)
+    with pytest.raises(ValueError, match=r"\.data-00000-of-00001 is not"):
+        read_variables(folder / "ckpt-1")

@@ -1,0 +1,264 @@
+"""load_tfa_weights: variables are told apart by names, shapes and counters."""
+
+import h5py
+import keras
+import numpy as np
+import pytest
+import samples
+from gradients import to_numpy
+from tfa_programs import make_model
+from tfa_programs import variables
+
+import keras_attention as ka
+from keras_attention import load_tfa_weights
+
+INSIDE = "m/decoder/attention_wrapper/BahdanauAttention/"
+
+
+def additive():
+    layer = ka.BahdanauAttention(5)
+    layer.build((None, None, 2), (None, None, 3))
+    return layer
+
+
+def general(use_scale=False, alignment="softmax"):
+    layer = ka.LuongGeneral(use_scale, alignment=alignment)
+    layer.build((None, None, 2), (None, None, 3))
+    return layer
+
+
+def cell_of(*attentions, **options):
+    """A cell of two units, and a source that has the recurrent cell's part."""
+    cell = ka.AttentionDecoderCell(
+        keras.layers.SimpleRNNCell(2, use_bias=False),
+        list(attentions),
+        order="luong",
+        input_feeding=False,
+        **options,
+    )
+    cell.build((None, None, 4), (None, None, 3))
+    return cell, {"a/kernel": np.ones((4, 2)), "a/recurrent_kernel": np.eye(2)}
+
+
+def numbered(**shapes):
+    """Arrays whose first entry tells which they are."""
+    return {
+        name: np.full(shape, 1.0 + i)
+        for i, (name, shape) in enumerate(shapes.items())
+    }
+
+
+def loaded(layer, names, source, prefix=""):
+    """Load a source; the number that each of some weights got."""
+    load_tfa_weights(layer, source, prefix)
+    return [to_numpy(getattr(layer, name)).flat[0] for name in names]
+
+
+def refused(target, source, match, prefix=""):
+    with pytest.raises(ValueError, match=match) as error:
+        load_tfa_weights(target, source, prefix)
+    return str(error.value)
+
+
+# Cells, embeddings and other layers.
+
+
+def stack(*names):
+    """Two equal cells, and a source with those names."""
+    cells = [keras.layers.SimpleRNNCell(2, use_bias=False) for _ in range(2)]
+    layer = keras.layers.StackedRNNCells(cells)
+    layer.build((None, 2))
+    fields = ("kernel", "recurrent_kernel")
+    return layer, numbered(
+        **{f"{name}/{x}": (2, 2) for name in names for x in fields}
+    )
+
+
+def test_counters_are_numbers_and_give_the_order():
+    layer, source = stack("m/rnn_cell_10", "m/rnn_cell_9")
+    load_tfa_weights(layer, source)
+    assert [to_numpy(x)[0, 0] for x in layer.weights] == [3, 4, 1, 2]
+
+
+def test_names_that_differ_in_more_give_no_order():
+    said = refused(*stack("upper", "lower"), "neither is taken")
+    assert said.index("Missing") < said.index("Left over:\n  upper/kernel")
+
+
+@pytest.mark.parametrize("name", ["embeddings", "kernel", "my_table"])
+def test_a_matrix_that_is_alone_may_have_any_name(name):
+    layer = keras.layers.Embedding(7, 2)
+    layer.build((None,))
+    assert loaded(layer, ["embeddings"], numbered(**{f"a/{name}": (7, 2)}))
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("model/encoder/en", "x"),
+        ("x", "encoder_decoder/decoder/en"),
+        ("rnn_2", "rnn_10"),
+        ("source/decoder/encoder", "wrapper_1/attention_wrapper"),
+        (None, "encoder/x"),
+        ("de", "en"),
+    ],
+)
+def test_the_last_part_that_tells_a_side_counts(source, target):
+    """Then counters, and nothing else."""
+    model = make_model("additive", source_vocabulary_size=13)
+    arrays = dict(variables("additive"))
+    _, table = (arrays.pop(k) for k in [*arrays] if "embeddings" in k)
+    arrays[f"{target}/embeddings"] = table
+    if source is not None:
+        arrays[f"{source}/embeddings"] = 2 * table
+    if source in (None, "de"):
+        refused(model, arrays, "Missing:\n  .*_embedding")
+        return
+    load_tfa_weights(model, arrays)
+    ours = to_numpy(model.target_embedding.embeddings)
+    theirs = to_numpy(model.source_embedding.embeddings)
+    np.testing.assert_allclose(ours, table / 2, atol=1e-6)
+    np.testing.assert_allclose(theirs, table, atol=1e-6)
+
+
+def test_the_rate_of_scheduled_sampling_is_not_asked_for():
+    model = make_model("dense_bridge", scheduled_sampling=True)
+    load_tfa_weights(model, dict(variables("dense_bridge")))
+
+
+def test_layouts_that_are_not_supported_are_named():
+    cell = keras.layers.LSTMCell(3)
+    cell.build((None, 2))
+    source = numbered(**{"lstm_cell/kernel": (5, 12), "lstm_cell/bias": (12,)})
+    said = refused(cell, source, "Nothing was changed")
+    for words in ("TensorFlow 1", "CuDNNLSTM", "reset_after"):
+        assert words in said
+    assert "recurrent_kernel (3, 12)" in said
+
+
+# Mechanisms.
+
+
+@pytest.mark.parametrize("memory", ["kernel", "memory_layer/kernel"])
+@pytest.mark.parametrize("name", ["BahdanauAttention", "mine"])
+def test_the_kernel_inside_of_the_wrapper_is_that_of_the_query(memory, name):
+    """Where the memory was set by a call, neither kernel has its layer's name.
+
+    Nor need the scope's counter be the same.
+    """
+    inside = INSIDE.replace("BahdanauAttention", name)
+    source = numbered(
+        **{
+            f"m/{name}_1/{memory}": (3, 5),
+            f"{inside}kernel": (2, 5),
+            f"{inside}attention_v": (5,),
+        }
+    )
+    names = ["key_kernel", "query_kernel", "score_vector"]
+    assert loaded(additive(), names, source) == [1, 2, 3]
+
+
+def test_the_only_kernel_of_luong_is_that_of_the_memory():
+    source = numbered(**{"m/LuongAttention/kernel": (3, 2)})
+    assert loaded(general(), ["kernel"], source) == [1]
+
+
+@pytest.mark.parametrize("field", ["scale", "score_bias"])
+def test_one_scalar_is_what_the_target_needs(field, tmp_path):
+    path = tmp_path / "mine.weights.h5"
+    with h5py.File(path, "w") as file:
+        file["mine/vars/0"] = 4.0
+        file["mine/memory_layer/vars/0"] = np.ones((3, 2))
+    scaled = field == "scale"
+    layer = general(scaled, "softmax" if scaled else ka.Monotonic())
+    load_tfa_weights(layer, path)
+    assert to_numpy(getattr(layer if scaled else layer.aligner, field)) == 4
+
+
+def test_two_mechanisms_by_their_names():
+    cell, source = cell_of(ka.LuongGeneral(True), ka.BahdanauAttention(5))
+    source |= numbered(
+        **{
+            "m/one/memory_layer/kernel": (3, 5),
+            "m/two/memory_layer/kernel": (3, 2),
+            "m/attention_wrapper/two/attention_g": (),
+            "m/attention_wrapper/one/attention_v": (5,),
+            "m/attention_wrapper/one/query_layer/kernel": (2, 5),
+        }
+    )
+    load_tfa_weights(cell, source)
+    luong, bahdanau = cell.attentions
+    assert to_numpy(luong.kernel)[0, 0] == 2
+    assert to_numpy(luong.scale) == 3
+    assert to_numpy(bahdanau.key_kernel)[0, 0] == 1
+    assert to_numpy(bahdanau.query_kernel)[0, 0] == 5
+
+
+def test_indices_give_the_order_and_names_do_not():
+    cell, source = cell_of(ka.LuongGeneral(), ka.LuongGeneral())
+    name = "m/_attention_mechanisms/{}/memory_layer/kernel"
+    kernels = {name.format(i): (3, 2) for i in (1, 0)}
+    load_tfa_weights(cell, source | numbered(**kernels))
+    got = [to_numpy(x.kernel)[0, 0] for x in cell.attentions]
+    assert got == [2, 1]
+    kernels = {f"m/{x}/memory_layer/kernel": (3, 2) for x in ("one", "two")}
+    refused(cell, source | numbered(**kernels), "neither is taken")
+
+
+def test_attentional_layers_are_joined_with_zeros_between():
+    """[[s; c1] A, [s; c2] B, ...] as one kernel for [s; c1; c2; c3]."""
+    cell, source = cell_of(
+        *(ka.LuongGeneral() for _ in range(3)),
+        attention_layer_size=7,
+        attention_activation=None,
+        attention_use_bias=True,
+    )
+    parts = {4: "layer", 1: "layer_1", 2: "layer_2"}
+    kernels = {n: samples.draw(5, n, seed=n) for n in parts}
+    biases = {n: samples.draw(n, seed=n) for n in parts}
+    for i, (n, name) in enumerate(parts.items()):
+        owner = f"attention_wrapper/attention_{name}"
+        source |= {f"{owner}/kernel": kernels[n], f"{owner}/bias": biases[n]}
+        key = f"_attention_mechanisms/{i}/memory_layer/kernel"
+        source[key] = np.ones((3, 2))
+    load_tfa_weights(cell, source)
+    state = samples.draw(1, 2)
+    contexts = [samples.draw(1, 3, seed=i) for i in range(3)]
+    wanted = [
+        np.concatenate([state, context], -1) @ kernels[n] + biases[n]
+        for context, n in zip(contexts, parts, strict=True)
+    ]
+    joint = np.concatenate([state, *contexts], -1)
+    got = joint @ to_numpy(cell.attention_kernel)
+    got = got + to_numpy(cell.attention_bias)
+    np.testing.assert_allclose(got, np.concatenate(wanted, -1), atol=1e-6)
+    del source["attention_wrapper/attention_layer_2/kernel"]
+    refused(cell, source, "attention_kernel takes")
+
+
+def test_a_prefix_completes_a_mechanism_from_outside_of_other_wrappers():
+    source = numbered(
+        **{
+            "m/BahdanauAttention/memory_layer/kernel": (3, 5),
+            f"{INSIDE}attention_v": (5,),
+            f"{INSIDE}kernel": (2, 5),
+            "m/b/attention_wrapper_1/BahdanauAttention/kernel": (2, 5),
+            "m/LuongAttention/memory_layer/kernel": (3, 2),
+        }
+    )
+    names = ["key_kernel", "score_vector", "query_kernel"]
+    assert loaded(additive(), names, source, "m/decoder") == [1, 2, 3]
+
+
+def test_counters_tell_whose_memory_it_is():
+    shapes = {"m/Attention_2/memory_layer/kernel": (3, 5)}
+    shapes["m/Attention_1/memory_layer/kernel"] = (3, 5)
+    for i in ("", "_1"):
+        name = f"m/d{i}/attention_wrapper{i}/Attention/"
+        shapes |= {f"{name}attention_v": (5,), f"{name}kernel": (2, 5)}
+    names = ["key_kernel", "score_vector", "query_kernel"]
+    got = [
+        loaded(additive(), names, numbered(**shapes), f"m/{x}")
+        for x in ("d", "d_1")
+    ]
+    assert got == [[2, 3, 4], [1, 5, 6]]
