@@ -34,7 +34,7 @@ NAMES = {
     "FreeRunningDecoder": "decoder",
     "LayerNormLSTMCell": "decoder",
     "StateBridge": "decoder",
-    "Translation": "export",
+    "Translation": "translation",
     "export_stream": "export",
     "from_keras_layers": "migration",
     "load_tfa_weights": "migration",

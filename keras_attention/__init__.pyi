@@ -29,7 +29,6 @@ from .decoder import AttentionDecoderCell as AttentionDecoderCell
 from .decoder import FreeRunningDecoder as FreeRunningDecoder
 from .decoder import LayerNormLSTMCell as LayerNormLSTMCell
 from .decoder import StateBridge as StateBridge
-from .export import Translation as Translation
 from .export import export_stream as export_stream
 from .migration import from_keras_layers as from_keras_layers
 from .migration import load_tfa_weights as load_tfa_weights
@@ -67,5 +66,6 @@ from .training import SequenceCrossentropy as SequenceCrossentropy
 from .training import TokenAccuracy as TokenAccuracy
 from .training import ValidationBleu as ValidationBleu
 from .training import alignment_error_rate as alignment_error_rate
+from .translation import Translation as Translation
 from .translator import Translator as Translator
 from .version import __version__ as __version__

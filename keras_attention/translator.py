@@ -14,12 +14,7 @@ import keras
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
-from keras_attention.export import CurrentGraph
-from keras_attention.export import Translation
-from keras_attention.export import count_ids
 from keras_attention.export import find_format
-from keras_attention.export import join_entries
-from keras_attention.export import run_in_batches
 from keras_attention.files import check_archive
 from keras_attention.files import recover
 from keras_attention.files import replaced_folder
@@ -29,6 +24,11 @@ from keras_attention.search import GreedySearch
 from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import as_bytes
+from keras_attention.translation import CurrentGraph
+from keras_attention.translation import Translation
+from keras_attention.translation import count_ids
+from keras_attention.translation import join_entries
+from keras_attention.translation import run_in_batches
 from keras_attention.version import __version__
 
 MAIN_FILE = "translator.json"

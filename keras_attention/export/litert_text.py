@@ -10,7 +10,6 @@ from keras_attention.export.agreement import check_texts
 from keras_attention.export.agreement import probe_sources
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
-from keras_attention.export.graph import TEXT
 from keras_attention.export.ids import check_ids
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.litert import QUANTIZATIONS
@@ -23,6 +22,7 @@ from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
+from keras_attention.translation.graph import TEXT
 
 SIGNATURE = "translate"
 OPERATIONS = "tensorflow_text:tflite_registrar.SELECT_TFTEXT_OPS"

@@ -7,8 +7,6 @@ import tensorflow as tf
 
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
-from keras_attention.export.graph import TEXT
-from keras_attention.export.graph import TranslationGraph
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.signatures import save_signatures
@@ -17,6 +15,8 @@ from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
+from keras_attention.translation.graph import TEXT
+from keras_attention.translation.graph import TranslationGraph
 
 PROBE = ["", "a", "3 b, c."]  # texts that the folder is tried on
 MAIN_FILE = "saved_model.pb"

@@ -12,11 +12,11 @@ from keras_attention import WordPieceTokenizer
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 if keras.backend.backend() == "tensorflow":
-    from keras_attention.export import TranslationGraph
     from keras_attention.export import litert_text
     from keras_attention.export import run_litert
     from keras_attention.export.litert_text import export_litert_text
     from keras_attention.files import check_seal
+    from keras_attention.translation import TranslationGraph
 
 WORDS = {
     "two": "zwei",

@@ -20,7 +20,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import BeamSearch
     from keras_attention import CharacterTokenizer
     from keras_attention import Translator
-    from keras_attention.export import read_answer
+    from keras_attention.translation import read_answer
 
 DATES = Path(__file__).parents[2] / "saved_models" / "dates" / "1"
 SIGNATURES = ["serving_default", "align"]

@@ -17,8 +17,8 @@ if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
     import keras_attention
-    from keras_attention.export.graph import TEXT
     from keras_attention.export.signatures import save_signatures
+    from keras_attention.translation.graph import TEXT
 
     NAMES = [
         name

@@ -12,8 +12,8 @@ if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
     from tiny import tiny_translator
 
-    from keras_attention.export import TranslationGraph
-    from keras_attention.export import batches
+    from keras_attention.translation import TranslationGraph
+    from keras_attention.translation import batches
 
 SENTENCES = [b"1", b"12345", b"2", b"12345", b"3"]
 

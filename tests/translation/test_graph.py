@@ -11,7 +11,7 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
-    from keras_attention.export import TranslationGraph
+    from keras_attention.translation import TranslationGraph
 
 
 @pytest.fixture(scope="module")

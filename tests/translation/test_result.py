@@ -7,7 +7,7 @@ import pytest
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
-    from keras_attention.export import read_answer
+    from keras_attention.translation import read_answer
 
 
 def row(count):

@@ -5,7 +5,7 @@ import pytest
 from tiny import tiny_translator
 
 from keras_attention import GreedySearch
-from keras_attention.export import CurrentGraph
+from keras_attention.translation import CurrentGraph
 
 pytestmark = pytest.mark.tensorflow
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import keras
 import numpy as np
 
-from keras_attention.export.graph import TranslationGraph
-from keras_attention.export.translation import Translation
-from keras_attention.export.translation import read_answer
 from keras_attention.text import split_in_parts
+from keras_attention.translation.graph import TranslationGraph
+from keras_attention.translation.result import Translation
+from keras_attention.translation.result import read_answer
 
 COUNTED_AT_ONCE = 1024
 BYTES_AT_ONCE = 2**20

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     from tiny import tiny_translator
 
-    from keras_attention.export import check_parts
+    from keras_attention.translation import check_parts
 
 
 def check(**changed):

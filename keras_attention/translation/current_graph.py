@@ -1,8 +1,8 @@
 """The graph of a translator, as its parts and options are today."""
 
 from keras_attention.checks import check_integer
-from keras_attention.export.graph import TranslationGraph
-from keras_attention.export.parts import check_parts
+from keras_attention.translation.checks import check_parts
+from keras_attention.translation.graph import TranslationGraph
 
 PARTS = "model", "source_tokenizer", "target_tokenizer", "search", "shortlist"
 
