@@ -1,8 +1,10 @@
-"""Embeddings of words that come several times in a batch.
+"""Embeddings and dropout, in place of those of Keras.
 
 On TensorFlow, Keras' optimizers take each occurrence of a word for a row of
-its own; see `look_up`. These layers add up the gradients of the same word.
-They are parts of other layers, and are not saved by themselves. Files of
+its own; see `look_up`. These embeddings add up the gradients of the same word.
+Keras' dropout drops the same in every replica of a strategy, this does not.
+
+All are parts of other layers, and are not saved by themselves. Files of
 weights name them by their class, so they have the names of Keras' own.
 """
 
@@ -14,6 +16,7 @@ from keras_attention.ops import hoist
 from keras_attention.ops import product
 from keras_attention.ops.operations import dtype_of
 from keras_attention.ops.operations import hoists
+from keras_attention.ops.replicas import own_seed
 from keras_attention.ops.rows import look_up
 from keras_attention.ops.rows import take_rows
 
@@ -65,3 +68,66 @@ def _have_one_dtype(inputs, embeddings):
 
 def _transposed(embeddings):
     return ops.transpose(ops.convert_to_tensor(embeddings))
+
+
+class Dropout(keras.layers.Dropout):
+    """Drops inputs as Keras' layer, but not the same in every replica."""
+
+    def call(self, inputs, training: bool | None = False):
+        if not training or not self.rate:
+            return inputs
+        return keras.random.dropout(
+            inputs,
+            self.rate,
+            noise_shape=self.noise_shape,
+            seed=own_seed(self.seed_generator),
+        )
+
+
+class WordDropout(keras.layers.Layer):
+    """Drops all occurrences of a word in a sequence together.
+
+    Formula:
+
+        outputs[t] = keep[ids[t]] / (1 - rate) * embedded[t]
+
+    `keep` is 1 with probability `1 - rate` and else 0, drawn once for each
+    sequence and each id in it.
+
+    Args:
+        rate: Rate at which words are dropped, in `[0, 1)`.
+        **kwargs: Keras layer arguments, such as `dtype` and `name`.
+
+    Call arguments:
+        embedded: Embedded words `(B, T, E)`.
+        ids: Their ids `(B, T)`.
+        training: Whether to drop words.
+
+    Returns:
+        `(B, T, E)`.
+
+    Reference:
+        [Gal & Ghahramani, 2016](https://arxiv.org/abs/1512.05287), section 4.2.
+    """
+
+    def __init__(self, rate: float, **kwargs):
+        super().__init__(**kwargs)
+        self.rate = rate
+        if rate:
+            self.seed_generator = keras.random.SeedGenerator()
+        self.built = True
+
+    def call(self, embedded, ids, training: bool | None = False):
+        if not training or not self.rate:
+            return embedded
+        seed = own_seed(self.seed_generator)
+        drawn = keras.random.uniform(ops.shape(ids), seed=seed)
+        # Each position takes what was drawn where its word is first.
+        same = ops.equal(ids[:, :, None], ids[:, None, :])  # (B, T, T)
+        first = ops.argmax(ops.cast(same, "int32"), axis=-1)
+        keep = ops.take_along_axis(drawn, first, axis=1) >= self.rate
+        keep = ops.cast(keep, embedded.dtype) / (1 - self.rate)
+        return embedded * keep[:, :, None]
+
+    def compute_output_shape(self, embedded_shape, ids_shape) -> tuple:
+        return embedded_shape

@@ -1,22 +1,33 @@
-"""The directions of recurrent layers, and whether Keras runs their loop."""
+"""Recurrent layers of Keras, and the masks of what an encoder reads."""
 
+import inspect
+
+import keras
 from keras import layers
 
-KNOWN = (layers.RNN, layers.LSTM, layers.GRU, layers.SimpleRNN)
+LOOPS = (layers.RNN, layers.LSTM, layers.GRU, layers.SimpleRNN)
+RECURRENT = layers.RNN, layers.Bidirectional
+# What these give at a position depends on that position alone.
+POINTWISE = (
+    layers.Activation,
+    layers.Dense,
+    layers.Dropout,
+    layers.Embedding,
+    layers.GaussianDropout,
+    layers.GaussianNoise,
+    layers.Identity,
+    layers.SpatialDropout1D,
+)
 
 
 def loops_as_keras(layer: layers.Layer) -> bool:
     """Tell whether a layer runs its cell over time as Keras' layers do.
 
     Args:
-        layer: Any layer; one that is not recurrent does not.
+        layer: Any layer. One that is not recurrent does not, nor is it known
+            of a subclass.
     """
-    kind = type(layer)
-    return (
-        isinstance(layer, layers.RNN)
-        and kind.call in {known.call for known in KNOWN}
-        and kind.inner_loop in {known.inner_loop for known in KNOWN}
-    )
+    return type(layer) in LOOPS
 
 
 def directions(layer: layers.Layer) -> list[layers.Layer]:
@@ -28,3 +39,93 @@ def directions(layer: layers.Layer) -> list[layers.Layer]:
     if isinstance(layer, layers.Bidirectional):
         return [layer.forward_layer, layer.backward_layer]
     return [layer]
+
+
+class _MaskReader(layers.Layer):
+    def __init__(self):
+        super().__init__(name="mask_reader", autocast=False)
+        self.supports_masking = self.built = True
+
+    def call(self, x, mask=None):
+        return mask
+
+    def compute_output_spec(self, x, mask=None):
+        return mask
+
+
+_mask_reader = _MaskReader()
+
+
+def carried_mask(x):
+    """Return the mask that a tensor carries.
+
+    It is read through a layer's argument `mask`, since Keras does not keep
+    the mask on the tensor itself while JAX traces.
+
+    Args:
+        x: A tensor, inside or outside of a layer's `call`.
+
+    Returns:
+        The mask, or `None` if `x` carries none.
+    """
+    return _mask_reader(x)
+
+
+def call_masked(
+    layer: layers.Layer, x, mask=None, training: bool | None = None
+):
+    """Call a layer with a mask, by its argument `mask` where it has one.
+
+    From 3.16 on, recurrent layers of Keras warn of every mask, as their results
+    carry none unless they are told to. So they are told, for this call.
+
+    Args:
+        layer: The layer.
+        x: `(B, T, D)`.
+        mask: Boolean `(B, T)`, the mask that `x` carries, or `None`.
+        training: Whether to apply dropout, if the layer asks.
+
+    Returns:
+        What the layer returns.
+    """
+    options = {"training": training, "mask": mask}
+    taken = inspect.signature(layer.call).parameters
+    options = {name: x for name, x in options.items() if name in taken}
+    told = [
+        part
+        for part in (layer, *directions(layer))
+        if isinstance(part, RECURRENT) and not part.supports_masking
+    ]
+    try:
+        for part in told:
+            part.supports_masking = True
+        return layer(x, **options)
+    finally:
+        for part in told:
+            part.supports_masking = False
+
+
+def obeys_masks(layer: layers.Layer) -> bool:
+    """Tell whether padding behind a sequence changes nothing before it.
+
+    A class says so by `pads_freely = True`. Of Keras' own it is known of
+    recurrent layers, of those that run on each position alone, and of a
+    `Sequential` of them. All others are taken to read padding.
+
+    Args:
+        layer: A layer of sequences `(B, T, D)`, or a model of such layers.
+    """
+    if hasattr(layer, "pads_freely"):
+        return layer.pads_freely
+    if type(layer) is keras.Sequential:
+        return all(map(obeys_masks, layer.layers))
+    if isinstance(layer, RECURRENT):
+        both = directions(layer)
+        # One that goes backwards alone would begin with the padding.
+        return all(map(loops_as_keras, both)) and not both[0].go_backwards
+    if type(layer) is layers.LayerNormalization:
+        return layer.axis in (-1, [-1])
+    activation = getattr(layer, "activation", keras.activations.linear)
+    name = getattr(activation, "__name__", "")
+    is_known = getattr(keras.activations, name, None) is activation
+    return type(layer) in POINTWISE and is_known

@@ -75,6 +75,8 @@ class RecurrentEncoder(keras.layers.Layer):
     ((2, 7, 16), 4)
     """
 
+    pads_freely = True  # padding behind a source changes nothing before it
+
     def __init__(
         self,
         units: int,

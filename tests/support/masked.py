@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attention.layers.masks import carried_mask
+from keras_attention.layers import carried_mask
 
 
 class _Masks(keras.layers.Layer):
