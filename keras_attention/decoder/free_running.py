@@ -194,20 +194,15 @@ class FreeRunningDecoder(keras.layers.Layer):
             )
             prediction = self.readout(output)
             fed = prediction if self.feed is None else self.feed(prediction)
-            after = [
-                ops.cast(a, b.dtype) for a, b in zip(after, states, strict=True)
-            ]
-            given = [prediction, real, *cell.attentions.unpack(weights)]
-            given = [
-                ops.cast(a, b.dtype) for a, b in zip(given, blank, strict=True)
-            ]
-            on = real
+            results = [prediction, real, *cell.attentions.unpack(weights)]
+            goes_on, mask = real, None
             if self.stop is not None:
                 ended = ops.reshape(self.stop(prediction), (-1,))
-                on = ops.logical_and(real, ~ops.cast(ended, "bool"))
-                given = freeze(real, given, blank)
-                after = freeze(real, after, states)
-            return [ops.cast(fed, x.dtype), on, *after], given
+                goes_on = ops.logical_and(real, ~ops.cast(ended, "bool"))
+                mask = real
+            after = freeze(mask, after, states)
+            results = freeze(mask, results, blank)
+            return [ops.cast(fed, x.dtype), goes_on, *after], results
 
         memories = cell.attentions.as_memories(memory)
         words = [ops.shape(one.values)[1] for one in memories]

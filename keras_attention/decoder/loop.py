@@ -12,10 +12,9 @@ from keras_attention.checks import check_object
 from keras_attention.decoder.arguments import check_memory
 from keras_attention.decoder.cell import AttentionDecoderCell
 from keras_attention.layers import carried_mask
-from keras_attention.ops import freeze
 from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
-from keras_attention.ops import trainable_loop
+from keras_attention.ops import masked_loop
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -212,26 +211,19 @@ class AttentionDecoder(keras.layers.Layer):
         dtype = self.cell.compute_dtype
         blank = [ops.zeros((batch, size), dtype) for size in sizes]
 
-        def masked_step(cell, states, inputs, memory):
-            *inputs, real = inputs
-            after, given = step(cell, states, inputs, memory)
-            after = [
-                ops.cast(x, y.dtype) for x, y in zip(after, states, strict=True)
-            ]
-            given = [ops.cast(x, dtype) for x in given]
-            return freeze(real, after, states), freeze(real, given, blank)
-
-        states, given = trainable_loop(
-            masked_step,
+        *inputs, real = inputs
+        states, outputs = masked_loop(
+            step,
             states,
-            list(inputs),
+            inputs,
+            real,
             blank,
             steps,
             self.cell,
             memory,
             training,
         )
-        return [ops.swapaxes(x, 0, 1) for x in given], states
+        return [ops.swapaxes(x, 0, 1) for x in outputs], states
 
     def _pick(self, outputs, weights, states, with_weights):
         """Select the requested results: one tensor, or a tuple."""

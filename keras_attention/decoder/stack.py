@@ -12,6 +12,7 @@ from keras import tree
 from keras_attention.checks import described
 from keras_attention.decoder.beams import BeamAxis
 from keras_attention.decoder.equations import find_equations
+from keras_attention.ops import masked_loop
 from keras_attention.ops.replicas import count_replicas
 from keras_attention.ops.replicas import own_seed
 
@@ -56,6 +57,11 @@ class CellStack:
 
     def __getitem__(self, index):
         return self.cells[index]
+
+    @property
+    def variables(self) -> list:
+        """Variables of all cells."""
+        return [v for cell in self.cells for v in cell.variables]
 
     @property
     def state_sizes(self) -> list[int]:
@@ -184,6 +190,69 @@ class CellStack:
                 cell.reset_recurrent_dropout_mask()
 
 
+def run_cells(
+    stack: CellStack,
+    sequence,
+    real=None,
+    states=None,
+    training: bool = False,
+    backwards: bool = False,
+    repeats: bool = False,
+) -> tuple:
+    """Run cells over a sequence, in training, in streams and in exports.
+
+    Args:
+        stack: The cells. Whoever takes a gradient keeps it until then.
+        sequence: `(T, B, D)`.
+        real: Boolean `(T, B)`, `True` at real steps, or `None` for all. At
+            others the states stay.
+        states: Flat list of states before the sequence. Defaults to the
+            cells' own initial states.
+        training: Whether cells apply their dropout, and gradients are taken by
+            the fast loop, which has the first derivative alone. Defaults to
+            `False`.
+        backwards: Whether to run from the last step to the first. Defaults to
+            `False`.
+        repeats: Whether a masked step has the output of the step before it,
+            not 0. Defaults to `False`.
+
+    Returns:
+        Outputs `(T, B, U)`, and the final states.
+    """
+    steps, rows = ops.shape(sequence)[:2]
+    size = sequence.shape[-1]
+    if states is None:
+        states = stack.initial_states(rows)
+    # As a matrix: TensorFlow adds the bias within the product.
+    x = stack.project_inputs(ops.reshape(sequence, (-1, size)), training)
+    x = ops.reshape(x, (steps, rows, x.shape[-1]))
+    blank = [ops.zeros((rows, stack.output_size), x.dtype)]
+    count, repeats = len(states), repeats and real is not None
+    if repeats:
+        states = [*states, *blank]
+    with stack.dropout_masks(rows, size, training) as masks:
+
+        def step(stack, states, x, _):
+            output, after = stack.run(
+                x, states[:count], training=training, masks=masks
+            )
+            return [*after, output] if repeats else after, [output]
+
+        states, (outputs,) = masked_loop(
+            step,
+            states,
+            x,
+            real,
+            blank,
+            steps,
+            stack,
+            training=training,
+            reverse=backwards,
+            held=(lambda states: states[count:]) if repeats else None,
+        )
+    return outputs, list(states[:count])
+
+
 def _check_cell(cell):
     is_loop = isinstance(cell, keras.layers.RNN | type)
     if is_loop or not callable(cell) or not hasattr(cell, "state_size"):
@@ -222,6 +291,9 @@ def _call(cell, x, states, training):
     """
     takes = "training" in inspect.signature(cell.call).parameters
     options = {"training": training} if takes else {}
+    sizes = cell.state_size
+    sizes = sizes if isinstance(sizes, list | tuple) else [sizes]
+    states = list(tree.pack_sequence_as(sizes, states))
     if not hasattr(cell, "get_dropout_mask"):
         return cell(x, states, **options)
     rates = contextlib.nullcontext() if training else _no_rates(cell)

@@ -2,17 +2,16 @@
 
 import contextlib
 import functools
-import inspect
 from collections.abc import Iterator
 
 from keras import layers
 from keras import ops
 from keras import tree
 
+from keras_attention.decoder.stack import CellStack
+from keras_attention.decoder.stack import run_cells
 from keras_attention.export.sublayers import sublayers
 from keras_attention.layers import loops_as_keras
-from keras_attention.ops.loops import freeze
-from keras_attention.ops.loops import loop_over_time
 
 
 @contextlib.contextmanager
@@ -82,65 +81,32 @@ def _attributes(target, **values):
                 delattr(target, name)
 
 
-def _inner_loop(layer, sequences, initial_state, mask, training=False):
+def _inner_loop(layer, sequences, initial_state, mask, **_):
     """Return what `RNN.inner_loop` does: last output, all outputs, states."""
     if not tree.is_nested(initial_state):
         initial_state = [initial_state]
-    if layer.go_backwards:
-        sequences = ops.flip(sequences, axis=1)
-    mask = _mask_by_time(mask, layer.go_backwards)
-    sequences = ops.swapaxes(sequences, 0, 1)  # (T, B, ...)
-    run = _cell_step(layer.cell, initial_state, training)
-    blank = _blank(run, sequences, initial_state)
-
-    def step(carry, inputs):
-        x, real = inputs
-        last, *states = carry
-        output, after = run(x, states)
-        [shown] = freeze(
-            real, [output], [blank if layer.zero_output_for_mask else last]
-        )
-        return [shown, *freeze(real, after, states)], [shown]
-
-    (last, *states), [outputs] = loop_over_time(
-        step,
-        [blank, *tree.flatten(initial_state)],
-        [sequences, mask],
-        [blank],
-        ops.shape(sequences)[0],
+    outputs, states = run_cells(
+        CellStack(layer.cell),
+        ops.swapaxes(sequences, 0, 1),  # (T, B, ...)
+        _mask_by_time(mask),
+        tree.flatten(initial_state),
+        backwards=layer.go_backwards,
+        repeats=not layer.zero_output_for_mask,
     )
+    if layer.go_backwards:
+        outputs = ops.flip(outputs, axis=0)
+    last = outputs[-1]
     outputs = ops.swapaxes(outputs, 0, 1)  # (B, T, ...)
     if not layer.return_sequences:
         outputs = ops.expand_dims(last, 1)
     return last, outputs, tree.pack_sequence_as(initial_state, states)
 
 
-def _mask_by_time(mask, backwards):
-    """Turn a mask `(B, T)` or `(B, T, 1)` into `(T, B)`, in reading order."""
+def _mask_by_time(mask):
+    """Turn a mask `(B, T)` or `(B, T, 1)` into `(T, B)`."""
     if mask is None:
         return None
     mask = ops.cast(tree.flatten(mask)[0], "bool")
     if len(mask.shape) == 3:
         mask = ops.squeeze(mask, axis=-1)
-    mask = ops.flip(mask, axis=1) if backwards else mask
     return ops.swapaxes(mask, 0, 1)
-
-
-def _cell_step(cell, structure, training):
-    """Make a step that takes and returns states as a flat list."""
-    takes = "training" in inspect.signature(cell.call).parameters
-    options = {"training": training} if takes else {}
-
-    def run(x, states):
-        states = tree.pack_sequence_as(structure, list(states))
-        output, after = cell(x, states, **options)
-        return output, tree.flatten(after)
-
-    return run
-
-
-def _blank(run, sequences, initial_state):
-    """Make zeros of the shape of an output, by a step that is discarded."""
-    output, _ = run(sequences[0], tree.flatten(initial_state))
-    shape = (ops.shape(sequences)[1], *output.shape[1:])
-    return ops.zeros(shape, output.dtype)

@@ -3,14 +3,20 @@
 import keras
 from keras import ops
 
+from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_features
-from keras_attention.attention.memory import shape_of
+from keras_attention.attention.memory import check_mask
+from keras_attention.attention.memory import check_rank_3
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.decoder import LayerNormLSTMCell
+from keras_attention.decoder.stack import CellStack
+from keras_attention.decoder.stack import run_cells
 from keras_attention.layers import Dropout
-from keras_attention.models.encoder_loop import run_layer
+from keras_attention.layers import call_masked
+from keras_attention.layers import directions
+from keras_attention.ops import fast_path
 
 LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
 CELLS = {"layer_norm_lstm": LayerNormLSTMCell}
@@ -105,6 +111,10 @@ class RecurrentEncoder(keras.layers.Layer):
         self.supports_masking = True
         self.drop = Dropout(dropout, dtype=self.dtype_policy)
         self.layers = [self._layer(i) for i in range(depth)]
+        self.stacks = [  # for both directions of each layer
+            [CellStack(one.cell) for one in directions(layer)]
+            for layer in self.layers
+        ]
 
     def _layer(self, i):
         own = {
@@ -136,16 +146,80 @@ class RecurrentEncoder(keras.layers.Layer):
             sequence_shape = (*sequence_shape[:-1], width)
 
     def call(self, sequence, mask=None, training: bool | None = None) -> tuple:
-        check_features(self, "sequence", shape_of(sequence), self.input_size)
+        shape = check_rank_3(self, "sequence", sequence, "(B, T, D)")
+        check_features(self, "sequence", shape, self.input_size)
+        check_mask(self, "mask", mask, shape[:2], "(B, T)")
+        sequence, states = self._run(sequence, mask, training)
+        return (sequence, *(states[0] if self.depth == 1 else states))
+
+    def first_states(self, rows) -> list:
+        """Return the states before the source, `(B, U)` each.
+
+        Args:
+            rows: Number of rows, an integer or a scalar tensor.
+        """
+        stacks = [stack for both in self.stacks for stack in both]
+        return [x for stack in stacks for x in stack.initial_states(rows)]
+
+    def read_on(self, sequence, mask, states) -> tuple:
+        """Read a part of a source, from the states after the parts before.
+
+        Args:
+            sequence: `(B, n, D)`, with at least one position.
+            mask: Boolean `(B, n)`, `True` at real positions. At others the
+                states stay.
+            states: Flat list of the states of all layers, `(B, U)`.
+
+        Returns:
+            Outputs `(B, n, Dv)`, the mask, and the next states.
+        """
+        sequence, states = self._run(sequence, mask, False, list(states))
+        return sequence, mask, [x for own in states for x in own]
+
+    def _run(self, sequence, mask, training, given=None):
+        """Run all layers, from their own first states or a flat list."""
         states, inputs = [], sequence
+        # Inference is no faster by our loop, and a GPU has cuDNN.
+        is_faster = fast_path("outruns_keras_layers", _never)
+        ours = given is not None or (training and is_faster())
         for i, layer in enumerate(self.layers):
-            dropped = self.drop(sequence, training=training)
-            outputs, *own = run_layer(layer, dropped, mask, training)
+            x = self.drop(sequence, training=training)
+            if not ours:
+                outputs, *own = call_masked(layer, x, mask, training)
+            else:
+                outputs, own = self._run_cells(i, x, mask, training, given)
             sequence = sequence + outputs if self.residual and i else outputs
             states.append(own)
         if self.append_inputs:
-            sequence = append(sequence, inputs)
-        return (sequence, *(states[0] if self.depth == 1 else states))
+            inputs = ops.cast(inputs, sequence.dtype)
+            sequence = ops.concatenate([sequence, inputs], axis=-1)
+        return sequence, states
+
+    def _run_cells(self, i, sequence, mask, training, given):
+        """Run the cells of a layer, taking their states off a flat list."""
+        layer = self.layers[i]
+        sequence = ops.cast(sequence, layer.compute_dtype)
+        sequence = ops.swapaxes(sequence, 0, 1)  # (T, B, D)
+        real = None if mask is None else ops.swapaxes(as_mask(mask), 0, 1)
+        outputs, after = [], []
+        for one, stack in zip(directions(layer), self.stacks[i], strict=True):
+            before = None
+            if given is not None:
+                count = len(stack.state_sizes)
+                before, given[:] = given[:count], given[count:]
+            found, states = run_cells(
+                stack,
+                sequence,
+                real,
+                before,
+                training,
+                one.go_backwards,
+                not one.zero_output_for_mask,
+            )
+            outputs.append(found)
+            after.extend(states)
+        outputs = ops.concatenate(outputs, axis=-1)
+        return ops.swapaxes(outputs, 0, 1), after
 
     def compute_output_shape(self, sequence_shape) -> tuple:
         sequence = keras.KerasTensor(sequence_shape)
@@ -190,7 +264,5 @@ class RecurrentEncoder(keras.layers.Layer):
         return {**super().get_config(), **own}
 
 
-def append(outputs, inputs):
-    """Join outputs and inputs of every position, in the outputs' dtype."""
-    inputs = ops.cast(inputs, outputs.dtype)
-    return ops.concatenate([outputs, inputs], axis=-1)
+def _never():
+    return False

@@ -5,9 +5,10 @@ from .additive import featured_additive_scores as featured_additive_scores
 from .fast_paths import as_written as as_written
 from .fast_paths import fast_path as fast_path
 from .fast_paths import is_traced as is_traced
-from .loops import freeze as freeze
-from .loops import last_real as last_real
 from .loops import loop_over_time as loop_over_time
+from .masked_loop import freeze as freeze
+from .masked_loop import last_real as last_real
+from .masked_loop import masked_loop as masked_loop
 from .numerics import join_masks as join_masks
 from .numerics import keep_real as keep_real
 from .numerics import masked_softmax as masked_softmax

@@ -1,4 +1,4 @@
-"""RecurrentEncoder: Keras' own layers, stacked by hand."""
+"""RecurrentEncoder: Keras' own layers, stacked by hand or run by our loop."""
 
 import inspect
 import json
@@ -7,7 +7,9 @@ import keras
 import numpy as np
 import pytest
 import samples
+from differentiate import differentiate
 from keras import layers
+from keras import ops
 from samples import assert_close
 from samples import draw
 from samples import mask
@@ -16,6 +18,7 @@ from tiers import some
 
 from keras_attention import LayerNormLSTMCell
 from keras_attention import RecurrentEncoder
+from keras_attention.models import encoder as encoders
 
 OPTIONS = {"return_sequences": True, "return_state": True}
 KINDS = {
@@ -222,3 +225,142 @@ def test_refuses_inputs_of_another_size(training, size):
 def test_refuses_wrong_arguments(wrong, word):
     with pytest.raises(ValueError, match=word):
         RecurrentEncoder(**{"units": 4, **wrong})
+
+
+# In training, our loop where it is faster: Keras' numbers and gradients.
+
+# Elsewhere Keras' layers run: parts of them in float32, few in float16.
+exact = pytest.mark.tensorflow
+# All real, none, padding after, before and within the sequence.
+MASK = np.array(
+    [[1, 1, 1, 1, 1], [0, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 1, 0, 1]]
+).astype(bool)
+
+
+@pytest.fixture
+def _outruns(monkeypatch):
+    """Choose our loop on every backend and device."""
+    monkeypatch.setattr(encoders, "fast_path", lambda *_: lambda: True)
+
+
+def ours(encoder, x, given):
+    return encoder(x, mask=given, training=True)
+
+
+def theirs(encoder, x, given):
+    return encoder.layers[0](x, mask=given, training=True)
+
+
+def check_same(encoder, given, way, tolerance=1e-10):
+    """Compare outputs, states, and gradients of inputs and weights."""
+    x, every = draw(4, 5, 3), encoder.trainable_variables
+
+    def number(run):
+        def total(x):
+            return sum(
+                ops.sum(ops.square(k + 1 + y))
+                for k, y in enumerate(run(encoder, x, given))
+            )
+
+        return differentiate(total, [x], every, way)
+
+    assert_close(ours(encoder, x, given), theirs(encoder, x, given), tolerance)
+    (value, got), (expected, wanted) = number(ours), number(theirs)
+    assert value == pytest.approx(expected, rel=tolerance)
+    for gradient, want in zip(got, wanted, strict=True):
+        assert np.abs(want).max() > 1e-3
+        np.testing.assert_allclose(
+            gradient, want, atol=tolerance, rtol=tolerance
+        )
+
+
+@exact
+@pytest.mark.slow
+@pytest.mark.usefixtures("_outruns")
+@pytest.mark.parametrize(
+    ("cell", "given", "way"),
+    [
+        ("lstm", None, "graph"),
+        ("gru", MASK, "graph"),
+        ("layer_norm_lstm", MASK, "graph"),
+        ("lstm", MASK, "xla"),
+    ],
+)
+def test_numbers_and_gradients_are_those_of_keras(cell, given, way):
+    check_same(make(cell=cell, dtype="float64"), given, way)
+
+
+@exact
+@pytest.mark.usefixtures("_outruns")
+def test_one_direction_repeats_the_output_at_padding():
+    encoder = make(cell="gru", bidirectional=False, dtype="float64")
+    x = draw(4, 5, 3)
+    assert_close(ours(encoder, x, MASK), theirs(encoder, x, MASK), 1e-12)
+
+
+@pytest.mark.usefixtures("_outruns")
+@pytest.mark.parametrize("cell", KINDS)
+def test_recurrent_dropout_draws_the_masks_of_keras(cell):
+    encoder = make(cell=cell, recurrent_dropout=0.5, bidirectional=False)
+    generator = encoder.layers[0].cell.seed_generator.state
+    x, found = draw(4, 5, 3, dtype="float32"), []
+    seed = to_numpy(generator.value)
+    for run in (ours, theirs, ours):
+        generator.assign(seed)
+        keras.utils.set_random_seed(1)  # torch drops by a seed of its own
+        found.append(run(encoder, x, MASK))
+    assert_close(found[0], found[1], 1e-6)
+    assert_close(found[2], found[1], 1e-6)
+    again = ours(encoder, x, MASK)
+    assert np.abs(to_numpy(again[0]) - to_numpy(found[0][0])).max() > 1e-2
+
+
+@pytest.mark.usefixtures("_outruns")
+@pytest.mark.parametrize(
+    "dtype", [pytest.param("float16", marks=exact), "mixed_float16"]
+)
+def test_our_loop_keeps_dtypes(dtype):
+    encoder = make(dtype=dtype)
+    x = draw(4, 5, 3, dtype="float32")
+    got, want = ours(encoder, x, MASK), theirs(encoder, x, MASK)
+    assert_close(got, want, 4e-3)
+    assert {keras.backend.standardize_dtype(y.dtype) for y in got} == {
+        "float16"
+    }
+
+
+@pytest.mark.slow
+def test_our_loop_is_for_training_where_it_is_faster(monkeypatch):
+    calls, real = [], encoders.run_cells
+
+    def run_cells(*arguments):
+        calls.append("ours")
+        return real(*arguments)
+
+    monkeypatch.setattr(encoders, "run_cells", run_cells)
+    encoder = make(depth=2)
+    x = draw(4, 5, 3, dtype="float32")
+    for paths, training, count in [
+        (lambda *_: lambda: True, None, 0),
+        (lambda *_: lambda: True, False, 0),
+        (lambda *_: lambda: True, True, 4),
+        (lambda *_: lambda: False, True, 4),  # a GPU
+        (lambda _, default: default, True, 4),  # another backend
+    ]:
+        monkeypatch.setattr(encoders, "fast_path", paths)
+        encoder(x, training=training)
+        assert len(calls) == count
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "given", "word"),
+    [
+        ((4, 5, 3), MASK[:, 1:], "`mask`"),
+        ((4, 5, 3), mask([5, 2], 5), "`mask`"),
+        ((4, 3), None, r"shape \(B, T, D\)"),
+    ],
+)
+def test_refuses_other_shapes(shape, given, word, training):
+    with pytest.raises(ValueError, match=word):
+        make()(draw(*shape), mask=given, training=training)

@@ -9,7 +9,6 @@ from keras import ops
 from ready import dtype_policy
 
 import keras_attention as ka
-from keras_attention.models.stream_encoder import StackReader
 from keras_attention.models.stream_encoder import find_reader
 
 ROWS, STEPS, SIZE = 3, 7, 4
@@ -95,12 +94,3 @@ class Backwards(layers.LSTM):
 def test_encoders_that_need_the_end(encoder, said):
     with pytest.raises(ValueError, match=said):
         find_reader(encoder())
-
-
-def test_a_reader_begins_where_the_layer_does():
-    reader = StackReader([layers.LSTM(5), layers.GRU(3)])
-    assert [tuple(x.shape) for x in reader.first_states(2)] == [
-        (2, 5),
-        (2, 5),
-        (2, 3),
-    ]
