@@ -24,6 +24,7 @@ decoder remembers them.
 """
 
 import argparse
+import inspect
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -39,14 +40,15 @@ from letters import Task
 from letters import make_sentences
 from letters import make_task
 
+import keras_attention
+from keras_attention import AbstractAlignment
+from keras_attention import AbstractAttention
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
 from keras_attention import ChunkwiseAttention
 from keras_attention import CosineAttention
-from keras_attention import CoverageAttention
 from keras_attention import DotAttention
-from keras_attention import DynamicConvolutionAttention
 from keras_attention import ForwardAlignment
 from keras_attention import GaussianMixtureAttention
 from keras_attention import KernelAttention
@@ -63,48 +65,64 @@ from keras_attention.extras import require
 PICTURE = "reverse_and_sort.png"
 BATCH_SIZE, TESTED = 64, 500
 UNITS, RATE = 32, 0.01
+QUICK = {"GaussianMixture", "LocalPredictive"}  # the two of a quick run
 LEARNED = 0.9  # share of right sentences from which a task is learned
 
 
 def scores(units: int) -> dict[str, layers.Layer]:
     """Make an attention layer of every score, with softmax."""
-    return {
-        "Bahdanau": BahdanauAttention(units),
-        "LuongGeneral": LuongGeneral(),
-        "LuongGeneralSqrt": LuongGeneral(use_scale="sqrt"),
-        "Dot": DotAttention(),
-        "DotSqrt": DotAttention(scale="sqrt"),
-        "Cosine": CosineAttention(beta=4.0),
-        "Kernel": KernelAttention(bandwidth=4.0),
-        "Location": LocationAttention(max_length=LENGTH),
-        "LocationAware": LocationAwareAttention(units, 8, 3),
-        "DynamicConvolution": DynamicConvolutionAttention(units),
-        "Coverage": CoverageAttention(units),
-        "MultiHead": MultiHead(BahdanauAttention(units // 2), num_heads=2),
+    made = {  # those that need more than `units`, or come twice
         "Chunkwise": ChunkwiseAttention(
             BahdanauAttention(units, normalize=True, alignment=Monotonic()),
             BahdanauAttention(units),
             chunk_size=3,
         ),
+        "Cosine": CosineAttention(beta=4.0),
+        "DotSqrt": DotAttention(scale="sqrt"),
         "GaussianMixture": GaussianMixtureAttention(3),
+        "Kernel": KernelAttention(bandwidth=4.0),
+        "Location": LocationAttention(max_length=LENGTH),
+        "LocationAware": LocationAwareAttention(units, 8, 3),
+        "LuongGeneralSqrt": LuongGeneral(use_scale="sqrt"),
+        "MultiHead": MultiHead(BahdanauAttention(units // 2), num_heads=2),
     }
+    for name, kind in public_kinds(AbstractAttention, "Attention").items():
+        if name not in made:
+            sized = "units" in inspect.signature(kind).parameters
+            made[name] = kind(units) if sized else kind()
+    return dict(sorted(made.items()))
 
 
 def alignments(units: int) -> dict[str, layers.Layer]:
     """Make a layer of every other alignment, with Bahdanau's score."""
-    kinds = {
-        "sparsemax": "sparsemax",
-        "entmax15": "entmax15",
-        "Monotonic": Monotonic(),
-        "Stepwise": Monotonic(stepwise=True),
-        "Forward": ForwardAlignment(),
-        "Transition": ForwardAlignment(transition_agent=True),
+    made = {  # those that need an argument, or come twice
         "LocalMonotonic": LocalMonotonic(1),
         "LocalPredictive": LocalPredictive(2),
+        "Stepwise": Monotonic(stepwise=True),
+        "Transition": ForwardAlignment(transition_agent=True),
+        "entmax15": "entmax15",
+        "sparsemax": "sparsemax",
+    }
+    for name, kind in public_kinds(AbstractAlignment, "Alignment").items():
+        if name not in made:
+            made[name] = kind()
+    return {
+        name: BahdanauAttention(units, alignment=made[name])
+        for name in sorted(made)
+    }
+
+
+def public_kinds(base: type, suffix: str) -> dict[str, type]:
+    """Return the public classes that are made of a base, by short names."""
+    public = {
+        name.removesuffix(suffix): getattr(keras_attention, name)
+        for name in keras_attention.__all__
+        if not name.startswith("Abstract")
     }
     return {
-        name: BahdanauAttention(units, alignment=kind)
-        for name, kind in kinds.items()
+        name: kind
+        for name, kind in public.items()
+        if inspect.isclass(kind) and issubclass(kind, base)
     }
 
 
@@ -284,7 +302,7 @@ def main(
     tested, trained = rows[:TESTED], rows[TESTED:]
     blocks = [scores(UNITS), alignments(UNITS)]
     if quick:
-        blocks = [dict(list(block.items())[-1:]) for block in blocks]
+        blocks = [{x: b[x] for x in b if x in QUICK} for b in blocks]
     for block in blocks:
         for name, attention in block.items():
             keras.utils.set_random_seed(seed)

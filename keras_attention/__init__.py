@@ -1,78 +1,18 @@
 """Attention for recurrent encoder-decoders, as serializable Keras 3 layers."""
 
-import importlib
+import ast
+import importlib.resources
 import importlib.util
 
 from .version import __version__ as __version__
 
-# Every public name, and the room it lives in; `__init__.pyi` tells editors.
+# The table of public names is the stub that editors read: name and room.
+_STUB = importlib.resources.files(__name__) / "__init__.pyi"
 NAMES = {
-    "AbstractAlignment": "alignments",
-    "ForwardAlignment": "alignments",
-    "LocalMonotonic": "alignments",
-    "LocalPredictive": "alignments",
-    "Monotonic": "alignments",
-    "AbstractAttention": "attention",
-    "AttentionPooling": "attention",
-    "BahdanauAttention": "attention",
-    "ChunkwiseAttention": "attention",
-    "CosineAttention": "attention",
-    "CoverageAttention": "attention",
-    "DotAttention": "attention",
-    "DynamicConvolutionAttention": "attention",
-    "GaussianMixtureAttention": "attention",
-    "GraphAttention": "attention",
-    "KernelAttention": "attention",
-    "LocationAttention": "attention",
-    "LocationAwareAttention": "attention",
-    "LuongGeneral": "attention",
-    "Memory": "attention",
-    "MultiHead": "attention",
-    "SelfAttention": "attention",
-    "AttentionDecoder": "decoder",
-    "AttentionDecoderCell": "decoder",
-    "FreeRunningDecoder": "decoder",
-    "LayerNormLSTMCell": "decoder",
-    "StateBridge": "decoder",
-    "Translation": "translation",
-    "export_stream": "export",
-    "from_keras_layers": "migration",
-    "load_tfa_weights": "migration",
-    "LexicalTranslation": "models",
-    "PointerGenerator": "models",
-    "RecurrentEncoder": "models",
-    "Seq2Seq": "models",
-    "plot_attention": "plots",
-    "plot_attention_batch": "plots",
-    "plot_attention_heads": "plots",
-    "plot_attention_over_image": "plots",
-    "AbstractSearch": "search",
-    "BeamSearch": "search",
-    "Generation": "search",
-    "GreedySearch": "search",
-    "Sampling": "search",
-    "Shortlist": "search",
-    "AbstractTokenizer": "text",
-    "CharacterTokenizer": "text",
-    "SentencePieceTokenizer": "text",
-    "WordPieceTokenizer": "text",
-    "WordTokenizer": "text",
-    "parallel_dataset": "text",
-    "AttentionCoverage": "training",
-    "AttentionEntropy": "training",
-    "AttentionImages": "training",
-    "AverageWeights": "training",
-    "GuidedAlignmentLoss": "training",
-    "InverseSigmoidSchedule": "training",
-    "InverseSquareRootSchedule": "training",
-    "Perplexity": "training",
-    "ResumeTraining": "training",
-    "ScheduledSampling": "training",
-    "SequenceCrossentropy": "training",
-    "TokenAccuracy": "training",
-    "ValidationBleu": "training",
-    "alignment_error_rate": "training",
-    "Translator": "translator",
+    alias.name: node.module
+    for node in ast.parse(_STUB.read_text("utf-8")).body
+    if isinstance(node, ast.ImportFrom) and node.module != "version"
+    for alias in node.names
 }
 LATE = {"export", "text", "translator"}  # import TensorFlow, where it is there
 

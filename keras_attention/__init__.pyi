@@ -1,4 +1,4 @@
-"""The public names, as editors and type checkers read them."""
+"""All public names and their rooms: for editors, and for `__init__.py`."""
 
 from .alignments import AbstractAlignment as AbstractAlignment
 from .alignments import ForwardAlignment as ForwardAlignment

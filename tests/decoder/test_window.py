@@ -23,7 +23,7 @@ SCORED = {  # only near the last position
         name: lambda name=name: mechanisms.MECHANISMS[name]("softmax")
         for name in (
             "additive",
-            "general",
+            "luonggeneral",
             "dot",
             "cosine",
             "kernel",

@@ -11,6 +11,7 @@ import zlib
 from urllib.parse import unquote
 
 import guides
+import names
 import pytest
 from source import ROOT
 
@@ -23,9 +24,7 @@ GUIDES = sorted(path.stem for path in (DOCS / "guides").glob("*.py"))
 REFERENCE = [
     name
     for page in (DOCS / "reference").glob("*.md")
-    for name in re.findall(
-        r"^::: keras_attention\.(\S+)$", page.read_text(), re.M
-    )
+    for name in names.ENTRY.findall(names.expand(page.read_text()))
 ]
 FIRST_PAGE = 300_000  # bytes that a first visit may transfer
 
@@ -35,9 +34,7 @@ FIRST_PAGE = 300_000  # bytes that a first visit may transfer
 
 def test_the_reference_has_every_name_once():
     missing = set(ka.__all__) - set(REFERENCE)
-    assert not missing, (
-        f"add '::: keras_attention.NAME' to docs/reference: {missing}"
-    )
+    assert not missing, f"name its room in docs/reference: {missing}"
     assert len(REFERENCE) == len(set(REFERENCE))
 
 

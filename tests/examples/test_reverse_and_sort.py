@@ -1,5 +1,3 @@
-import inspect
-
 import letters
 import numpy as np
 import pytest
@@ -7,6 +5,7 @@ import reverse_and_sort as example
 from mechanisms import ALIGNMENTS
 from mechanisms import ALONE
 from mechanisms import MECHANISMS
+from mechanisms import public
 
 import keras_attention as ka
 
@@ -39,29 +38,19 @@ def test_tasks_are_done_right(name):
 
 
 def test_all_there_is_is_compared():
-    """A new score or alignment goes into the example and `mechanisms.py`."""
-    public = [getattr(ka, name) for name in ka.__all__]
-    classes = [x for x in public if inspect.isclass(x)]
-    leaves = [x for x in classes if not x.__name__.startswith("Abstract")]
-    layers = {x for x in leaves if issubclass(x, ka.AbstractAttention)}
-    assert {type(x) for x in example.scores(8).values()} == layers
-    layers = example.alignments(8).values()
-    assert {type(x) for x in layers} == {ka.BahdanauAttention}
-    named = {x.alignment for x in layers if isinstance(x.alignment, str)}
-    assert named == {"sparsemax", "entmax15"}
-    objects = {type(x.alignment) for x in layers} - {str}
-    kinds = {x for x in leaves if issubclass(x, ka.AbstractAlignment)}
-    assert objects == kinds
-
-
-def test_all_there_is_is_tested_in_pairs():
-    found = {type(make("softmax")) for make in MECHANISMS.values()}
-    scored = {type(x) for x in example.scores(8).values()}
-    assert found == scored - {type(make()) for make in ALONE.values()}
-    kinds = {type(x) for x in ALIGNMENTS.values()} - {str}
-    layers = example.alignments(8).values()
-    assert kinds == {type(x.alignment) for x in layers} - {str}
-    assert {"softmax", "sparsemax", "entmax15"} <= set(ALIGNMENTS)
+    """And tested in pairs: both are made from the public names."""
+    scores = {type(x) for x in example.scores(8).values()}
+    tested = {type(make("softmax")) for make in MECHANISMS.values()}
+    tested |= {type(make()) for make in ALONE.values()}
+    assert scores == tested == {*public(ka.AbstractAttention).values()}
+    chosen = [x.alignment for x in example.alignments(8).values()]
+    assert {x for x in chosen if isinstance(x, str)} == {
+        "sparsemax",
+        "entmax15",
+    }
+    kinds = {type(x) for x in chosen} - {str}
+    assert kinds == {type(x) for x in ALIGNMENTS.values()} - {str}
+    assert kinds == {*public(ka.AbstractAlignment).values()}
 
 
 def test_a_result_is_what_the_model_does():

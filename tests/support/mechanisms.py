@@ -1,4 +1,12 @@
-"""Every mechanism, every alignment and every order, in tiny models."""
+"""Every mechanism, every alignment and every order, in tiny models.
+
+What is public and has no entry here is made as in `tests/golden/weights.json`.
+"""
+
+import inspect
+import json
+from functools import partial
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -10,11 +18,7 @@ WORDS, UNITS = 12, 6  # ids of either side; of the cell and of the memory
 MECHANISMS = {
     "additive": lambda a: ka.BahdanauAttention(3, alignment=a),
     "normalized": lambda a: ka.BahdanauAttention(3, True, alignment=a),
-    "general": lambda a: ka.LuongGeneral(use_scale=True, alignment=a),
-    "dot": lambda a: ka.DotAttention("learned", alignment=a),
-    "cosine": lambda a: ka.CosineAttention(alignment=a),
     "location": lambda a: ka.LocationAttention(4, alignment=a),
-    "kernel": lambda a: ka.KernelAttention(alignment=a),
     "location-aware": lambda a: ka.LocationAwareAttention(3, 2, 3, alignment=a),
     "cumulative": lambda a: ka.LocationAwareAttention(
         3, 2, 4, cumulative=True, alignment=a
@@ -44,11 +48,40 @@ ALIGNMENTS = {
     "recursive": ka.Monotonic("recursive"),
     "hard": ka.Monotonic("hard", score_bias=0.5),
     "stepwise": ka.Monotonic(sigmoid_noise=0.5, stepwise=True),
-    "forward": ka.ForwardAlignment(),
     "transition-agent": ka.ForwardAlignment(transition_agent=True),
     "local-m": ka.LocalMonotonic(1),
     "local-p": ka.LocalPredictive(2),
 }
+GOLDEN = json.loads(
+    (Path(__file__).parents[1] / "golden" / "weights.json").read_text()
+)
+
+
+def public(base: type) -> dict[str, type]:
+    """All public classes made of a base, by names such as `"cosine"`."""
+    kinds = [getattr(ka, name) for name in ka.__all__]
+    return {
+        kind.__name__.removesuffix("Attention").lower(): kind
+        for kind in kinds
+        if inspect.isclass(kind) and issubclass(kind, base)
+        if not kind.__name__.startswith("Abstract")
+    }
+
+
+def _make(kind, alignment):
+    arguments = GOLDEN[kind.__name__]["arguments"]
+    return kind.from_config({**arguments, "alignment": alignment})
+
+
+_listed = {type(make("softmax")) for make in MECHANISMS.values()}
+_listed |= {type(make()) for make in ALONE.values()}
+_listed |= {type(alignment) for alignment in ALIGNMENTS.values()}
+for _name, _kind in public(ka.AbstractAttention).items():
+    if _kind not in _listed:
+        MECHANISMS[_name] = partial(_make, _kind)
+for _name, _kind in public(ka.AbstractAlignment).items():
+    if _kind not in _listed:
+        ALIGNMENTS[_name] = _kind()
 ORDERS = {
     "bahdanau": {},
     "luong": {"order": "luong", "attention_layer_size": 5},
