@@ -11,12 +11,8 @@ def add_arguments(parser: argparse.ArgumentParser):
     add = parser.add_argument
     add("folder", help="what Translator.save has written")
     add("path", help="what to write: a folder, a *.tflite or a *.onnx file")
-    add(
-        "--format",
-        choices=list(FORMATS),
-        default="tf_saved_model",
-        help="the format (tf_saved_model)",
-    )
+    default, about = "tf_saved_model", "the format (tf_saved_model)"
+    add("--format", choices=list(FORMATS), default=default, help=about)
     add("--quantize", metavar="HOW", help="of LiteRT: float16 or int8")
     add("--max-length", type=int, metavar="T", help="most tokens of a text")
 

@@ -3,36 +3,24 @@
 import argparse
 import re
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-
-import numpy as np
 
 from keras_attention.extras import require
 from keras_attention.text import read_lines
 from keras_attention.training import error_rate_of_links
 
-LINK = re.compile(r"(\d+)([-?p])(\d+)")
+LINK = re.compile(r"(\d{1,18})([-?p])(\d{1,18})")
 
 
 def add_arguments(parser: argparse.ArgumentParser):
     """Add the arguments of the command."""
     add = parser.add_argument
-    add(
-        "references",
-        nargs="+",
-        help="files with one right translation a line, one or several",
-    )
-    add(
-        "--hypotheses",
-        metavar="FILE",
-        help="what is scored (standard input)",
-    )
-    add(
-        "--lowercase",
-        action="store_true",
-        help="do not distinguish capital letters",
-    )
+    right = "files with one right translation a line, one or several"
+    add("references", nargs="+", help=right)
+    found = "what is scored (standard input)"
+    add("--hypotheses", metavar="FILE", help=found)
+    capitals = "do not distinguish capital letters"
+    add("--lowercase", action="store_true", help=capitals)
     add(
         "--alignments",
         action="store_true",
@@ -60,8 +48,11 @@ def run(arguments: argparse.Namespace):
             )
         print(f"AER = {alignment_error(hypotheses, references[0]):.4f}")
         return
-    for score in text_scores(hypotheses, references, arguments.lowercase):
-        print(score)
+    metrics = require("sacrebleu.metrics", "evaluation", "`score`")
+    for kind in (metrics.BLEU, metrics.CHRF):
+        metric = kind(lowercase=arguments.lowercase)
+        score = metric.corpus_score(hypotheses, references)
+        print(f"{score.format(width=2)} {metric.get_signature()}")
 
 
 def _read(file):
@@ -76,33 +67,6 @@ def _read(file):
             f"Hypotheses must be UTF-8. Received: {error}. Convert them, for "
             "example with iconv."
         ) from error
-
-
-def text_scores(
-    hypotheses: list[str], references: list[list[str]], lowercase: bool
-) -> list[str]:
-    """Score translations.
-
-    Args:
-        hypotheses: The translations.
-        references: Right translations, one list for each file.
-        lowercase: Whether capital letters count as small ones.
-
-    Returns:
-        A line for each metric, with the signature of sacreBLEU.
-
-    Raises:
-        ImportError: If sacreBLEU is not installed.
-    """
-    metrics = require("sacrebleu.metrics", "evaluation", "`score`")
-    found = []
-    for metric in (
-        metrics.BLEU(lowercase=lowercase),
-        metrics.CHRF(lowercase=lowercase),
-    ):
-        score = metric.corpus_score(hypotheses, references)
-        found.append(f"{score.format(width=2)} {metric.get_signature()}")
-    return found
 
 
 def alignment_error(hypotheses: list[str], references: list[str]) -> float:
@@ -123,15 +87,14 @@ def alignment_error(hypotheses: list[str], references: list[str]) -> float:
         zip(hypotheses, references, strict=True), start=1
     ):
         links, right = (list(_links(line, number)) for line in lines)
-        shape = np.max([[0, 0], *(x[:2] for x in links + right)], axis=0) + 1
-        found.append(_matrix(links, shape))
-        sure.append(_matrix([x for x in right if x[2]], shape))
-        possible.append(_matrix(right, shape))
+        found.append({link for link, _ in links})
+        sure.append({link for link, is_sure in right if is_sure})
+        possible.append({link for link, _ in right})
     return error_rate_of_links(found, sure, possible)
 
 
 def _links(line, number):
-    """Read links as places and whether they are sure."""
+    """Read links as pairs of places, and whether they are sure."""
     for link in line.split():
         parts = LINK.fullmatch(link)
         if parts is None:
@@ -139,11 +102,4 @@ def _links(line, number):
                 "Alignments must be pairs such as 0-0 1-2, or 1?2 for a "
                 f"possible link. Received: {link!r} in line {number}."
             )
-        yield int(parts[1]), int(parts[3]), parts[2] == "-"
-
-
-def _matrix(links: Iterable[tuple], shape):
-    matrix = np.zeros(shape, bool)
-    for i, j, _ in links:
-        matrix[i, j] = True
-    return matrix
+        yield (int(parts[1]), int(parts[3])), parts[2] == "-"

@@ -3,38 +3,32 @@
 import argparse
 import itertools
 import sys
+import time
 import warnings
 from collections.abc import Iterable
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
 from keras_attention.checks import check_integer
-from keras_attention.commands.progress import Progress
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
 from keras_attention.translator import Translator
 
 BATCHES = 32  # that are read at a time, and sorted by length
 BYTES = 2**22  # that are read at a time, unless one line has more
+PAUSE = 0.2  # seconds from one line of progress to the next
 
 
 def add_arguments(parser: argparse.ArgumentParser):
     """Add the arguments of the command."""
     add = parser.add_argument
     add("folder", help="what Translator.save has written")
-    add(
-        "--scores",
-        action="store_true",
-        help="add the score of each translation, after a tab",
-    )
-    add(
-        "--n-best",
-        type=int,
-        default=None,
-        metavar="N",
-        help="write the N best translations of each line, on N lines",
-    )
+    scores = "add the score of each translation, after a tab"
+    add("--scores", action="store_true", help=scores)
+    best = "write the N best translations of each line, on N lines"
+    add("--n-best", type=int, metavar="N", help=best)
     add(
         "--alignments",
         action="store_true",
@@ -42,13 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser):
         "and of the translation, counted from 0, without start and end; for "
         "each token of the translation the one that it attends to most",
     )
-    add(
-        "--batch-size",
-        type=int,
-        default=32,
-        metavar="B",
-        help="how many lines run at a time (32)",
-    )
+    size = "how many lines run at a time (32)"
+    add("--batch-size", type=int, default=32, metavar="B", help=size)
     add("--beam-size", type=int, metavar="K", help="search with K beams")
     add("--length-penalty", type=float, metavar="A", help="of a beam search")
     add("--max-length", type=int, metavar="T", help="most tokens of a line")
@@ -85,12 +74,8 @@ def choose_search(
         The search itself, if no option is given; one of its kind with other
         options; a `BeamSearch` in its place, if it lacks the option.
     """
-    given = {
-        "n_best": arguments.n_best,
-        "beam_size": arguments.beam_size,
-        "length_penalty": arguments.length_penalty,
-        "max_length": arguments.max_length,
-    }
+    names = ("n_best", "beam_size", "length_penalty", "max_length")
+    given = {name: getattr(arguments, name) for name in names}
     given = {name: x for name, x in given.items() if x is not None}
     if not given:
         return search
@@ -164,34 +149,23 @@ def translate(
         warnings.warn(
             f"Lines {first} to {last}: {warning.message}", stacklevel=2
         )
-    nothing = itertools.repeat(None)
-    aligned = arguments.alignments
-    columns = (
-        found.texts,
-        found.scores if arguments.scores else nothing,
-        found.attention if aligned else nothing,
-        found.source_tokens if aligned else nothing,
-        found.target_tokens if aligned else nothing,
-    )
     several = translator.search.get_config().get("n_best", 1) > 1
-    for row in zip(*columns, strict=False):
-        yield from _rows(row, aligned) if several else [_row(row, aligned)]
+    columns = [found.texts, found.scores]
+    if arguments.alignments:
+        columns += [found.target_tokens, found.attention]
+    sources = found.source_tokens or itertools.repeat(None)
+    for source, *row in zip(sources, *columns, strict=False):
+        if several:  # and no weights at all, if the model does not attend
+            row = [itertools.repeat(None) if x is None else x for x in row]
+        for one in zip(*row, strict=False) if several else [row]:
+            yield _row(source, *one, with_score=arguments.scores)
 
 
-def _rows(row, aligned):
-    """Write the translations of one sentence."""
-    texts, scores, weights, source, targets = row
-    for k, text in enumerate(texts):
-        one = [x if x is None else x[k] for x in (scores, weights, targets)]
-        yield _row((text, one[0], one[1], source, one[2]), aligned)
-
-
-def _row(row, aligned):
-    text, score, weights, source, target = row
+def _row(source, text, score, target=None, weights=None, *, with_score):
     cells = [" ".join(text.split("\t")).replace("\r", " ").replace("\n", " ")]
-    if score is not None:
+    if with_score:
         cells.append(f"{score:.6f}")
-    if aligned:
+    if target is not None:
         cells.append(pharaoh(weights, source, target))
     return "\t".join(cells)
 
@@ -215,3 +189,42 @@ def pharaoh(weights, source: list[str], target: list[str]) -> str:
         return ""
     best = rows.argmax(axis=1)
     return " ".join(f"{i}-{j}" for j, i in enumerate(best) if rows[j, i] > 0)
+
+
+class Progress:
+    """Shows a count on a terminal, and nothing anywhere else.
+
+    Args:
+        unit: What is counted.
+    """
+
+    def __init__(self, unit: str):
+        self.unit = unit
+        self._seen = sys.stderr is not None and sys.stderr.isatty()
+        self._began = time.monotonic()
+        self._shown = 0.0
+        self._count = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error):
+        if self._seen and self._count:
+            self._write()
+            print(file=sys.stderr)
+
+    def show(self, count: int):
+        """Show how many there are.
+
+        Args:
+            count: All of them, from the beginning.
+        """
+        self._count = count
+        if self._seen and time.monotonic() - self._shown > PAUSE:
+            self._shown = time.monotonic()
+            self._write()
+
+    def _write(self):
+        rate = self._count / max(time.monotonic() - self._began, 1e-9)
+        text = f"\r{self._count} {self.unit}, {rate:.0f} a second "
+        print(text, end="", file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
 """Pictures of attention, drawn by matplotlib (the extra `plots`)."""
 
 from .attention import plot_attention as plot_attention
-from .batch import plot_attention_batch as plot_attention_batch
-from .heads import plot_attention_heads as plot_attention_heads
+from .attention import plot_attention_batch as plot_attention_batch
+from .attention import plot_attention_heads as plot_attention_heads
 from .image import plot_attention_over_image as plot_attention_over_image

@@ -5,11 +5,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from keras_attention.plots.matrices import draw_matrices
+from keras_attention.plots.figures import color_limits
+from keras_attention.plots.figures import fit
+from keras_attention.plots.figures import make_axes
+from keras_attention.plots.fonts import columns_of
+from keras_attention.plots.fonts import text_style
+from keras_attention.plots.pictures import check_one_each
 from keras_attention.plots.pictures import read_pictures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+CELL = 0.36  # inches, for a label of ten points with a little air
+UPRIGHT = 3  # columns: a longer source label is turned by 90 degrees
 
 
 def plot_attention(
@@ -70,7 +78,201 @@ def plot_attention(
     """
     pictures, several = read_pictures(weights, source_tokens, target_tokens)
     look = {"cmap": cmap, "vmin": vmin, "vmax": vmax, "colorbar": colorbar}
-    axes = draw_matrices(
-        "plot_attention", pictures, titles, columns=len(pictures), ax=ax, **look
+    axes = _draw(
+        "plot_attention", pictures, titles, len(pictures), ax=ax, **look
     )
     return axes if several else axes[0]
+
+
+def plot_attention_batch(
+    weights,
+    source_tokens: Sequence,
+    target_tokens: Sequence,
+    columns: int | None = None,
+    *,
+    titles: str | list[str] | None = None,
+    cmap: str = "gray",
+    vmin: float | None = 0.0,
+    vmax: float | None = 1.0,
+    colorbar: bool = False,
+) -> "Axes | np.ndarray":
+    """Draw the attention of several sentences in a grid.
+
+    Each picture is one of `plot_attention`. All of them share one color scale
+    and one size of a word. Padding is left out: empty tokens at the end, and
+    what comes after the last token of a sentence.
+
+    Args:
+        weights: `(N, T, Tv)`, or a list of `N` matrices of any sizes. With
+            `(T, Tv)` this is `plot_attention`.
+        source_tokens: A list of tokens, `str` or UTF-8 `bytes`, for each
+            sentence, or one list for all.
+        target_tokens: Likewise.
+        columns: The number of pictures side by side. Defaults to the number
+            that fills a landscape page best.
+        titles: A title for each picture, or one for all. Defaults to none.
+        cmap: Matplotlib colormap. Defaults to `"gray"`.
+        vmin: The weight drawn darkest, or `None` for the smallest there is.
+        vmax: The weight drawn brightest, or `None` for the largest there is.
+        colorbar: Whether to add a color bar.
+
+    Returns:
+        A NumPy array of `N` axes, or the axes if `weights` is one matrix.
+
+    Raises:
+        ValueError: If `weights` has another shape, if the numbers of tokens
+            or titles do not fit it, or if `columns` is not positive.
+        ImportError: If matplotlib is not installed.
+
+    Example:
+
+    >>> weights = [[[0.9, 0.1], [0.2, 0.8]], [[1.0, 0.0], [1.0, 0.0]]]
+    >>> source = [["Guten", "Tag"], ["Hallo"]]
+    >>> axes = plot_attention_batch(weights, source, [["good", "day"], ["hi"]])
+    >>> [ax.images[0].get_array().shape for ax in axes]
+    [(2, 2), (1, 1)]
+
+    Reference:
+        [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), figure 3.
+    """
+    pictures, several = read_pictures(weights, source_tokens, target_tokens)
+    look = {"cmap": cmap, "vmin": vmin, "vmax": vmax, "colorbar": colorbar}
+    axes = _draw("plot_attention_batch", pictures, titles, columns, **look)
+    return axes if several else axes[0]
+
+
+def plot_attention_heads(
+    weights,
+    source_tokens: Sequence,
+    target_tokens: Sequence,
+    columns: int | None = None,
+    *,
+    mean: bool = False,
+    titles: list[str] | None = None,
+    cmap: str = "gray",
+    vmin: float | None = 0.0,
+    vmax: float | None = 1.0,
+    colorbar: bool = False,
+) -> np.ndarray:
+    """Draw the weights of each head, or of each of several attentions.
+
+    Each picture is one of `plot_attention`. They share one color scale and
+    their words, which only stand at the top and at the left of the grid.
+
+    Args:
+        weights: `(H, T, Tv)` of one sentence, or a list of `H` matrices.
+        source_tokens: `Tv` tokens, `str` or UTF-8 `bytes`.
+        target_tokens: `T` tokens, likewise.
+        columns: The number of pictures side by side. Defaults to the number
+            that fills a landscape page best.
+        mean: Whether to add a last picture, the mean over the heads.
+        titles: A title for each head. Defaults to `"head 1"`, `"head 2"`...
+        cmap: Matplotlib colormap. Defaults to `"gray"`.
+        vmin: The weight drawn darkest, or `None` for the smallest there is.
+        vmax: The weight drawn brightest, or `None` for the largest there is.
+        colorbar: Whether to add a color bar.
+
+    Returns:
+        A NumPy array of `H` axes, and one more if `mean`.
+
+    Raises:
+        ValueError: If `weights` has another shape, if the tokens are those of
+            several sentences, if the numbers of tokens or titles do not fit
+            `weights`, or if `columns` is not positive.
+        ImportError: If matplotlib is not installed.
+
+    Example:
+
+    >>> weights = [[[0.9, 0.1], [0.2, 0.8]], [[0.3, 0.7], [1.0, 0.0]]]
+    >>> source, target = ["Guten", "Tag"], ["good", "day"]
+    >>> axes = plot_attention_heads(weights, source, target, mean=True)
+    >>> [ax.get_title() for ax in axes]
+    ['head 1', 'head 2', 'mean']
+    """
+    pictures, _ = read_pictures(weights, source_tokens, target_tokens)
+    if any(picture[1:] != pictures[0][1:] for picture in pictures):
+        raise ValueError(
+            "plot_attention_heads needs the tokens of one sentence. Received: "
+            "different tokens for different heads. For several sentences, use "
+            "plot_attention_batch."
+        )
+    if titles is None:
+        titles = [f"head {n}" for n, _ in enumerate(pictures, 1)]
+    check_one_each("titles", titles, pictures)
+    if mean:
+        average = np.mean([picture.matrix for picture in pictures], 0)
+        pictures = [*pictures, pictures[0]._replace(matrix=average)]
+        titles = [*titles, "mean"]
+    look = {"cmap": cmap, "vmin": vmin, "vmax": vmax, "colorbar": colorbar}
+    return _draw(
+        "plot_attention_heads",
+        pictures,
+        titles,
+        columns,
+        shared_labels=True,
+        **look,
+    )
+
+
+def _draw(
+    caller: str,
+    pictures: list,
+    titles: str | list[str] | None,
+    columns: int | None = None,
+    *,
+    ax=None,
+    shared_labels: bool = False,
+    cmap: str,
+    vmin: float | None,
+    vmax: float | None,
+    colorbar: bool,
+) -> np.ndarray:
+    """Draw pictures in a grid or on given axes, with one color scale.
+
+    With `shared_labels` only the first row shows source words, and only the
+    first column target words.
+    """
+    if titles is None or isinstance(titles, str):
+        titles = [titles] * len(pictures)
+    check_one_each("titles", titles, pictures)
+    sizes = CELL * np.array([p.matrix.shape[::-1] for p in pictures])
+    if ax is None:
+        rooms = sizes + _margins(pictures)
+        axes = make_axes(caller, rooms, columns)
+    else:
+        axes = np.asarray(ax, dtype=object).reshape(-1)
+        check_one_each("ax", axes, pictures)
+    limits = color_limits([p.matrix for p in pictures], vmin, vmax)
+    words = [word for p in pictures for word in p.source + p.target]
+    style = text_style(caller, [*words, *(title or "" for title in titles)])
+    for axis, picture, title in zip(axes, pictures, titles, strict=True):
+        image = axis.imshow(picture.matrix, cmap=cmap, **limits)
+        _label(axis, picture, title, style)
+        if shared_labels:
+            axis.label_outer()
+    if ax is None:
+        fit(axes, sizes, image if colorbar else None)
+    elif colorbar:
+        axes[0].figure.colorbar(image, ax=list(axes))
+    return axes
+
+
+def _margins(pictures):
+    """Estimate the inches that labels and titles take."""
+    words = [(_longest(p.target), _longest(p.source)) for p in pictures]
+    return 0.5 + 0.1 * np.array(words)
+
+
+def _label(ax, picture, title, style):
+    upright = _longest(picture.source) <= UPRIGHT
+    ax.xaxis.tick_top()
+    ax.set_xticks(range(len(picture.source)), picture.source, **style)
+    ax.set_yticks(range(len(picture.target)), picture.target, **style)
+    ax.tick_params("x", rotation=0 if upright else 90)
+    ax.tick_params(length=0)
+    if title is not None:
+        ax.set_title(title, **style)
+
+
+def _longest(labels):
+    return max(map(columns_of, labels), default=0)

@@ -64,16 +64,19 @@ def alignment_error_rate(weights, gold, possible=None, mask=None) -> float:
         for scores, real in zip(weights, mask, strict=True)
     ]
     gold = [sure & real for sure, real in zip(gold, mask, strict=True)]
-    return error_rate_of_links(found, gold, possible or gold)
+    matrices = (found, gold, possible or gold)
+    return error_rate_of_links(
+        *([_pairs(x) for x in links] for links in matrices)
+    )
 
 
 def error_rate_of_links(
-    found: list[np.ndarray], sure: list[np.ndarray], possible: list[np.ndarray]
+    found: list[set], sure: list[set], possible: list[set]
 ) -> float:
     """Compute the alignment error rate of links, as `alignment_error_rate`.
 
     Args:
-        found: Boolean matrices `(T, Tv)`, one for each sentence.
+        found: Pairs of a target and a source word, a set for each sentence.
         sure: The sure links of people, likewise.
         possible: The possible ones, with the sure ones or without.
 
@@ -82,8 +85,8 @@ def error_rate_of_links(
     """
     right = counted = 0
     for links, must_be, may_be in zip(found, sure, possible, strict=True):
-        right += (links & must_be).sum() + (links & (must_be | may_be)).sum()
-        counted += links.sum() + must_be.sum()
+        right += len(links & must_be) + len(links & (must_be | may_be))
+        counted += len(links) + len(must_be)
     return float(1 - right / counted) if counted else 0.0
 
 
@@ -92,6 +95,10 @@ def _links(weights):
     links = np.zeros(weights.shape, bool)
     links[np.arange(len(weights)), weights.argmax(axis=1)] = True
     return links & (weights > 0)
+
+
+def _pairs(matrix):
+    return set(map(tuple, np.argwhere(matrix).tolist()))
 
 
 def _matrices(name, given):

@@ -12,8 +12,8 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.extras import require
 from keras_attention.plots import plot_attention
+from keras_attention.plots.attention import CELL
 from keras_attention.plots.figures import LONGEST_SIDE
-from keras_attention.plots.matrices import CELL
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 

@@ -49,6 +49,7 @@ def test_reads_files_and_several_references(right, tmp_path):
         (b"one\n", [], "1 hypotheses, and 2 lines"),
         (b"a\n\xff\n", [], "UTF-8"),
         (b"0-0\n1 2\n", ["--alignments"], "'1' in line 2"),
+        (b"0-0\n1-%s\n" % (b"9" * 19), ["--alignments"], "9' in line 2"),
     ],
 )
 def test_wrong_lines_are_errors(right, given, words, message):
@@ -66,5 +67,7 @@ def test_the_error_rate_of_alignments(tmp_path):
     words = "score", file, "--alignments"
     assert shell(*words, given=b"0-0 1-1 2-1\n1-1\n")[1] == "AER = 0.2857\n"
     assert shell(*words, given=b"0-0 2-2\n1-1\n")[1] == "AER = 0.0000\n"
+    far = b"0-0 2-2 %d-0\n1-1\n" % 10**17  # takes no memory
+    assert shell(*words, given=far)[1] == "AER = 0.1429\n"
     several = shell(*words[:2], file, "--alignments", given=b"\n\n")
     assert "one file of references" in several[2]

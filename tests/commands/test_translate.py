@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import sys
 import warnings
 
 import keras
@@ -18,6 +19,7 @@ if keras.backend.backend() == "tensorflow":
 
     from keras_attention import BeamSearch
     from keras_attention import Translator
+    from keras_attention.commands.translate import Progress
     from keras_attention.commands.translate import parts
     from keras_attention.commands.translate import pharaoh
 
@@ -140,15 +142,30 @@ def test_parts_are_small_and_complete():
     assert [len(part) for part in parts(iter(long), 2)] == [2, 2, 1]
 
 
-def test_a_terminal_is_answered_at_once():
-    class Terminal(io.BytesIO):
-        def isatty(self):
-            return True
+class Terminal(io.BytesIO):
+    def isatty(self):
+        return True
 
+
+def test_a_terminal_is_answered_at_once():
     typed = Terminal(b"1\n2\n")
     assert next(parts(typed, 8)) == [b"1"]
     assert typed.tell() <= 4
     assert list(parts(Terminal(b"1\n2\n"), 8)) == [[b"1"], [b"2"]]
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_progress_is_counted_on_a_terminal(monkeypatch, seen):
+    screen = io.StringIO()
+    screen.isatty = lambda: seen
+    monkeypatch.setattr(sys, "stderr", screen)
+    with Progress("sentences") as progress:
+        for count in (32, 64, 70):
+            progress.show(count)
+    said = screen.getvalue()
+    assert said.startswith("\r32 sentences, ") == seen
+    assert said.split("\r")[-1].startswith("70 sentences, ") == seen
+    assert said.endswith("\n") == seen
 
 
 def test_alignments_leave_out_start_end_and_nothing():

@@ -1,7 +1,8 @@
-"""plot_attention: what stands where, and nothing left behind."""
+"""plot_attention, _batch and _heads: what stands where, in which colors."""
 
 import sys
 
+import keras
 import matplotlib
 import numpy as np
 import pytest
@@ -12,9 +13,17 @@ from drawn import labels
 from drawn import matrix
 from drawn import titles
 from drawn import weights
+from matplotlib.figure import Figure
 
 from keras_attention import plot_attention
-from keras_attention.plots import figures
+from keras_attention import plot_attention_batch
+from keras_attention import plot_attention_heads
+
+SHAPES = [(3, 4), (1, 2), (6, 5), (2, 9), (4, 4), (5, 1), (3, 3)]
+
+
+def limits(axes):
+    return {ax.images[0].get_clim() for ax in axes}
 
 
 class TestOnePicture:
@@ -25,38 +34,49 @@ class TestOnePicture:
         assert ax.xaxis.get_ticks_position() == "top"
         left, right, bottom, top = ax.images[0].get_extent()
         assert (left, right, bottom, top) == (-0.5, 3.5, 2.5, -0.5)
+        assert len(ax.figure.axes) == 1
 
     def test_black_is_none_and_white_is_all(self):
         ax = plot_attention(0.25 * np.eye(3, 4), SOURCE, TARGET)
-        assert ax.images[0].get_clim() == (0, 1)
+        assert limits([ax]) == {(0, 1)}
         assert ax.images[0].get_cmap().name == "gray"
 
-    def test_range_of_the_weights_on_request(self):
-        ax = plot_attention(weights(), SOURCE, TARGET, vmin=None, vmax=None)
-        assert ax.images[0].get_clim() == (weights().min(), weights().max())
-
-    def test_draws_on_the_axes_given(self):
-        from matplotlib.figure import Figure
-
-        ax = Figure().add_subplot()
-        assert plot_attention(weights(), SOURCE, TARGET, ax) is ax
-        assert len(ax.images) == 1
-
-    def test_colorbar_on_request(self):
-        assert len(plot_attention(weights(), SOURCE, TARGET).figure.axes) == 1
-        ax = plot_attention(weights(), SOURCE, TARGET, colorbar=True)
-        assert len(ax.figure.axes) == 2
+    @pytest.mark.parametrize(
+        ("source", "degrees"), [(list("2021"), 0), (SOURCE, 90)]
+    )
+    def test_long_labels_are_turned(self, source, degrees):
+        ax = plot_attention(weights(), source, TARGET)
+        assert {x.get_rotation() for x in ax.get_xticklabels()} == {degrees}
+        assert {x.get_rotation() for x in ax.get_yticklabels()} == {0}
 
     def test_padding_at_the_end_is_left_out(self):
         source, target = ["", "a", "", ""], ["b", b"", ""]
         ax = plot_attention(weights(), source, target)
         assert labels(ax) == (["", "a"], ["b"])
         np.testing.assert_array_equal(matrix(ax), weights()[:1, :2])
+        ax = plot_attention(weights(), [""] * 4, TARGET)
+        assert labels(ax) == ([""], TARGET)
 
-    def test_a_long_text_keeps_to_a_screen(self):
-        ax = plot_attention(weights(90, 120), ["word"] * 120, ["w"] * 90)
-        pixels = ax.figure.get_size_inches() * ax.figure.dpi
-        assert pixels.max() <= figures.LONGEST_SIDE * 100 + 1
+    def test_tensors_bytes_and_arrays(self):
+        tensor = keras.ops.convert_to_tensor([[0.5, 0.25, 0.0]], "bfloat16")
+        source = np.array(["é".encode(), b"b", b"\xff"])
+        for given in (tensor, [tensor[0]], [[0.5, 0.25, 0.0]]):
+            ax = plot_attention(given, source, ["x"])
+            np.testing.assert_array_equal(matrix(ax), [[0.5, 0.25, 0.0]])
+            assert labels(ax)[0] == ["é", "b", "\ufffd"]
+
+    @pytest.mark.slow
+    def test_backend_and_settings_stay(self):
+        before = matplotlib.get_backend(), dict(matplotlib.rcParams)
+        plot_attention(weights(), ["2"] * 4, TARGET, colorbar=True)
+        assert (matplotlib.get_backend(), dict(matplotlib.rcParams)) == before
+
+    def test_without_matplotlib_it_says_what_to_install(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+        with pytest.raises(
+            ImportError, match=r"attention_heads needs.*\[plots"
+        ):
+            plot_attention_heads(weights(2, 3, 4), SOURCE, TARGET)
 
 
 class TestSeveralPictures:
@@ -64,51 +84,178 @@ class TestSeveralPictures:
         several = weights(5, 3, 4)
         axes = plot_attention(several, SOURCE, TARGET, titles=list("abcde"))
         assert isinstance(axes, np.ndarray)
-        assert axes.shape == (5,)
         assert grid(axes) == (1, 5)
         assert titles(axes) == list("abcde")
         for ax, one in zip(axes, several, strict=True):
             np.testing.assert_array_equal(matrix(ax), one)
             assert labels(ax) == (SOURCE, TARGET)
+        assert plot_attention([weights()], SOURCE, TARGET).shape == (1,)
 
-    def test_sentences_have_their_own(self):
+    def test_sentences_have_their_own_words_and_one_title(self):
         sources, targets = [SOURCE, ["ja"]], [TARGET, ["y", "es"]]
-        axes = plot_attention([weights(), weights(2, 1)], sources, targets)
+        axes = plot_attention(
+            [weights(), weights(2, 1)], sources, targets, titles="both"
+        )
         assert labels(axes[0]) == (SOURCE, TARGET)
         assert labels(axes[1]) == (["ja"], ["y", "es"])
+        assert titles(axes) == ["both"] * 2
 
     def test_pictures_share_their_scale(self):
-        axes = plot_attention(
-            np.array([weights(), 0.5 * weights()]), SOURCE, TARGET, vmax=None
-        )
-        limits = {ax.images[0].get_clim() for ax in axes}
-        assert limits == {(0, weights().max())}
+        arrays = np.array([weights(), 0.5 * weights()])
+        axes = plot_attention(arrays, SOURCE, TARGET, vmax=None)
+        assert limits(axes) == {(0, arrays.max())}
+        axes = plot_attention(arrays, SOURCE, TARGET, vmin=None, vmax=None)
+        assert limits(axes) == {(arrays.min(), arrays.max())}
 
-    def test_one_matrix_in_a_list_gives_an_array(self):
-        assert plot_attention([weights()], SOURCE, TARGET).shape == (1,)
+    def test_axes_of_the_user_keep_their_figure(self):
+        figure = Figure(figsize=(3, 3))
+        given = figure.subplots(2, 2)
+        axes = plot_attention(weights(4, 3, 4), SOURCE, TARGET, given)
+        assert list(axes) == list(given.reshape(-1))
+        assert list(figure.get_size_inches()) == [3, 3]
+        four = weights(4, 3, 4)
+        plot_attention(four, SOURCE, TARGET, given, colorbar=True)
+        assert len(figure.axes) == 5
+        assert plot_attention(weights(), SOURCE, TARGET, given[0, 0])
+        with pytest.raises(ValueError, match="`ax` needs one entry"):
+            plot_attention(weights(2, 3, 4), SOURCE, TARGET, given[0, 0])
 
 
 class TestErrors:
-    def test_numbers_of_tokens_must_fit(self):
-        with pytest.raises(ValueError, match="`source_tokens` needs one token"):
-            plot_attention(weights(), SOURCE[1:], TARGET)
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            [],
+            0.5,
+            np.ones(4),
+            np.ones((1, 1, 3, 4)),
+            np.ones((0, 4)),
+            [[1], [1, 2]],
+        ],
+    )
+    def test_weights_must_be_matrices(self, wrong):
+        match = r"`weights` must be one matrix.*take one: `weights\[0\]`"
+        with pytest.raises(ValueError, match=match):
+            plot_attention(wrong, SOURCE, TARGET)
 
-    def test_numbers_of_axes_and_titles_must_fit(self):
+    @pytest.mark.parametrize(
+        ("given", "match"),
+        [
+            ((weights(), SOURCE[1:], TARGET), "`source_tokens` needs one tok"),
+            ((weights(), SOURCE, SOURCE), "`target_tokens` needs one token"),
+            (([weights()], SOURCE, [SOURCE]), "`target_tokens` needs one tok"),
+            ((weights(2, 3, 4), [SOURCE], TARGET), "entry.* Received: 1 for 2"),
+            (
+                (weights(2, 3, 4), [SOURCE, SOURCE[1:]], TARGET),
+                r"holds attention\. Received: 3",
+            ),
+        ],
+    )
+    def test_numbers_of_tokens_must_fit(self, given, match):
+        with pytest.raises(ValueError, match=match):
+            plot_attention(*given)
+
+    def test_titles_and_columns_must_fit(self):
+        two = weights(2, 3, 4)
+        for plot in (
+            plot_attention,
+            plot_attention_batch,
+            plot_attention_heads,
+        ):
+            with pytest.raises(ValueError, match="`titles` needs one entry"):
+                plot(two, SOURCE, TARGET, titles=["one"])
         with pytest.raises(ValueError, match="`titles` needs one entry"):
-            plot_attention(weights(2, 3, 4), SOURCE, TARGET, titles=["one"])
-        ax = plot_attention(weights(), SOURCE, TARGET)
-        with pytest.raises(ValueError, match="`ax` needs one entry"):
-            plot_attention(weights(2, 3, 4), SOURCE, TARGET, ax)
-
-    def test_without_matplotlib_it_says_what_to_install(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-        with pytest.raises(ImportError, match=r"keras-attention\[plots\]"):
-            plot_attention(weights(), SOURCE, TARGET)
+            plot_attention_heads(two, SOURCE, TARGET, titles=["a"], mean=True)
+        for plot in (plot_attention_batch, plot_attention_heads):
+            with pytest.raises(
+                ValueError, match="`columns` must be a positive"
+            ):
+                plot(two, SOURCE, TARGET, columns=-1)
 
 
-class TestLeavesNoTrace:
+class TestBatch:
+    sources = [[f"s{n}" for n in range(columns)] for _, columns in SHAPES]
+    targets = [[f"t{n}" for n in range(rows)] for rows, _ in SHAPES]
+
+    def padded(self):
+        """Weights of seven sentences, padded to one size."""
+        padded = np.zeros((7, 6, 9))
+        for one, (rows, columns) in zip(padded, SHAPES, strict=True):
+            one[:rows, :columns] = weights(rows, columns)
+        return padded
+
+    @pytest.mark.parametrize("kind", ["padded", "padded tokens", "listed"])
+    def test_every_sentence_has_its_own_size(self, kind):
+        sources, targets = self.sources, self.targets
+        if kind == "padded tokens":
+            sources = [[*x, *[b""] * (9 - len(x))] for x in sources]
+            targets = [[*x, *[b""] * (6 - len(x))] for x in targets]
+        listed = [weights(*shape) for shape in SHAPES]
+        given = listed if kind == "listed" else self.padded()
+        axes = plot_attention_batch(given, sources, targets)
+        assert axes.shape == (7,)
+        for n, ax in enumerate(axes):
+            np.testing.assert_array_equal(matrix(ax), listed[n])
+            assert labels(ax) == (self.sources[n], self.targets[n])
+
     @pytest.mark.slow
-    def test_backend_and_settings_stay(self):
-        before = matplotlib.get_backend(), dict(matplotlib.rcParams)
-        plot_attention(weights(), ["2"] * 4, TARGET, colorbar=True)
-        assert (matplotlib.get_backend(), dict(matplotlib.rcParams)) == before
+    def test_columns_titles_colors_and_their_scale(self):
+        names = [f"sentence {n}" for n in range(7)]
+        axes = plot_attention_batch(
+            self.padded(),
+            self.sources,
+            self.targets,
+            3,
+            titles=names,
+            cmap="viridis",
+            vmax=None,
+            colorbar=True,
+        )
+        assert grid(axes) == (3, 3)
+        assert titles(axes) == names
+        assert {ax.images[0].get_cmap().name for ax in axes} == {"viridis"}
+        assert limits(axes) == {(0, 1)}
+        assert len(axes[0].figure.axes) == 8  # none is empty
+
+    def test_one_matrix_gives_one_picture(self):
+        ax = plot_attention_batch(weights(), SOURCE, TARGET)
+        np.testing.assert_array_equal(matrix(ax), weights())
+
+
+class TestHeads:
+    def test_a_picture_a_head_and_words_at_the_edges_alone(self):
+        heads = weights(4, 3, 4)
+        axes = plot_attention_heads(heads, SOURCE, TARGET, columns=2)
+        assert grid(axes) == (2, 2)
+        assert titles(axes) == [f"head {n}" for n in range(1, 5)]
+        wanted = [(SOURCE, TARGET), (SOURCE, []), ([], TARGET), ([], [])]
+        assert [labels(ax) for ax in axes] == wanted
+        for ax, head in zip(axes, heads, strict=True):
+            np.testing.assert_array_equal(matrix(ax), head)
+
+    def test_the_mean_comes_last(self):
+        heads = weights(2, 3, 4)
+        axes = plot_attention_heads(
+            heads, SOURCE, TARGET, mean=True, titles=["words", "tags"]
+        )
+        assert titles(axes) == ["words", "tags", "mean"]
+        np.testing.assert_allclose(matrix(axes[2]), (heads[0] + heads[1]) / 2)
+        axes = plot_attention_heads(
+            heads, ["a", "b", "", ""], ["c", "", ""], mean=True
+        )
+        assert [matrix(ax).shape for ax in axes] == [(1, 2)] * 3
+
+    def test_several_attentions_in_a_list_share_their_scale(self):
+        listed = [weights(), 0.5 * weights()]
+        axes = plot_attention_heads(
+            listed, SOURCE, TARGET, vmax=None, cmap="magma", colorbar=True
+        )
+        assert limits(axes) == {(0, weights().max())}
+        assert {ax.images[0].get_cmap().name for ax in axes} == {"magma"}
+        assert len(axes[0].figure.axes) == 3
+
+    def test_several_sentences_are_not_heads(self):
+        with pytest.raises(ValueError, match="use plot_attention_batch"):
+            plot_attention_heads(
+                weights(2, 3, 4), [SOURCE, list("abcd")], TARGET
+            )

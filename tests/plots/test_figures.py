@@ -1,7 +1,6 @@
 """Figures: a grid in which everything can be seen, at one size."""
 
 import itertools
-import sys
 
 import numpy as np
 import pytest
@@ -19,10 +18,9 @@ from keras_attention import plot_attention_batch
 from keras_attention import plot_attention_heads
 from keras_attention import plot_attention_over_image
 from keras_attention.plots import figures
-from keras_attention.plots.figures import color_limits
+from keras_attention.plots.attention import CELL
 from keras_attention.plots.figures import fit
 from keras_attention.plots.figures import make_axes
-from keras_attention.plots.matrices import CELL
 
 SIZES = np.array([[3, 1], [1, 2], [1, 1], [2, 1], [0.5, 0.5]])
 LENGTHS = [(3, 4), (1, 2), (6, 5), (2, 9), (4, 4), (5, 1), (3, 3)]
@@ -150,15 +148,6 @@ class TestPlaces:
         assert grid(axes) == wanted
         assert list(axes[0].figure.axes) == list(axes)
 
-    def test_columns_must_be_positive(self):
-        with pytest.raises(ValueError, match="`columns` must be a positive"):
-            make(SIZES, 0)
-
-    def test_without_matplotlib_it_names_the_caller(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-        with pytest.raises(ImportError, match="plot_attention_heads needs"):
-            make_axes("plot_attention_heads", SIZES)
-
 
 class TestFit:
     @pytest.mark.slow
@@ -195,14 +184,3 @@ class TestFit:
         (ax,) = drawn([[60, 5]])
         dots = ax.figure.get_size_inches() * ax.figure.dpi
         assert dots.max() == pytest.approx(100 * figures.LONGEST_SIDE)
-
-
-class TestColorLimits:
-    def test_all_pictures_share_them(self):
-        arrays = [np.array([[0.2, 0.5]]), np.array([[0.1], [0.3]])]
-        for given, wanted in {
-            (0.0, 1.0): (0.0, 1.0),
-            (None, 1.0): (0.1, 1.0),
-            (0.0, None): (0.0, 0.5),
-        }.items():
-            assert tuple(color_limits(arrays, *given).values()) == wanted

@@ -76,16 +76,14 @@ class TestPictures:
         assert np.unravel_index(centers.argmax(), (3, 5)) == cell
         assert sorted(centers.flat)[-2] < 0.5 * centers[cell]
 
-    def test_without_the_image(self):
+    def test_columns_as_asked_with_and_without_the_image(self):
+        axes = plot_attention_over_image(IMAGE, looked(16), WORDS, columns=3)
+        assert grid(axes) == (2, 3)
+        assert len(axes[0].figure.axes) == 4
         axes = plot_attention_over_image(
             IMAGE, looked(16), WORDS, show_image=False
         )
         assert titles(axes) == WORDS
-
-    def test_columns_as_asked(self):
-        axes = plot_attention_over_image(IMAGE, looked(16), WORDS, columns=3)
-        assert grid(axes) == (2, 3)
-        assert len(axes[0].figure.axes) == 4
 
     def test_weights_that_are_equal_everywhere_stay_so(self):
         axes = plot_attention_over_image(IMAGE, np.ones((3, 15)), WORDS, (3, 5))
