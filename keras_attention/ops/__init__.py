@@ -16,9 +16,9 @@ from .numerics import unit_vectors as unit_vectors
 from .numerics import wide_dtype as wide_dtype
 from .numerics import widen as widen
 from .operations import hoist as hoist
+from .operations import kernels_as_they_are as kernels_as_they_are
 from .products import dot_scores as dot_scores
 from .products import joint_product as joint_product
-from .products import kernels_as_they_are as kernels_as_they_are
 from .products import mix as mix
 from .products import product as product
 from .recorders import hoisting as hoisting

@@ -9,11 +9,19 @@ of one a recorder intercepts it: see `ops/replay.py`.
 import contextlib
 import contextvars
 from collections.abc import Callable
+from typing import Any
 from typing import NamedTuple
 
 from keras.backend import standardize_dtype
 
-_recorder = contextvars.ContextVar("recorder", default=None)
+
+class _Loop(NamedTuple):
+    recorder: Any = None
+    widens: bool = True  # whether kernels may get spare columns
+
+
+OUTSIDE = _Loop()
+_loop = contextvars.ContextVar("loop", default=OUTSIDE)
 
 
 class Operation(NamedTuple):
@@ -49,7 +57,7 @@ def perform(operation: Operation, x, *constants):
     Returns:
         The result, as `operation.run` returns it.
     """
-    recorder = _recorder.get()
+    recorder = _loop.get().recorder
     if recorder is None:
         return operation.run(x, *constants)
     return recorder.perform(operation, x, *constants)
@@ -67,7 +75,7 @@ def hoist(function: Callable, *constants):
     Returns:
         The tensor.
     """
-    recorder = _recorder.get()
+    recorder = _loop.get().recorder
     if recorder is None:
         return function(*constants)
     return recorder.hoist(function, *constants)
@@ -82,7 +90,7 @@ def dtype_of(constant) -> str:
     Args:
         constant: A tensor or a Keras variable.
     """
-    recorder = _recorder.get()
+    recorder = _loop.get().recorder
     if recorder is not None:
         constant = recorder.value(constant)
     return standardize_dtype(constant.dtype)
@@ -94,15 +102,33 @@ def hoists(*constants) -> bool:
     Args:
         *constants: Tensors or Keras variables that its function takes.
     """
-    recorder = _recorder.get()
+    recorder = _loop.get().recorder
     return recorder is not None and all(map(recorder.knows, constants))
 
 
-@contextlib.contextmanager
 def recording(recorder):
     """Send all operations of a `with` block to a recorder."""
-    token = _recorder.set(recorder)
+    return _changed(recorder=recorder)
+
+
+def kernels_as_they_are():
+    """Add no columns to kernels inside of a `with` block.
+
+    It is for programs whose runtime has its own way to store them.
+    """
+    return _changed(widens=False)
+
+
+def widens_kernels() -> bool:
+    """Return whether kernels may get spare columns."""
+    return _loop.get().widens
+
+
+@contextlib.contextmanager
+def _changed(**fields):
+    loop = _loop.get()._replace(**fields)
+    token = _loop.set(loop)
     try:
-        yield recorder
+        yield loop.recorder
     finally:
-        _recorder.reset(token)
+        _loop.reset(token)

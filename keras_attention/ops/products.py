@@ -1,9 +1,5 @@
 """The matrix products of a step, as operations with gradients."""
 
-import contextlib
-import contextvars
-from collections.abc import Iterator
-
 from keras import ops
 from keras.backend import standardize_dtype
 
@@ -14,10 +10,10 @@ from keras_attention.ops.operations import dtype_of
 from keras_attention.ops.operations import hoist
 from keras_attention.ops.operations import hoists
 from keras_attention.ops.operations import perform
+from keras_attention.ops.operations import widens_kernels
 from keras_attention.ops.rows import reshaped
 
 SPARE = 16  # columns: one line of the cache in float32
-_spares = contextvars.ContextVar("spares", default=True)
 
 
 def product(x, kernel):
@@ -45,22 +41,9 @@ def product(x, kernel):
     return perform(PRODUCT, x, kernel)
 
 
-@contextlib.contextmanager
-def kernels_as_they_are() -> Iterator[None]:
-    """Add no columns to kernels inside of the block.
-
-    It is for programs whose runtime has its own way to store them.
-    """
-    token = _spares.set(False)
-    try:
-        yield
-    finally:
-        _spares.reset(token)
-
-
 def _rows_collide(columns, dtype):
     collide = fast_path("rows_collide", _never)
-    return _spares.get() and collide(columns, dtype)
+    return widens_kernels() and collide(columns, dtype)
 
 
 def _never(*_):

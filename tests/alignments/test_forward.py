@@ -1,7 +1,5 @@
 """ForwardAlignment: what the contract cannot know about it."""
 
-import itertools
-
 import numpy as np
 import pytest
 from contracts.alignment import AlignmentContract
@@ -30,18 +28,6 @@ class TestForwardAlignment(AlignmentContract):
             before = w / max(w.sum(), 1e-300)
             every.append(before)
         return np.array(every)
-
-    def test_has_no_weights(self):
-        layer = self.trained()
-        assert layer.alignment.weights == []
-        assert layer.alignment.state_count == 1
-
-    def test_a_step_moves_by_one_at_most(self):
-        query, value = self.inputs(steps=4, words=7)
-        _, weights = self.run(self.layer(), query, value)
-        for t in range(4):
-            assert (weights[:, t, t + 2 :] == 0).all()
-            assert (weights[:, t, : t + 2] > 0).all()
 
     def test_starts_where_the_source_does(self):
         query, value = self.inputs()
@@ -105,11 +91,6 @@ class TestTransitionAgent(AlignmentContract):
             u = 1 / (1 + np.exp(-logit[0]))
         return np.array(every)
 
-    def test_its_weights_have_these_names(self):
-        layer = self.trained()
-        shapes = {w.name: tuple(w.shape) for w in layer.alignment.weights}
-        assert shapes == {"transition_kernel": (8, 1), "transition_bias": (1,)}
-
     def test_starts_undecided(self):
         _, value = self.inputs()
         layer = self.trained()
@@ -127,25 +108,3 @@ class TestTransitionAgent(AlignmentContract):
         for t in range(3):
             moved = np.roll(weights[:, t] > 1e-12, moves, axis=-1)
             np.testing.assert_array_equal(weights[:, t + 1] > 1e-12, moved)
-
-    def test_sums_over_all_walks(self):
-        """Of an agent that knows nothing: each walk weighs its softmaxes."""
-        query, value = self.inputs(steps=4, words=5, dtype="float64")
-        layer = self.layer(dtype="float64")
-        layer.build(query.shape, value.shape)
-        layer.alignment.transition_kernel.assign(np.zeros((8, 1)))
-        layer.alignment.transition_bias.assign([0.7])
-        _, weights = self.run(layer, query, value)
-        u = [0.5, *[1 / (1 + np.exp(-0.7))] * 3]
-        scores = query[0] @ to_numpy(layer.kernel) @ value[0].T
-        want = np.zeros(5)
-        for walk in itertools.product([0, 1], repeat=4):
-            j, chance = 0, 1.0
-            for t, move in enumerate(walk):
-                j += move
-                chance *= u[t] if move else 1 - u[t]
-                chance *= np.exp(scores[t, j])
-            want[j] += chance
-        np.testing.assert_allclose(
-            weights[0, -1], want / want.sum(), atol=1e-13
-        )

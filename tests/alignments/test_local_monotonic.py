@@ -1,7 +1,6 @@
 """LocalMonotonic: what the contract cannot know about it."""
 
 import numpy as np
-import pytest
 from contracts.alignment import AlignmentContract
 
 from keras_attention import LocalMonotonic
@@ -32,11 +31,6 @@ class TestLocalMonotonic(AlignmentContract):
         (count,) = layer.initial_state(memory)
         *_, (count,) = self.run_step(layer, query, memory, (count + 4096,))
         assert float(count[0, 0, 0]) == 4097
-
-    @pytest.mark.parametrize("window", [0, -1])
-    def test_refuses_a_window_not_positive(self, window):
-        with pytest.raises(ValueError, match="`window` must be a positive"):
-            LocalMonotonic(window)
 
     def test_a_window_is_kept_as_a_plain_integer(self):
         assert type(LocalMonotonic(np.int64(2)).get_config()["window"]) is int

@@ -1,9 +1,7 @@
 """LocalPredictive: what the contract cannot know about it."""
 
 import numpy as np
-import pytest
 from contracts.alignment import AlignmentContract
-from gradients import to_numpy
 
 from keras_attention import LocalPredictive
 
@@ -22,11 +20,6 @@ class TestLocalPredictive(AlignmentContract):
         softmax = super().reference_align(scores, mask, real, query, weights)
         return softmax * np.exp(-(distance**2) / (2 * (2 / 2) ** 2))
 
-    def test_its_weights_have_these_names(self):
-        layer = self.trained()
-        shapes = {w.name: tuple(w.shape) for w in layer.alignment.weights}
-        assert shapes == {"position_kernel": (3, 3), "position_vector": (3,)}
-
     def test_starts_in_the_middle(self):
         query, value = self.inputs(words=8)
         layer = self.layer(alignment=LocalPredictive(1))
@@ -42,20 +35,3 @@ class TestLocalPredictive(AlignmentContract):
         _, weights = self.run(layer, 1 + 0 * query, value)
         assert (weights[:, :, :6] == 0).all()
         assert (weights[:, :, 7] > 0).all()
-
-    def test_the_prediction_is_trained(self):
-        query, value = self.inputs()
-        layer = self.trained()
-        *_, rest = self.gradients(layer, query, value)
-        names = [w.name for w in layer.trainable_weights]
-        moved = dict(zip(names, rest, strict=True))
-        assert abs(moved["position_vector"]).max() > 0
-        assert to_numpy(layer.alignment.position_vector).shape == (3,)
-
-    @pytest.mark.parametrize("window", [0, -1])
-    def test_refuses_a_window_not_positive(self, window):
-        with pytest.raises(ValueError, match="`window` must be a positive"):
-            LocalPredictive(window)
-
-    def test_a_window_is_kept_as_a_plain_integer(self):
-        assert type(LocalPredictive(np.int64(2)).get_config()["window"]) is int

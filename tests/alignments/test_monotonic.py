@@ -1,12 +1,9 @@
 """Monotonic: what the contract cannot know about it."""
 
-import itertools
-
 import numpy as np
 import pytest
 from contracts.alignment import AlignmentContract
 from gradients import to_numpy
-from keras import ops
 
 from keras_attention import LuongGeneral
 from keras_attention import Monotonic
@@ -89,24 +86,6 @@ class TestStrict(StrictCase):
     variant = True
     alignment_kwargs = {"strict": True, "score_bias": 0.3}
 
-    def test_adds_up_the_paths_that_stop_nowhere_twice(self):
-        scores = np.random.default_rng(0).normal(size=(3, 1, 1, 5))
-        alignment = Monotonic(strict=True, dtype="float64")
-        alignment.build((None, None, 3), (None, None, 3))
-        state = alignment.first_state(ops.ones((1, 1, 5), "float64"))
-        for score in scores:
-            score = ops.convert_to_tensor(score)
-            found, state = alignment.align(score, None, state, None, None, None)
-        p = 1 / (1 + np.exp(-scores[:, 0, 0]))
-        wanted = np.zeros(5)
-        for stops in itertools.combinations(range(5), 3):
-            start, chance = 0, 1.0
-            for t, stop in enumerate(stops):
-                chance *= p[t, stop] * np.prod(1 - p[t, start:stop])
-                start = stop + 1
-            wanted[stops[-1]] += chance
-        np.testing.assert_allclose(to_numpy(found)[0, 0], wanted, atol=1e-12)
-
     def test_is_not_stepwise(self):
         with pytest.raises(ValueError, match="stepwise=True, strict=True"):
             Monotonic(stepwise=True, strict=True)
@@ -133,14 +112,6 @@ class StepwiseCase(MonotonicCase):
 class TestStepwise(StepwiseCase):
     alignment_kwargs = {"stepwise": True, "score_bias": 0.3}
     one_step = staticmethod(soft_step)
-
-    def test_leaves_no_position_out(self):
-        query, value = self.inputs(steps=4, words=7)
-        _, weights = self.run(self.trained(), query, value)
-        for t in range(4):
-            assert (weights[:, t, t + 2 :] == 0).all()
-            assert (weights[:, t, : t + 2] > 0).all()
-            np.testing.assert_allclose(weights[:, t].sum(-1), 1, atol=1e-6)
 
     def test_recursive_is_parallel(self):
         query, value = self.inputs()
@@ -238,10 +209,6 @@ class TestArguments:
     def test_refuses_other_modes(self):
         with pytest.raises(ValueError, match="'recursive', 'hard'"):
             Monotonic(mode="soft")
-
-    def test_refuses_negative_noise(self):
-        with pytest.raises(ValueError, match="must be a non-negative"):
-            Monotonic(sigmoid_noise=-1.0)
 
     def test_a_build_without_its_bases_is_named(self):
         class Forgetful(LuongGeneral):

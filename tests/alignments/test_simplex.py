@@ -61,35 +61,6 @@ def test_refuses_other_mappings():
         SimplexAlignment("hardmax")
 
 
-SCORES = np.array([[[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]])
-MASKS = {
-    "all": None,
-    "some": np.array([[[True, True, False]]]),
-    "none": np.zeros((1, 1, 3), bool),
-}
-
-
-@pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.parametrize("name", ["softmax", "sparsemax", "entmax15"])
-def test_weights_are_shares_of_what_is_real(name, mask):
-    given = MASKS[mask]
-    keep = np.ones((1, 1, 3), bool) if given is None else given
-    out = to_numpy(
-        MAPPINGS[name](
-            to_tensor(SCORES), None if given is None else to_tensor(given)
-        )
-    )
-    assert (out >= 0).all()
-    assert (np.where(keep, 0, out) == 0).all()
-    np.testing.assert_allclose(out.sum(-1), keep.any(), atol=1e-12)
-
-
-def test_softmax():
-    out = to_numpy(MAPPINGS["softmax"](to_tensor(SCORES), None))
-    e = np.exp(SCORES)
-    np.testing.assert_allclose(out, e / e.sum(-1, keepdims=True), atol=1e-14)
-
-
 def test_names_differ_in_how_much_they_leave_out():
     scores = to_tensor(np.array([[2.0, 1.5, 0.5, 0.2]]))
     zeros = {

@@ -25,11 +25,6 @@ class TestBahdanauAttention(ProjectedAttentionContract):
         ratio = weights.max(-1) / weights.min(-1)
         assert (ratio <= np.exp(2 * 4) * 1.001).all()
 
-    @pytest.mark.parametrize("units", [0, -1])
-    def test_refuses_units_not_positive(self, units):
-        with pytest.raises(ValueError, match="`units` must be a positive"):
-            self.layer(units=units)
-
 
 class TestBahdanauAttentionNormalized(ProjectedAttentionContract):
     variant = True
@@ -48,11 +43,6 @@ class TestBahdanauAttentionNormalized(ProjectedAttentionContract):
         layer = self.layer(units=units)
         layer.build((None, None, 3), (None, None, 5))
         assert float(to_numpy(layer.gain)) == pytest.approx(1 / np.sqrt(units))
-
-    def test_bias_starts_at_zero(self):
-        layer = self.layer()
-        layer.build((None, None, 3), (None, None, 5))
-        assert (to_numpy(layer.bias) == np.zeros(4)).all()
 
     def test_length_of_the_vector_does_not_matter(self):
         query, value = self.inputs()

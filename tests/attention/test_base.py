@@ -115,21 +115,6 @@ class TestErrors:
         with pytest.raises(NotImplementedError, match=r"Unfinished .*`score"):
             Unfinished()(np.ones((1, 1, 2)), np.ones((1, 1, 2)))
 
-    @pytest.mark.parametrize("dropout", [-0.1, 1.0, 2])
-    def test_refuses_dropout_out_of_range(self, dropout):
-        with pytest.raises(ValueError, match=r"`dropout` must be in \[0, 1\)"):
-            DotAttention(dropout=dropout)
-
-    @pytest.mark.parametrize("alignment", ["hardmax", ""])
-    def test_refuses_an_unknown_alignment(self, alignment):
-        with pytest.raises(ValueError, match=r"`alignment`.*'softmax'"):
-            DotAttention(alignment=alignment)
-
-    @pytest.mark.parametrize("alignment", ["monotonic", Monotonic, 3])
-    def test_says_what_an_alignment_is(self, alignment):
-        with pytest.raises(ValueError, match=r"Monotonic\(\), or its config"):
-            DotAttention(alignment=alignment)
-
     def test_a_score_has_three_axes(self):
         class Flat(AbstractAttention):
             def score(self, query, keys):

@@ -78,37 +78,6 @@ class ChunkwiseCase(AttentionCase):
 class TestChunkwiseAttention(ChunkwiseCase, AttentionContract):
     test_weights_are_attributes = None  # they are those of two layers
 
-    def test_is_the_sum_over_all_paths(self):
-        """Every way in which a reader can stop three times in four words."""
-        query, value = self.inputs(words=4, dtype="float64")
-        layer = self.trained(dtype="float64")
-        _, got = self.run(layer, query, value)
-        for row in range(2):
-            want = self.expected(layer, query[row], value[row])
-            np.testing.assert_allclose(got[row], want, atol=1e-13)
-
-    def expected(self, layer, query, value):
-        w = {w.name: to_numpy(w).astype("float64") for w in layer.weights}
-        energies = query @ w["kernel"] @ value.T + w["score_bias"]
-        p = 1 / (1 + np.exp(-energies))
-        hidden = (query @ w["query_kernel"])[:, None]
-        u = np.tanh(hidden + value @ w["key_kernel"]) @ w["score_vector"]
-        weights, total, seen = np.zeros((3, 4)), 0.0, np.ones(4)
-        nowhere = 4
-        for path in itertools.product(range(nowhere + 1), repeat=3):
-            if list(path) != sorted(path):
-                continue
-            chance = 1.0
-            for t, (k, j) in enumerate(itertools.pairwise((0, *path))):
-                chance *= np.prod(1 - p[t, k:j])
-                chance *= p[t, j] if j < nowhere else 1
-            total += chance
-            for t, j in enumerate(path):
-                if j < nowhere:
-                    weights[t] += chance * share(u[t], j, seen)
-        assert total == pytest.approx(1, abs=1e-13)
-        return weights
-
     def test_a_chunk_of_one_is_monotonic(self):
         query, value = self.inputs()
         layer = self.trained(chunk_size=1)
@@ -277,13 +246,6 @@ def test_refuses_what_is_not_monotonic(wrong):
 def test_refuses_a_chunk_without_softmax(wrong):
     with pytest.raises(ValueError, match=r"`chunk` must.*Try BahdanauAtt"):
         ChunkwiseAttention(DotAttention(alignment=Monotonic()), wrong, 2)
-
-
-@pytest.mark.parametrize("size", [0, 1.5, True])
-def test_refuses_a_chunk_of_nothing(size):
-    given = DotAttention(alignment=Monotonic()), DotAttention()
-    with pytest.raises(ValueError, match="`chunk_size` must be a positive"):
-        ChunkwiseAttention(*given, size)
 
 
 def test_refuses_a_dropout_of_its_layers():

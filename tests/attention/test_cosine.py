@@ -57,17 +57,3 @@ class TestCosineAttention(AttentionContract):
         layer(*self.inputs())
         assert len(layer.weights) == 1
         assert len(layer.trainable_weights) == learn_beta
-
-    def test_refuses_two_feature_sizes(self):
-        with pytest.raises(ValueError, match="LuongGeneral"):
-            self.layer()(np.ones((1, 1, 3)), np.ones((1, 1, 4)))
-
-    def test_the_size_of_the_value_is_free(self):
-        key = np.ones((1, 2, 3))
-        context = self.layer()(np.ones((1, 1, 3)), np.ones((1, 2, 7)), key)
-        assert context.shape == (1, 1, 7)
-
-    @pytest.mark.parametrize("beta", [0.0, -1.0])
-    def test_refuses_beta_not_positive(self, beta):
-        with pytest.raises(ValueError, match="`beta` must be a positive"):
-            self.layer(beta=beta)

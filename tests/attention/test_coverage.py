@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 from contract import ProjectedAttentionContract
+from gradients import check_gradients
 from gradients import to_numpy
+from gradients import to_tensor
 from reference import coverage_weights
 
 from keras_attention import CoverageAttention
 from keras_attention.attention.coverage import coverage_loss
 
 KERNELS = ("query_kernel", "key_kernel", "score_vector", "coverage_vector")
+WEIGHTS = np.random.default_rng(0).dirichlet(np.ones(4), size=(2, 3))
+MASK = np.array([[1, 1, 0], [0, 1, 1]], bool)
 
 
 class TestCoverageAttention(ProjectedAttentionContract):
@@ -45,11 +49,6 @@ class TestCoverageAttention(ProjectedAttentionContract):
         *_, (covered,) = self.run_step(layer, query, memory, (covered + 4096,))
         assert to_numpy(covered)[0, 0, 0] == 4097
 
-    @pytest.mark.parametrize("units", [0, -1])
-    def test_refuses_units_not_positive(self, units):
-        with pytest.raises(ValueError, match="`units` must be a positive"):
-            self.layer(units=units)
-
 
 class TestCoverageLoss:
     def called(self, weight, **kwargs):
@@ -76,11 +75,51 @@ class TestCoverageLoss:
         assert float(to_numpy(loss)) == pytest.approx(float(want))
         assert want > 0
 
-    def test_comes_back_from_its_config(self):
-        layer = CoverageAttention(4, coverage_loss=0.5)
-        again = CoverageAttention.from_config(layer.get_config())
-        assert again.coverage_loss == 0.5
 
-    def test_refuses_a_negative_weight(self):
-        with pytest.raises(ValueError, match="must be a non-negative"):
-            CoverageAttention(4, coverage_loss=-1.0)
+def loss_of(weights, mask=None):
+    return float(to_numpy(coverage_loss(to_tensor(weights), mask)))
+
+
+def loss_by_steps(weights, mask):
+    """Equation 12, step by step, over the steps that are real."""
+    losses = []
+    for row, real in zip(weights, mask, strict=True):
+        covered = np.zeros(row.shape[-1])
+        for a in row[real]:
+            losses.append(np.minimum(a, covered).sum())
+            covered += a
+    return np.mean(losses)
+
+
+@pytest.mark.parametrize("mask", [None, MASK], ids=["", "masked"])
+def test_agrees_with_the_paper(mask):
+    real = np.ones((2, 3), bool) if mask is None else mask
+    assert loss_of(WEIGHTS, mask) == pytest.approx(loss_by_steps(WEIGHTS, real))
+
+
+def test_looking_once_costs_nothing():
+    assert loss_of(np.eye(4)[None]) == 0
+
+
+def test_looking_at_one_place_costs_all_but_the_first_step():
+    weights = np.zeros((1, 5, 3))
+    weights[..., 1] = 1
+    assert loss_of(weights) == pytest.approx(4 / 5)
+
+
+def test_no_real_step_no_loss():
+    assert loss_of(WEIGHTS, np.zeros((2, 3), bool)) == 0
+
+
+def test_masked_steps_may_hold_anything():
+    weights = np.where(MASK[..., None], WEIGHTS, np.nan)
+    assert loss_of(weights, MASK) == pytest.approx(loss_of(WEIGHTS, MASK))
+
+
+def test_sums_in_float32():
+    weights = np.full((1, 3000, 1), 1, "float16")
+    assert loss_of(weights) == pytest.approx(2999 / 3000, rel=1e-6)
+
+
+def test_gradients_are_slopes():
+    check_gradients(lambda x: coverage_loss(x, MASK), [WEIGHTS])

@@ -28,15 +28,6 @@ class TestDotAttention(AttentionContract):
             layer(*self.inputs())
             assert layer.weights == []
 
-    def test_refuses_two_feature_sizes(self):
-        with pytest.raises(ValueError, match="LuongGeneral"):
-            self.layer()(np.ones((1, 1, 3)), np.ones((1, 1, 4)))
-
-    def test_the_size_of_the_value_is_free(self):
-        key = np.ones((1, 2, 3))
-        context = self.layer()(np.ones((1, 1, 3)), np.ones((1, 2, 7)), key)
-        assert context.shape == (1, 1, 7)
-
     @pytest.mark.parametrize("scale", ["root", 2.0, True])
     def test_refuses_other_scales(self, scale):
         with pytest.raises(ValueError, match="'sqrt', 'learned'"):

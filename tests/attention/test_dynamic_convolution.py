@@ -117,25 +117,6 @@ class TestDynamicConvolutionAttention(ProjectedAttentionContract):
         means = weights @ np.arange(40)
         np.testing.assert_allclose(means, [np.arange(1, 6)] * 2, rtol=0.02)
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "units",
-            "static_filters",
-            "dynamic_filters",
-            "kernel_size",
-            "prior_length",
-        ],
-    )
-    def test_refuses_sizes_not_positive(self, name):
-        with pytest.raises(ValueError, match=f"`{name}` must be a positive"):
-            self.layer(**{name: 0})
-
-    @pytest.mark.parametrize("name", ["prior_alpha", "prior_beta"])
-    def test_refuses_a_prior_that_is_none(self, name):
-        with pytest.raises(ValueError, match=f"`{name}` must be a positive"):
-            self.layer(**{name: 0.0})
-
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.9), (2.0, 3.5)])
 def test_the_prior_is_a_distribution(alpha, beta):

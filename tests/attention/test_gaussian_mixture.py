@@ -61,12 +61,3 @@ class TestGaussianMixtureAttention(ProjectedAttentionContract):
         _, one = self.run(layer, query, value)
         _, other = self.run(layer, query, 0 * value, key=self.key())
         np.testing.assert_array_equal(one, other)
-
-    def test_takes_no_alignment(self):
-        with pytest.raises((TypeError, ValueError), match="alignment"):
-            self.layer(alignment="softmax")
-
-    @pytest.mark.parametrize("components", [0, -2])
-    def test_refuses_components_not_positive(self, components):
-        with pytest.raises(ValueError, match="`components` must be a positive"):
-            self.layer(components=components)

@@ -49,12 +49,3 @@ class TestKernelAttention(AttentionContract):
         assert len(layer.trainable_weights) == learn
         start = np.exp(to_numpy(layer.log_bandwidth))
         assert float(start) == pytest.approx(1.5)
-
-    def test_refuses_two_feature_sizes(self):
-        with pytest.raises(ValueError, match="LuongGeneral"):
-            self.layer()(np.ones((1, 1, 3)), np.ones((1, 1, 4)))
-
-    @pytest.mark.parametrize("bandwidth", [0.0, -1.0])
-    def test_refuses_a_bandwidth_not_positive(self, bandwidth):
-        with pytest.raises(ValueError, match="`bandwidth` must be a positive"):
-            self.layer(bandwidth=bandwidth)

@@ -36,14 +36,6 @@ class TestLocationAttention(ProjectedAttentionContract):
         np.testing.assert_allclose(context, want[0], atol=1e-6)
         np.testing.assert_allclose(weights[:, :, :4], want[1], atol=1e-6)
 
-    def test_steps_know_the_reach_too(self):
-        query, value = self.inputs(words=7)
-        layer = self.trained(max_length=4)
-        plain = self.run(layer, query, value)
-        stepped = self.run_steps(layer, query, layer.prepare(value))
-        for x, y in zip(plain, stepped, strict=True):
-            np.testing.assert_allclose(x, y, atol=1e-6)
-
     def test_a_source_beyond_the_reach_alone_is_none(self):
         query, value = self.inputs(words=6)
         mask = np.array([[0, 0, 0, 0, 1, 1]] * 2, bool)
@@ -62,8 +54,3 @@ class TestLocationAttention(ProjectedAttentionContract):
         _, weights = self.run(layer, query, value)
         assert (weights[:, :, 2:4] > 0).all()
         assert (weights[:, :, [0, 1, 4, 5, 6]] == 0).all()
-
-    @pytest.mark.parametrize("max_length", [0, -3])
-    def test_refuses_max_length_not_positive(self, max_length):
-        with pytest.raises(ValueError, match="`max_length` must be a positive"):
-            self.layer(max_length=max_length)

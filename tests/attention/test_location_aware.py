@@ -1,7 +1,6 @@
 """LocationAwareAttention: what the contract cannot know about it."""
 
 import numpy as np
-import pytest
 from contract import ProjectedAttentionContract
 from gradients import to_numpy
 
@@ -59,11 +58,6 @@ class TestLocationAwareAttention(LocationAwareCase):
         (a,) = layer.initial_state(memory, beams=2)
         want = np.stack([mask / 4.0] * 2, axis=1)
         np.testing.assert_allclose(to_numpy(a), want, atol=1e-7)
-
-    @pytest.mark.parametrize("name", ["units", "filters", "kernel_size"])
-    def test_refuses_sizes_not_positive(self, name):
-        with pytest.raises(ValueError, match=f"`{name}` must be a positive"):
-            self.layer(**{name: 0})
 
 
 class TestLocationAwareAttentionOverTheSum(LocationAwareCase):

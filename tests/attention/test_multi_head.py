@@ -263,14 +263,6 @@ def test_copies_the_attention():
     assert (to_numpy(kernels[0]) != to_numpy(kernels[1])).any()
 
 
-@pytest.mark.parametrize("size", ["key_dim", "value_dim", "output_dim"])
-def test_refuses_sizes_not_positive(size):
-    with pytest.raises(ValueError, match=f"`{size}` must be a positive"):
-        MultiHead(DotAttention(), 2, **{size: 0})
-    with pytest.raises(ValueError, match="`num_heads` must be a positive"):
-        MultiHead(DotAttention(), 0)
-
-
 def test_refuses_more_heads_than_features():
     layer = MultiHead(DotAttention(), 6)
     with pytest.raises(ValueError, match=r"num_heads=6.*`value_dim`"):

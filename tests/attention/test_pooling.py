@@ -41,11 +41,6 @@ class TestAttentionPooling(ComposedLaws):
         pooled, weights = self.run(layer, x)
         np.testing.assert_allclose(pooled, weights, atol=1e-6)
 
-    @pytest.mark.parametrize("units", [0, -1])
-    def test_refuses_units_not_positive(self, units):
-        with pytest.raises(ValueError, match="`units` must be a positive"):
-            self.layer(units=units)
-
 
 def test_names_the_shape_that_does_not_fit():
     with pytest.raises(ValueError, match="needs `x` of the shape"):

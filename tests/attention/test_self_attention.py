@@ -50,11 +50,6 @@ class SelfAttentionCase(ComposedLaws):
 
 
 class TestSelfAttention(SelfAttentionCase):
-    @pytest.mark.parametrize("width", [0, -1])
-    def test_refuses_a_width_not_positive(self, width):
-        with pytest.raises(ValueError, match="`width` must be a positive"):
-            self.layer(width=width)
-
     def test_refuses_what_does_not_attend(self):
         with pytest.raises(ValueError, match=r"Try BahdanauAttention\(64\)"):
             SelfAttention(attention="dot")

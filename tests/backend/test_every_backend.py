@@ -8,6 +8,8 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
+from keras_attention.backend.states import run_with_states
+from keras_attention.ops import is_traced
 from keras_attention.ops import loop_over_time
 from keras_attention.ops.fast_paths import fast_path
 
@@ -82,3 +84,53 @@ def test_its_loop_is_the_plain_loop(steps, reverse):
     )
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(to_numpy(one), to_numpy(other))
+
+
+class TestCompiled:
+    def test_weights_are_read_anew(self):
+        traced = []
+        weight = keras.Variable([2.0, 3.0])
+
+        def function(x, y):
+            traced.append((tuple(x.shape), is_traced(x)))
+            return x * weight, y
+
+        run = fast_path("compiled")(function, [weight], [], False)
+        for values in ([2, 3], [5, 7]):
+            weight.assign(values)
+            for n in (1, 2):
+                x = np.ones((n, 2), "float32")
+                found, nothing = run(to_tensor(x), None)
+                np.testing.assert_array_equal(to_numpy(found), x * values)
+                assert nothing is None
+                assert not getattr(found, "requires_grad", False)
+        assert not is_traced(found)
+        if keras.backend.backend() == "jax":  # once a shape
+            assert traced == [((1, 2), True), ((2, 2), True)]
+
+    def test_random_states_go_on(self):
+        """Those of the function, or others in their place."""
+        own, other = (keras.random.SeedGenerator(n) for n in (1, 2))
+        run = fast_path("compiled")(
+            lambda x: x + keras.random.uniform((3,), seed=own),
+            [],
+            [own.state],
+            False,
+        )
+        zero = to_tensor(np.zeros(3, "float32"))
+        found = [to_numpy(run(zero)) for _ in range(2)]
+        found += [to_numpy(run(zero, states=[other.state])) for _ in range(2)]
+        found += [to_numpy(run(zero))]
+        again = keras.random.SeedGenerator(1)
+        second = keras.random.SeedGenerator(2)
+        for seed, got in zip(
+            [again, again, second, second, again], found, strict=True
+        ):
+            want = to_numpy(keras.random.uniform((3,), seed=seed))
+            np.testing.assert_array_equal(got, want)
+
+
+def test_each_state_needs_another():
+    seed = keras.Variable(0.0)
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        run_with_states(lambda: None, (), [seed], [])

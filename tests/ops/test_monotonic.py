@@ -98,10 +98,6 @@ class TestSoft:
         got = run(stop, energies, previous)
         np.testing.assert_allclose(got, paths(p, previous), atol=1e-6)
 
-    @EVERY
-    def test_without_mass_nothing_comes(self, stop):
-        assert (run(stop, ENERGIES, 0 * PREVIOUS) == 0).all()
-
 
 class TestHard:
     def test_stops_at_the_first_above_one_half(self):

@@ -8,7 +8,10 @@ from gradients import to_tensor
 
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.operations import Operation
+from keras_attention.ops.operations import dtype_of
 from keras_attention.ops.operations import hoist
+from keras_attention.ops.operations import hoists
+from keras_attention.ops.operations import recording
 from keras_attention.ops.recorders import Probe
 from keras_attention.ops.recorders import Recorder
 from keras_attention.ops.recorders import Replayer
@@ -62,12 +65,6 @@ class TestRecorder:
         recorder = Recorder([], [given, first, second], 2)
         assert recorder.hoist(None, given) is first
         assert recorder.hoist(None, first) is second
-
-    def test_knows_its_constants(self):
-        recorder = self.make()
-        assert recorder.knows(self.variable)
-        assert recorder.knows(self.given)
-        assert not recorder.knows(tensor(3))
 
     def test_does_not_hoist_what_comes_from_a_step(self):
         recorder = Recorder([], [tensor(3), tensor(1)], 1)
@@ -123,3 +120,22 @@ class TestHoisting:
         hoisted = hoisting(lambda x: hoist(lambda y: 2 * y, x), [])
         got = [float(to_numpy(hoisted(tensor(x)))) for x in (1, 5)]
         assert got == [2, 10]
+
+
+def test_a_constant_has_the_dtype_of_its_value_in_the_loop():
+    """Not that of the variable, which changes when autocasting ends."""
+    weight = keras.Variable(np.ones(2, "float32"))
+    assert dtype_of(weight) == "float32"
+    value = to_tensor(np.ones(2, "float16"))
+    with recording(Recorder([weight], [value])):
+        assert dtype_of(weight) == "float16"
+
+
+def test_the_recorder_before_comes_back_even_after_an_error():
+    given = tensor(3)
+    with recording(Recorder([], [given])):
+        with pytest.raises(ZeroDivisionError), recording(None):
+            assert hoists() / 0
+        assert hoists(given)
+        assert not hoists(given, tensor(3))
+    assert not hoists()

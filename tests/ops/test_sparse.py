@@ -47,15 +47,6 @@ class TestExact:
             np.testing.assert_allclose(threshold, threshold[0], atol=1e-14)
             assert (z[p == 0] / 2 <= threshold[0]).all()
 
-    def test_entmax_of_two_is_known(self):
-        """(t/2 + sqrt(8 - t^2)/... )^2 of Peters' figure 2, by its roots."""
-        t = 0.7  # a = (t/2 - tau), b = -tau: a^2 + b^2 = 1
-        tau = np.roots([2, -t, t**2 / 4 - 1]).min()
-        got = run(entmax15, [[t, 0.0]])
-        np.testing.assert_allclose(
-            got, [[(t / 2 - tau) ** 2, tau**2]], atol=1e-6
-        )
-
     @BOTH
     def test_sums_to_one_in_any_range(self, function):
         for factor in (0, 1e-9, 1, 1e4, 1e12):
@@ -66,12 +57,6 @@ class TestExact:
     def test_a_constant_changes_nothing(self, function):
         out = run(function, SCORES + 1e6)
         np.testing.assert_allclose(out, run(function, SCORES), atol=1e-8)
-
-    @BOTH
-    def test_ties_share(self, function):
-        np.testing.assert_allclose(
-            run(function, [[3.0, 3.0, 3.0, 3.0]]), 0.25, atol=1e-7
-        )
 
     @BOTH
     def test_far_scores_are_exactly_zero(self, function):
