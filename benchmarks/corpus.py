@@ -28,8 +28,8 @@ from pathlib import Path
 
 import numpy as np
 
+from keras_attention import parallel_dataset
 from keras_attention.text import SentencePieceTokenizer
-from keras_attention.text import parallel_dataset
 
 BATCH = 64
 POOL = 2**16  # different sentences of a side

@@ -54,8 +54,8 @@ from keras_attention import Translator
 from keras_attention import ValidationBleu
 from keras_attention import WordTokenizer
 from keras_attention import parallel_dataset
+from keras_attention.data.pairs import read_parallel
 from keras_attention.text import read_lines
-from keras_attention.text import read_parallel
 
 TOKENIZERS = ("sentencepiece", "word", "wordpiece")
 QUICK = {"units": 16, "epochs": 1, "batch_size": 4, "vocabulary_size": 30}

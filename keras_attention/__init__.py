@@ -14,7 +14,9 @@ NAMES = {
     if isinstance(node, ast.ImportFrom) and node.module != "version"
     for alias in node.names
 }
-LATE = {"export", "text", "translator"}  # import TensorFlow, where it is there
+LATE = {  # import TensorFlow, where it is there
+    *("data.dataset", "export", "text", "translation", "translator"),
+}
 
 __all__ = sorted(NAMES)
 if importlib.util.find_spec("tensorflow") is None:

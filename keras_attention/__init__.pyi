@@ -24,6 +24,7 @@ from .attention import LuongGeneral as LuongGeneral
 from .attention import Memory as Memory
 from .attention import MultiHead as MultiHead
 from .attention import SelfAttention as SelfAttention
+from .data.dataset import parallel_dataset as parallel_dataset
 from .decoder import AttentionDecoder as AttentionDecoder
 from .decoder import AttentionDecoderCell as AttentionDecoderCell
 from .decoder import FreeRunningDecoder as FreeRunningDecoder
@@ -51,7 +52,6 @@ from .text import CharacterTokenizer as CharacterTokenizer
 from .text import SentencePieceTokenizer as SentencePieceTokenizer
 from .text import WordPieceTokenizer as WordPieceTokenizer
 from .text import WordTokenizer as WordTokenizer
-from .text import parallel_dataset as parallel_dataset
 from .training import AttentionCoverage as AttentionCoverage
 from .training import AttentionEntropy as AttentionEntropy
 from .training import AttentionImages as AttentionImages

@@ -112,6 +112,28 @@ def alone(path: str | Path) -> Iterator[None]:
         yield
 
 
+def open_to_read(path: str | Path) -> BinaryIO:
+    """Open a file of bytes, and refuse what may never end.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The open file.
+
+    Raises:
+        OSError: If it cannot be opened, or is a pipe or a device.
+    """
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(
+            errno.ESPIPE,
+            "pipes and devices cannot be read, since files are read twice",
+            str(path),
+        )
+    return open(path, "rb")
+
+
 def recover(path: str | Path):
     """Restore what a process that was killed moved away, and tidy up.
 

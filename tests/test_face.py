@@ -19,7 +19,7 @@ from keras_attention.alignments import AbstractAlignment
 from keras_attention.attention import AbstractAttention
 
 CLASSES = [(path, c) for path in FILES for c in source.classes(path)]
-NEED_TENSORFLOW = {"export", "text", "training", "translator"}
+NEED_TENSORFLOW = {"data", "export", "text", "training", "translator"}
 EXAMPLES = [
     pytest.param(
         docstring,

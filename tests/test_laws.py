@@ -3,6 +3,7 @@
 import importlib
 import re
 import sys
+import threading
 
 import mechanisms
 import numpy as np
@@ -15,13 +16,16 @@ from source import ROOT
 import keras_attention
 from keras_attention import BahdanauAttention
 from keras_attention import SequenceCrossentropy
+from keras_attention import WordTokenizer
+from keras_attention import parallel_dataset
 
 FLOORS = [
-    "backend checks data extras files version",
+    "backend checks extras files version",
     "ops",
     "layers",
     "alignments",
     "attention search text plots",
+    "data",
     "decoder training",
     "outputs resume streaming",
     "models",
@@ -232,3 +236,38 @@ def test_the_way_to_a_score_is_short():
         floors = [FLOOR[x] for x in parts if x not in ("ops", "backend")]
         assert floors == sorted(floors, reverse=True)
     assert ways
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("cached", [False, True])
+def test_the_way_to_a_batch_is_short(tmp_path, cached):
+    """From files to a batch, also in the threads that tokenize.
+
+    `split_in_parts` is left out, which takes lines from where it is told.
+    """
+    (tmp_path / "text").write_text("1 2\n3\n")
+    files, tokenizers = 2 * [tmp_path / "text"], 2 * [WordTokenizer(["1"])]
+    ways, root = [], ("dataset.py", "corpus.py")  # of what threads run
+
+    def watch(frame, event, _):
+        if event == "call":
+            way = [*dict.fromkeys(source.files_of_stack(frame))]
+            if way and way[0].name == "encode.py":
+                way = [*(way[0].with_name(name) for name in root), *way]
+            ways.append(way)
+
+    threading.setprofile(watch)
+    sys.setprofile(watch)
+    try:
+        cache = tmp_path / "cache" if cached else None
+        next(iter(parallel_dataset(*files, *tokenizers, 2, cache=cache)))
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    seen = {path.name for way in ways for path in way}
+    assert {"pairs.py", "word.py", "batches.py"} <= seen
+    for way in ways:
+        assert len(way) <= 8
+        way = [path for path in way if path.name != "sentences.py"]
+        floors = [FLOOR[source.part(path)] for path in way]
+        assert floors == sorted(floors, reverse=True)

@@ -14,10 +14,11 @@ import numpy as np
 from keras_attention.checks import check_integer
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
+from keras_attention.text import split_in_parts
 from keras_attention.translator import Translator
 
 BATCHES = 32  # that are read at a time, and sorted by length
-BYTES = 2**22  # that are read at a time, unless one line has more
+BYTES = 2**22  # that are read at a time, as if each line had the longest
 PAUSE = 0.2  # seconds from one line of progress to the next
 
 
@@ -99,23 +100,12 @@ def parts(lines: Iterable[bytes], batch_size: int) -> Iterator[list[bytes]]:
         lines: The lines, which end with `\n` or `\r\n`.
         batch_size: How many lines run at a time.
 
-    Yields:
-        Some lines, without their ends.
+    Returns:
+        Some lines at a time, without their ends.
     """
     most = 1 if getattr(lines, "isatty", bool)() else BATCHES * batch_size
-    part, size = [], 0
-    for line in lines:
-        line = line.removesuffix(b"\n").removesuffix(b"\r")
-        if part and (len(part) == most or size + len(line) > BYTES):
-            yield part
-            part, size = [], 0
-        part.append(line)
-        size += len(line)
-        if most == 1:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
+    bare = (line.removesuffix(b"\n").removesuffix(b"\r") for line in lines)
+    return split_in_parts(bare, len, most, BYTES)
 
 
 def translate(

@@ -1,4 +1,4 @@
-"""From text to ids and back, and from files to batches."""
+"""From text to ids and back."""
 
 from .base import AbstractTokenizer as AbstractTokenizer
 from .base import cut_or_pad as cut_or_pad
@@ -8,9 +8,7 @@ from .copies import check_shared as check_shared
 from .copies import copied_words as copied_words
 from .copies import spell_source as spell_source
 from .copies import spell_target as spell_target
-from .dataset import parallel_dataset as parallel_dataset
 from .files import read_lines as read_lines
-from .files import read_parallel as read_parallel
 from .sentencepiece import SentencePieceTokenizer as SentencePieceTokenizer
 from .sentences import as_bytes as as_bytes
 from .sentences import split_in_parts as split_in_parts

@@ -7,16 +7,15 @@ import re
 import zlib
 from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Sequence
 from pathlib import Path
+
+from keras_attention.files import open_to_read
 
 GZIP_MAGIC = b"\x1f\x8b"
 FEW = 10  # among fewer strings than these, paths may be misspelled
 # Without a space: "./a", "~/a", "/a/b" or "C:/a", or a slash and a suffix.
 ROOT = r"(?:\.{1,2}|~[^\s/\\]*|[/\\][^\s/\\]+|[A-Za-z]:)"
 PATH = re.compile(rf"{ROOT}[/\\]\S+|\S*[/\\]\S*\.[A-Za-z]\w+", re.ASCII)
-
-Files = str | Path | Sequence[str | Path]
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -82,91 +81,6 @@ def stream_lines(path: str | Path) -> Iterator[str]:
         )
 
 
-def read_parallel(
-    source_files: Files, target_files: Files
-) -> tuple[list[str], list[str]]:
-    """Read pairs of sentences from files whose lines belong together.
-
-    Args:
-        source_files: A file or a list of them.
-        target_files: As many files, in the same order: line `n` of each
-            translates line `n` of its source file.
-
-    Returns:
-        The lines of all source files, and those of all target files.
-
-    Raises:
-        ValueError: If the numbers of files or lines differ, or a file is
-            broken (see `read_lines`).
-    """
-    pairs = stream_parallel(pair_files(source_files, target_files))
-    sources, targets = map(list, zip(*pairs, strict=True))
-    return sources, targets
-
-
-def pair_files(
-    source_files: Files, target_files: Files
-) -> list[tuple[str | Path, str | Path]]:
-    """List which files belong together.
-
-    Args:
-        source_files: A file or a list of them.
-        target_files: As many files, in the same order.
-
-    Returns:
-        Each source file with its target file.
-
-    Raises:
-        ValueError: If the numbers of files differ, or there is none.
-    """
-    source_files, target_files = _listed(source_files), _listed(target_files)
-    if len(source_files) != len(target_files) or not source_files:
-        raise ValueError(
-            "Parallel text needs as many source files as target files. "
-            f"Received: {len(source_files)} source_files and "
-            f"{len(target_files)} target_files. Name them in pairs."
-        )
-    return [*zip(source_files, target_files, strict=True)]
-
-
-def stream_parallel(
-    files: list[tuple[str | Path, str | Path]],
-) -> Iterator[tuple[str, str]]:
-    """Read pairs of sentences one by one, as `read_parallel` does.
-
-    Args:
-        files: Each source file with its target file.
-
-    Yields:
-        A line of the source, and the line that translates it.
-
-    Raises:
-        ValueError: If two files differ in their number of lines, or one is
-            broken, as soon as it is read so far.
-    """
-    for both in files:
-        sides = [*map(stream_lines, both)]
-        count = 0
-        for pair in itertools.zip_longest(*sides):
-            if None in pair:
-                _fail_at(count, pair, both, sides)
-            count += 1
-            yield pair
-
-
-def _fail_at(count, pair, files, sides):
-    """Raise a `ValueError` with the numbers of lines of two files."""
-    counts = [
-        count + (line is not None) + sum(1 for _ in side)
-        for line, side in zip(pair, sides, strict=True)
-    ]
-    raise ValueError(
-        "Parallel files need equally many lines. Received: "
-        f"{files[0]} with {counts[0]} and {files[1]} with {counts[1]}. Align "
-        "them again."
-    )
-
-
 def read_sentences(
     sentences_or_files: Iterable[str | Path], class_name: str
 ) -> Iterator[str]:
@@ -221,7 +135,7 @@ def _check_no_paths(first, class_name):
 
 
 def _raw_lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    with open_to_read(path) as file:
         magic = file.read(len(GZIP_MAGIC))
         file.seek(0)
         if magic == GZIP_MAGIC or path.suffix == ".gz":
@@ -230,7 +144,3 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
             if number == 0:
                 line = line.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
             yield line.removesuffix(b"\n").removesuffix(b"\r")
-
-
-def _listed(files: Files) -> list[str | Path]:
-    return [files] if isinstance(files, str | os.PathLike) else list(files)

@@ -1,5 +1,6 @@
 """Sentences of a user, in any container, as a list of bytes."""
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -105,24 +106,30 @@ def _read_dataset(name, dataset):
 
 
 def split_in_parts(
-    sizes: list[int], most_rows: int, most_bytes: int
-) -> Iterator[slice]:
-    """Split texts into parts of bounded memory, padded or not.
+    items: Iterable, size_of: Callable[[Any], int], most: int, room: int
+) -> Iterator[list]:
+    """Split items into parts of bounded memory, padded or not.
 
     Args:
-        sizes: The bytes of each text.
-        most_rows: The number of texts in a part, at most.
-        most_bytes: What they may have together, all as long as the longest
-            of the part. A longer text is a part by itself.
+        items: Such as texts, in any number.
+        size_of: Returns the size of an item.
+        most: The number of items in a part, at most.
+        room: What the items of a part may take together, if each takes as
+            much as the largest of them. A larger item is a part by itself.
 
     Yields:
-        The place of each part, in order.
+        The parts, in order, each as soon as it is full.
     """
-    start = longest = 0
-    for i, size in enumerate(sizes):
-        rows, longest = i - start, max(longest, size)
-        if rows == most_rows or (rows and (rows + 1) * longest > most_bytes):
-            yield slice(start, i)
-            start, longest = i, size
-    if sizes:
-        yield slice(start, len(sizes))
+    part, largest = [], 0
+    for item in items:
+        size = size_of(item)
+        if part and (len(part) + 1) * max(largest, size) > room:
+            yield part
+            part, largest = [], 0
+        part.append(item)
+        largest = max(largest, size)
+        if len(part) == most:
+            yield part
+            part, largest = [], 0
+    if part:
+        yield part

@@ -24,9 +24,8 @@ def count_ids(graph: TranslationGraph, sentences: list[bytes]) -> list[int]:
         sentences: The sentences.
     """
     counts = []
-    sizes = [len(text) for text in sentences]
-    for part in split_in_parts(sizes, COUNTED_AT_ONCE, BYTES_AT_ONCE):
-        texts = np.array(sentences[part], object)
+    for part in split_in_parts(sentences, len, COUNTED_AT_ONCE, BYTES_AT_ONCE):
+        texts = np.array(part, object)
         counts += np.asarray(graph.count(texts)).tolist()
     return counts
 
@@ -59,10 +58,12 @@ def run_in_batches(
         verbose = int(len(order) > batch_size and _has_terminal())
     bar = keras.utils.Progbar(len(order), verbose=verbose, unit_name="sentence")
     found = [None] * len(order)
-    sizes = [max(len(column[i]) for column in columns) for i in order]
-    most = max(BYTES_AT_ONCE, batch_size * max_source_length * BYTES_AN_ID)
-    for part in split_in_parts(sizes, batch_size, most):
-        rows = order[part]
+
+    def size_of(i):
+        return max(len(column[i]) for column in columns)
+
+    room = max(BYTES_AT_ONCE, batch_size * max_source_length * BYTES_AN_ID)
+    for rows in split_in_parts(order, size_of, batch_size, room):
         batch = [[column[i] for i in rows] for column in columns]
         answer = run(*(np.array(part, object) for part in batch))
         answer = {name: np.asarray(x) for name, x in answer.items()}

@@ -1,11 +1,11 @@
 import gzip
 import itertools
+import os
 from pathlib import Path
 
 import pytest
 
 from keras_attention.text.files import read_lines
-from keras_attention.text.files import read_parallel
 from keras_attention.text.files import read_sentences
 
 pytestmark = pytest.mark.tensorflow  # the package around it needs it
@@ -79,28 +79,11 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path):
         read_lines(tmp_path)
 
 
-def test_pairs_come_from_files_or_lists_of_files(tmp_path):
-    de = write(tmp_path / "a.de", "eins\nzwei\n")
-    en = write(tmp_path / "a.en", "one\ntwo\n")
-    fr = write(tmp_path / "b.en", "trois\n")
-    drei = write(tmp_path / "b.de", "drei\n")
-    assert read_parallel(de, str(en)) == (["eins", "zwei"], ["one", "two"])
-    sources, targets = read_parallel([de, str(drei)], (en, fr))
-    assert sources == ["eins", "zwei", "drei"]
-    assert targets == ["one", "two", "trois"]
-
-
-def test_unequal_files_are_both_named(tmp_path):
-    de = write(tmp_path / "a.de", "eins\nzwei\n")
-    en = write(tmp_path / "a.en", "one\n")
-    with pytest.raises(ValueError, match=r"a\.de with 2 and .*a\.en with 1"):
-        read_parallel(de, en)
-    with pytest.raises(ValueError, match=r"a\.de with 2 and .*a\.en with 1"):
-        read_parallel([de, en], [en, de])
-    with pytest.raises(ValueError, match="in pairs"):
-        read_parallel([de, de], [de])
-    with pytest.raises(ValueError, match="in pairs"):
-        read_parallel([], [])
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for file in (tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(ValueError, match="pipes and devices cannot be"):
+            read_lines(file)
 
 
 def test_sentences_come_from_strings_and_files(tmp_path):

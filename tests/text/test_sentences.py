@@ -169,8 +169,14 @@ def test_a_dataset_of_anything_else_is_refused(content):
     ],
 )
 def test_parts_are_bounded_when_padded(sizes, parts):
-    found = split_in_parts(sizes, most_rows=3, most_bytes=10)
-    assert [sizes[part] for part in found] == parts
+    found = split_in_parts(iter(sizes), lambda size: size, most=3, room=10)
+    assert [*found] == parts
+
+
+def test_a_full_part_waits_for_nothing():
+    items = iter("abc")
+    assert next(split_in_parts(items, len, 2, 9)) == ["a", "b"]
+    assert [*items] == ["c"]
 
 
 def test_a_dataset_without_end_is_refused():

@@ -17,10 +17,10 @@ if keras.backend.backend() == "tensorflow":
     from tokenizers import TEXT
     from tokenizers import train
 
+    from keras_attention.data.dataset import parallel_dataset
     from keras_attention.text import AbstractTokenizer
     from keras_attention.text import SentencePieceTokenizer
     from keras_attention.text import WordPieceTokenizer
-    from keras_attention.text import parallel_dataset
     from keras_attention.text import tensors
 else:
     KINDS = []

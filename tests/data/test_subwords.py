@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from foreign import foreign_model
 
+from keras_attention.data.dataset import parallel_dataset
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
-from keras_attention.text import parallel_dataset
 
 pytestmark = pytest.mark.tensorflow
 

@@ -1,22 +1,24 @@
 """Batches of parallel text for teacher forcing, of few shapes."""
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import keras
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
+from keras_attention.data.batches import Batches
+from keras_attention.data.batches import Shard
+from keras_attention.data.batches import check_shard
+from keras_attention.data.cache import Cache
+from keras_attention.data.corpus import read_corpus
+from keras_attention.data.encode import PairEncoder
+from keras_attention.data.pairs import Files
+from keras_attention.data.pairs import pair_files
+from keras_attention.data.subwords import check_samples
 from keras_attention.text.base import FRAME
 from keras_attention.text.base import AbstractTokenizer
-from keras_attention.text.batch_sequence import BatchSequence
-from keras_attention.text.batches import Batches
-from keras_attention.text.copies import check_shared
-from keras_attention.text.corpus import read_corpus
-from keras_attention.text.files import Files
-from keras_attention.text.shards import Shard
-from keras_attention.text.shards import check_shard
-from keras_attention.text.subwords import check_samples
 from keras_attention.text.tensors import HAS_TENSORFLOW
 from keras_attention.text.tensors import tf
 
@@ -128,8 +130,7 @@ def parallel_dataset(
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
-    >>> from keras_attention.text import CharacterTokenizer
-    >>> from keras_attention.text import parallel_dataset
+    >>> from keras_attention import CharacterTokenizer, parallel_dataset
     >>> file = Path(mkdtemp()) / "digits.txt"
     >>> _ = file.write_text("12\n3\n")
     >>> digits = CharacterTokenizer("0123456789")
@@ -149,20 +150,14 @@ def parallel_dataset(
         seed = 0  # the same order in all processes
     tokenizers = source_tokenizer, target_tokenizer
     check_number("sample_subwords", sample_subwords, least=0, most=1)
-    check_samples(sample_subwords, tokenizers, copying)
-    if copying:
-        check_shared("parallel_dataset", *tokenizers)
-    _check_cache(cache)
     samples = training and sample_subwords > 0
-    corpus = read_corpus(
-        source_files,
-        target_files,
-        tokenizers,
-        max_length,
-        copying,
-        samples,
-        cache,
+    encoder = PairEncoder(
+        tokenizers, max_length, copying=copying, keep_texts=samples
     )
+    check_samples(sample_subwords, encoder)
+    cache = None if cache is None else Cache(cache)
+    files = pair_files(source_files, target_files)
+    corpus = read_corpus(files, encoder, cache)
     _warn_of_drops(corpus, max_length)
     batches = Batches(corpus, batch_size, training, seed, buckets, shard)
     if samples:
@@ -171,6 +166,19 @@ def parallel_dataset(
     dataset.dropped = corpus.dropped
     dataset.position = batches.position
     return dataset
+
+
+def _warn_of_drops(corpus, max_length):
+    dropped = corpus.dropped
+    count = sum(dropped.values())
+    if count:
+        warnings.warn(
+            f"parallel_dataset drops {count} of {count + len(corpus.sides[0])} "
+            f"pairs: {dropped['too_long']} with a side of more than "
+            f"max_length={max_length} ids, {dropped['empty']} with an empty "
+            "side.",
+            stacklevel=3,
+        )
 
 
 def _as_dataset(batches):
@@ -189,25 +197,52 @@ def _as_dataset(batches):
     return dataset.apply(cardinality).prefetch(2).with_options(options)
 
 
-def _check_cache(cache):
-    if cache is None:
-        return
-    usable = isinstance(cache, str | Path) and str(cache)
-    if not usable or (Path(cache).exists() and not Path(cache).is_dir()):
-        raise ValueError(
-            "`cache` must name a folder. Received: "
-            f"cache={cache!r}. Name one that may be made, or leave it out."
-        )
+class BatchSequence(keras.utils.PyDataset):
+    """Gives `fit` the batches of one epoch after another, on any backend.
 
+    The order is that of the epoch, whatever numbers Keras asks for. A new
+    epoch begins where a `tf.data.Dataset` would begin one: when the last one
+    is over, or when Keras asks for a number again.
 
-def _warn_of_drops(corpus, max_length):
-    dropped = corpus.dropped
-    count = sum(dropped.values())
-    if count:
-        warnings.warn(
-            f"parallel_dataset drops {count} of {count + len(corpus.sides[0])} "
-            f"pairs: {dropped['too_long']} with a side of more than "
-            f"max_length={max_length} ids, {dropped['empty']} with an empty "
-            "side.",
-            stacklevel=3,
-        )
+    Args:
+        batches: Yields the batches of one epoch at each call.
+    """
+
+    def __init__(self, batches: Batches):
+        super().__init__()
+        self.batches = batches
+        self._forget()
+        self._is_within = self._is_left = False
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator:
+        return self.batches()
+
+    def __getitem__(self, index: int):
+        follows = index == len(self._asked) == self._first_missing
+        over = len(self._asked) == len(self)
+        if over or index in self._asked or (self._is_left and not follows):
+            self._forget()
+        self._is_left = False
+        if self._epoch is None:
+            self._epoch = self.batches()
+        self._asked.add(index)
+        while self._first_missing in self._asked:
+            self._first_missing += 1
+        return next(self._epoch)
+
+    def on_epoch_begin(self):
+        """Begin anew if the last epoch of `fit` was left without an end."""
+        if self._is_within:
+            self._forget()
+        self._is_within = True
+
+    def on_epoch_end(self):
+        """Note that Keras may go on, or leave the epoch."""
+        self._is_within = False
+        self._is_left = True
+
+    def _forget(self):
+        self._epoch, self._asked, self._first_missing = None, set(), 0

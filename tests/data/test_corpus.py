@@ -1,17 +1,20 @@
 """corpus: the same ids in memory and in a cache; nothing false in either."""
 
 import itertools
+import os
 import shutil
 
 import numpy as np
 import pytest
 from tokenizers import KINDS
 
+from keras_attention.data.cache import Cache
+from keras_attention.data.corpus import read_corpus
+from keras_attention.data.dataset import parallel_dataset
+from keras_attention.data.encode import PairEncoder
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import WordTokenizer
-from keras_attention.text import parallel_dataset
-from keras_attention.text.corpus import read_corpus
 
 pytestmark = pytest.mark.tensorflow
 
@@ -167,6 +170,14 @@ def test_broken_text_is_named_and_leaves_nothing(files, tmp_path):
     assert not folders(tmp_path / "c")
 
 
+def test_a_pipe_is_refused_at_once(files, tmp_path):
+    files[0].unlink()
+    os.mkfifo(files[0])
+    for cache in (None, tmp_path / "c"):
+        with pytest.raises(ValueError, match=r"train\.a: pipes and devices"):
+            batches(files, cache=cache)
+
+
 def test_text_that_changes_meanwhile_is_an_error(files, tmp_path, monkeypatch):
     tokenize = CharacterTokenizer.tokenize
 
@@ -191,15 +202,15 @@ def test_a_cache_must_be_a_folder(files, cache, tmp_path, monkeypatch):
 def test_nothing_is_kept_in_memory(files, tmp_path):
     """What is let go comes back from the file."""
     names = "source.ids.values", "target.ids.offsets"
-    options = [(DIGITS, DIGITS), None, False, False]
-    corpus = read_corpus(*files, *options, tmp_path / "c")
+    about = [files], PairEncoder((DIGITS, DIGITS))
+    corpus = read_corpus(*about, Cache(tmp_path / "c"))
     before = [[row.tolist() for row in side] for side in corpus.sides]
     corpus.release()
     assert [[row.tolist() for row in side] for side in corpus.sides] == before
-    assert len(corpus.mapped) == 4
+    assert len(corpus.mapped) == 5
     (folder,) = folders(tmp_path / "c")
     assert {*names} <= {x.name for x in folder.iterdir()}
-    held = read_corpus(*files, *options, None)
+    held = read_corpus(*about, None)
     assert held.mapped == []
     assert all(
         itertools.starmap(

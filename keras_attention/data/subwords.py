@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from keras_attention.text.corpus import Corpus
+from keras_attention.data.corpus import Corpus
+from keras_attention.data.encode import PairEncoder
 from keras_attention.text.segmentation import load_sampler
 from keras_attention.text.sentencepiece import SentencePieceTokenizer
 
@@ -12,19 +13,19 @@ TRIED = 512  # pairs of a bucket whose segmentations are drawn for its width
 HELD = 0.9  # of them are no longer than the bucket
 
 
-def check_samples(rate: float, tokenizers, copying: bool):
+def check_samples(rate: float, encoder: PairEncoder):
     """Check that tokenizers can draw segmentations.
 
     Args:
         rate: The argument `sample_subwords` of `parallel_dataset`.
-        tokenizers: Those of both sides.
-        copying: The argument `copying` of `parallel_dataset`.
+        encoder: Has the tokenizers, and copies words or does not.
 
     Raises:
         ValueError: If they cannot.
     """
     if not rate:
         return
+    tokenizers, copying = encoder.tokenizers, encoder.copying
     kinds = [type(tokenizer).__name__ for tokenizer in tokenizers]
     can = all(isinstance(x, SentencePieceTokenizer) for x in tokenizers)
     if copying or not can:
@@ -72,16 +73,16 @@ class SubwordSampler:
         Returns:
             `(K, 2)`: rising, and from the given widths to the largest of them.
         """
-        found = []
+        wider = []
         for number, least in enumerate(widths):
             pairs = np.flatnonzero(bucket == number)
             pairs = random.choice(pairs, min(len(pairs), TRIED), replace=False)
             drawn = self._sample(pairs, random)
             lengths = [[len(row) for row in side] for side in drawn]
             most = np.quantile(lengths, HELD, axis=1, method="higher")
-            found.append(np.maximum(most, least))
-        found = np.maximum.accumulate(found).astype("int64")
-        return np.minimum(found, widths[-1])
+            wider.append(np.maximum(most, least))
+        wider = np.maximum.accumulate(wider).astype("int64")
+        return np.minimum(wider, widths[-1])
 
     def draw(
         self,

@@ -1,17 +1,20 @@
-"""batches: an epoch is the same for a seed, whatever holds the pairs."""
+"""batches: an epoch is the same for a seed, in buckets of least padding."""
+
+from itertools import combinations
 
 import numpy as np
 import pytest
 
-from keras_attention.text.batches import Batches
-from keras_attention.text.buckets import choose_buckets
-from keras_attention.text.corpus import Corpus
-from keras_attention.text.rows import Rows
+from keras_attention.data.batches import Batches
+from keras_attention.data.batches import choose_buckets
+from keras_attention.data.corpus import Corpus
+from keras_attention.data.corpus import Rows
 
 pytestmark = pytest.mark.tensorflow
 
 PAIRS = 201
 LENGTHS = np.random.default_rng(3).integers(3, 40, (2, PAIRS))
+SMALL = np.random.default_rng(0).integers(3, 15, (2, 60))
 
 
 def corpus():
@@ -21,7 +24,7 @@ def corpus():
         Rows(np.repeat(numbers, side), np.cumsum([0, *side]))
         for side in LENGTHS
     ]
-    return Corpus(sides, None, {}, [])
+    return Corpus(sides, [], {}, [])
 
 
 def expected(seed, epoch, batch_size, buckets, training):
@@ -72,3 +75,51 @@ def test_files_are_let_go(monkeypatch):
     for _ in batches():
         pass
     assert len(seen) - before == -(-PAIRS // 2)
+
+
+def padded(lengths, ends):
+    """Count the ids of all pairs in buckets with these ends."""
+    longest = lengths.max(axis=0)
+    total, start = 0, 0
+    for end in ends:
+        widths = lengths[:, longest <= end].max(axis=1)
+        total += ((start < longest) & (longest <= end)).sum() * widths.sum()
+        start = end
+    return total
+
+
+@pytest.mark.parametrize("buckets", [1, 2, 3, 5])
+def test_no_other_buckets_need_less_padding(buckets):
+    ends, widths = choose_buckets(np.split(SMALL, 4, 1), buckets)
+    longest = np.unique(SMALL.max(axis=0))
+    best = min(
+        padded(SMALL, [*chosen, longest[-1]])
+        for chosen in combinations(longest[:-1], buckets - 1)
+    )
+    assert padded(SMALL, ends) == best
+    assert len(ends) == len(widths) <= buckets
+
+
+def test_every_pair_fits_into_its_bucket():
+    ends, widths = choose_buckets(np.split(SMALL, 4, 1), 4)
+    bucket = np.searchsorted(ends, SMALL.max(axis=0))
+    assert (SMALL.T <= widths[bucket]).all()
+
+
+@pytest.mark.parametrize("count", [10, 60, 255, 256, 257, 1000])
+def test_ends_are_quantiles_of_the_longer_sides(count):
+    lengths = np.random.default_rng(count).geometric(0.02, (2, count)) + 2
+    longest = lengths.max(axis=0)
+    shares = np.linspace(0, 1, 256)
+    ends, widths = choose_buckets([lengths[:, :9], lengths[:, 9:]], 256)
+    wanted = np.unique(np.quantile(longest, shares, method="higher"))
+    assert {*ends} <= {*wanted}
+    assert len({*longest}) > 200 or {*ends} == {*wanted}
+    for end, width in zip(ends, widths, strict=True):
+        assert (width == lengths[:, longest <= end].max(axis=1)).all()
+
+
+def test_equal_pairs_need_one_bucket():
+    ends, widths = choose_buckets([np.full((2, 9), 5)], 8)
+    assert ends.tolist() == [5]
+    assert widths.tolist() == [[5, 5]]

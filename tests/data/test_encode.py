@@ -1,4 +1,4 @@
-"""encoding: pairs to ids in their order, by several threads."""
+"""encode: pairs to ids in their order, by several threads."""
 
 import io
 import itertools
@@ -8,13 +8,13 @@ import threading
 import numpy as np
 import pytest
 
+from keras_attention.data.encode import PairEncoder
 from keras_attention.text import CharacterTokenizer
-from keras_attention.text.encoding import encode_pairs
 
 pytestmark = pytest.mark.tensorflow
 
 DIGITS = CharacterTokenizer("0123456789")
-MODULE = "keras_attention.text.encoding"
+MODULE = "keras_attention.data.encode"
 
 
 def numbered(count):
@@ -22,12 +22,13 @@ def numbered(count):
 
 
 def encode(pairs, max_length=None):
-    return [*encode_pairs(pairs, (DIGITS, DIGITS), max_length, False)]
+    encoder = PairEncoder((DIGITS, DIGITS), max_length, keep_texts=True)
+    return [*encoder.encode(pairs)]
 
 
-def rows(part, side):
-    ends = np.cumsum(part.lengths[side])[:-1]
-    return np.split(part.ids[side], ends)
+def rows(part, column):
+    values, lengths = part.columns[column]
+    return np.split(values, np.cumsum(lengths)[:-1])
 
 
 @pytest.mark.slow
@@ -40,9 +41,8 @@ def test_pairs_keep_their_order(monkeypatch):
         found = [row for part in parts for row in rows(part, side)]
         wanted = [DIGITS.tokenize([p[side]]).numpy()[0] for p in pairs]
         assert all(map(np.array_equal, found, wanted))
-        assert [x for part in parts for x in part.texts[side]] == [
-            pair[side] for pair in pairs
-        ]
+        texts = [row for part in parts for row in rows(part, 2 + side)]
+        assert [x.tobytes().decode() for x in texts] == [p[side] for p in pairs]
 
 
 def test_few_pairs_are_read_ahead(monkeypatch):
@@ -55,7 +55,7 @@ def test_few_pairs_are_read_ahead(monkeypatch):
             read.append(n)
             yield str(n), "1"
 
-    parts = encode_pairs(endless(), (DIGITS, DIGITS), None, False)
+    parts = PairEncoder((DIGITS, DIGITS)).encode(endless())
     for _ in range(5):
         next(parts)
     assert len(read) < 3 * (5 + 2 * threading.active_count() + 2)
@@ -82,9 +82,9 @@ def test_several_threads_work(monkeypatch):
 def test_what_cannot_train_is_left_out():
     pairs = [("1", "2"), ("", "3"), ("4", "\t"), ("56", "7"), ("8", "9")]
     (part,) = encode(pairs, max_length=3)
-    assert part.texts == [["1", "8"], ["2", "9"]]
     assert [x.tolist() for x in rows(part, 0)] == [[2, 5, 3], [2, 12, 3]]
-    assert (part.too_long, part.empty) == (1, 2)
+    assert [x.tobytes() for x in rows(part, 3)] == [b"2", b"9"]
+    assert part.dropped.tolist() == [1, 2]
 
 
 class Terminal(io.StringIO):

@@ -1,27 +1,30 @@
 """The order of pairs in an epoch, and the batches that they make."""
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 
 import keras
 import numpy as np
 
-from keras_attention.data import Position
+from keras_attention.checks import check_integer
+from keras_attention.data.corpus import Corpus
+from keras_attention.data.positions import Position
+from keras_attention.data.subwords import SubwordSampler
 from keras_attention.text.base import PAD
-from keras_attention.text.buckets import choose_buckets
-from keras_attention.text.corpus import Corpus
-from keras_attention.text.shards import Shard
-from keras_attention.text.shards import own_rows
-from keras_attention.text.subwords import SubwordSampler
 
 RELEASED = 2  # batches, after which mapped files are let go: 16 MB each
 AT_ONCE = 2**18  # pairs that are looked up, as NumPy copies their numbers
+CANDIDATES = 256  # for the ends of buckets
+Shard = tuple[int, int]
 
 
 class Batches:
     """Yields the batches of one epoch at each call.
 
     An epoch is a permutation of numbers: what is in memory is a few bytes a
-    pair, and the pairs of one batch.
+    pair, and the pairs of one batch. Several processes read every `count`-th
+    pair of each batch of all of them; pairs of a batch are sorted by length in
+    part, so this spreads long ones evenly.
 
     Args:
         corpus: The pairs.
@@ -61,12 +64,14 @@ class Batches:
                 "Lower `batch_size`, raise `max_length` or give more text."
             )
         ends, self.widths = choose_buckets(corpus.lengths(), buckets)
-        self.bucket = np.empty(count, np.min_scalar_type(len(ends)))
-        start = 0
-        for lengths in corpus.lengths():
-            found = np.searchsorted(ends, lengths.max(axis=0))
-            self.bucket[start : start + len(found)] = found
-            start += len(found)
+        self.bucket = np.concatenate(
+            [
+                np.searchsorted(ends, lengths.max(axis=0)).astype(
+                    np.min_scalar_type(len(ends))
+                )
+                for lengths in corpus.lengths()
+            ]
+        )
         sides = (part[k] for k in range(2) for part in corpus.lengths())
         self.position = Position(seed, sides, batch_size, buckets)
         if training:
@@ -90,12 +95,13 @@ class Batches:
 
     def __call__(self) -> Iterator:
         random = self.position.next_generator()
+        index, count = self.shard
         for number, pairs in enumerate(self._plan(random)):
             sides = [[side[i] for i in pairs] for side in self.corpus.sides]
             widths = self._widths(pairs, sides)
             if self.sampler:
                 sides = self.sampler.draw(pairs, widths, random)
-            own = [own_rows(side, self.shard) for side in sides]
+            own = [side[index::count] for side in sides]
             rows = self.rows if self.fills else len(own[0])
             source, target = (
                 _padded(side, rows, width)
@@ -134,20 +140,111 @@ class Batches:
 
     def _by_bucket(self, order):
         """Sort pairs by bucket, and leave those of a bucket in their order."""
-        bucket, start = np.empty_like(self.bucket), 0
-        for first in range(0, len(order), AT_ONCE):
-            some = slice(first, first + AT_ONCE)
-            bucket[some] = self.bucket[order[some]]
-        found = np.empty_like(order)
+        parts = range(0, len(order), AT_ONCE)
+        bucket = [self.bucket[order[i : i + AT_ONCE]] for i in parts]
+        bucket = np.concatenate(bucket)
+        by_bucket, start = np.empty_like(order), 0
         for k in range(len(self.widths)):
-            own = order[bucket == k]
-            found[start : start + len(own)] = own
-            start += len(own)
-        return found
+            pairs = order[bucket == k]
+            by_bucket[start : start + len(pairs)] = pairs
+            start += len(pairs)
+        return by_bucket
 
 
-def _padded(found, rows, width):
-    ids = np.full((rows, width), PAD, "int32")
-    for row, place in zip(found, ids, strict=False):
+def _padded(rows, count, width):
+    ids = np.full((count, width), PAD, "int32")
+    for row, place in zip(rows, ids, strict=False):
         place[: len(row)] = row
     return ids
+
+
+def check_shard(shard: Shard | None) -> Shard:
+    """Check a shard.
+
+    Args:
+        shard: The number of a process, from 0, and the number of processes;
+            or `None` for the only one.
+
+    Returns:
+        Both as Python integers.
+
+    Raises:
+        ValueError: If they are no such numbers.
+    """
+    if shard is None:
+        return 0, 1
+    if not isinstance(shard, tuple | list) or len(shard) != 2:
+        raise ValueError(
+            "`shard` must be a pair: the number of this process, from 0, and "
+            f"the number of processes. Received: shard={shard!r}. On JAX give "
+            "(jax.process_index(), jax.process_count())."
+        )
+    index = check_integer("shard[0]", shard[0], 0)
+    count = check_integer("shard[1]", shard[1])
+    if index >= count:
+        raise ValueError(
+            "`shard` needs an index below its count. Received: "
+            f"shard={tuple(shard)!r}. Of {count} processes, the last is "
+            f"({count - 1}, {count})."
+        )
+    return index, count
+
+
+def choose_buckets(
+    lengths: Iterable[np.ndarray], buckets: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the buckets that need least padding, by dynamic programming.
+
+    Args:
+        lengths: The lengths of both sides of each pair, in parts `(2, n)`.
+        buckets: The maximum number of buckets.
+
+    Returns:
+        ends: `(K,)`, rising: the longer side of the longest pair in each
+            bucket.
+        widths: `(K, 2)`: the lengths to which a bucket pads its two sides.
+    """
+    ends, pairs, widths = _candidates(lengths)
+    area = widths.sum(axis=1)
+    cost = pairs * area  # of one bucket up to each end, (E,)
+    chosen = [[end] for end in range(len(ends))]
+    for _ in range(buckets - 1):
+        last = (pairs - pairs[:, None]) * area  # (E, E): from row to column
+        last = np.where(last < 0, np.inf, last)
+        total = cost[:, None] + last
+        before = total.argmin(axis=0)
+        cost = total.min(axis=0)
+        chosen = [
+            chosen[i] if i == end else [*chosen[i], end]
+            for end, i in enumerate(before)
+        ]
+    return ends[chosen[-1]], widths[chosen[-1]]
+
+
+def _candidates(lengths):
+    """Return some ends `(E,)`, the pairs up to each, and their widths."""
+    counts, widest = _count(lengths)
+    up_to = counts.cumsum()
+    shares = np.linspace(0, 1, CANDIDATES)
+    places = np.ceil((up_to[-1] - 1) * shares).astype("int64")
+    ends = np.unique(np.searchsorted(up_to, places, side="right"))  # (E,)
+    widest = np.maximum.accumulate(widest, axis=1)
+    return ends, up_to[ends], widest[:, ends].T
+
+
+def _count(parts):
+    """Count pairs by their longer side, and find the longest of each side.
+
+    Returns:
+        `(L,)` and `(2, L)`.
+    """
+    counts, widest = np.zeros(1, "int64"), np.zeros((2, 1), "int64")
+    for lengths in parts:
+        longest = lengths.max(axis=0)
+        more = max(0, longest.max() + 1 - len(counts))
+        counts = np.pad(counts, (0, more))
+        widest = np.pad(widest, ((0, 0), (0, more)))
+        counts += np.bincount(longest, minlength=len(counts))
+        for side, most in zip(lengths, widest, strict=True):
+            np.maximum.at(most, longest, side)
+    return counts, widest

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,10 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from keras_attention.text import cache as module
-from keras_attention.text.cache import cached_folder
-from keras_attention.text.cache import digest_files
-from keras_attention.text.cache import map_file
+from keras_attention.data import cache as module
+from keras_attention.data.cache import Cache
 
 pytestmark = pytest.mark.tensorflow  # the package around it needs it
 
@@ -24,14 +23,12 @@ ROOT = Path(__file__).parents[2]
 STUCK = """
 import sys, time
 from pathlib import Path
-from keras_attention.text.cache import cached_folder
+from keras_attention.data.cache import Cache
 
-def write(folder):
-    (folder / "numbers").write_bytes(b"half")
+with Cache(Path(sys.argv[1])).folder("key", ["numbers"]) as draft:
+    (draft / "numbers").write_bytes(b"half")
     print("begun", flush=True)
     time.sleep(600)
-
-cached_folder(Path(sys.argv[1]), "key", write)
 """
 
 
@@ -44,19 +41,23 @@ class Writer:
     def __call__(self, folder):
         self.count += 1
         (folder / "numbers").write_bytes(CONTENT)
-        return {"dropped": 3}
 
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def make(cache, write=None, key="key"):
+    with Cache(cache).folder(key, ["numbers"]) as draft:
+        if draft:
+            (write or Writer())(draft)
+    return (cache / key / "numbers").read_bytes()
+
+
 def find(cache, write=None):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        folder, kept = cached_folder(cache, "key", write or Writer())
-    assert kept == {"dropped": 3}
-    return bytes(map_file(folder / "numbers"))
+        return make(cache, write)
 
 
 def test_it_is_written_once(tmp_path):
@@ -91,15 +92,44 @@ def flip(file):
     file.write_bytes(content)
 
 
+def clear(path):
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def pipe(path):
+    clear(path)
+    os.mkfifo(path)
+
+
+def folder_of_letters(path):
+    clear(path)
+    path.mkdir()
+    (path / "letter").write_text("a")
+
+
+def endless(path):
+    clear(path)
+    path.symlink_to("/dev/zero")
+
+
+DAMAGES = [clear, pipe, folder_of_letters, endless]
+
+
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
         ("numbers", flip),
         ("numbers", lambda file: os.truncate(file, 100)),
-        ("numbers", lambda file: file.unlink()),
-        ("corpus.json", lambda file: file.write_text("{")),
-        ("corpus.json", lambda file: file.write_text('{"sha256": 3}')),
-        ("corpus.json", lambda file: file.write_text("[]")),
+        *((name, x) for name in ("numbers", "corpus.json") for x in DAMAGES),
+        *(
+            ("corpus.json", lambda file, text=text: file.write_bytes(text))
+            for text in (
+                *(b"{", b"[]", b"3", b"\xff", b"[" * 10**5, b"{}"),
+                *(b'{"sha256": 3}', b'{"sha256": {}}', b'{"sha256": []}'),
+                *(b'{"sha256": {"numbers": {}}}', b'{"sha256": {"a": "b"}}'),
+            )
+        ),
+        *((".", x) for x in (pipe, folder_of_letters, endless)),
     ],
 )
 def test_what_is_damaged_is_named_and_made_again(tmp_path, name, damage):
@@ -107,21 +137,19 @@ def test_what_is_damaged_is_named_and_made_again(tmp_path, name, damage):
     find(tmp_path, write)
     damage(tmp_path / "key" / name)
     with pytest.warns(UserWarning, match=r"made again: .*key"):
-        folder, _ = cached_folder(tmp_path, "key", write)
-    assert (folder / "numbers").read_bytes() == CONTENT
+        assert make(tmp_path, write) == CONTENT
     assert find(tmp_path, write) == CONTENT
     assert write.count == 2
 
 
-def test_a_folder_of_somebody_else_stays(tmp_path):
-    (tmp_path / "key").mkdir()
-    (tmp_path / "key" / "letters").write_text("precious")
-    with (
-        pytest.warns(UserWarning, match="made again"),
-        pytest.raises(ValueError, match=r"Will not replace .*key"),
-    ):
-        cached_folder(tmp_path, "key", Writer())
-    assert names(tmp_path / "key") == ["letters"]
+@pytest.mark.parametrize("damage", [pipe, folder_of_letters])
+def test_a_lock_that_is_no_file_is_made_again(tmp_path, damage):
+    find(tmp_path)
+    clear(tmp_path / "key")
+    damage(tmp_path / "key.lock")
+    with pytest.warns(UserWarning, match=r"made again: .*key\.lock"):
+        assert make(tmp_path) == CONTENT
+    assert (tmp_path / "key.lock").is_file()
 
 
 def test_an_error_leaves_nothing(tmp_path):
@@ -130,7 +158,7 @@ def test_an_error_leaves_nothing(tmp_path):
         raise KeyError("thrown")
 
     with pytest.raises(KeyError, match="thrown"):
-        cached_folder(tmp_path, "key", fails)
+        make(tmp_path, fails)
     assert names(tmp_path) == ["key.lock"]
     assert find(tmp_path) == CONTENT
 
@@ -140,7 +168,7 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))
     try:
         with pytest.raises(OSError, match="room in it") as error:
-            cached_folder(tmp_path, "key", Writer())
+            make(tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert str(tmp_path) in str(error.value)
@@ -195,25 +223,39 @@ class TestDigests:
     def test_an_old_file_is_read_once(self, tmp_path, reads, monkeypatch):
         monkeypatch.setattr(module, "SETTLED", -1.0)  # its change is old
         file = self.make(tmp_path, 100)
-        found = [digest_files([file], tmp_path / "c") for _ in range(3)]
+        found = [Cache(tmp_path / "c").digests([file]) for _ in range(3)]
         assert len({*map(tuple, found)}) == len(reads) == 1
         file.write_text("two")  # as long, and as old
         self.backdate(file, 100)
-        assert digest_files([file], tmp_path / "c") != found[0]
+        assert Cache(tmp_path / "c").digests([file]) != found[0]
 
     def test_a_file_that_has_just_changed_is_read_again(self, tmp_path, reads):
         file = self.make(tmp_path, 100)  # by the time that can be set
         for count in (1, 2):
-            digest_files([file], tmp_path / "c")
+            Cache(tmp_path / "c").digests([file])
             assert len(reads) == count
 
-    def test_a_damaged_note_is_not_believed(self, tmp_path, reads, monkeypatch):
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            flip,
+            lambda note: note.write_bytes(b"\xff" * 128),
+            lambda note: note.write_text("0" * 64),
+            lambda note: os.truncate(note, 30),
+            *(pipe, folder_of_letters, endless),
+            lambda note: (clear(note.parent), note.parent.write_text("")),
+        ],
+    )
+    def test_a_damaged_note_is_made_again(self, tmp_path, damage, monkeypatch):
         monkeypatch.setattr(module, "SETTLED", -1.0)
-        file = self.make(tmp_path, 100)
-        wanted = digest_files([file], tmp_path / "c")
+        cache, file = Cache(tmp_path / "c"), self.make(tmp_path, 100)
+        wanted = cache.digests([file])
         (note,) = (tmp_path / "c" / "digests").iterdir()
-        note.write_text(wanted[0][:30])
-        assert digest_files([file], tmp_path / "c") == wanted
+        before = note.read_bytes()
+        damage(note)
+        with pytest.warns(UserWarning, match=r"made again: .*digests"):
+            assert cache.digests([file]) == wanted
+        assert note.read_bytes() == before
 
     def test_a_cache_that_cannot_be_written_is_read(
         self, tmp_path, monkeypatch
@@ -228,9 +270,4 @@ class TestDigests:
         monkeypatch.setattr(module, "SETTLED", -1.0)
         assert find(tmp_path) == CONTENT
         with pytest.raises(OSError, match="that it can write"):
-            cached_folder(tmp_path, "other", Writer())
-
-
-def test_an_empty_file_has_nothing(tmp_path):
-    (tmp_path / "empty").write_bytes(b"")
-    assert bytes(map_file(tmp_path / "empty")) == b""
+            make(tmp_path, key="other")

@@ -1,0 +1,197 @@
+"""Folders of files that are made once, of text, and used again."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import time
+import warnings
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from keras_attention.files import alone
+from keras_attention.files import open_to_read
+from keras_attention.files import replaced_file
+from keras_attention.files import replaced_folder
+
+MAIN_FILE = "corpus.json"
+DIGESTS = "digests"  # a folder for the digests of files, by what `stat` says
+SETTLED = 2.0  # seconds after which a change has another time
+NAME = 32  # characters of a digest in the name of a file or a folder
+DIGEST = 64  # characters of a digest
+# What damaged JSON raises; deeply nested brackets end in the last of them.
+UNUSABLE = (
+    *(OSError, ValueError, LookupError, TypeError, AttributeError),
+    RecursionError,
+)
+
+
+class Cache:
+    """A folder of folders, each of which is written once, and never changed.
+
+    What is damaged in it is removed and made again, with a warning that names
+    it. Nobody else may write to it: what has a name of ours is ours.
+
+    Args:
+        path: The folder, which is made if missing.
+
+    Raises:
+        ValueError: If it is not the name of a folder.
+    """
+
+    def __init__(self, path: str | Path):
+        usable = isinstance(path, str | Path) and str(path)
+        if not usable or (Path(path).exists() and not Path(path).is_dir()):
+            raise ValueError(
+                "`cache` must name a folder. Received: "
+                f"cache={path!r}. Name one that may be made, or leave it out."
+            )
+        self.path = Path(path)
+
+    @contextlib.contextmanager
+    def folder(self, key: str, names: Collection[str]) -> Iterator[Path | None]:
+        """Yield a draft of a folder, or `None` if the folder is there.
+
+        After the block it is there, whole, or, if the block raises an error,
+        not at all. Of several processes that want the same folder, one writes
+        it, and the others wait.
+
+        Args:
+            key: The name of the folder, which says all that decides what is
+                in it.
+            names: The names of the files that the block writes into the draft.
+
+        Yields:
+            An empty folder to write into, or `None`.
+
+        Raises:
+            OSError: If there is no room, or the cache cannot be written.
+        """
+        folder, lock = self.path / key, self.path / f"{key}.lock"
+        if self._find_damage(folder, names) is None:
+            yield None
+            return
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if lock.exists() and not lock.is_file():
+                _remove_damaged(lock)
+            with alone(lock):
+                damaged = self._find_damage(folder, names)
+                if damaged is None:  # another process has written it
+                    yield None
+                    return
+                if os.path.lexists(folder):
+                    _remove_damaged(damaged, folder)
+                with replaced_folder(folder, MAIN_FILE) as draft:
+                    yield draft
+                    digests = _in_threads(_sha256, [draft / x for x in names])
+                    main = {"sha256": dict(zip(names, digests, strict=True))}
+                    text = json.dumps(main, indent=1)
+                    (draft / MAIN_FILE).write_text(text, "utf-8")
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                "parallel_dataset needs a `cache` that it can write, and room "
+                f"in it. Received: cache={str(self.path)!r}: "
+                f"{error.strerror}. Nothing was left there. Free room, or name "
+                "another folder",
+            ) from error
+
+    def _find_damage(self, folder, names):
+        """Return a path that is not as it was written, or `None`."""
+        main = folder / MAIN_FILE
+        files = [folder / name for name in names]
+        try:
+            with open_to_read(main) as content:
+                wanted = json.load(content)["sha256"]
+            if wanted.keys() != {*names}:
+                return main
+            digests = zip(files, self.digests(files), strict=True)
+            changed = (x for x, digest in digests if digest != wanted[x.name])
+            return next(changed, None)
+        except UNUSABLE as error:
+            return getattr(error, "filename", None) or main
+
+    def digests(self, files: Iterable[Path]) -> list[str]:
+        """Return the SHA-256 of files, and read only those that have changed.
+
+        The cache keeps digests by what the system says of a file: its number,
+        size, and times of change. A file that has just changed may change
+        again within the same time, so its digest is not kept.
+
+        Args:
+            files: The files.
+
+        Returns:
+            A hexadecimal digest of each.
+
+        Raises:
+            OSError: If one cannot be read.
+        """
+        return _in_threads(self._digest, files)
+
+    def _digest(self, file):
+        about = file.stat()
+        times = about.st_mtime_ns, about.st_ctime_ns
+        known = about.st_dev, about.st_ino, about.st_size, *times
+        note = self.path / DIGESTS / _hash(repr(known))[:NAME]
+        settled = time.time() - max(times) / 1e9 > SETTLED
+        digest = _read_note(note) if settled else None
+        if digest is None:
+            digest = _sha256(file)
+            if settled:
+                with contextlib.suppress(OSError):  # others may only read
+                    with replaced_file(note) as draft:
+                        draft.write_text(digest + _hash(note.name + digest))
+        return digest
+
+
+def _read_note(note):
+    """Return a digest that was kept, or `None`."""
+    try:
+        with open_to_read(note) as file:
+            text = file.read(2 * DIGEST + 1).decode()
+        digest, check = text[:DIGEST], text[DIGEST:]
+        if check == _hash(note.name + digest):
+            return digest
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        pass
+    folder = note.parent
+    with contextlib.suppress(OSError):
+        _remove_damaged(note if folder.is_dir() else folder)
+    return None
+
+
+def _remove_damaged(path: Path, whole: Path | None = None):
+    """Warn of what is damaged, and remove it with all that belongs to it."""
+    warnings.warn(
+        "A file in the `cache` of parallel_dataset is not as it was written, "
+        f"and is made again: {path}.",
+        stacklevel=2,
+    )
+    whole = whole or path
+    if whole.is_dir() and not whole.is_symlink():
+        shutil.rmtree(whole)
+    else:
+        whole.unlink(missing_ok=True)
+
+
+def _in_threads(function, items) -> list:
+    """Map items by threads: hashing leaves the interpreter free."""
+    with ThreadPoolExecutor() as pool:
+        return [*pool.map(function, items)]
+
+
+def _sha256(file):
+    with open_to_read(file) as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _hash(text):
+    return hashlib.sha256(text.encode()).hexdigest()

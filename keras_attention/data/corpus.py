@@ -1,0 +1,220 @@
+"""Parallel text as ids in flat arrays, in memory or in files of a cache."""
+
+import contextlib
+import hashlib
+import io
+import json
+import mmap
+from collections.abc import Iterable
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from typing import BinaryIO
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_attention.data.cache import NAME
+from keras_attention.data.cache import Cache
+from keras_attention.data.encode import SIDES
+from keras_attention.data.encode import EncodedPart
+from keras_attention.data.encode import PairEncoder
+from keras_attention.data.pairs import FilePairs
+from keras_attention.data.pairs import stream_parallel
+from keras_attention.text.tensors import tf
+from keras_attention.version import __version__
+
+AT_ONCE = 2**18  # pairs whose lengths are in memory
+FORM = 2  # of the files; another one is another key
+VALUES, OFFSETS = "values", "offsets"  # the files of a column
+DROPPED = "dropped"  # a file of how many pairs are not there, by reason
+REASONS = "too_long", "empty"
+OFFSET = np.dtype("<i8")
+
+
+class Rows:
+    """Rows of different lengths, which share one array.
+
+    A row is a view, so a list of them takes no memory for what is in them.
+    The array may be a file that is mapped into memory.
+
+    Args:
+        values: `(S,)`: all rows, one after another.
+        offsets: `(N + 1,)`: 0, and where each row ends.
+    """
+
+    def __init__(self, values: np.ndarray, offsets: np.ndarray):
+        self.values = values
+        self.offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def lengths(self, rows: slice) -> np.ndarray:
+        """Return the lengths of some rows, `(n,)` int64.
+
+        Args:
+            rows: Which of them.
+        """
+        return self.offsets[1:][rows] - self.offsets[:-1][rows]
+
+
+class Corpus(NamedTuple):
+    """Pairs of a parallel text, as ids.
+
+    Attributes:
+        sides: The ids of source and target, `Rows`.
+        texts: The lines of both as UTF-8, `Rows`; nothing if they were not
+            asked for.
+        dropped: How many pairs are not there, by reason.
+        mapped: The files that are mapped into memory.
+    """
+
+    sides: list[Rows]
+    texts: list[Rows]
+    dropped: dict[str, int]
+    mapped: list[mmap.mmap]
+
+    def lengths(self) -> Iterator[np.ndarray]:
+        """Yield the lengths of both sides, `(2, n)` for some pairs at a time.
+
+        Those of all pairs would take most of the memory of a large corpus.
+        """
+        for start in range(0, len(self.sides[0]), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            yield np.array([side.lengths(some) for side in self.sides])
+            self.release()
+
+    def release(self):
+        """Release the memory of the files that have been read.
+
+        The operating system still caches them, and maps them again when they
+        are needed. So the process does not grow with what it has read.
+        """
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for content in self.mapped:
+                content.madvise(mmap.MADV_DONTNEED)
+
+
+def read_corpus(
+    files: FilePairs,
+    encoder: PairEncoder,
+    cache: Cache | None,
+) -> Corpus:
+    """Read parallel text as ids.
+
+    Args:
+        files: Each source file with its target file.
+        encoder: Turns pairs of lines into ids.
+        cache: Keeps the arrays in files; `None` for memory.
+
+    Returns:
+        The pairs that are not too long or empty.
+
+    Raises:
+        ValueError: If a file is broken, or changes while it is read.
+        OSError: If the cache cannot be written.
+    """
+    dtypes = encoder.dtypes()
+    names = [f"{x}.{file}" for x in dtypes for file in (VALUES, OFFSETS)]
+    names.append(DROPPED)
+    parts = encoder.encode(stream_parallel(files))
+    if cache is None:
+        streams = {name: io.BytesIO() for name in names}
+        _write(parts, dtypes, streams)
+        return _open({x: y.getbuffer() for x, y in streams.items()}, dtypes)
+    texts = [Path(file) for both in files for file in both]
+    digests = cache.digests(texts)
+    key = _key(digests, encoder)
+    with cache.folder(key, names) as draft:
+        if draft:
+            with contextlib.ExitStack() as stack:
+                streams = {
+                    name: stack.enter_context(open(draft / name, "wb"))
+                    for name in names
+                }
+                _write(parts, dtypes, streams)
+            if cache.digests(texts) != digests:
+                raise ValueError(
+                    "Text must stay as it is while parallel_dataset reads it. "
+                    "Received: files that have changed meanwhile. Call it "
+                    "again."
+                )
+    folder = cache.path / key
+    return _open({name: _map_file(folder / name) for name in names}, dtypes)
+
+
+def _key(digests, encoder):
+    """Return a name that differs if anything that decides the ids does."""
+    versions = FORM, __version__, tf.__version__
+    content = json.dumps([versions, digests, encoder.settings()])
+    return hashlib.sha256(content.encode()).hexdigest()[:NAME]
+
+
+def _write(
+    parts: Iterable[EncodedPart],
+    dtypes: dict[str, np.dtype],
+    streams: dict[str, BinaryIO],
+):
+    """Write rows one after another, and count the pairs that are dropped."""
+    writers = [
+        _Column(streams[f"{name}.{VALUES}"], streams[f"{name}.{OFFSETS}"], x)
+        for name, x in dtypes.items()
+    ]
+    dropped = np.zeros(len(REASONS), OFFSET)
+    for part in parts:
+        for writer, column in zip(writers, part.columns, strict=True):
+            writer.append(*column)
+        dropped += part.dropped
+    streams[DROPPED].write(dropped)
+
+
+class _Column:
+    """Appends rows to a file of values and one of offsets."""
+
+    def __init__(self, values, offsets, dtype):
+        self.values, self.offsets = values, offsets
+        self.dtype, self.limits = dtype, np.iinfo(dtype)
+        self.end = 0
+        offsets.write(np.zeros(1, OFFSET))
+
+    def append(self, values, lengths):
+        least, most = values.min(initial=0), values.max(initial=0)
+        if least < self.limits.min or most > self.limits.max:
+            raise ValueError(
+                "parallel_dataset needs tokenizers whose ids are below their "
+                f"`vocabulary_size`. Received: ids from {least} to {most}. "
+                "Correct the tokenizer."
+            )
+        self.values.write(np.ascontiguousarray(values, self.dtype))
+        self.offsets.write(self.end + np.cumsum(lengths, dtype=OFFSET))
+        self.end += int(lengths.sum())
+
+
+def _open(contents: dict[str, Any], dtypes: dict[str, np.dtype]) -> Corpus:
+    """Make arrays of the contents of files."""
+    columns = [
+        Rows(
+            np.frombuffer(contents[f"{name}.{VALUES}"], dtype),
+            np.frombuffer(contents[f"{name}.{OFFSETS}"], OFFSET),
+        )
+        for name, dtype in dtypes.items()
+    ]
+    dropped = np.frombuffer(contents[DROPPED], OFFSET).tolist()
+    return Corpus(
+        columns[: len(SIDES)],
+        columns[len(SIDES) :],
+        dict(zip(REASONS, dropped, strict=True)),
+        [x for x in contents.values() if isinstance(x, mmap.mmap)],
+    )
+
+
+def _map_file(file: Path) -> mmap.mmap | bytes:
+    """Map a file into memory, to read it where it is used."""
+    with file.open("rb") as content:
+        if not file.stat().st_size:  # cannot be mapped
+            return b""
+        return mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ)
