@@ -1,19 +1,146 @@
-"""`Translate`: a transform of Apache Beam from sentences to translations."""
+"""Sentences to translations by Apache Beam, with a translator a process."""
 
+from collections.abc import Hashable
 from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from keras_attention.beam.handler import Failed
-from keras_attention.beam.handler import Translated
-from keras_attention.beam.handler import TranslatorHandler
+import numpy as np
+
 from keras_attention.checks import check_integer
 from keras_attention.extras import require
+from keras_attention.translator import Translator
 
 beam = require("apache_beam", "beam", "keras_attention.beam")
 inference = require(
     "apache_beam.ml.inference.base", "beam", "keras_attention.beam"
 )
+Sentence = str | tuple[Hashable, str]
 TRANSLATED, FAILED = "translated", "failed"
+
+
+class Translated(NamedTuple):
+    """The translations of one sentence.
+
+    Attributes:
+        input: The sentence.
+        texts: Its translations, a list of strings, best first.
+        scores: The score of each of them, floats.
+    """
+
+    input: str
+    texts: list[str]
+    scores: list[float]
+
+
+class Failed(NamedTuple):
+    """A sentence that could not be translated.
+
+    Attributes:
+        input: The sentence, or what stands in its place.
+        error: The kind of the error, and what it says.
+    """
+
+    input: str
+    error: str
+
+
+class TranslatorHandler(inference.ModelHandler):
+    """Loads a translator in each process, and translates many sentences.
+
+    Args:
+        folder: What `Translator.save` has written. All workers must find it
+            under this name.
+        batch_size: How many sentences run at a time, of similar length.
+        batches: How many batches are sorted by length together.
+    """
+
+    def __init__(self, folder: str | Path, batch_size: int, batches: int):
+        super().__init__()
+        self.folder = str(folder)
+        self.batch_size = batch_size
+        self.batches = batches
+
+    def load_model(self) -> Translator:
+        """Load the translator, which the threads of a process share."""
+        return Translator.load(self.folder)
+
+    def run_inference(
+        self,
+        batch: Sequence[Sentence],
+        model: Translator,
+        inference_args: dict | None = None,
+    ) -> Iterator:
+        """Translate sentences.
+
+        Args:
+            batch: Sentences, or pairs of a key and a sentence.
+            model: The translator.
+            inference_args: `None`; there are no others.
+
+        Yields:
+            A `Translated` or a `Failed` for each sentence, with its key if it
+            has one.
+        """
+        keyed = [isinstance(x, tuple) and len(x) == 2 for x in batch]
+        sentences = [
+            x[1] if k else x for x, k in zip(batch, keyed, strict=True)
+        ]
+        found = translate_all(model, sentences, self.batch_size)
+        for element, has_key, result in zip(batch, keyed, found, strict=True):
+            yield (element[0], result) if has_key else result
+
+    def batch_elements_kwargs(self) -> Mapping[str, int]:
+        """Return how many sentences to collect, of a bundle that has them."""
+        count = self.batch_size * self.batches
+        return {"min_batch_size": count, "max_batch_size": count}
+
+    def get_num_bytes(self, batch: Sequence[Sentence]) -> int:
+        """Return about how large some sentences are, for Beam's metrics."""
+        return sum(len(str(element)) for element in batch)
+
+
+def translate_all(
+    translator: Translator, sentences: list[str], batch_size: int
+) -> list[Translated | Failed]:
+    """Translate sentences, some of which may fail.
+
+    If they fail together, each half is tried alone, down to the sentences that
+    are at fault.
+
+    Args:
+        translator: The translator.
+        sentences: The sentences.
+        batch_size: How many of them run at a time.
+
+    Returns:
+        What came out of each, in their order.
+    """
+    try:
+        found = translator(
+            sentences, return_scores=True, batch_size=batch_size, verbose=0
+        )
+    except Exception as error:  # what a text can raise, nobody knows
+        if len(sentences) == 1:
+            return [Failed(sentences[0], f"{type(error).__name__}: {error}")]
+        middle = len(sentences) // 2
+        return [
+            result
+            for half in (sentences[:middle], sentences[middle:])
+            for result in translate_all(translator, half, batch_size)
+        ]
+    return [
+        Translated(
+            sentence,
+            [texts] if isinstance(texts, str) else [*texts],
+            np.atleast_1d(scores).tolist(),
+        )
+        for sentence, texts, scores in zip(
+            sentences, found.texts, found.scores, strict=True
+        )
+    ]
 
 
 class Translate(beam.PTransform):

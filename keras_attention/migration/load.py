@@ -86,8 +86,8 @@ def load_tfa_weights(
     if any(differences.values()):
         raise ValueError(_complaint(target, differences, prefix))
     _warn_of_activation(target, variables)
-    for weight, value in values:
-        weight.assign(value)
+    for slot, value in values:
+        slot.assign(value)
 
 
 def _check_target(target):

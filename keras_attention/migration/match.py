@@ -29,7 +29,7 @@ def match(
             elsewhere.
 
     Returns:
-        Pairs of a weight and its value; and what does not fit, by its kind.
+        Pairs of a slot and its value; and what does not fit, by its kind.
     """
     count = len(wanted.attentions)
     mechanisms, rest = find_mechanisms(variables, everything, count)
@@ -54,8 +54,7 @@ def match(
                 label = f"{fields[name].label}, where {slot.weight.path} takes "
                 differences[MISSHAPEN].append(label + str(slot.shape))
             else:
-                value = fields[name].value
-                values.append((slot.weight, slot.convert(value)))
+                values.append((slot, fields[name].value))
         differences[LEFT_OVER] += [
             x.label for name, x in fields.items() if name not in slots
         ]
@@ -102,7 +101,8 @@ def _pair(units: list[Unit], groups: list[Group]) -> list[tuple]:
     for key in (_shapes, lambda named: set(_by_name(named))):
         waiting, units = units, []
         for unit in waiting:
-            alike = [x for x in groups if key(x.fields) == key(unit.slots)]
+            names = key(unit.slots)
+            alike = [x for x in groups if key(x.fields) == names]
             first = _first(unit, alike)
             if first is None:
                 units.append(unit)

@@ -89,28 +89,23 @@ def find_mechanisms(
 
 def _split_off(variables) -> tuple[list[Part], list[Stored]]:
     """Split the variables of mechanisms off from all others."""
-    named = {base(place[0][-1]) for x in variables if (place := _place(x))}
+    named = {base(x.owner[-1]) for x in map(_part, variables) if x}
     named = {x for x in named if x and not x.isdigit()}
-    parts, rest = [], []
-    for x in variables:
-        place = _place(x, named)
-        if place is None:
-            rest.append(x)
-        else:
-            parts.append(Part(*place, x))
-    return parts, rest
+    parts = [_part(x, named) for x in variables]
+    pairs = zip(variables, parts, strict=True)
+    return [x for x in parts if x], [x for x, part in pairs if part is None]
 
 
-def _place(x: Stored, named=()):
-    """Return a mechanism's name and the field, if the variable's name says."""
+def _part(x: Stored, named=()) -> Part | None:
+    """Say what a variable is, if its name tells that of a mechanism."""
     *owner, last = x.parts
     holder = base(owner[-1]) if owner else ""
     if last in FIELDS:
-        return tuple(owner) or ("",), FIELDS[last]
+        return Part(tuple(owner) or ("",), FIELDS[last], x)
     if last == "kernel" and holder in LAYERS:
-        return tuple(owner[:-1]) or ("",), LAYERS[holder]
+        return Part(tuple(owner[:-1]) or ("",), LAYERS[holder], x)
     if last == "kernel" and (CLASS.fullmatch(holder) or holder in named):
-        return tuple(owner), "kernel"
+        return Part(tuple(owner), "kernel", x)
     return None
 
 

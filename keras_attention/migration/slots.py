@@ -1,7 +1,6 @@
 """The weights of a target, and what each takes of a TFA program."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 from typing import NamedTuple
 
@@ -24,16 +23,23 @@ class Slot(NamedTuple):
 
     Attributes:
         weight: The Keras variable.
-        convert: What makes its value of the stored one.
+        divisor: What the stored value is divided by.
+        transposed: Whether the stored value is transposed.
     """
 
     weight: Any
-    convert: Callable = np.asarray
+    divisor: float = 1.0
+    transposed: bool = False
 
     @property
-    def shape(self) -> tuple:
+    def shape(self) -> tuple[int, ...]:
         """The shape that the stored value must have."""
-        return self.convert(np.broadcast_to(0.0, self.weight.shape)).shape
+        return tuple(self.weight.shape)[:: -1 if self.transposed else 1]
+
+    def assign(self, value: np.ndarray):
+        """Give the weight the stored value."""
+        value = value.T if self.transposed else value
+        self.weight.assign(value / self.divisor)
 
 
 class Unit(NamedTuple):
@@ -109,7 +115,7 @@ def _attention(layer: AbstractAttention) -> Unit:
                 "none by a root. Received: use_scale='sqrt'. Give "
                 "LuongGeneral the use_scale that was TFA's `scale`."
             )
-        slots = {"memory": Slot(layer.kernel, np.transpose)}
+        slots = {"memory": Slot(layer.kernel, transposed=True)}
         if layer.use_scale:
             slots["gain"] = Slot(layer.scale)
     else:
@@ -142,14 +148,14 @@ def _of_model(model: Seq2Seq) -> Wanted:
         if layer is model.decoder:
             units += decoder.units
         elif layer in (source, target):
-            units += _units(new, side, lambda table: table / root)
+            units += _units(new, side, root)
         else:
             units += _units(new, side)
     return decoder._replace(units=units)
 
 
 def _units(
-    weights, side: str | None = None, convert: Callable = np.asarray
+    weights, side: str | None = None, divisor: float = 1.0
 ) -> list[Unit]:
     """Put the weights of one object together, norms with their cell."""
     units, owner = [], None
@@ -162,5 +168,5 @@ def _units(
         if parts != owner or name in units[-1].slots:
             units.append(Unit({}, (side, told(parts)[1])))
             owner = parts
-        units[-1].slots[name] = Slot(weight, convert)
+        units[-1].slots[name] = Slot(weight, divisor)
     return units

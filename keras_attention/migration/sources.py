@@ -129,23 +129,21 @@ def _read_checkpoint(path: Path) -> list[Stored]:
         ways = {}
         if GRAPH in keys:
             ways = _ways(reader.get_tensor(GRAPH))
+            keys.remove(GRAPH)
         return [
-            # TensorFlow writes a slash within a name as `.S`.
-            Stored(
-                (
-                    key.removesuffix(SUFFIX).replace(".S", "/"),
-                    *ways.get(key, ()),
-                ),
-                reader.get_tensor(key),
-            )
+            Stored((_plain(key), *ways.get(key, ())), reader.get_tensor(key))
             for key in keys
-            if key != GRAPH
         ]
     except (tensorflow.errors.OpError, RuntimeError) as error:
         raise ValueError(
             "`source` must be a checkpoint that can be read. Received: "
             f"source={str(path)!r}, of which TensorFlow says: {error}"
         ) from error
+
+
+def _plain(key):
+    """Return a key as a name: TensorFlow writes a slash within one as `.S`."""
+    return key.removesuffix(SUFFIX).replace(".S", "/")
 
 
 def _ways(graph: bytes) -> dict:

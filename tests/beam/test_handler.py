@@ -9,7 +9,7 @@ from keras_attention import Translator
 
 pytestmark = pytest.mark.tensorflow
 pytest.importorskip("apache_beam", reason="the extra `beam`")
-handler = pytest.importorskip("keras_attention.beam.handler")
+handler = pytest.importorskip("keras_attention.beam.translate")
 Failed, Translated = handler.Failed, handler.Translated
 
 LINES = ["0", "21", "", "4444", "x", "310"]
