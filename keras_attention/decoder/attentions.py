@@ -1,17 +1,19 @@
-"""The attentions of a decoder, none, one or several, behind one object."""
+"""The attentions of a decoder, as one list of layers."""
 
 import functools
 from collections.abc import Iterator
 
 import keras
-from keras import ops
 
 from keras_attention.attention import AbstractAttention
 from keras_attention.attention import Memory
+from keras_attention.attention.memory import check_features
+from keras_attention.attention.memory import check_mask
+from keras_attention.attention.memory import check_rank_3
 from keras_attention.attention.memory import real_positions
 from keras_attention.attention.memory import with_features
 from keras_attention.checks import check_object
-from keras_attention.decoder.beams import BeamAxis
+from keras_attention.checks import shapes_agree
 from keras_attention.decoder.window import AttentionWindow
 from keras_attention.decoder.window import first_position
 from keras_attention.layers import symbolic_result
@@ -21,6 +23,11 @@ from keras_attention.ops.replicas import add_shared_loss
 
 class Attentions:
     """Runs all attentions of a decoder cell on the same source.
+
+    It takes and returns lists with one entry for each layer, and queries of
+    `K` hypotheses, `(B, K, ...)`. Only `pack`, `unpack` and `as_memories` know
+    the public form: `None` without a layer, the entry itself for one layer,
+    the list for several.
 
     Args:
         attention: An attention layer, a list of them, or `None` for none.
@@ -71,22 +78,21 @@ class Attentions:
         return layer.state_count + (self.window is not None)
 
     def pack(self, entries: list):
-        """Convert a list with one entry per layer to the public form.
-
-        Args:
-            entries: A list with one entry for each layer.
-
-        Returns:
-            `None` without a layer, the entry itself for one layer, and the
-            list for several.
-        """
+        """Convert a list with one entry per layer to the public form."""
         return (entries or [None])[0] if len(entries) < 2 else entries
 
     def unpack(self, entries) -> list:
-        """Convert the public form, as of `pack`, to one entry per layer."""
+        """Convert the public form to a list with one entry per layer."""
         if len(self.layers) == 1:
             return [entries]
         return [None] * len(self) if entries is None else list(entries)
+
+    def as_memories(self, memory) -> list[Memory]:
+        """Convert the public form of prepared sources to a list."""
+        self.check_memory(memory)
+        if not self.layers:
+            return []
+        return [Memory(*entry) for entry in self.unpack(memory)]
 
     def check_memory(self, memory):
         """Check that there is a memory if there is attention.
@@ -99,6 +105,33 @@ class Attentions:
                 "A decoder with attention needs the source's memory. Received: "
                 "memory=None. Pass the encoder's output sequence."
             )
+
+    def check_source(self, layer, memory, memory_mask, name: str, shape):
+        """Check the memory of a decoder, by the names that its caller knows.
+
+        Args:
+            layer: The decoder, for the error.
+            memory: The encoder's outputs, or `None`.
+            memory_mask: Their mask, or `None`.
+            name: Name of the decoder's inputs.
+            shape: Their shape.
+
+        Raises:
+            ValueError: If there is attention and no memory, or if a shape
+                does not fit.
+        """
+        self.check_memory(memory)
+        if not self.layers:
+            return
+        source = check_rank_3(layer, "memory", memory, "(B, Tv, Dv)")
+        check_features(layer, "memory", source, self.memory_size)
+        if not shapes_agree(shape[:1], source[:1]):
+            raise ValueError(
+                f"{type(layer).__name__} needs `{name}` and `memory` of one "
+                f"batch. Received: {name}.shape={tuple(shape)}, memory.shape="
+                f"{source}. Give as many rows of both."
+            )
+        check_mask(layer, "memory_mask", memory_mask, source[:2], "(B, Tv)")
 
     def build(self, query_size: int, memory_shape):
         """Build every layer.
@@ -135,53 +168,38 @@ class Attentions:
             weights: List of the weights of all steps, `(B, T, Tv)` each.
             mask: Boolean `(B, T)`, `True` at real steps, or `None` for all.
         """
-        for attention, found in zip(self, weights, strict=True):
-            add_shared_loss(layer, attention.auxiliary_loss(found, mask))
+        for attention, every in zip(self, weights, strict=True):
+            add_shared_loss(layer, attention.auxiliary_loss(every, mask))
 
-    def prepare(self, value, value_mask=None):
+    def prepare(self, value, value_mask=None) -> list[Memory]:
         """Prepare a source for every layer.
 
         Args:
             value: `(B, Tv, Dv)`.
             value_mask: Boolean `(B, Tv)`, or `None`.
-
-        Returns:
-            A `Memory` of each layer, packed.
         """
         self.check_memory(value)
         for layer in self.layers[:1]:
             value = with_features(layer, "value", value, self.memory_size)
-        return self.pack(
-            [layer.prepare(value, value_mask=value_mask) for layer in self]
-        )
+        return [layer.prepare(value, value_mask=value_mask) for layer in self]
 
-    def as_memories(self, memory) -> list[Memory]:
-        """Return the list of each layer's memory, as of `prepare`."""
-        self.check_memory(memory)
-        if not self.layers:
-            return []
-        return [Memory(*one) for one in self.unpack(memory)]
-
-    def initial_states(
-        self, memories: list[Memory], beams: int | None = None
-    ) -> list:
+    def initial_states(self, memories: list[Memory], beams: int = 1) -> list:
         """Return the flat list of all layers' states before the first step.
 
         Args:
             memories: The memory of each layer.
-            beams: The number `K` of beams, or `None` for no such axis.
+            beams: The number `K` of hypotheses. Defaults to `1`.
 
         Returns:
-            List of tensors `(B, ...)`, or `(B, K, ...)` with beams.
+            List of tensors `(B, K, ...)`.
         """
-        axis, states = BeamAxis(beams), []
+        states = []
         for layer, memory in zip(self, memories, strict=True):
-            found = layer.initial_state(memory, beams=beams or 1)
+            states.extend(layer.initial_state(memory, beams=beams))
             if self.window is not None:
                 dtype = wide_dtype(layer.compute_dtype)
-                real = real_positions(memory, beams or 1, dtype)
-                found = (*found, first_position(real))
-            states.extend(axis.from_queries(x) for x in found)
+                real = real_positions(memory, beams, dtype)
+                states.append(first_position(real))
         return states
 
     def state_specs(self, memory: keras.KerasTensor) -> list:
@@ -208,26 +226,21 @@ class Attentions:
             for x in specs
         ]
 
-    def draw_noise(
-        self, memories: list[Memory], steps, beams: int | None = None
-    ):
+    def draw_noise(self, memories: list[Memory], steps, beams: int = 1) -> list:
         """Draw the dropout masks and the noise of all training steps.
 
         Args:
             memories: The memory of each layer.
             steps: Number of steps, an integer or a scalar tensor.
-            beams: The number `K` of beams, or `None` for no such axis.
+            beams: The number `K` of hypotheses. Defaults to `1`.
 
         Returns:
-            A tensor of each layer with time on axis 0, or `None`; packed.
+            For each layer a tensor `(T, B, K, ...)`, or `None`.
         """
-        noises = []
-        for layer, memory in zip(self, memories, strict=True):
-            noise = layer.draw_noise(memory, steps, beams=beams or 1)
-            if noise is not None and beams is None:
-                noise = ops.squeeze(noise, axis=2)  # after time and batch
-            noises.append(noise)
-        return self.pack(noises)
+        return [
+            layer.draw_noise(memory, steps, beams=beams)
+            for layer, memory in zip(self, memories, strict=True)
+        ]
 
     def attend(
         self,
@@ -240,37 +253,31 @@ class Attentions:
     ) -> tuple:
         """Attend with every layer.
 
-        All tensors have an axis `K` after `B` if `query` has one.
-
         Args:
-            query: `(B, Dq)`, or `(B, K, Dq)`.
+            query: `(B, K, Dq)`.
             memories: The memory of each layer.
-            states: Flat list of the states of all layers, `(B, ...)`.
-            noise: One step of what `draw_noise` returned, or `None`.
+            states: Flat list of the states of all layers, `(B, K, ...)`.
+            noise: For each layer one step of what `draw_noise` returned.
+                Defaults to `None`, no noise.
             one_by_one: Argument of `AbstractAttention.step`.
             training: Whether to attend beyond the window.
 
         Returns:
-            List of contexts `(B, Dv)`, list of weights `(B, Tv)`, and the
-            flat list of the next states.
+            List of contexts `(B, K, Dv)`, list of weights `(B, K, Tv)`, and
+            the flat list of the next states.
         """
-        axis = BeamAxis.of(query)
-        query, left = axis.as_queries(query), list(states)
-        contexts, weights, after = [], [], []
-        for layer, memory, drawn in zip(
-            self, memories, self.unpack(noise), strict=True
-        ):
+        left, contexts, weights, after = list(states), [], [], []
+        noise = self.unpack(None) if noise is None else noise
+        options = {"one_by_one": True} if one_by_one else {}
+        for layer, memory, drawn in zip(self, memories, noise, strict=True):
             count = self.count_states(layer)
-            own, left = left[:count], left[count:]
-            own = tuple(axis.as_queries(x) for x in own)
-            options = {"one_by_one": True} if one_by_one else {}
-            step = self._step_of(layer, training)
-            context, weight, own = step(
-                query, memory, own, axis.as_queries(drawn), **options
+            state, left = tuple(left[:count]), left[count:]
+            context, weight, state = self._step_of(layer, training)(
+                query, memory, state, drawn, **options
             )
-            contexts.append(axis.from_queries(context))
-            weights.append(axis.from_queries(weight))
-            after.extend(axis.from_queries(x) for x in own)
+            contexts.append(context)
+            weights.append(weight)
+            after.extend(state)
         return contexts, weights, after
 
     def _step_of(self, layer, training):
@@ -278,11 +285,13 @@ class Attentions:
         if self.window is None:
             return layer.step
         if not training:
-            return functools.partial(self.window.attend, layer)
+            return functools.partial(self.window.step, layer)
 
         def step(query, memory, state, *noise, **options):
-            *own, last = state
-            found = layer.step(query, memory, tuple(own), *noise, **options)
-            return *found[:2], (*found[2], last)
+            *state, last = state
+            context, weights, state = layer.step(
+                query, memory, tuple(state), *noise, **options
+            )
+            return context, weights, (*state, last)
 
         return step

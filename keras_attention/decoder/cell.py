@@ -1,6 +1,6 @@
 """One step of an attentional decoder, for training and for search."""
 
-import functools
+import math
 from collections.abc import Callable
 
 import keras
@@ -10,21 +10,21 @@ from keras import tree
 from keras_attention.attention import AbstractAttention
 from keras_attention.attention.memory import with_features
 from keras_attention.checks import check_built
+from keras_attention.checks import check_choice
+from keras_attention.checks import check_integer
 from keras_attention.checks import check_loadable
-from keras_attention.decoder.arguments import check_arguments
-from keras_attention.decoder.arguments import check_source_is_known
-from keras_attention.decoder.arguments import check_window
 from keras_attention.decoder.attentions import Attentions
-from keras_attention.decoder.beams import BeamAxis
-from keras_attention.decoder.output import AttentionalLayer
-from keras_attention.decoder.output import resolve_output
 from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.states import StateLayout
+from keras_attention.decoder.window import check_window
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
+from keras_attention.ops import product
 
+ORDERS = ("bahdanau", "luong")
+OUTPUTS = ("auto", "cell", "attention", "concat")
 NO_RNN = (
     "keras.layers.RNN cannot run AttentionDecoderCell: it cannot pass the "
     "memory. Use AttentionDecoder(cell), the loop that does."
@@ -148,8 +148,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self.attention_window = check_window(attention_window, attention)
         self.attention = attention
         self.attentions = Attentions(attention, self.attention_window)
-        check_arguments(
-            self.attentions, order, input_feeding, attention_layer_size, output
+        self._check_arguments(
+            order, input_feeding, attention_layer_size, output
         )
         self.order = order
         self.input_feeding = input_feeding
@@ -160,6 +160,25 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self._output = output  # `output` is a property of Keras layers
         self.attention_kernel = self.attention_bias = None
         check_loadable("attention_activation", self.attention_activation)
+
+    def _check_arguments(self, order, input_feeding, size, output):
+        """Check that arguments have legal values and fit together."""
+        check_choice("order", order, ORDERS)
+        check_choice("output", output, OUTPUTS)
+        if size is not None:
+            check_integer("attention_layer_size", size)
+        if order == "bahdanau" and not input_feeding:
+            raise ValueError(
+                "`input_feeding` belongs to order='luong'; in the order "
+                "'bahdanau' the context always goes into the step. Received: "
+                "input_feeding=False. Leave it out, or change the order."
+            )
+        if not self.attentions and (output in OUTPUTS[2:] or size):
+            raise ValueError(
+                "A cell with attention=None has no context: its output is the "
+                f"state. Received: output={output!r}, attention_layer_size="
+                f"{size}. Give an attention layer, or leave both out."
+            )
 
     @property
     def state_size(self):
@@ -177,7 +196,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             "cell": size,
             "attention": attentional_size,
             "concat": size + context_size,
-        }[self._attentional_layer.output]
+        }[self._resolved_output()]
         fed = attentional_size if self.feeds_back else 0
         before = context_size if self.order == "bahdanau" else fed
         self.input_size = inputs_shape[-1]
@@ -195,15 +214,12 @@ class AttentionDecoderCell(AbstractKernelLayer):
         if units and self.attention_use_bias:
             self.attention_bias = self.add_bias("attention_bias", units)
 
-    @property
-    def _attentional_layer(self) -> AttentionalLayer:
-        has_layer = self.attention_layer_size is not None
-        return AttentionalLayer(
-            resolve_output(self._output, has_layer, bool(self.attentions)),
-            self.attention_activation,
-            self.attention_kernel,
-            self.attention_bias,
-        )
+    def _resolved_output(self):
+        if not self.attentions:
+            return "cell"
+        if self._output != "auto":
+            return self._output
+        return "concat" if self.attention_layer_size is None else "attention"
 
     @property
     def feeds_back(self) -> bool:
@@ -231,7 +247,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             A `Memory`; a list of them for several attentions; `None` for
             none.
         """
-        return self.attentions.prepare(value, value_mask)
+        return self.attentions.pack(self.attentions.prepare(value, value_mask))
 
     def initial_state(
         self, memory, cell_states=None, beams: int | None = None
@@ -250,12 +266,25 @@ class AttentionDecoderCell(AbstractKernelLayer):
             A list of tensors `(B, ...)`, or `(B, K, ...)` with beams.
         """
         memories = self.attentions.as_memories(memory)
+        if cell_states is None and not memories:
+            raise ValueError(
+                "A cell without attention needs `cell_states`: nothing else "
+                "gives the batch size. Received: cell_states=None"
+            )
         if cell_states is None:
-            check_source_is_known(memories)
-            batch_size = ops.shape(memories[0].values)[0]
-            cell_states = self.cells.initial_states(batch_size)
-        given = [BeamAxis(beams).spread(x) for x in tree.flatten(cell_states)]
-        rest = self.attentions.initial_states(memories, beams)
+            rows = ops.shape(memories[0].values)[0]
+            cell_states = self.cells.initial_states(rows)
+
+        def spread(x):
+            x = ops.convert_to_tensor(x)
+            if beams is None or len(x.shape) > 2:
+                return x
+            return ops.repeat(ops.expand_dims(x, 1), beams, axis=1)
+
+        given = [spread(x) for x in tree.flatten(cell_states)]
+        rest = self.attentions.initial_states(memories, beams or 1)
+        if beams is None:
+            rest = [ops.squeeze(x, axis=1) for x in rest]
         return self.state_layout.complete(given, rest, self.compute_dtype)
 
     def draw_noise(self, memory, steps: int, beams: int | None = None):
@@ -273,7 +302,10 @@ class AttentionDecoderCell(AbstractKernelLayer):
             nothing is random.
         """
         memories = self.attentions.as_memories(memory)
-        return self.attentions.draw_noise(memories, steps, beams)
+        noise = self.attentions.draw_noise(memories, steps, beams or 1)
+        if beams is None:
+            noise = [x if x is None else ops.squeeze(x, 2) for x in noise]
+        return self.attentions.pack(noise)
 
     def dropout_masks(self, rows, training: bool | None = None):
         """Draw the dropout masks of the recurrent cells, for all steps.
@@ -315,12 +347,16 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """
         check_built(self, "step", BUILD)
         projected = self.project_inputs(inputs, training)
-        given = projected, states, memory, training, noise
-        if not training or masks is not None:
-            return self.advance(*given, masks)
-        rows = ops.shape(BeamAxis.of(projected).as_rows(projected))[0]
-        with self.dropout_masks(rows, training) as masks:
-            return self.advance(*given, masks)
+        memories = self.attentions.as_memories(memory)
+        noise = self.attentions.unpack(noise)
+        given = projected, states, memories, noise, training
+        if training and masks is None:
+            rows = math.prod(ops.shape(projected)[:-1])
+            with self.dropout_masks(rows, training) as masks:
+                output, weights, states = self.advance(*given, masks)
+        else:
+            output, weights, states = self.advance(*given, masks)
+        return output, self.attentions.pack(weights), states
 
     def project_inputs(self, inputs, training: bool | None = None):
         """Precompute the input projection of one step, or of all steps.
@@ -339,9 +375,9 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self,
         projected,
         states,
-        memory=None,
+        memories: list,
+        noise: list,
         training: bool | None = None,
-        noise=None,
         masks=None,
     ) -> tuple:
         """Run one step, as `step` does, from projected inputs.
@@ -349,31 +385,29 @@ class AttentionDecoderCell(AbstractKernelLayer):
         Args:
             projected: What `project_inputs` returned for this step.
             states: As in `step`.
-            memory: As in `step`.
+            memories: List with a `Memory` for each attention.
+            noise: List with the noise of each attention, or `None`s.
             training: As in `step`.
-            noise: As in `step`.
             masks: What `dropout_masks` yielded, or `None`.
 
         Returns:
-            Output, weights and next states, as `step`.
+            Output, list of weights, and next states, as `step`.
         """
-        memories = self.attentions.as_memories(memory)
-        own, fed, looked = self.state_layout.split(list(states))
-        look = functools.partial(self.attentions.attend, training=training)
+        own, fed, rest = self.state_layout.split(list(states))
+        given = memories, rest, noise, training
         if self.order == "bahdanau":
-            query = self._float(self.cells.top_state(own))
-            contexts, weights, looked = look(query, memories, looked, noise)
+            query = self.cells.top_state(own)
+            contexts, weights, rest = self._attend(query, *given)
             s, own = self.recur(projected, own, contexts, training, masks)
         else:
             s, own = self.recur(projected, own, fed, training, masks)
-            query = self._float(s)
-            contexts, weights, looked = look(query, memories, looked, noise)
+            contexts, weights, rest = self._attend(s, *given)
         output, attentional = self.join(s, contexts)
         fed = [self._float(attentional)] if self.feeds_back else []
-        return output, self.attentions.pack(weights), [*own, *fed, *looked]
+        return output, weights, [*own, *fed, *rest]
 
     def recur(self, projected, states, fed=(), training=None, masks=None):
-        """Run the recurrent cells.
+        """Run the recurrent cells, on rows: one for each hypothesis.
 
         Args:
             projected: What `project_inputs` returned for this step.
@@ -385,40 +419,67 @@ class AttentionDecoderCell(AbstractKernelLayer):
         Returns:
             The output of the top cell `(B, U)`, and the next states.
         """
-        fed = ops.concatenate(list(fed), axis=-1) if fed else None
-        states = [self._float(x) for x in states]
-        s, states = self.cells.run(projected, states, fed, training, masks)
+        beams = ops.shape(projected)[1:-1]
+
+        def rows(x):
+            return ops.reshape(x, (-1, x.shape[-1])) if beams else x
+
+        fed = rows(ops.concatenate(list(fed), axis=-1)) if fed else None
+        states = [rows(self._float(x)) for x in states]
+        s, states = self.cells.run(
+            rows(projected), states, fed, training, masks
+        )
+        if beams:
+            s, *states = [
+                ops.reshape(x, (-1, *beams, x.shape[-1])) for x in [s, *states]
+            ]
         return s, [self._float(x) for x in states]
 
-    def attend(self, query, memories, states, noise=None, one_by_one=False):
-        """Run the attentions; see `Attentions.attend`.
+    def _attend(self, query, memories, states, noise, training):
+        """Attend with one query a row, `(B, U)`, or one for each hypothesis."""
+        query, alone = self._float(query), len(query.shape) == 2
 
-        Args:
-            query: `(B, U)`, or `(B, K, U)`: beams, or the steps of a sequence.
-            memories: List with a `Memory` for each attention.
-            states: Flat list of the attentions' states.
-            noise: As in `step`.
-            one_by_one: Argument of `AbstractAttention.step`.
+        def with_axis(x):
+            return ops.expand_dims(x, 1) if alone and x is not None else x
 
-        Returns:
-            List of contexts, list of weights, and the next states.
-        """
-        return self.attentions.attend(
-            self._float(query), memories, states, noise, one_by_one
+        contexts, weights, states = self.attentions.attend(
+            with_axis(query),
+            memories,
+            [with_axis(x) for x in states],
+            [with_axis(x) for x in noise],
+            training=training,
         )
+        if alone:
+            contexts, weights, states = [
+                [ops.squeeze(x, axis=1) for x in part]
+                for part in (contexts, weights, states)
+            ]
+        return contexts, weights, states
 
     def join(self, s, contexts: list):
-        """Join a state `(..., U)` and contexts `(..., Dv)` to the output.
+        """Join a state and contexts to the output.
 
         Args:
             s: Output of the top cell, `(..., U)`.
-            contexts: List with a context of each attention.
+            contexts: List with a context `(..., Dv)` of each attention.
 
         Returns:
-            The output `(..., size)`, and the attentional vector or `None`.
+            The output `(..., size)`, and the attentional vector `(..., A)`, or
+            `None` without a context.
         """
-        output, attentional = self._attentional_layer.join(s, contexts)
-        return self._float(output), attentional
+        if not contexts:
+            return self._float(s), None
+        both = ops.concatenate([s, *contexts], axis=-1)
+        if self.attention_kernel is None:
+            attentional = ops.concatenate(contexts, axis=-1)
+        else:
+            attentional = product(both, self.attention_kernel)
+            if self.attention_bias is not None:
+                bias = ops.cast(self.attention_bias, attentional.dtype)
+                attentional = attentional + bias
+            attentional = self.attention_activation(attentional)
+        outputs = {"cell": s, "attention": attentional, "concat": both}
+        return self._float(outputs[self._resolved_output()]), attentional
 
     def call(self, inputs, states, memory=None, training=None, noise=None):
         output, _, states = self.step(inputs, states, memory, training, noise)

@@ -9,7 +9,6 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_loadable
 from keras_attention.checks import check_object
 from keras_attention.checks import described
-from keras_attention.decoder.arguments import check_memory
 from keras_attention.decoder.loop import AttentionDecoder
 from keras_attention.layers import symbolic_result
 from keras_attention.ops import freeze
@@ -163,15 +162,18 @@ class FreeRunningDecoder(keras.layers.Layer):
                 f"Received: first.shape={tuple(first.shape)}. For a sequence "
                 "of known inputs use AttentionDecoder."
             )
-        check_memory(self, cell, memory, memory_mask, "first", first.shape)
+        cell.attentions.check_source(
+            self, memory, memory_mask, "first", first.shape
+        )
         rows = ops.shape(first)[0]
         prepared = cell.prepare(memory, memory_mask)
         if initial_state is None:
             initial_state = cell.cells.initial_states(rows)
         states = cell.initial_state(prepared, initial_state)
         with cell.dropout_masks(rows, training) as masks:
-            found = self._loop(first, states, prepared, training, masks)
-        predictions, real, weights, states = found
+            predictions, real, weights, states = self._loop(
+                first, states, prepared, training, masks
+            )
         lengths = ops.cast(ops.sum(ops.cast(real, "int32"), axis=1), "int32")
         cell.attentions.add_losses(
             self, weights, None if self.stop is None else real
@@ -181,20 +183,23 @@ class FreeRunningDecoder(keras.layers.Layer):
     def _loop(self, first, states, memory, training, masks):
         """Run all steps; return results with the batch on axis 0."""
         cell, rows = self.decoder.cell, ops.shape(first)[0]
+        attentions = cell.attentions
+        memories = attentions.as_memories(memory)
+        noise = cell.draw_noise(memory, self.steps) if training else None
 
         def step(carry, noise):
             x, real, *states = carry
             output, weights, after = cell.advance(
                 cell.project_inputs(x, training),
                 states,
-                memory,
-                training,
+                memories,
                 noise,
+                training,
                 masks,
             )
             prediction = self.readout(output)
             fed = prediction if self.feed is None else self.feed(prediction)
-            results = [prediction, real, *cell.attentions.unpack(weights)]
+            results = [prediction, real, *weights]
             goes_on, mask = real, None
             if self.stop is not None:
                 ended = ops.reshape(self.stop(prediction), (-1,))
@@ -204,17 +209,17 @@ class FreeRunningDecoder(keras.layers.Layer):
             results = freeze(mask, results, blank)
             return [ops.cast(fed, x.dtype), goes_on, *after], results
 
-        memories = cell.attentions.as_memories(memory)
-        words = [ops.shape(one.values)[1] for one in memories]
+        words = [ops.shape(memory.values)[1] for memory in memories]
         dtype = getattr(self.readout, "compute_dtype", cell.compute_dtype)
         blank = [
             ops.zeros((rows, self.size), dtype),
             ops.zeros((rows,), "bool"),
             *[ops.zeros((rows, n), cell.compute_dtype) for n in words],
         ]
-        noise = cell.draw_noise(memory, self.steps) if training else None
         carry = [first, ops.ones((rows,), "bool"), *states]
-        (_, _, *states), given = self._run(step, carry, noise, blank)
+        (_, _, *states), given = self._run(
+            step, carry, attentions.unpack(noise), blank
+        )
         given = [ops.swapaxes(x, 0, 1) for x in given]
         return given[0], given[1], given[2:], states
 
@@ -274,8 +279,8 @@ class FreeRunningDecoder(keras.layers.Layer):
             return keras.KerasTensor(shape, dtype=dtype)
 
         cell = self.decoder.cell
-        check_memory(self, cell, memory, memory_mask, "first", first.shape)
         attentions = cell.attentions
+        attentions.check_source(self, memory, memory_mask, "first", first.shape)
         layout, batch = cell.state_layout, first.shape[0]
         states = layout.specs(batch, cell.compute_dtype)
         dtype = getattr(self.readout, "compute_dtype", self.compute_dtype)

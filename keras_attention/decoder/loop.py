@@ -2,14 +2,12 @@
 
 import keras
 from keras import ops
-from keras import tree
 
 from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_features
 from keras_attention.attention.memory import check_mask
 from keras_attention.attention.memory import check_rank_3
 from keras_attention.checks import check_object
-from keras_attention.decoder.arguments import check_memory
 from keras_attention.decoder.cell import AttentionDecoderCell
 from keras_attention.layers import carried_mask
 from keras_attention.ops import keep_real
@@ -113,9 +111,8 @@ class AttentionDecoder(keras.layers.Layer):
         self._check(sequence, memory, sequence_mask, memory_mask)
         prepared = self.cell.prepare(memory, memory_mask)
         if initial_state is None:
-            initial_state = self.cell.cells.initial_states(
-                ops.shape(sequence)[0]
-            )
+            rows = ops.shape(sequence)[0]
+            initial_state = self.cell.cells.initial_states(rows)
         states = self.cell.initial_state(prepared, initial_state)
         outputs, weights, states = self._run(
             sequence, prepared, states, as_mask(sequence_mask), training
@@ -130,100 +127,66 @@ class AttentionDecoder(keras.layers.Layer):
         shape = check_rank_3(self, "sequence", sequence, "(B, T, D)")
         check_features(self, "sequence", shape, self.cell.input_size)
         check_mask(self, "sequence_mask", sequence_mask, shape[:2], "(B, T)")
-        check_memory(self, self.cell, memory, memory_mask, "sequence", shape)
+        attentions = self.cell.attentions
+        attentions.check_source(self, memory, memory_mask, "sequence", shape)
 
     def _run(self, sequence, memory, states, mask, training):
         """Loop over time; return results with the batch on axis 0."""
+        cell, attentions = self.cell, self.cell.attentions
         sequence = ops.swapaxes(keep_real(sequence, mask), 0, 1)  # (T, B, D)
         steps, rows = ops.shape(sequence)[:2]
-        projected = self.cell.project_inputs(sequence, training)
-        noise = self.cell.draw_noise(memory, steps) if training else None
-        real = None if mask is None else ops.swapaxes(mask, 0, 1)
-        run = self._attend_in_steps
-        if self.cell.attends_afterwards:
-            run = self._attend_afterwards
-        with self.cell.dropout_masks(rows, training) as masks:
-            inputs = projected, noise, real
-            return run(inputs, memory, states, training, masks)
-
-    def _attend_in_steps(self, inputs, memory, states, training, masks):
-        def step(cell, states, inputs, memory):
-            projected, noise = inputs
-            output, weights, states = cell.advance(
-                projected, states, memory, training, noise, masks
-            )
-            return states, [output, *cell.attentions.unpack(weights)]
-
-        attentions = self.cell.attentions
+        projected = cell.project_inputs(sequence, training)
+        noise = cell.draw_noise(memory, steps) if training else None
+        noise = attentions.unpack(noise)
         memories = attentions.as_memories(memory)
-        words = [ops.shape(one.values)[1] for one in memories]
-        sizes = [self.cell.output_size, *words]
-        (outputs, *weights), states = self._loop(
-            step, states, inputs, sizes, memory, training
-        )
+        afterwards = cell.attends_afterwards
+
+        def step(cell, states, inputs, memories):
+            projected, noise = inputs
+            if afterwards:
+                s, states = cell.recur(projected, states, (), training, masks)
+                return states, [s]
+            output, weights, states = cell.advance(
+                projected, states, memories, noise, training, masks
+            )
+            return states, [output, *weights]
+
+        sizes = [cell.output_size, *[ops.shape(x.values)[1] for x in memories]]
+        inputs, constants = [projected, noise], memories
+        if afterwards:
+            sizes, inputs[1], constants = [cell.cells.output_size], None, ()
+        with cell.dropout_masks(rows, training) as masks:
+            states, outputs = masked_loop(
+                step,
+                states,
+                inputs,
+                None if mask is None else ops.swapaxes(mask, 0, 1),
+                [ops.zeros((rows, n), cell.compute_dtype) for n in sizes],
+                steps,
+                cell,
+                constants,
+                training,
+            )
+        outputs, *weights = [ops.swapaxes(x, 0, 1) for x in outputs]
+        if afterwards:
+            outputs, weights = self._attend_afterwards(
+                outputs, memories, noise, mask, training
+            )
         return outputs, weights, states
 
-    def _attend_afterwards(self, inputs, memory, states, training, masks):
-        def step(cell, states, inputs, _):
-            s, states = cell.recur(inputs[0], states, (), training, masks)
-            return states, [s]
-
-        projected, noise, real = inputs
-        (s,), states = self._loop(
-            step,
-            states,
-            (projected, None, real),
-            [self.cell.cells.output_size],
-            None,
-            training,
-        )
-        noise, mask = tree.map_structure(
-            lambda x: None if x is None else ops.swapaxes(x, 0, 1),
-            (noise, real),
-        )
-        memories = self.cell.attentions.as_memories(memory)
-        contexts, weights, _ = self.cell.attend(
-            s, memories, [], noise, one_by_one=training is not False
+    def _attend_afterwards(self, s, memories, noise, mask, training):
+        """Attend with the outputs of all steps, `(B, T, U)`."""
+        contexts, weights, _ = self.cell.attentions.attend(
+            s,
+            memories,
+            [],
+            [None if x is None else ops.swapaxes(x, 0, 1) for x in noise],
+            one_by_one=training is not False,
         )
         outputs, _ = self.cell.join(s, contexts)
         weights = [ops.cast(x, outputs.dtype) for x in weights]
         outputs, *weights = [keep_real(x, mask) for x in [outputs, *weights]]
-        return outputs, weights, states
-
-    def _loop(self, step, states, inputs, sizes, memory, training):
-        """Run a step over time.
-
-        Args:
-            step: Function from the cell, its states, a step's projected
-                inputs and noise, and the memory to the next states and a list
-                of outputs `(B, size)`.
-            states: The initial states.
-            inputs: Projected inputs, noise and mask of all steps, with time
-                on axis 0.
-            sizes: The size of each output.
-            memory: What `prepare` returned.
-            training: Argument of the call.
-
-        Returns:
-            The outputs of all steps, `(B, T, size)`, and the final states.
-        """
-        steps, batch = ops.shape(inputs[0])[:2]
-        dtype = self.cell.compute_dtype
-        blank = [ops.zeros((batch, size), dtype) for size in sizes]
-
-        *inputs, real = inputs
-        states, outputs = masked_loop(
-            step,
-            states,
-            inputs,
-            real,
-            blank,
-            steps,
-            self.cell,
-            memory,
-            training,
-        )
-        return [ops.swapaxes(x, 0, 1) for x in outputs], states
+        return outputs, weights
 
     def _pick(self, outputs, weights, states, with_weights):
         """Select the requested results: one tensor, or a tuple."""

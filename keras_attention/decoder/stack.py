@@ -10,7 +10,6 @@ from keras import ops
 from keras import tree
 
 from keras_attention.checks import described
-from keras_attention.decoder.beams import BeamAxis
 from keras_attention.decoder.equations import find_equations
 from keras_attention.ops import masked_loop
 from keras_attention.ops.replicas import count_replicas
@@ -120,21 +119,16 @@ class CellStack:
         """Run one step.
 
         Args:
-            x: What `project_inputs` returned for this step, `(B, ...)`, or
-                `(B, K, ...)` with beams.
-            states: Flat list of states, `(B, U)` or `(B, K, U)`.
-            rest: The remaining features of the inputs, `(B, D)` or
-                `(B, K, D)`, or `None`.
+            x: What `project_inputs` returned for this step, `(B, ...)`.
+            states: Flat list of states, `(B, U)`.
+            rest: The remaining features of the inputs, `(B, D)`, or `None`.
             training: Whether cells apply their dropout.
             masks: What `dropout_masks` yielded.
 
         Returns:
             The top cell's output and the flat list of the next states.
         """
-        beams = BeamAxis.of(x)
-        x, after = beams.as_rows(x), []
-        rest = None if rest is None else beams.as_rows(rest)
-        left = [beams.as_rows(state) for state in states]
+        left, after = list(states), []
         masks = masks or [(None, None)] * len(self.cells)
         for cell, own_masks in zip(self.cells, masks, strict=True):
             count = len(tree.flatten(cell.state_size))
@@ -151,7 +145,7 @@ class CellStack:
                 x = ops.cast(below, x.dtype) + x
             rest = None
             after.extend(tree.flatten(new))
-        return beams.from_rows(x), [beams.from_rows(state) for state in after]
+        return x, after
 
     @contextlib.contextmanager
     def dropout_masks(

@@ -8,6 +8,7 @@ from keras import ops
 from keras_attention.alignments import SimplexAlignment
 from keras_attention.attention import Memory
 from keras_attention.attention import MultiHead
+from keras_attention.checks import check_integer
 from keras_attention.ops import hoist
 from keras_attention.ops.monotonic import first_true
 
@@ -27,7 +28,7 @@ class AttentionWindow(NamedTuple):
     before: int
     after: int
 
-    def attend(self, layer, query, memory, state, noise=None) -> tuple:
+    def step(self, layer, query, memory, state, noise=None) -> tuple:
         """Attend with a layer, as its `step` does, within the window.
 
         A layer with a `score_margin` and an alignment without a state scores
@@ -55,6 +56,34 @@ class AttentionWindow(NamedTuple):
             query, memory, tuple(state), noise, attention_mask=near
         )
         return context, weights, (*state, _largest(weights, last, 0))
+
+
+def check_window(window, attention) -> AttentionWindow | None:
+    """Check and convert the argument `attention_window` of a cell.
+
+    Args:
+        window: Argument of the cell.
+        attention: Argument of the cell.
+
+    Raises:
+        ValueError: If it is not `None` or a pair of numbers of positions, or
+            if there is no attention.
+    """
+    if window is None:
+        return None
+    if not isinstance(window, list | tuple) or len(window) != 2:
+        raise ValueError(
+            "`attention_window` must be a pair of numbers of positions, "
+            "before and after the last one, or None. Received: "
+            f"attention_window={window!r}. Try attention_window=(2, 8)."
+        )
+    if attention is None:
+        raise ValueError(
+            "A cell with attention=None has no positions to attend to. "
+            f"Received: attention_window={window!r}. Leave it out."
+        )
+    names = "attention_window[0]", "attention_window[1]"
+    return AttentionWindow(*map(check_integer, names, window, (0, 0)))
 
 
 def first_position(real):

@@ -115,7 +115,7 @@ class StreamSteps:
         chunk = ops.cast(chunk, self.model.compute_dtype)
         sequence, mask, states = self.reader.read_on(chunk, mask, states)
         cell = self.model.decoder.cell
-        memories = cell.attentions.as_memories(cell.prepare(sequence, mask))
+        memories = cell.attentions.prepare(sequence, mask)
         return memories, mask, list(states)
 
     def write(self, state: StreamState, ended: bool, room: int) -> tuple:

@@ -19,12 +19,16 @@ from samples import draw
 from samples import make_cell
 from samples import to_numpy
 
+from keras_attention import AbstractAttention
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
 from keras_attention import CoverageAttention
+from keras_attention import DotAttention
 from keras_attention import LuongGeneral
+from keras_attention.ops import dot_scores
 
 ORDERS = ["bahdanau", "luong"]
+REAL = samples.memory_mask()
 
 
 def make(*args, **kwargs):
@@ -159,6 +163,63 @@ def test_beams_are_separate_runs_that_share_a_memory(attention, order):
         assert_close(got, alone, 1e-6)
 
 
+class CountingAttention(AbstractAttention):
+    """Has a state: how many steps there were, and a half of it."""
+
+    state_count = 2
+
+    def score(self, query, keys):
+        return dot_scores(query, keys)
+
+    def initial_state(self, memory, beams=1):
+        zeros = ops.zeros((ops.shape(memory[1])[0], beams))
+        return zeros, ops.expand_dims(zeros, -1)
+
+    def step(self, query, memory, state=(), noise=None):
+        context, weights, _ = super().step(query, memory, noise=noise)
+        return context, weights, (state[0] + 1, state[1] + 0.5)
+
+
+@pytest.mark.parametrize("beams", [None, 1, 3])
+def test_states_and_noise_go_to_their_attention(beams):
+    """Beside one without a state, and one that draws no noise."""
+    attentions = [
+        CountingAttention(dropout=0.5, dtype="float64"),
+        DotAttention(dtype="float64"),
+        CountingAttention(dtype="float64"),
+    ]
+    cell = AttentionDecoderCell(
+        keras.layers.GRUCell(DV, dtype="float64"),
+        attentions,
+        output="attention",
+        dtype="float64",
+    )
+    cell.build((None, DIM), (None, None, DV))
+    middle, memories = [beams] * bool(beams), prepare(cell)
+    for attention, memory in zip(attentions, memories, strict=True):
+        want = attention.prepare(samples.source(), value_mask=REAL)
+        assert_close(memory, want, 0)
+    drawn, *nothing = cell.draw_noise(memories, 7, beams)
+    assert nothing == [None, None]
+    assert tuple(drawn.shape) == (7, BATCH, *middle, WORDS)
+    first = cell.initial_state(memories, beams=beams)
+    shapes = [(DV,), (), (1,), (), (1,)]
+    for x, shape in zip(first, shapes, strict=True):
+        assert tuple(x.shape) == (BATCH, *middle, *shape)
+    before = [x + 10.0 * n for n, x in enumerate(first)]
+    output, weights, after = cell.step(
+        inputs(BATCH, *middle), before, memories, True, [0 * drawn[0], *nothing]
+    )
+    counts = [np.unique(to_numpy(x)).tolist() for x in after[1:]]
+    assert counts == [[11.0], [20.5], [31.0], [40.5]]
+    output = to_numpy(output)
+    assert (output[..., :DV] == 0).all()
+    assert (output[..., DV:] != 0).all()
+    for x in to_numpy(weights):
+        assert x.shape == (BATCH, *middle, WORDS)
+        assert (np.moveaxis(x, -1, 1)[~samples.memory_mask()] == 0).all()
+
+
 def test_beams_without_attention():
     cell = make("stack", None)
     x, before = inputs(BATCH, 2), states(cell, BATCH, 2)
@@ -196,16 +257,23 @@ def test_initial_states_without_attention_must_be_given():
     assert_close(cell.initial_state(None, state), [state], 0)
 
 
-@pytest.mark.parametrize("wrong", ["few", "many", "size"])
+@pytest.mark.parametrize("wrong", ["few", "many", "fed", "size", "sizes"])
 def test_refuses_states_that_do_not_fit(wrong):
-    cell = make(order="luong")
+    cell = make("lstm", CoverageAttention(3, dtype="float64"), order="luong")
     h, c, fed = states(cell, BATCH)
-    every = {"few": [h], "many": [h, c, fed, fed], "size": [h[:, :3], c]}
+    coverage = np.zeros((BATCH, WORDS))
+    every = {
+        "few": [h],
+        "many": [h, c, fed, coverage, coverage],
+        "fed": [h, c, fed],  # without those of the attention
+        "size": [h[:, :3], c],
+        "sizes": [h, c, fed[:, :3], coverage],
+    }
     memory = prepare(cell)
     with pytest.raises(ValueError, match="StateBridge"):
         cell.initial_state(memory, every[wrong])
-    if wrong != "size":
-        with pytest.raises(ValueError, match="3 states"):
+    if "size" not in wrong:
+        with pytest.raises(ValueError, match="4 states"):
             cell.step(inputs(BATCH), every[wrong], memory)
 
 
@@ -358,15 +426,14 @@ def test_constraints_belong_to_the_weights():
         ({"attention": keras.layers.Dense}, "Pass an attention layer"),
         ({"attention": "bahdanau"}, "Pass an attention layer"),
         ({"attention": [None]}, "Pass an attention layer"),
-        ({"cell": keras.layers.LSTM}, "pass an LSTMCell"),
-        ({"cell": []}, "at least one"),
+        ({"attention": DotAttention}, "Pass an attention layer"),
+        ({"attention": ()}, r"at least one layer.*attention=None"),
     ],
 )
 def test_refuses_wrong_arguments(wrong, word):
-    made = {k: v(4) if inspect.isclass(v) else v for k, v in wrong.items()}
     good = {"cell": keras.layers.LSTMCell(4), "attention": LuongGeneral()}
     with pytest.raises(ValueError, match=word):
-        AttentionDecoderCell(**{**good, **made})
+        AttentionDecoderCell(**{**good, **wrong})
 
 
 def test_keras_rnn_is_refused_by_name():

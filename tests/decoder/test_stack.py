@@ -184,15 +184,6 @@ def test_initial_states_are_one_flat_list():
     assert not any(x.any() for x in found)
 
 
-def test_beams_are_separate_runs():
-    cells, x, before = make(), inputs(2, 3), states(2, 3)
-    output, after = run_cells(cells, x, before)
-    for k in range(3):
-        want = run_cells(cells, x[:, k], [s[:, k] for s in before])
-        got = (output[:, k], [s[:, k] for s in after])
-        assert_close(got, want, 1e-6)
-
-
 # Dropout.
 
 
@@ -305,14 +296,6 @@ def test_what_a_cell_drew_is_forgotten_even_after_an_error():
     assert tuple(y.shape) == (2, 4)
 
 
-def test_rates_come_back_after_a_step_without_training():
-    cells = [OwnLSTMCell(4, dropout=0.5, recurrent_dropout=0.25)]
-    CellStack(cells).build(3)
-    x, first = keras.ops.ones((2, 3)), [keras.ops.ones((2, 4))] * 2
-    run_cells(cells, x, first, training=False)
-    assert (cells[0].dropout, cells[0].recurrent_dropout) == (0.5, 0.25)
-
-
 @pytest.mark.parametrize("training", [False, True])
 def test_threads_see_and_leave_the_rates_of_a_cell(training):
     """A second one comes while the first one translates, and stays longer."""
@@ -361,8 +344,7 @@ def test_a_replica_does_not_wait_for_the_rates(monkeypatch, training):
 # Residual stacks.
 
 
-@pytest.mark.parametrize("shape", [(BATCH,), (BATCH, 2)], ids=["", "beams"])
-def test_residual_cells_add_what_comes_from_below(shape):
+def test_residual_cells_add_what_comes_from_below():
     """All but the first; states stay those of the cells."""
     cells = [
         keras.layers.GRUCell(5),
@@ -373,16 +355,14 @@ def test_residual_cells_add_what_comes_from_below(shape):
     stack.build(3)
     for cell in cells:
         samples.randomize(cell)
-    own = [draw(*shape, 5, seed=i, dtype="float32") for i in range(4)]
-    found, after = stack.run(stack.project_inputs(inputs(*shape)), own)
-    rows = [keras.ops.reshape(x, (-1, 5)) for x in own]
-    x = keras.ops.reshape(inputs(*shape), (-1, 3))
-    x, one = cells[0](x, rows[:1])
-    y, two = cells[1](x, rows[1:2])
+    before = [draw(BATCH, 5, seed=i, dtype="float32") for i in range(4)]
+    x = inputs(BATCH)
+    got = stack.run(stack.project_inputs(x), before)
+    x, one = cells[0](x, before[:1])
+    y, two = cells[1](x, before[1:2])
     x = x + y
-    y, three = cells[2](x, rows[2:])
-    want = [x + y, *keras.tree.flatten([one, two, three])]
-    got = [keras.ops.reshape(x, (-1, 5)) for x in [found, *after]]
+    y, three = cells[2](x, before[2:])
+    want = x + y, keras.tree.flatten([one, two, three])
     assert_close(got, want, 1e-6)
 
 

@@ -63,7 +63,7 @@ def within(window, layer, memory, last):
     state = *state, ops.convert_to_tensor(last.astype("float32"))
     for t in range(T):
         query = draw(B, K, D, seed=t)
-        *given, state = window.attend(layer, query, memory, state)
+        *given, state = window.step(layer, query, memory, state)
         every.append(given)
     return every
 
