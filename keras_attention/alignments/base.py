@@ -3,9 +3,11 @@
 import keras
 
 from keras_attention.alignments.reading import AbstractReading
+from keras_attention.checks import check_built
 from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream
 
+BUILD = "Let the attention layer's `build` call `super().build(...)`."
 DECIDED = (
     "Use Monotonic(mode='hard'), ChunkwiseAttention on it, or LocalMonotonic."
 )
@@ -32,6 +34,10 @@ class AbstractAlignment(keras.layers.Layer):
 
     def build(self, query_shape, value_shape):
         pass
+
+    def check_built(self, method: str):
+        """Raise a `ValueError` unless the alignment has its weights."""
+        check_built(self, method, BUILD)
 
     def first_state(self, real) -> tuple:
         """Return the state before the first step.

@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_attention.alignments.base import DECIDED
 from keras_attention.alignments.base import AbstractAlignment
-from keras_attention.checks import check_built
 from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
@@ -18,7 +17,6 @@ from keras_attention.ops import product
 from keras_attention.ops.monotonic import first_true
 
 LEAST = 1e-30  # of a prior weight; its inverse and logarithm are finite
-BUILD = "Let the attention layer's `build` call `super().build(...)`."
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -134,7 +132,7 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
     def observe(self, state, query, weights, values) -> tuple:
         if not self.transition_agent:
             return state
-        check_built(self, "observe", BUILD)
+        self.check_built("observe")
         context = mix(ops.cast(weights, values.dtype), values)
         previous, move = state
         given = [ops.cast(x, move.dtype) for x in (query, context)]

@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_attention.alignments.base import DECIDED
 from keras_attention.alignments.base import AbstractAlignment
-from keras_attention.checks import check_built
 from keras_attention.checks import check_integer
 from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
@@ -16,8 +15,6 @@ from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import product
 from keras_attention.ops.numerics import tanh
-
-BUILD = "Let the attention layer's `build` call `super().build(...)`."
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -90,7 +87,7 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         refuse_to_stream("alignment=LocalPredictive", reason, DECIDED)
 
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:
-        check_built(self, "align", BUILD)
+        self.check_built("align")
         query = ops.cast(query, scores.dtype)
         hidden = tanh(product(query, self.position_kernel))
         vector = ops.cast(self.position_vector, scores.dtype)

@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.alignments.reading import HardReading
-from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_number
 from keras_attention.checks import refuse_to_stream
@@ -27,7 +26,6 @@ STEPWISE = {
     "recursive": step_softly,
     "hard": step_hard,
 }
-BUILD = "Let the attention layer's `build` call `super().build(...)`."
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -177,7 +175,7 @@ class Monotonic(AbstractAlignment):
         return HardReading(strict=self.strict)
 
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:
-        check_built(self, "align", BUILD)
+        self.check_built("align")
         energies = scores + ops.cast(self.score_bias, scores.dtype)
         if noise is not None:
             energies = energies + ops.cast(noise, scores.dtype)

@@ -24,23 +24,6 @@ class TestCoverageAttention(ProjectedAttentionContract):
     def reference_weights(self, query, key, mask, real, w):
         return coverage_weights(query, key, mask, w)
 
-    def test_starts_from_nothing(self):
-        _, value = self.inputs()
-        layer = self.trained()
-        (covered,) = layer.initial_state(layer.prepare(value), beams=3)
-        np.testing.assert_array_equal(to_numpy(covered), np.zeros((2, 3, 5)))
-
-    def test_carries_the_sum(self):
-        query, value = self.inputs(steps=4)
-        layer = self.trained()
-        memory = layer.prepare(value)
-        state, total = layer.initial_state(memory), 0
-        for t in range(4):
-            one = query[:, t : t + 1]
-            _, weights, state = self.run_step(layer, one, memory, state)
-            total = total + weights
-            np.testing.assert_allclose(to_numpy(state[0]), total, atol=1e-6)
-
     def test_sums_beyond_half_precision(self):
         query, value = self.inputs(steps=1, words=1)
         layer = self.trained(dtype="float16")
@@ -95,16 +78,6 @@ def loss_by_steps(weights, mask):
 def test_agrees_with_the_paper(mask):
     real = np.ones((2, 3), bool) if mask is None else mask
     assert loss_of(WEIGHTS, mask) == pytest.approx(loss_by_steps(WEIGHTS, real))
-
-
-def test_looking_once_costs_nothing():
-    assert loss_of(np.eye(4)[None]) == 0
-
-
-def test_looking_at_one_place_costs_all_but_the_first_step():
-    weights = np.zeros((1, 5, 3))
-    weights[..., 1] = 1
-    assert loss_of(weights) == pytest.approx(4 / 5)
 
 
 def test_no_real_step_no_loss():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from contract import ProjectedAttentionContract
-from gradients import to_numpy
 
 from keras_attention import GaussianMixtureAttention
 
@@ -42,22 +41,3 @@ class TestGaussianMixtureAttention(ProjectedAttentionContract):
         layer = self.layer()
         _, weights = self.run(layer, 0 * query, value)
         assert weights.argmax(-1).tolist() == [[0, 1, 2, 3]] * 2
-
-    def test_never_goes_back(self):
-        query, value = self.inputs(steps=6)
-        layer = self.trained()
-        memory = layer.prepare(value)
-        state, before = layer.initial_state(memory), 0
-        for t in range(6):
-            one = query[:, t : t + 1]
-            *_, state = self.run_step(layer, one, memory, state)
-            kappa = to_numpy(state[0])
-            assert (kappa > before).all()
-            before = kappa
-
-    def test_what_stands_there_does_not_matter(self):
-        query, value = self.inputs()
-        layer = self.trained()
-        _, one = self.run(layer, query, value)
-        _, other = self.run(layer, query, 0 * value, key=self.key())
-        np.testing.assert_array_equal(one, other)

@@ -36,11 +36,6 @@ class TestKernelAttention(AttentionContract):
         far = self.run(layer, query + 20_000, value, key=value + 20_000)
         np.testing.assert_allclose(far[1], near[1], atol=1e-6)
 
-    def test_a_narrow_kernel_takes_the_nearest(self):
-        _, value = self.inputs()
-        _, weights = self.run(self.layer(bandwidth=0.01), value, value)
-        np.testing.assert_allclose(weights, [np.eye(5)] * 2, atol=1e-6)
-
     @pytest.mark.parametrize("learn", [True, False])
     def test_training_may_change_the_bandwidth(self, learn):
         layer = self.layer(learn_bandwidth=learn)

@@ -5,7 +5,6 @@ import pytest
 from contract import ProjectedAttentionContract
 from gradients import to_numpy
 
-from keras_attention import DotAttention
 from keras_attention import LuongGeneral
 
 
@@ -15,20 +14,6 @@ class TestLuongGeneral(ProjectedAttentionContract):
 
     def reference_score(self, query, key, weights):
         return query @ weights["kernel"] @ key
-
-    def test_the_kernel_maps_key_to_query(self):
-        """It is the transposed kernel of TFA's memory layer."""
-        query, value = self.inputs()
-        layer = self.layer()
-        layer(query, value)
-        assert layer.kernel.shape == (self.query_size, self.value_size)
-
-    def test_a_unit_kernel_is_the_inner_product(self):
-        query, _ = self.inputs()
-        layer = self.layer(kernel_initializer="identity")
-        got = self.run(layer, query, query)
-        want = self.run(DotAttention(), query, query)
-        np.testing.assert_allclose(got[1], want[1], atol=1e-6)
 
     def test_there_is_no_such_scale(self):
         with pytest.raises(ValueError, match=r"Received: use_scale='root'"):
@@ -61,13 +46,6 @@ class TestLuongGeneralOverRoot(ProjectedAttentionContract):
 
     def reference_score(self, query, key, weights):
         return query @ weights["kernel"] @ key / np.sqrt(len(query))
-
-    def test_a_unit_kernel_is_the_scaled_inner_product(self):
-        query, _ = self.inputs()
-        layer = self.layer(kernel_initializer="identity")
-        got = self.run(layer, query, query)
-        want = self.run(DotAttention("sqrt"), query, query)
-        np.testing.assert_allclose(got[1], want[1], atol=1e-6)
 
     def test_it_has_no_weight_for_it(self):
         layer = self.layer()

@@ -1,7 +1,5 @@
 """monotonic: three ways to where a reader stops."""
 
-import itertools
-
 import numpy as np
 import pytest
 from gradients import check_gradients
@@ -99,50 +97,7 @@ class TestSoft:
         np.testing.assert_allclose(got, paths(p, previous), atol=1e-6)
 
 
-class TestHard:
-    def test_stops_at_the_first_above_one_half(self):
-        previous = np.eye(6)[[[0, 2, 5], [1, 3, 4]]]
-        energies = np.array([-1.0, 2, -3, 1, -1, -2]) + np.zeros((2, 3, 6))
-        got = run(stop_hard, energies, previous)
-        want = np.eye(6)[[[1, 3, 0], [1, 3, 0]]]
-        want[0, 2] = want[1, 2] = 0
-        np.testing.assert_array_equal(got, want)
-
-    def test_passes_what_is_masked(self):
-        previous = np.eye(6)[np.zeros((2, 1), int)]
-        got = run(stop_hard, np.ones((2, 1, 6)), previous, MASK)
-        np.testing.assert_array_equal(got[:, 0], np.eye(6)[[0, 1]])
-
-
-def walks(p, start):
-    """Sum over every walk of as many steps as `p` has rows, from `start`."""
-    steps, words = p.shape
-    weights = np.zeros(words)
-    for stays in itertools.product([True, False], repeat=steps):
-        chance, j = 1.0, start
-        for t, stay in enumerate(stays):
-            if j < words:
-                chance *= p[t, j] if stay else 1 - p[t, j]
-                j += not stay
-            elif stay:  # one way to be nowhere, not two
-                chance = 0
-        if j < words:
-            weights[j] += chance
-    return weights
-
-
 class TestStepwise:
-    @pytest.mark.parametrize("start", [0, 4])
-    def test_sums_over_all_walks(self, start):
-        energies = DRAW.normal(size=(5, 6)) * 2
-        weights = np.eye(6)[start][None, None]
-        for t in range(5):
-            weights = run(step_softly, energies[t][None, None], weights)
-            p = 1 / (1 + np.exp(-energies[: t + 1]))
-            np.testing.assert_allclose(
-                weights[0, 0], walks(p, start), atol=1e-14
-            )
-
     @pytest.mark.parametrize("step", [step_softly, step_hard])
     def test_does_not_stay_or_arrive_where_it_is_masked(self, step):
         """From position 1 on; of the mask, 1, 1, 0, 1, 1, 0 in one row."""
