@@ -1,6 +1,6 @@
-"""What `ResumeTraining` costs while a model trains.
+"""What `resumable_fit` costs while a model trains.
 
-A model trains on the same batches with the callback and without: a
+A model trains on the same batches by `resumable_fit` and by `fit`: a
 bidirectional LSTM of 256 units in each direction, an LSTM of 512 units with
 additive attention and a vocabulary of 8000 (`works.FitWork`), by Adam, on
 batches of 64 sentences of 15 words.
@@ -28,11 +28,11 @@ from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
 from keras_attention import RecurrentEncoder
-from keras_attention import ResumeTraining
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
-from keras_attention.training.training_run import TrainingRun
+from keras_attention import resumable_fit
+from keras_attention.resume.callbacks import OwnedCallbacks
 
 BATCH, WORDS = 64, 15
 
@@ -69,15 +69,15 @@ class Clock:
 
     def __init__(self):
         self.times = []
-        self.write = TrainingRun.write
+        self.write = OwnedCallbacks.write
 
-    def __call__(self, run: TrainingRun, epoch: int | None, **options):
+    def __call__(self, run: OwnedCallbacks, *arguments, begun: bool = True):
         """Gather and write a state."""
         began = time.perf_counter(), time.process_time()
-        self.write(run, epoch, **options)
+        self.write(run, *arguments, begun=begun)
         self.size = run.file.stat().st_size
         took = time.perf_counter() - began[0], time.process_time() - began[1]
-        if epoch is None:
+        if not begun:
             self.first = took
         else:
             self.times.append(took[0])
@@ -87,12 +87,13 @@ def measure(model, data, epochs: int, save_freq, clock: Clock) -> str:
     """Train by turns, and return a line of figures."""
     ratios, total, clock.times = [], 0.0, []
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(epochs):
+        for number in range(epochs):
             seconds = []
-            for callbacks in ([], [ResumeTraining(folder, save_freq)]):
+            kept = {"folder": f"{folder}/{number}", "save_freq": save_freq}
+            for fit, options in ((keras.Model.fit, {}), (resumable_fit, kept)):
                 clock.first = 0.0, 0.0
                 began = time.perf_counter(), time.process_time()
-                model.fit(data, shuffle=False, verbose=0, callbacks=callbacks)
+                fit(model, x=data, shuffle=False, verbose=0, **options)
                 took = time.perf_counter() - began[0] - clock.first[0]
                 seconds.append(time.process_time() - began[1] - clock.first[1])
             total += took
@@ -109,7 +110,7 @@ def measure(model, data, epochs: int, save_freq, clock: Clock) -> str:
 def main(epochs: int, batches: int, every: int):
     """Print a line for each frequency."""
     work, clock = FitWork(), Clock()
-    TrainingRun.write = lambda *x, **options: clock(*x, **options)
+    OwnedCallbacks.write = lambda *x, **options: clock(*x, **options)
     model, data = make_model(work), make_data(work, batches)
     model.fit(data.take(3), verbose=0, shuffle=False)
     for save_freq in ("epoch", every):

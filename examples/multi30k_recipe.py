@@ -17,12 +17,12 @@ from keras_attention import LocationAwareAttention
 from keras_attention import LuongGeneral
 from keras_attention import MultiHead
 from keras_attention import RecurrentEncoder
-from keras_attention import ResumeTraining
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 from keras_attention import TokenAccuracy
 from keras_attention import ValidationBleu
+from keras_attention import resumable_fit
 
 SCORES = {
     "additive": BahdanauAttention,
@@ -200,8 +200,11 @@ def train(
     keep = keras.callbacks.LambdaCallback(
         on_train_end=lambda _: model.save_weights(folder / WEIGHTS)
     )
-    return model.fit(
+    return resumable_fit(
+        model,
+        folder / "state",
         batches,
+        save_freq=200,
         validation_data=validation,
         epochs=recipe.epochs,
         shuffle=False,  # `parallel_dataset` shuffles
@@ -218,6 +221,5 @@ def train(
             ),
             keras.callbacks.CSVLogger(folder / "curves.csv"),
             keep,  # before the state of the training is removed
-            ResumeTraining(folder / "state", save_freq=200),
         ],
     )

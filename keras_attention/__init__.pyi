@@ -41,6 +41,7 @@ from .plots import plot_attention as plot_attention
 from .plots import plot_attention_batch as plot_attention_batch
 from .plots import plot_attention_heads as plot_attention_heads
 from .plots import plot_attention_over_image as plot_attention_over_image
+from .resume import resumable_fit as resumable_fit
 from .search import AbstractSearch as AbstractSearch
 from .search import BeamSearch as BeamSearch
 from .search import Generation as Generation
@@ -60,7 +61,6 @@ from .training import GuidedAlignmentLoss as GuidedAlignmentLoss
 from .training import InverseSigmoidSchedule as InverseSigmoidSchedule
 from .training import InverseSquareRootSchedule as InverseSquareRootSchedule
 from .training import Perplexity as Perplexity
-from .training import ResumeTraining as ResumeTraining
 from .training import ScheduledSampling as ScheduledSampling
 from .training import SequenceCrossentropy as SequenceCrossentropy
 from .training import TokenAccuracy as TokenAccuracy

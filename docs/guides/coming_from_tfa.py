@@ -355,7 +355,7 @@ for name, ours in {"greedy": greedy, "beams": beams}.items():
 # | `tf.keras.preprocessing.text.Tokenizer`, which is not in Keras 3 | `WordTokenizer.train`, or pieces of words: `SentencePieceTokenizer.train` |
 # | `pad_sequences`, `tf.data`, shuffling | `parallel_dataset`: buckets of like lengths, shuffled by a seed |
 # | `train_step`, the loop over epochs, printing | `fit`, and Keras' callbacks |
-# | `tf.train.Checkpoint` every other epoch | `ResumeTraining`, which goes on bit by bit where it stopped |
+# | `tf.train.Checkpoint` every other epoch | `resumable_fit`, which goes on bit by bit where it stopped |
 # | `evaluate_sentence`, `beam_evaluate_sentence`, `translate` | `Translator(model, ..., BeamSearch(3))` |
 
 # %%

@@ -24,13 +24,13 @@ from keras_attention import GreedySearch
 from keras_attention import InverseSigmoidSchedule
 from keras_attention import InverseSquareRootSchedule
 from keras_attention import RecurrentEncoder
-from keras_attention import ResumeTraining
 from keras_attention import ScheduledSampling
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 from keras_attention import Translator
 from keras_attention import parallel_dataset
+from keras_attention import resumable_fit
 
 draw = random.Random(0)
 words = [
@@ -70,17 +70,18 @@ model.compile("adam", SequenceCrossentropy(label_smoothing=0.1))
 # (`keras.callbacks.BackupAndRestore` goes on with another run.)
 
 # %%
-resume = ResumeTraining("state", save_freq=5)
-history = model.fit(
-    train, epochs=2, shuffle=False, verbose=0, callbacks=[resume]
+history = resumable_fit(
+    model, "state", train, save_freq=5, epochs=2, shuffle=False, verbose=0
 )
 print(history.history["loss"])
 
 # %% [markdown]
-# A state is written at the start and after every five batches here, or at the
+# It calls `model.fit` with what it is given beside the folder of its state. A
+# state is written at the start and after every five batches here, or at the
 # end of each epoch by default; whole or not at all, and without pickle. After
 # the last epoch nothing is left. Within an epoch, earlier batches are read again
-# and dropped. The [reference](../reference/training.md) says what is kept of
+# and dropped. With other data, arguments or callbacks it raises an error, and the
+# state stays. The [reference](../reference/training.md) says what is kept of
 # callbacks and of other data.
 #
 # ## Saving and loading

@@ -11,6 +11,11 @@ HAS_TEXT = False  # the model's tensors are not those of TensorFlow Text
 COMPILES_EACH_SHAPE = True
 
 
+def count_processes() -> int:
+    """Return the number of processes that compute together."""
+    return jax.process_count()
+
+
 def is_traced(x) -> bool:
     """Return whether `x` is traced, rather than a tensor with values."""
     return isinstance(x, jax.core.Tracer)

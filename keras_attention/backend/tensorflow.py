@@ -13,6 +13,11 @@ NAME = "tensorflow"
 PLAIN_LOOP = "buffers"
 
 
+def has_seed() -> bool:
+    """Return whether operations that shuffle draw from a seed of the user."""
+    return tf.compat.v1.get_seed(1)[0] != 87654321  # which stands for none
+
+
 def is_traced(_) -> bool:
     """Return whether a graph is being traced."""
     return not tf.executing_eagerly()

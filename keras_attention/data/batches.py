@@ -72,8 +72,11 @@ class Batches:
                 for lengths in corpus.lengths()
             ]
         )
-        sides = (part[k] for k in range(2) for part in corpus.lengths())
-        self.position = Position(seed, sides, batch_size, buckets)
+        self.position = Position(
+            seed,
+            lambda: (x for s in corpus.sides for x in (s.values, s.offsets)),
+            *(batch_size, buckets, *shard),
+        )
         if training:
             self.position.remember()
 
@@ -85,6 +88,7 @@ class Batches:
             tokenizers: Those of both sides.
         """
         self.sampler = SubwordSampler(rate, tokenizers, self.corpus)
+        self.position.arguments += (rate,)
         self.widths = self.sampler.choose_widths(
             self.bucket, self.widths, np.random.default_rng(self.position.seed)
         )

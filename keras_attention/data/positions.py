@@ -1,12 +1,20 @@
 """Where shuffled datasets are in their sequence of epochs."""
 
+import functools
 import hashlib
+import itertools
 import weakref
+from collections.abc import Callable
 from collections.abc import Iterable
 
 import numpy as np
 
-_shuffled = []  # weak references to positions, in the order they were made
+# All shuffled datasets, in the order in which they were made. A training
+# cannot ask its data for them: what `map`, `take` and `prefetch` of `tf.data`
+# return does not show what it reads from.
+_shuffled = weakref.WeakValueDictionary()
+_numbers = itertools.count()
+AT_ONCE = 2**20  # numbers of an array
 
 
 class Position:
@@ -19,28 +27,34 @@ class Position:
     Args:
         seed: The seed of the sequence, or `None` for another one in every
             process.
-        lengths: The lengths of all items, by which the data is known again:
-            arrays, one after another.
-        arguments: What else decides the order, such as the batch size.
+        arrays: Function that returns the arrays by which the data is known
+            again.
+        arguments: What else decides the batches, such as their size.
     """
 
     def __init__(
         self,
         seed: int | None,
-        lengths: Iterable[np.ndarray],
-        *arguments: int,
+        arrays: Callable[[], Iterable[np.ndarray]],
+        *arguments: float,
     ):
         self.seed = np.random.SeedSequence(seed).entropy
         self.epoch = 0
-        known = hashlib.sha256()
-        for part in lengths:
-            known.update(np.ascontiguousarray(part, "int64"))
-        known.update(repr((seed, *arguments)).encode())
-        self.content = known.hexdigest()
+        self.arrays = arrays
+        self.arguments = (seed, *arguments)
+
+    @functools.cached_property
+    def content(self) -> str:
+        """What data and arguments are known by; all data is read for it."""
+        known = hashlib.sha256(repr(self.arguments).encode())
+        for array in self.arrays():
+            for i in range(0, len(array), AT_ONCE):  # it may be a large file
+                known.update(np.ascontiguousarray(array[i : i + AT_ONCE], "i8"))
+        return known.hexdigest()
 
     def remember(self):
         """Include this position in `read_positions`, as long as it exists."""
-        _shuffled.append(weakref.ref(self))
+        _shuffled[next(_numbers)] = self
 
     def next_generator(self) -> np.random.Generator:
         """Begin an epoch, and return its random generator."""
@@ -53,7 +67,7 @@ def read_positions() -> list[dict]:
     """Return all positions that are remembered, as plain values."""
     return [
         {"content": x.content, "seed": x.seed, "epoch": x.epoch}
-        for x in _living()
+        for x in list(_shuffled.values())
     ]
 
 
@@ -64,25 +78,20 @@ def set_positions(saved: list[dict]):
     ones, the last that was made is the last that was saved.
 
     Args:
-        saved: What `read_positions` returned, perhaps in another process.
+        saved: What `read_positions` returned, perhaps in another process, and
+            for each whether it was `"used"`.
 
     Raises:
-        ValueError: If datasets were in use, and none of them is there.
+        ValueError: If a dataset that was used is not there.
     """
-    left = _living()[::-1]
-    before = len(left)
+    left = list(_shuffled.values())[::-1]
     for entry in reversed(saved):
-        found = [x for x in left if x.content == entry["content"]]
-        for position in found[:1]:
+        same = [x for x in left if x.content == entry["content"]]
+        for position in same[:1]:
             position.seed, position.epoch = entry["seed"], entry["epoch"]
             left.remove(position)
-    if len(left) == before and any(entry["epoch"] for entry in saved):
-        raise ValueError(
-            "the dataset that it was trained on is not there, or was made "
-            "with another seed, batch size or text"
-        )
-
-
-def _living():
-    _shuffled[:] = [x for x in _shuffled if x() is not None]
-    return [x() for x in _shuffled]
+        if entry["used"] and not same:
+            raise ValueError(
+                "the dataset that it was trained on is not there, or was made "
+                "with another seed, batch size or text"
+            )

@@ -256,7 +256,8 @@ def check_arrays(model, x, y):
 def with_nan_check(callbacks):
     """Return the callbacks of `fit` with `StopAtNaN` added."""
     if isinstance(callbacks, keras.callbacks.CallbackList):
-        callbacks.append(StopAtNaN())
+        callbacks.callbacks.append(StopAtNaN())
+        callbacks.set_model(callbacks.model)
         return callbacks
     if callbacks is None:
         callbacks = []

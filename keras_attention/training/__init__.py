@@ -9,7 +9,6 @@ from .average_weights import AverageWeights as AverageWeights
 from .losses import GuidedAlignmentLoss as GuidedAlignmentLoss
 from .losses import SequenceCrossentropy as SequenceCrossentropy
 from .mean_metric import AbstractMeanMetric as AbstractMeanMetric
-from .resume_training import ResumeTraining as ResumeTraining
 from .scheduled_sampling import ScheduledSampling as ScheduledSampling
 from .schedules import InverseSigmoidSchedule as InverseSigmoidSchedule
 from .schedules import InverseSquareRootSchedule as InverseSquareRootSchedule

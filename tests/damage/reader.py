@@ -41,8 +41,8 @@ from keras_attention import WordTokenizer
 from keras_attention.files import SEAL
 from keras_attention.files import check_seal
 from keras_attention.files import seal
-from keras_attention.training.resume_file import read_state
-from keras_attention.training.resume_file import write_state
+from keras_attention.resume.file import read_state
+from keras_attention.resume.file import write_state
 
 MOST = 2 * 10**9  # bytes
 TEXTS = ["12 May 2021", "zwei Hunde spielen im Schnee", "xyz", "ABC"]

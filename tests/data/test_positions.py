@@ -1,41 +1,44 @@
 """Positions of shuffled datasets: known again, and moved."""
 
 import gc
-import hashlib
 
 import numpy as np
 import pytest
 
 from keras_attention.data import Position
+from keras_attention.data import positions
 from keras_attention.data import read_positions
 from keras_attention.data import set_positions
 
-LENGTHS = np.array([[3, 4, 5], [2, 6, 3]])
+NUMBERS = np.array([3, 4, 5, 2, 6, 3])
 
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch):
-    monkeypatch.setattr("keras_attention.data.positions._shuffled", [])
+    monkeypatch.setattr(positions, "_shuffled", type(positions._shuffled)())
 
 
-def remembered(seed=7, lengths=LENGTHS, batch_size=2):
-    position = Position(seed, lengths, batch_size)
+def remembered(seed=7, numbers=NUMBERS, batch_size=2):
+    position = Position(seed, lambda: [numbers[:4], numbers[4:]], batch_size)
     position.remember()
     return position
 
 
-def test_lengths_are_known_by_their_values():
-    """Whatever holds them, and however they are split."""
-    wanted = remembered().content
-    assert remembered(lengths=LENGTHS.astype("int32")).content == wanted
-    parts = iter(np.split(LENGTHS.ravel(), [2, 3]))
-    assert remembered(lengths=parts).content == wanted
-    known = hashlib.sha256(LENGTHS.astype("int64").tobytes() + b"(7, 2)")
-    assert wanted == known.hexdigest()  # as saved states have it
+def used(saved):
+    return [{**x, "used": True} for x in saved]
 
 
 def draw(position):
     return position.next_generator().integers(0, 10**9)
+
+
+def test_numbers_are_known_by_their_values(monkeypatch):
+    """Whatever holds them, and in whatever parts they are read."""
+    wanted = remembered().content
+    assert remembered(numbers=NUMBERS.astype("int32")).content == wanted
+    monkeypatch.setattr(positions, "AT_ONCE", 3)
+    assert remembered().content == wanted
+    assert remembered(numbers=NUMBERS[::-1]).content != wanted
 
 
 def test_epochs_are_drawn_anew_and_again():
@@ -49,7 +52,7 @@ def test_epochs_are_drawn_anew_and_again():
 def test_goes_to_where_another_was():
     one = remembered(seed=None)
     draw(one)
-    saved = read_positions()
+    saved = used(read_positions())
     expected = draw(one)
     del one
     gc.collect()
@@ -67,23 +70,22 @@ def test_of_equal_ones_the_last_is_the_last():
     gc.collect()
     assert read_positions() == []
     again = remembered()
-    set_positions(saved)
+    set_positions([{**x, "used": x["epoch"] > 0} for x in saved])
     assert again.epoch == 1
 
 
 @pytest.mark.parametrize(
     "other",
-    [{"seed": 8}, {"lengths": LENGTHS + 1}, {"batch_size": 3}],
+    [{"seed": 8}, {"numbers": NUMBERS + 1}, {"batch_size": 3}],
 )
-def test_other_data_is_an_error_if_it_was_in_use(other):
+def test_other_data_is_an_error_if_it_was_used(other):
     one = remembered()
-    before = read_positions()
     draw(one)
-    after = read_positions()
+    saved = read_positions()
     del one
     gc.collect()
     kept = remembered(**other)
-    set_positions(before)
+    set_positions([{**x, "used": False} for x in saved])
     with pytest.raises(ValueError, match="another seed, batch size or text"):
-        set_positions(after)
+        set_positions(used(saved))
     assert kept.epoch == 0

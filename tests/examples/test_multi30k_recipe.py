@@ -81,9 +81,11 @@ def settings():
     with pytest.MonkeyPatch.context() as patch:
         compiled = functools.partialmethod(keras.Model.compile, **EAGER)
         patch.setattr(example.Seq2Seq, "compile", compiled, raising=False)
-        often = functools.partial(example.ResumeTraining, save_freq=1)
+        fit = example.resumable_fit
         patch.setattr(
-            example, "ResumeTraining", lambda folder, **_: often(folder)
+            example,
+            "resumable_fit",
+            lambda *x, **options: fit(*x, **{**options, "save_freq": 1}),
         )
         yield
 

@@ -19,16 +19,15 @@ from keras_attention import BahdanauAttention
 from keras_attention import CharacterTokenizer
 from keras_attention import InverseSigmoidSchedule
 from keras_attention import RecurrentEncoder
-from keras_attention import ResumeTraining
 from keras_attention import ScheduledSampling
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 from keras_attention import TokenAccuracy
 from keras_attention import parallel_dataset
+from keras_attention import resumable_fit
 from keras_attention.data import read_positions as read_positions
-from keras_attention.training import resume_file
-from keras_attention.training.random_states import find_shared_generator
+from keras_attention.resume import file as state_file
 
 WORDS = 9
 EPOCHS = 4
@@ -63,9 +62,9 @@ class Interrupt(keras.callbacks.Callback):
         self.now = -1
         self.wanted = moment, epoch, batch
         self.how = how
-        self.written = resume_file.seal
+        self.written = state_file.seal
         if moment == "writing":
-            resume_file.seal = self.interrupt_writing
+            state_file.seal = self.interrupt_writing
         elif moment != "on_epoch_begin":
             setattr(self, moment, functools.partial(self.hear, moment))
 
@@ -88,14 +87,18 @@ class Interrupt(keras.callbacks.Callback):
 
 
 class Draw(keras.callbacks.Callback):
-    """Logs numbers that all of a process draw from."""
+    """Logs numbers of NumPy's generator, and of one of its own."""
 
     def __init__(self):
         super().__init__()
         self.sum = 0.0
+        self.seed = keras.random.SeedGenerator(3)
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.sum += np.random.rand()
 
     def on_train_batch_end(self, batch, logs=None):
-        self.sum += np.random.rand() + float(keras.random.uniform(()))
+        self.sum += float(keras.random.uniform((), seed=self.seed))
 
     def on_epoch_end(self, epoch, logs=None):
         logs["drawn"] = self.sum
@@ -174,7 +177,6 @@ def train(
     patience=9,
     seed=7,
     repeat=False,
-    delete_checkpoint=True,
     fit=None,
 ):
     """Run the whole command: read, build, train; return all that is left.
@@ -182,17 +184,15 @@ def train(
     Args:
         folder: Where the text is, and where everything is written.
         interrupt: An `Interrupt`, or another callback.
-        save_freq: Of `ResumeTraining`.
+        save_freq: Of `resumable_fit`.
         make: Makes the model. Defaults to `make_tiny`.
         rate: The learning rate.
         patience: Of `EarlyStopping`.
         seed: Of the dataset.
         repeat: Whether epochs are parts of one long row of batches.
-        delete_checkpoint: Of `ResumeTraining`.
         fit: Other arguments of `fit`.
     """
     keras.utils.set_random_seed(1)
-    find_shared_generator().state.assign([1, 0])  # Keras 3.12 keeps it
     digits = CharacterTokenizer("01234")
     files = folder / "source.txt", folder / "target.txt"
     options = {"training": True, "seed": seed, "buckets": 2}
@@ -206,13 +206,15 @@ def train(
         )
     model = (make or make_tiny)()
     model.optimizer.learning_rate = rate
-    resume = ResumeTraining(folder / "state", save_freq, delete_checkpoint)
-    callbacks = [resume, *make_callbacks(folder, patience)]
+    callbacks = make_callbacks(folder, patience)
     if interrupt is not None:
-        callbacks.insert(2, interrupt)
+        callbacks.insert(1, interrupt)
     arguments = {**arguments, **(fit or {}), "callbacks": callbacks}
     try:
-        return results(model, model.fit(data, **arguments), folder)
+        fitted = resumable_fit(
+            model, folder / "state", data, save_freq=save_freq, **arguments
+        )
+        return results(model, fitted, folder)
     finally:
         close_logs(callbacks)
 
@@ -265,7 +267,7 @@ def results(model, fitted, folder):
         "epochs": fitted.epoch,
         "log": (folder / "log.csv").read_text(),
         "files": sorted(x.name for x in folder.iterdir()),
-        "drawn": [np.random.rand(), keras.random.uniform(()).__float__()],
+        "drawn": np.random.rand(),
     }
 
 
@@ -274,7 +276,7 @@ def run(folder: Path, interrupt: tuple | None, save_freq):
     if interrupt is not None:
         interrupt = Interrupt(*interrupt, how=die)
     found = train(folder, interrupt, save_freq)
-    resume_file.write_state(folder / "results", found)
+    state_file.write_state(folder / "results", found)
 
 
 def differences(one, other):

@@ -56,10 +56,11 @@ def data(file, tokenizer):
     )
 
 
-def train(file, tokenizer, *callbacks):
+def train(file, tokenizer, folder, *callbacks):
     model = make_model(tokenizer)
-    model.fit(
-        data(file, tokenizer), epochs=2, verbose=0, callbacks=[*callbacks]
+    options = {"epochs": 2, "verbose": 0, "callbacks": [*callbacks]}
+    ka.resumable_fit(
+        model, folder, data(file, tokenizer), save_freq=2, **options
     )
     return model.get_weights()
 
@@ -75,15 +76,14 @@ def train_by_hand(file, tokenizer):
 
 
 def check_training(file, tokenizer, folder):
-    whole = train(file, tokenizer)
+    whole = train(file, tokenizer, folder / "whole")
     pairs = zip(whole, train_by_hand(file, tokenizer), strict=True)
     assert all(np.allclose(x, y, atol=1e-6) for x, y in pairs)
-    resume = [ka.ResumeTraining(folder, save_freq=2) for _ in range(2)]
     try:
-        train(file, tokenizer, resume[0], Stop(8))
+        train(file, tokenizer, folder, Stop(8))
     except KeyboardInterrupt:
         print("interrupted")
-    again = train(file, tokenizer, resume[1])
+    again = train(file, tokenizer, folder)
     assert all(map(np.array_equal, whole, again))
 
 

@@ -1,4 +1,4 @@
-"""ResumeTraining on two devices of one process: the same run as well."""
+"""resumable_fit on two devices of one process: the same run as well."""
 
 import keras
 import numpy as np

@@ -1,0 +1,285 @@
+"""`fit` that goes on where it was killed, bit by bit the same."""
+
+import inspect
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_attention.checks import check_integer
+from keras_attention.ops.fast_paths import fast_path
+from keras_attention.resume.callbacks import OwnedCallbacks
+from keras_attention.resume.callbacks import State
+from keras_attention.resume.file import read_state
+from keras_attention.resume.file import refuse
+from keras_attention.resume.identity import cardinality
+from keras_attention.resume.identity import identify
+from keras_attention.resume.variables import has_variables
+
+FILE = "training.state"
+_used = set()  # files of trainings of this program, but of those that failed
+
+
+def resumable_fit(
+    model: keras.Model,
+    folder: str | Path,
+    *arguments: Any,
+    save_freq: str | int = "epoch",
+    **options: Any,
+) -> keras.callbacks.History:
+    """Calls `model.fit`, and goes on with it after a kill as if without one.
+
+    Run the command again that was interrupted. Training goes on at the epoch
+    and the batch of the last state that was written, and everything is bit by
+    bit what it would have been: weights, optimizer, metrics, history, the
+    generators of layers, Python, NumPy and torch, the order of
+    `parallel_dataset`, and what callbacks remember. Only the work since that
+    state is done again. (`keras.callbacks.BackupAndRestore` goes on with
+    another run.) After the last epoch nothing is left in the folder.
+
+    A state is written whole or not at all, so a kill while it is written
+    leaves the one before. What it takes is the time to write weights and
+    optimizer once; between states it costs nothing.
+
+    - **The same training.** It is refused, and the state is kept, to go on
+      with another model, optimizer, loss or metric, other data, weights,
+      validation data or other arguments of `fit`, and with fewer epochs than
+      were trained. More epochs go on. Arrays and the text of
+      `parallel_dataset` are compared by content, losses by their code, and
+      other datasets by what they say of themselves: class, attributes,
+      shapes, number of batches. Callbacks of Keras and of this package are
+      the same with the same arguments; those of your own may come and go.
+    - **Callbacks.** They hear of one training: of its begin once in a
+      process, of its end once. Attributes that are numbers, strings, arrays,
+      paths, generators of Keras, or lists, tuples, sets and dictionaries of
+      values are kept, and so is what stands in the files that a callback
+      holds open, as `CSVLogger` does. Anything else a callback makes anew when
+      training begins; if it has changed meanwhile, a warning names it. A
+      callback hears again of the begin of an epoch that goes on.
+    - **Data.** A run that goes on within an epoch reads its earlier batches
+      again and drops them, which takes the time that reading takes.
+      `parallel_dataset` goes on at its epoch, with or without a `seed`. Other
+      data must give an epoch the same batches in a new process. Arrays that
+      `fit` shuffles do so, on TensorFlow after
+      `keras.utils.set_random_seed`; `tf.data`'s own `shuffle` does so with a
+      `seed` and `reshuffle_each_iteration=False`.
+    - **What cannot be kept.** Keras' own generator, from which `keras.random`
+      draws without a `seed`: Keras drops it with each new seed, and has no
+      name for it. Its layers have others, which are kept with the model. In
+      layers and callbacks of your own, draw with an attribute that is a
+      `keras.random.SeedGenerator`.
+    - **The first state.** It is written when training begins. If the model
+      has no weights by then, as on TensorFlow before `build`, a kill before
+      the second state begins with new random ones: call
+      `keras.utils.set_random_seed` or `build` first.
+    - **Devices.** Several devices of one process are one training. Several
+      processes of JAX are refused: a kill could leave them states of
+      different steps.
+
+    Args:
+        model: A compiled model.
+        folder: The folder of the state, one for each call in a program.
+        save_freq: `"epoch"` to write after each epoch, or the number of
+            batches from one state to the next. Defaults to `"epoch"`.
+        *arguments: Those of `model.fit`.
+        **options: Those of `model.fit`, by name.
+
+    Returns:
+        The `History` of all epochs, those before an interruption included.
+
+    Raises:
+        ValueError: If an argument has a wrong value, a call of this program
+            has had the folder, JAX runs in several processes, or the state is
+            damaged or that of another training. The message says how they
+            differ, and names the file.
+        OSError: If a state cannot be written. It names the file.
+
+    Example:
+
+    ```python
+    resumable_fit(
+        model, "de_en_training", train, epochs=20, shuffle=False, save_freq=1000
+    )
+    ```
+    """
+    file = _check_file(folder, save_freq)
+    call = inspect.signature(keras.Model.fit).bind(model, *arguments, **options)
+    passed = {k: v for k, v in call.arguments.items() if v is not model}
+    call.apply_defaults()
+    every = call.arguments
+    x, epochs, steps = (every[k] for k in ("x", "epochs", "steps_per_epoch"))
+    callbacks = _flatten(every["callbacks"])
+    identity = identify(model, every, callbacks)
+    state = _find_state(file, identity, epochs)
+    _used.add(file)
+    try:
+        if state is not None:
+            _warn_of_order(state, x, every["shuffle"])
+            _make_variables(model, state, passed)
+            passed["initial_epoch"] = state.first_epoch(epochs)
+            passed["validation_freq"] = _later(every, state.epoch)
+        passed["callbacks"] = owned = OwnedCallbacks(
+            callbacks,
+            model,
+            file,
+            save_freq,
+            identity,
+            state,
+            _count_batches(every),
+            steps,
+            every["initial_epoch"],
+            epochs,
+            every["verbose"],
+        )
+        try:
+            return model.fit(**passed)
+        finally:
+            owned.release()
+    except BaseException:
+        _used.discard(file)
+        raise
+
+
+def _check_file(folder, save_freq):
+    """Return the path of the state, or raise a `ValueError`."""
+    if not isinstance(folder, str | Path) or not str(folder):
+        raise ValueError(
+            "`folder` must name a folder. Received: "
+            f"folder={folder!r}. Give each training one of its own."
+        )
+    if isinstance(save_freq, str) and save_freq != "epoch":
+        raise ValueError(
+            '`save_freq` must be "epoch" or a number of batches. '
+            f"Received: save_freq={save_freq!r}"
+        )
+    if save_freq != "epoch":
+        check_integer("save_freq", save_freq)
+    count = fast_path("count_processes", lambda: 1)()
+    if count > 1:
+        raise ValueError(
+            "resumable_fit needs a training in one process. Received: "
+            f"jax.process_count()={count}. Save weights in process 0, by "
+            "`keras.callbacks.ModelCheckpoint`, and begin all of them with "
+            "these weights and with `fit(initial_epoch=...)`."
+        )
+    folder = Path(folder).resolve()
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(
+            "`folder` must name a folder. Received: "
+            f"folder={str(folder)!r}, which is none. Name a new one."
+        )
+    if folder / FILE in _used:
+        raise ValueError(
+            "resumable_fit needs a folder of its own for each call in a "
+            f"program. Received: folder={str(folder)!r}, which an earlier call "
+            "has had: if one is killed, nothing says which of them. Give each "
+            "call another folder."
+        )
+    return folder / FILE
+
+
+def _flatten(callbacks):
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        callbacks = callbacks.callbacks
+    callbacks = keras.tree.flatten(callbacks) if callbacks else []
+    if any(isinstance(x, keras.callbacks.BackupAndRestore) for x in callbacks):
+        raise ValueError(
+            "resumable_fit goes on by itself. Received: a BackupAndRestore in "
+            "`callbacks`. Leave it out."
+        )
+    return callbacks
+
+
+def _find_state(file, identity, epochs):
+    """Return the state to go on from, if there is one, or raise an error."""
+    content = read_state(file)
+    if content is None:
+        return None
+    try:
+        state = State(**content)
+        whole = 0 <= state.data_epoch <= state.epoch and state.batch >= 0
+        other = [x for x in identity if identity[x] != state.identity.get(x)]
+    except Exception as error:  # it was sealed, but not by this function
+        refuse(file, f"it holds something else: {error}", error)
+    if not whole:
+        refuse(file, f"it says epoch={state.epoch}, batch={state.batch}")
+    if other and not state.begun:  # it binds nobody
+        return None
+    if other:
+        refuse(file, f"its {' and '.join(other)} differ")
+    if epochs < state.epoch + (state.batch > 0):
+        refuse(
+            file,
+            f"epochs={epochs} are fewer than were trained, {state.epoch} and "
+            f"{state.batch} batches",
+        )
+    return state
+
+
+def _warn_of_order(state, x, shuffle):
+    has_order = fast_path("has_seed", lambda: True)
+    if state.begun and shuffle and _are_arrays(x):
+        if not has_order():
+            warnings.warn(
+                "resumable_fit cannot have the order of these arrays again, "
+                "which Keras shuffles without a seed on TensorFlow. Call "
+                "keras.utils.set_random_seed first, or give shuffle=False.",
+                stacklevel=3,
+            )
+
+
+def _make_variables(model, state, passed):
+    """Let a model make its variables in a step, if it needs them before one.
+
+    What the step changes is put back from the state.
+    """
+    if state.batch or state.variables is None:
+        return
+    if has_variables(model, state.variables):
+        return
+    if inspect.isgenerator(passed.get("x")):
+        raise ValueError(
+            "resumable_fit needs a model with weights to go on with a "
+            "generator. Received: a model that has none yet. Call `build` "
+            "first."
+        )
+    # Without shuffling, since it draws from what is put back only in part.
+    rest = {"shuffle": False, "validation_freq": [], "verbose": 0}
+    model.fit(**{**passed, **rest, "callbacks": [_OneStep()]})
+
+
+class _OneStep(keras.callbacks.Callback):
+    """Stops after one step."""
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.model.stop_training = True
+
+
+def _later(every, first):
+    """List the epochs with validation, counted from 1, from one on."""
+    often = every["validation_freq"]
+    return [
+        n
+        for n in range(first + 1, every["epochs"] + 1)
+        if (n in often if isinstance(often, list) else n % often == 0)
+    ]
+
+
+def _are_arrays(x):
+    leaves = keras.tree.flatten(x)
+    return bool(leaves) and all(hasattr(leaf, "shape") for leaf in leaves)
+
+
+def _count_batches(every):
+    """Return the number of batches of the data, or `None` if unknown."""
+    x, size, steps = (every[k] for k in ("x", "batch_size", "steps_per_epoch"))
+    if not _are_arrays(x):
+        return cardinality(x)
+    rows = keras.tree.flatten(x)[0].shape[0]
+    if every["validation_data"] is None:
+        rows = math.floor(rows * (1 - every["validation_split"]))
+    return math.ceil(
+        rows / (size or (math.ceil(rows / steps) if steps else 32))
+    )

@@ -1,0 +1,194 @@
+"""What makes two calls the same training: each part as a short text."""
+
+import functools
+import hashlib
+import inspect
+import json
+import re
+import types
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_attention.ops.fast_paths import fast_path
+from keras_attention.resume.file import as_bytes
+from keras_attention.resume.file import pack
+
+# Names differ from one model to the next in a process; the others are shapes.
+OMITTED = {"name", "build_config", "compile_config", "shared_object_id"}
+FREE = {"epochs", "verbose", "callbacks"}  # arguments that may differ
+PLACES = ("dir", "file", "folder", "path")  # in names of arguments
+DEPTH = 4  # of objects in objects that are looked at
+KNOWN = ("keras.", "keras_attention.")  # whose callbacks say all they do
+_first_seen = weakref.WeakKeyDictionary()
+
+
+def identify(
+    model: keras.Model, arguments: dict[str, Any], callbacks: list
+) -> dict[str, str]:
+    """Describe a training, so that two can be compared.
+
+    Args:
+        model: A compiled model.
+        arguments: All of `fit`, by name.
+        callbacks: Its callbacks.
+
+    Returns:
+        A text for each part that a user gives.
+    """
+    compiled = {**(_quietly(model.get_compile_config) or {}), "optimizer": None}
+    optimizer = model.optimizer and _first(
+        model.optimizer, lambda x: _quietly(x.get_config)
+    )
+    parts = {
+        "backend": fast_path("NAME", None),
+        "model": [type(model).__name__, _quietly(model.get_config)],
+        "optimizer": [type(model.optimizer).__name__, optimizer],
+        "loss": describe(model.loss),
+        "loss or metrics": compiled,
+        "callbacks": [_first(x, _known) for x in known(callbacks)],
+        **{k: describe(v) for k, v in arguments.items() if k not in FREE},
+    }
+    return {name: _text(part) for name, part in parts.items()}
+
+
+def known(callbacks: list) -> list:
+    """List the callbacks of Keras and of this package."""
+    return [x for x in callbacks if type(x).__module__.startswith(KNOWN)]
+
+
+def digest(value: Any) -> str:
+    """Return a text that differs if a plain value differs.
+
+    Raises:
+        TypeError: If the value is not plain.
+    """
+    arrays = []
+    text = json.dumps(pack(value, arrays))
+    content = hashlib.sha256(text.encode())
+    for array in arrays:
+        content.update(as_bytes(array))
+    return content.hexdigest()
+
+
+def describe(value: Any, depth: int = DEPTH) -> Any:
+    """Describe a value by its content, as far as it shows it.
+
+    Args:
+        value: Arrays are described by their numbers, functions by their code,
+            datasets of this package by their text, other datasets by shapes
+            and their number of batches, and other objects by their class and
+            attributes.
+        depth: How many objects in one another are looked at.
+
+    Returns:
+        What JSON knows.
+    """
+    content = getattr(getattr(value, "position", None), "content", None)
+    if content is not None:
+        return content
+    if isinstance(value, keras.Variable | keras.Layer | type):
+        return _name(value)
+    try:
+        return digest(_as_plain(value))
+    except Exception:  # not plain; tensors of other kinds may raise any
+        inner = functools.partial(describe, depth=depth - 1)
+    if isinstance(value, dict):
+        return [[inner(k), inner(v)] for k, v in value.items()]
+    if isinstance(value, list | tuple):
+        return [_name(value), *map(inner, value)]
+    if isinstance(value, frozenset):
+        return sorted(json.dumps(inner(x)) for x in value)
+    if isinstance(value, functools.partial):
+        return [inner(x) for x in (value.func, value.args, value.keywords)]
+    if hasattr(value, "element_spec"):
+        return [_name(value), str(value.element_spec), cardinality(value)]
+    if depth <= 0:
+        return _name(value)
+    function = inspect.unwrap(value) if callable(value) else value
+    if hasattr(function, "__code__"):
+        kept = inspect.getclosurevars(function).nonlocals
+        given = function.__defaults__, function.__kwdefaults__
+        code = _describe_code(function.__code__, inner)
+        return [_name(value), code, inner(kept), inner(given)]
+    own = type(value).__dict__.values()
+    methods = [inner(x) for x in own if inspect.isfunction(x)]
+    attributes = getattr(value, "__dict__", {}).items()
+    kept = {k: v for k, v in attributes if k.lstrip("_") not in OMITTED}
+    return [_name(value), methods, inner(kept)]
+
+
+def cardinality(data: Any) -> int | None:
+    """Return the number of batches of a dataset, or `None` if unknown."""
+    if isinstance(data, keras.utils.PyDataset):
+        return data.num_batches
+    count = getattr(data, "cardinality", len)
+    try:
+        count = int(count(data) if count is len else count())
+    except TypeError:  # a generator, or a dataset of several devices
+        return None
+    return count if count >= 0 else None
+
+
+def _as_plain(value):
+    if keras.ops.is_tensor(value) or not hasattr(value, "__array__"):
+        return value
+    value = np.asarray(value)
+    return value.tolist() if value.dtype == object else value
+
+
+def _describe_code(code, inner):
+    constants = [
+        _describe_code(x, inner) if isinstance(x, types.CodeType) else inner(x)
+        for x in code.co_consts
+    ]
+    return [code.co_code.hex(), code.co_names, constants]
+
+
+def _name(value):
+    return getattr(value, "__qualname__", type(value).__qualname__)
+
+
+def _known(callback):
+    names = inspect.signature(type(callback).__init__).parameters
+    values = {
+        name: getattr(callback, name, None)
+        for name in names
+        if name != "verbose" and not any(place in name for place in PLACES)
+    }
+    return [_name(callback), describe(values, depth=2)]
+
+
+def _first(thing, read: Callable):
+    """Read what a thing was made with, before a training changed it."""
+    if thing not in _first_seen:
+        _first_seen[thing] = read(thing)
+    return _first_seen[thing]
+
+
+def _quietly(read: Callable):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of lambdas in it
+            return read()
+    except Exception:  # models need no `get_config` to train
+        return None
+
+
+def _text(config):
+    text = json.dumps(_bare(config), sort_keys=True, default=_name)
+    return digest(re.sub(r'_\d+(?=")', "", text))  # "dense_1"
+
+
+def _bare(config):
+    if isinstance(config, list | tuple):
+        return [_bare(x) for x in config]
+    if not isinstance(config, dict):
+        return config
+    if config.get("class_name") == "__lambda__":
+        return "a function"
+    return {str(k): _bare(v) for k, v in config.items() if k not in OMITTED}
