@@ -3,9 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attention.attention.memory import as_mask
-from keras_attention.attention.memory import check_mask
-from keras_attention.attention.memory import check_rank_3
+from keras_attention.attention.memory import real_sequence
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
@@ -14,7 +12,6 @@ from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
 from keras_attention.layers import carried_mask
-from keras_attention.ops import keep_real
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import mix
 from keras_attention.ops import product
@@ -153,11 +150,7 @@ class GraphAttention(AbstractKernelLayer):
         if mask is None:
             # Keras fills in `mask` only if there is one tensor argument.
             mask = carried_mask(nodes)
-        shape = check_rank_3(self, "nodes", nodes, "(B, N, D)")
-        check_mask(self, "mask", mask, shape[:2], "(B, N)")
-        mask = as_mask(mask)
-        nodes = ops.cast(ops.convert_to_tensor(nodes), self.compute_dtype)
-        nodes = keep_real(nodes, mask)
+        nodes, mask = real_sequence(self, "nodes", nodes, mask, "(B, N, D)")
         edges = self._edges(adjacency, mask, edge_mask)
         scores, values = self._score(nodes)  # (B, N, N, H), (B, N, H, U)
         scores = ops.moveaxis(scores, 3, 1)  # (B, H, N, N)

@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attention.checks import shapes_agree
 from keras_attention.ops import join_masks
+from keras_attention.ops import keep_real
 
 
 class Memory(NamedTuple):
@@ -81,6 +82,30 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
             f"to (B, Tq, Tv). Received: attention_mask.shape={given} for "
             f"(B, Tq, Tv)={table}."
         )
+
+
+def real_sequence(layer, name: str, x, mask, wanted: str) -> tuple:
+    """Check a sequence and its mask, and set padding to zeros.
+
+    Args:
+        layer: The layer that needs it, for the error.
+        name: Name of the sequence, for the error.
+        x: The sequence, a tensor, an array or a list.
+        mask: Its mask, or `None`.
+        wanted: The axes of the sequence, for the error.
+
+    Returns:
+        The sequence in the layer's compute dtype, and the boolean mask.
+
+    Raises:
+        ValueError: If a shape does not fit.
+    """
+    shape = check_rank_3(layer, name, x, wanted)
+    axes, *_ = wanted.rpartition(",")
+    check_mask(layer, "mask", mask, shape[:2], f"{axes})")
+    mask = as_mask(mask)
+    x = ops.cast(ops.convert_to_tensor(x), layer.compute_dtype)
+    return keep_real(x, mask), mask
 
 
 def check_mask(layer, name: str, mask, shape, wanted: str):

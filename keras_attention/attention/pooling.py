@@ -4,8 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.attention.memory import as_mask
-from keras_attention.attention.memory import check_mask
-from keras_attention.attention.memory import check_rank_3
+from keras_attention.attention.memory import real_sequence
 from keras_attention.attention.memory import shape_of
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
@@ -13,7 +12,6 @@ from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
-from keras_attention.ops import keep_real
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import mix
 from keras_attention.ops import product
@@ -117,14 +115,10 @@ class AttentionPooling(AbstractKernelLayer):
         training: bool | None = None,
         return_attention_scores: bool = False,
     ):
-        shape = check_rank_3(self, "x", x, "(B, T, D)")
-        more = shape_of(mask)[2:]
-        check_mask(self, "mask", mask, (*shape[:2], *more), "(B, T)")
-        mask = as_mask(mask)
-        if more:
-            mask = ops.any(mask, axis=tuple(range(2, 2 + len(more))))
-        x = ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
-        x = keep_real(x, mask)
+        axes = tuple(range(2, len(shape_of(mask))))
+        if axes:
+            mask = ops.any(as_mask(mask), axis=axes)
+        x, mask = real_sequence(self, "x", x, mask, "(B, T, D)")
         hidden = widen(tanh(product(x, self.kernel)))
         vector = ops.cast(self.score_vector, hidden.dtype)
         scores = ops.sum(hidden * vector, axis=-1)  # (B, T)

@@ -4,12 +4,9 @@ import keras
 from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
-from keras_attention.attention.memory import as_mask
-from keras_attention.attention.memory import check_mask
-from keras_attention.attention.memory import check_rank_3
+from keras_attention.attention.memory import real_sequence
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
-from keras_attention.ops import keep_real
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -92,11 +89,7 @@ class SelfAttention(keras.layers.Layer):
         training: bool | None = None,
         return_attention_scores: bool | str = False,
     ):
-        shape = check_rank_3(self, "x", x, "(B, T, D)")
-        check_mask(self, "mask", mask, shape[:2], "(B, T)")
-        mask = as_mask(mask)
-        x = ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
-        x = keep_real(x, mask)
+        x, mask = real_sequence(self, "x", x, mask, "(B, T, D)")
         return self.attention(
             x,
             x,
