@@ -464,17 +464,6 @@ def test_a_step_needs_weights_and_memory():
         make_cell().build((None, DIM))
 
 
-def test_sizes_of_state_and_output_may_differ_between_cells():
-    """The query is `h` of the top cell, whatever stands below."""
-    cell = make("stack", "dot")  # 4 units below, what DotAttention needs above
-    x, before = inputs(BATCH), states(cell, BATCH)
-    _, weights, _ = cell.step(x, before, prepare(cell))
-    scores = np.einsum("bd,bwd->bw", before[2], samples.source())
-    powers = np.exp(scores) * samples.memory_mask()
-    assert_close(weights, powers / powers.sum(-1, keepdims=True))
-    assert ops.shape(weights) == (BATCH, WORDS)
-
-
 def test_it_tells_shapes_without_numbers():
     cell = make(
         "lstm",

@@ -50,23 +50,18 @@ def embedded(mask_zero=True):
 # Which mask counts.
 
 
-@pytest.mark.parametrize("given", ["sequence_mask", "memory_mask", "both"])
-def test_masks_of_embeddings_are_used(given):
+@pytest.mark.parametrize("given", ["sequence_mask", "memory_mask", "none"])
+@pytest.mark.parametrize("with_states", [False, True])
+def test_masks_of_embeddings_are_used(given, with_states):
     """One given explicitly does not keep the other from being found."""
     masks = {"sequence_mask": TARGET != 0, "memory_mask": SOURCE != 0}
-    decoder = make()
-    want = decoder(*embedded(mask_zero=False), **masks)
-    rest = {k: v for k, v in masks.items() if k != given and given != "both"}
-    assert_close(decoder(*embedded(), **rest), want, 0)
-
-
-def test_masks_are_used_beside_initial_states():
-    decoder = make()
-    states = [ops.convert_to_tensor(x) for x in first_states(decoder)]
-    masks = {"sequence_mask": TARGET != 0, "memory_mask": SOURCE != 0}
-    plain = embedded(mask_zero=False)
-    want = decoder(*plain, initial_state=states, **masks)
-    assert_close(decoder(*embedded(), initial_state=states), want, 0)
+    decoder, options = make(), {}
+    if with_states:
+        states = map(ops.convert_to_tensor, first_states(decoder))
+        options["initial_state"] = list(states)
+    want = decoder(*embedded(mask_zero=False), **masks, **options)
+    found = {k: v for k, v in masks.items() if k == given}
+    assert_close(decoder(*embedded(), **found, **options), want, 0)
 
 
 def test_an_explicit_mask_wins():

@@ -78,37 +78,40 @@ def compare(found, expected):
         np.testing.assert_allclose(to_numpy(x), to_numpy(y), atol=2e-6)
 
 
+class Strict(Probe):
+    """Knows every constant, or complains."""
+
+    def perform(self, operation, x, *constants):
+        result = super().perform(operation, x, *constants)
+        assert None not in self.operations[-1][1]
+        return result
+
+
+@pytest.mark.parametrize("in_parts", [False, True])
 @pytest.mark.parametrize("rates", DROPOUT, ids=str)
-def test_is_the_cell(kind, rates):
+def test_is_the_cell(kind, rates, in_parts):
+    """By products that a loop takes out.
+
+    Else a kernel's gradient would be added up step by step.
+    """
     cell = make(kind, **rates)
     x, more, states = inputs(cell)
     whole = keras.ops.concatenate([x, more], axis=-1)
     expected = cell(whole, states, training=True)  # draws the masks
     masks = cell.get_dropout_mask(whole)
     recurrent = cell.get_recurrent_dropout_mask(states[0])
-    read = find_equations(cell).project_inputs(cell, whole, masks)
-    run = find_equations(cell).step
-    compare(run(cell, read, None, states, recurrent), expected)
-
-
-@pytest.mark.parametrize("rates", [{}, {"recurrent_dropout": 0.4}], ids=str)
-def test_is_the_cell_in_parts(kind, rates):
-    cell = make(kind, **rates)
-    x, more, states = inputs(cell)
-    whole = keras.ops.concatenate([x, more], axis=-1)
-    expected = cell(whole, states, training=True)
-    recurrent = cell.get_recurrent_dropout_mask(states[0])
-    run = find_equations(cell).step
-    compare(
-        run(
-            cell,
-            find_equations(cell).project_inputs(cell, x),
-            more,
-            states,
-            recurrent,
-        ),
-        expected,
-    )
+    if in_parts and masks is not None:
+        return  # inputs are dropped before they are parted
+    if not in_parts:
+        x, more = whole, None
+    variables = cell.trainable_variables
+    values = [keras.ops.convert_to_tensor(w.value) for w in variables]
+    equations = find_equations(cell)
+    with recording(Strict(variables, values)) as probe:
+        read = equations.project_inputs(cell, x, masks)
+        found = equations.step(cell, read, more, states, recurrent)
+    assert probe.operations
+    compare(found, expected)
 
 
 def test_reads_all_steps_at_once(kind):
@@ -124,38 +127,6 @@ def test_reads_all_steps_at_once(kind):
             find_equations(cell).project_inputs(cell, 2 * x),
         ],
     )
-
-
-class Strict(Probe):
-    """Knows every constant, or complains."""
-
-    def perform(self, operation, x, *constants):
-        result = super().perform(operation, x, *constants)
-        assert None not in self.operations[-1][1]
-        return result
-
-
-@pytest.mark.parametrize("rates", DROPOUT, ids=str)
-def test_every_product_is_one_that_a_loop_takes_out(kind, rates):
-    """Else a kernel's gradient would be added up step by step."""
-    cell = make(kind, **rates)
-    x, more, states = inputs(cell)
-    whole = keras.ops.concatenate([x, more], axis=-1)
-    expected = cell(whole, states, training=True)
-    masks = cell.get_dropout_mask(whole)
-    recurrent = cell.get_recurrent_dropout_mask(states[0])
-    variables = cell.trainable_variables
-    values = [keras.ops.convert_to_tensor(w.value) for w in variables]
-    run = find_equations(cell).step
-    with recording(Strict(variables, values)) as probe:
-        if masks is None:
-            read = find_equations(cell).project_inputs(cell, x)
-            found = run(cell, read, more, states, recurrent)
-        else:
-            read = find_equations(cell).project_inputs(cell, whole, masks)
-            found = run(cell, read, None, states, recurrent)
-    assert probe.operations
-    compare(found, expected)
 
 
 class DecayCell(keras.layers.Layer):

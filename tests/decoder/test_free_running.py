@@ -100,13 +100,13 @@ def inputs(layer):
 
 
 def told(layer, given, predictions, mask=None):
-    """What the decoder gives for predictions that are told to it."""
+    """What the decoder gives, and adds to losses, for told predictions."""
     first, memory, states, real = given
     sequence = np.concatenate([first[:, None], predictions[:, :-1]], axis=1)
     teacher = AttentionDecoder(layer.decoder.cell, **FULL, dtype="float64")
     masks = {"sequence_mask": mask, "memory_mask": real}
     outputs, *rest = teacher(sequence, memory, states, **masks)
-    return layer.readout(outputs), rest
+    return layer.readout(outputs), rest, teacher.losses
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -115,23 +115,13 @@ def test_is_the_decoder_on_its_own_predictions(case):
     given = inputs(layer)
     predictions, *rest = layer(*given)
     assert predictions.shape == (BATCH, STEPS, DIM)
-    wanted, others = told(layer, given, to_numpy(predictions))
+    wanted, others, losses = told(layer, given, to_numpy(predictions))
     assert_close(predictions, wanted)
     if case == "none":  # which has no weights to return
         others, rest = others[1:], rest[1:]
     assert_close(rest, others)
     assert len(layer.losses) == (case == "coverage")
-    assert_close(layer.losses, layer_losses(layer, given, predictions))
-
-
-def layer_losses(layer, given, predictions):
-    first, memory, states, real = given
-    sequence = np.concatenate(
-        [first[:, None], to_numpy(predictions)[:, :-1]], 1
-    )
-    teacher = AttentionDecoder(layer.decoder.cell, dtype="float64")
-    teacher(sequence, memory, states, memory_mask=real)
-    return teacher.losses
+    assert_close(layer.losses, losses)
 
 
 @pytest.mark.parametrize("case", ["lstm", "fed", "coverage"])
@@ -145,7 +135,7 @@ def test_a_row_ends_where_stop_says(case):
         assert length == STEPS or row[length - 1, 0] > 0
         assert (row[length:] == 0).all()
     mask = samples.mask(lengths, STEPS)
-    wanted, others = told(layer, given, predictions, mask)
+    wanted, others, _ = told(layer, given, predictions, mask)
     assert_close(predictions, to_numpy(wanted) * mask[..., None])
     assert_close(rest, others)
 

@@ -146,15 +146,6 @@ def test_a_cell_may_know_nothing_of_training():
 # A step.
 
 
-def test_a_step_is_that_of_keras_stack():
-    cells = make()
-    stack = keras.layers.StackedRNNCells(cells)
-    h, c, g, s = states(BATCH)
-    want, after = stack(inputs(BATCH), [[h, c], [g], [s]])
-    got = run_cells(cells, inputs(BATCH), [h, c, g, s])
-    assert_close(got, (want, after), 1e-7)
-
-
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("rates", [{}, {"dropout": 0.5}], ids=str)
 @pytest.mark.parametrize("bottom", range(4))
@@ -176,12 +167,6 @@ def test_inputs_may_come_in_two_parts(bottom, rates, training):
         projected = stack.project_inputs(x[:, :2], training)
         got = stack.run(projected, given, x[:, 2:], training, masks)
     assert_close(got, want, 1e-6)
-
-
-def test_initial_states_are_one_flat_list():
-    found = to_numpy(CellStack(make()).initial_states(2))
-    assert [x.shape for x in found] == [(2, size) for size in SIZES]
-    assert not any(x.any() for x in found)
 
 
 # Dropout.
@@ -214,19 +199,6 @@ def test_masks_are_drawn_once_for_a_block(rate):
     np.testing.assert_array_equal(a, b)
     assert not np.allclose(a, c)
     assert not np.allclose(a[0], a[1])  # rows have their own
-
-
-@pytest.mark.parametrize("rate", ["dropout", "recurrent_dropout"])
-def test_masks_fit_every_cell(rate):
-    """What a cell drops are its own inputs, whatever size they have."""
-    cells = rates(**{rate: 0.5})
-    sizes = {"dropout": [3, 4, 6], "recurrent_dropout": [4, 6, 5]}[rate]
-    with CellStack(cells).dropout_masks(2, 3, training=True) as masks:
-        for pair, size in zip(masks, sizes, strict=True):
-            drawn = pair[rate == "recurrent_dropout"]
-            assert pair[rate == "dropout"] is None
-            for mask in keras.tree.flatten(drawn):
-                assert tuple(mask.shape) == (2, size)
 
 
 def test_masks_are_those_that_keras_draws():

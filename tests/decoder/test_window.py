@@ -103,19 +103,6 @@ def test_attends_near_the_largest_weight_of_the_step_before(name, monkeypatch):
     assert seen == {(B, TV) if name in MASKED else (B * K, size)}
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_a_window_over_everything_is_none(name):
-    layer = make_layer(name)
-    memory = layer.prepare(draw(B, TV, D))
-    window = AttentionWindow(TV, TV)
-    found = within(window, layer, memory, np.zeros((B, K, 1)))
-    state = layer.initial_state(memory, beams=K)
-    for t in range(T):
-        query = draw(B, K, D, seed=t)
-        *want, state = layer.step(query, memory, state)
-        assert_close(found[t], want, atol=2e-6)
-
-
 def test_starts_at_the_first_real_position():
     real = np.array([[[0, 0, 1, 1]], [[1, 1, 1, 0]], [[0, 0, 0, 0]]])
     found = first_position(ops.convert_to_tensor(real, "float32"))
