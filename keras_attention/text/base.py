@@ -1,13 +1,17 @@
-"""What all tokenizers share: special ids, cleaning, start and end."""
+"""What all tokenizers share: special ids, cleaning, frames, and files."""
 
+import json
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
 
 import keras
 
 from keras_attention.checks import check_integer
+from keras_attention.files import open_to_read
+from keras_attention.files import replaced_file
 from keras_attention.text.cleaning import check_normalization
 from keras_attention.text.cleaning import clean
-from keras_attention.text.saved import AbstractSaved
 from keras_attention.text.tensors import as_list
 from keras_attention.text.tensors import rank
 from keras_attention.text.tensors import tf
@@ -15,9 +19,12 @@ from keras_attention.text.tensors import tf
 PAD, UNKNOWN, START, END = range(4)
 FRAME = 2  # start and end
 SPECIAL_NAMES = ("", "<unk>", "<s>", "</s>")  # how `tokens` shows them
+FILE_NAME = "tokenizer.json"
+# What damaged JSON raises; deeply nested brackets end in the last of them.
+UNUSABLE = (OSError, ValueError, LookupError, TypeError, RecursionError)
 
 
-class AbstractTokenizer(AbstractSaved):
+class AbstractTokenizer(tf.Module):
     """Turns strings into ids and back, inside the TensorFlow graph.
 
     The ids 0 to 3 are pad, unknown, start and end. The tokens of a vocabulary
@@ -34,6 +41,10 @@ class AbstractTokenizer(AbstractSaved):
 
     The module owns its tables, and none of them reads a file: after
     `keras.export.ExportArchive.track(tokenizer)` the SavedModel can be moved.
+
+    A tokenizer is saved as the name of its class, which is registered with
+    Keras, and its config, in JSON. Nothing is pickled: one that is copied, or
+    sent to another process, goes by this JSON too.
 
     Args:
         names: The names of the ids from 4 on, in their order.
@@ -214,10 +225,103 @@ class AbstractTokenizer(AbstractSaved):
         return clean(text, self.normalization, self.lowercase)
 
     def get_config(self) -> dict:
+        """Return the arguments that build an equal tokenizer, for JSON."""
         return {
             "normalization": self.normalization,
             "lowercase": self.lowercase,
         }
+
+    @classmethod
+    def from_config(cls, config: dict) -> Self:
+        """Build a tokenizer from what `get_config` returned.
+
+        Args:
+            config: The arguments of the constructor, as JSON holds them.
+
+        Returns:
+            The tokenizer.
+        """
+        return cls(**config)
+
+    def to_json(self) -> str:
+        """Write the tokenizer as text, as `save` does.
+
+        Returns:
+            JSON: the name of the class and its config.
+        """
+        name = keras.saving.get_registered_name(type(self))
+        content = {"class_name": name, "config": self.get_config()}
+        return json.dumps(content, ensure_ascii=False, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Args:
+            text: The JSON.
+
+        Returns:
+            A tokenizer of the class that was written.
+
+        Raises:
+            ValueError: If the text is damaged, is not a tokenizer, or holds
+                one of a class that is not a subclass of this one.
+        """
+        try:
+            return cls._from_json(text)
+        except UNUSABLE as error:
+            raise ValueError(
+                f"`{cls.__name__}.from_json` needs what `to_json` wrote. "
+                f"Received: {str(text)[:40]!r}..., which cannot be used: "
+                f"{type(error).__name__}: {error}. Write it again."
+            ) from error
+
+    def __reduce__(self):
+        return type(self).from_json, (self.to_json(),)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the tokenizer to a JSON file, whole or not at all.
+
+        Args:
+            folder: The folder of `tokenizer.json`. It is made if missing.
+        """
+        with replaced_file(Path(folder) / FILE_NAME, ".json") as draft:
+            draft.write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read what `save` wrote.
+
+        Args:
+            folder: The folder of `tokenizer.json`.
+
+        Returns:
+            A tokenizer of the class that was saved.
+
+        Raises:
+            ValueError: If the file is missing or damaged, is not a tokenizer,
+                or holds one of a class that is not a subclass of this one.
+        """
+        file = Path(folder) / FILE_NAME
+        try:
+            with open_to_read(file) as content:
+                return cls._from_json(content.read().decode("utf-8"))
+        except UNUSABLE as error:
+            raise ValueError(
+                f"`{cls.__name__}.load` needs a file that a tokenizer's "
+                f"`save` wrote. Received: {file}, which cannot be used: "
+                f"{type(error).__name__}: {error}. "
+                "Save the tokenizer again, or name its folder."
+            ) from error
+
+    @classmethod
+    def _from_json(cls, text):
+        content = json.loads(text)
+        name, config = content["class_name"], content["config"]
+        kind = keras.saving.get_registered_object(name)
+        if not (isinstance(kind, type) and issubclass(kind, cls)):
+            raise ValueError(f"it holds {name!r}")
+        return kind.from_config(config)
 
     def _framed(self, ids, max_length):
         """Put start and end around ragged ids, by operations of LiteRT."""

@@ -18,9 +18,9 @@ from math import exp
 from math import log
 from random import Random
 
-from keras_attention.text.processor import NEEDED_BY
-from keras_attention.text.processor import load_processor
+from keras_attention.text.training import NEEDED_BY
 from keras_attention.text.training import SPACE
+from keras_attention.text.training import load_processor
 from keras_attention.text.training import parse_model
 
 KEPT = 2**14  # words whose lattices are kept,

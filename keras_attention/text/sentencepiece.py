@@ -14,6 +14,7 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.extras import require
 from keras_attention.text.base import END
+from keras_attention.text.base import PAD
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
@@ -22,18 +23,18 @@ from keras_attention.text.cleaning import check_normalization
 from keras_attention.text.cleaning import clean
 from keras_attention.text.cleaning import mend
 from keras_attention.text.files import read_sentences
-from keras_attention.text.pieces import own_pieces
-from keras_attention.text.processor import find_ids
-from keras_attention.text.processor import find_spans
 from keras_attention.text.segmentation import load_sampler
-from keras_attention.text.spans import cut_out
 from keras_attention.text.tensors import HAS_TENSORFLOW
 from keras_attention.text.tensors import as_list
+from keras_attention.text.tensors import cut_out
 from keras_attention.text.tensors import tf
+from keras_attention.text.training import NEEDED_BY
+from keras_attention.text.training import SPACE
 from keras_attention.text.training import check_room
 from keras_attention.text.training import clean_sentences
 from keras_attention.text.training import frequent_characters
 from keras_attention.text.training import learn_model
+from keras_attention.text.training import load_processor
 from keras_attention.text.training import parse_model
 
 BYTES = 256
@@ -91,7 +92,7 @@ class SentencePieceTokenizer(AbstractTokenizer):
         self.model = _content(model)
         source = model if isinstance(model, Path) else "bytes"
         description = _description(self.model, source)
-        ids, names, texts = own_pieces(description)
+        ids, names, texts = _own_pieces(description)
         super().__init__(names, normalization, lowercase)
         self._ids = tf.constant(ids, tf.int32)
         self._texts = tf.constant([b"", b"", b"", b"", *texts], tf.string)
@@ -102,7 +103,8 @@ class SentencePieceTokenizer(AbstractTokenizer):
         if HAS_TENSORFLOW:
             ids, _, _ = self._cut(text)
         else:
-            ids = find_ids(self.model, text)
+            ids = load_processor(self.model).encode([*text])
+            ids = tf.ragged.constant(ids, tf.int32)
         return ids.with_flat_values(tf.gather(self._ids, ids.flat_values))
 
     def sample(
@@ -145,9 +147,9 @@ class SentencePieceTokenizer(AbstractTokenizer):
     def split(self, text):
         if HAS_TENSORFLOW:
             _, starts, ends = self._cut(text)
+            pieces = cut_out(text, starts, ends)
         else:
-            starts, ends = find_spans(self.model, text)
-        pieces = cut_out(text, starts, ends)
+            pieces = tf.ragged.constant(_surfaces(self.model, text), tf.string)
         bare = tf.strings.regex_replace(pieces.flat_values, "^ +| +$", "")
         return pieces.with_flat_values(bare)
 
@@ -235,7 +237,7 @@ def _cutter(model):
     but makes those of a function again when it is called. So the model is
     made in a function, which a graph holds only once.
     """
-    ops = require("tensorflow_text", "text", "SentencePieceTokenizer")
+    ops = require("tensorflow_text", "text", NEEDED_BY)
 
     def cut(text):
         pieces = ops.SentencepieceTokenizer(model, tf.int32)
@@ -243,6 +245,16 @@ def _cutter(model):
 
     text = tf.TensorSpec((None,), tf.string)
     return tf.function(cut, autograph=False).get_concrete_function(text)
+
+
+def _surfaces(model, text):
+    """List the pieces of each string, where TensorFlow is not installed."""
+    forms = require(
+        "sentencepiece.sentencepiece_pb2", "sentencepiece", NEEDED_BY
+    )
+    rows = load_processor(model).encode([*text], out_type="serialized_proto")
+    rows = [forms.SentencePieceText.FromString(row).pieces for row in rows]
+    return [[piece.surface for piece in row] for row in rows]
 
 
 def _content(model):
@@ -265,8 +277,7 @@ def _content(model):
 
 def _description(model, source):
     """Parse a model after `sentencepiece` has loaded it without an error."""
-    needed_by = "SentencePieceTokenizer"
-    package = require("sentencepiece", "sentencepiece", needed_by)
+    package = require("sentencepiece", "sentencepiece", NEEDED_BY)
     try:
         package.SentencePieceProcessor().LoadFromSerializedProto(model)
     except RuntimeError as error:
@@ -275,7 +286,7 @@ def _description(model, source):
             f"Received: model={source}, {len(model)} bytes, which cannot be "
             f"used: {error}. Copy or train it again."
         ) from error
-    return parse_model(model, needed_by)
+    return parse_model(model, NEEDED_BY)
 
 
 def _added_space(model):
@@ -284,3 +295,37 @@ def _added_space(model):
     if not (spec.add_dummy_prefix or spec.remove_extra_whitespaces):
         return "$^"  # nowhere
     return " $" if model.trainer_spec.treat_whitespace_as_suffix else "^ "
+
+
+def _own_pieces(model) -> tuple[list[int], list[str], list[bytes]]:
+    """Return our ids of the pieces of a model, their names and their texts.
+
+    Args:
+        model: A `ModelProto` of `sentencepiece`.
+
+    Returns:
+        ids: Our id of each of its pieces, in their order.
+        names: The names of our ids from 4 on.
+        texts: How each of these is written.
+    """
+    spec = model.trainer_spec
+    framing = {spec.pad_piece: PAD, spec.bos_piece: START, spec.eos_piece: END}
+    ids, names, texts = [], [], []
+    for piece in model.pieces:
+        if piece.type == piece.UNKNOWN:
+            ids.append(UNKNOWN)
+        elif piece.type == piece.CONTROL and piece.piece in framing:
+            ids.append(framing[piece.piece])
+        else:
+            ids.append(len(SPECIAL_NAMES) + len(names))
+            names.append(piece.piece)
+            texts.append(_text_of(piece))
+    return ids, names, texts
+
+
+def _text_of(piece):
+    if piece.type == piece.CONTROL:
+        return b""
+    if piece.type == piece.BYTE:  # such as <0x0A>
+        return bytes.fromhex(piece.piece[3:5])
+    return piece.piece.replace(SPACE, " ").encode()

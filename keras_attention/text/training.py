@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 
 from keras_attention.checks import check_integer
@@ -18,6 +19,7 @@ from keras_attention.text.base import UNKNOWN
 from keras_attention.text.tensors import as_list
 from keras_attention.text.tensors import tf
 
+NEEDED_BY = "SentencePieceTokenizer"
 SENTENCES_AT_ONCE = 4096
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"  # how `sentencepiece` writes a space
 NOT_LEARNED = f" {SPACE}\0\N{LOWER FIVE EIGHTHS BLOCK}"
@@ -188,3 +190,19 @@ def parse_model(model: bytes, class_name: str):
         "sentencepiece.sentencepiece_model_pb2", "sentencepiece", class_name
     )
     return forms.ModelProto.FromString(model)
+
+
+@lru_cache(maxsize=2)  # of source and target
+def load_processor(model: bytes):
+    """Load a model of `sentencepiece`, or return the one that is loaded.
+
+    Args:
+        model: The content of its file, which must be whole.
+
+    Returns:
+        A `SentencePieceProcessor`.
+    """
+    package = require(
+        "sentencepiece", "sentencepiece", "SentencePieceTokenizer"
+    )
+    return package.SentencePieceProcessor(model_proto=model)

@@ -13,16 +13,9 @@ from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.base import own_ids
 from keras_attention.text.cleaning import mend
 from keras_attention.text.files import read_sentences
-from keras_attention.text.pieces import INNER_JOINER
-from keras_attention.text.pieces import JOINER
-from keras_attention.text.pieces import UNKNOWN_NAME
-from keras_attention.text.pieces import first_names
-from keras_attention.text.pieces import inner_names
-from keras_attention.text.pieces import rename_learned
-from keras_attention.text.pieces import written
-from keras_attention.text.spaces import split_at_spaces
-from keras_attention.text.spans import cut_out
+from keras_attention.text.tensors import cut_out
 from keras_attention.text.tensors import tf
+from keras_attention.text.training import SPACE
 from keras_attention.text.training import check_room
 from keras_attention.text.training import clean_sentences
 from keras_attention.text.training import frequent_characters
@@ -33,6 +26,9 @@ from keras_attention.text.vocabulary import check_vocabulary
 
 LONGEST_WORD = 100_000  # bytes; a longer word is unknown
 ASCII_SPACES = r"\s\x0b"
+JOINER = "##"  # marks a piece that continues a word
+INNER_JOINER = "\x01"  # in no cleaned text, unlike "##"
+UNKNOWN_NAME = SPECIAL_NAMES[UNKNOWN]
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -100,8 +96,8 @@ class WordPieceTokenizer(AbstractTokenizer):
         ops = require("tensorflow_text", "text", name)
         self._normalizer = ops.FastBertNormalizer(self.lowercase)
         self._splitter = ops.ByteSplitter()
-        self._pieces = _piece_tokenizer(ops, inner_names(vocabulary))
-        texts = ["", "", "", "", *map(written, vocabulary)]
+        self._pieces = _piece_tokenizer(ops, _inner_names(vocabulary))
+        texts = ["", "", "", "", *map(_written, vocabulary)]
         self._texts = tf.constant(texts, tf.string)
 
     def normalize(self, text):
@@ -142,7 +138,7 @@ class WordPieceTokenizer(AbstractTokenizer):
         Returns:
             Ids `(B, T)` int32: start, the text, end, zeros to the right.
         """
-        words = split_at_spaces(self.normalize(text), self._splitter)
+        words = _split_at_spaces(self.normalize(text), self._splitter)
         return self._framed(self._encode_words(words), max_length)
 
     def litert_detokenize(self, ids):
@@ -159,7 +155,7 @@ class WordPieceTokenizer(AbstractTokenizer):
         lengths = tf.reduce_sum(tf.cast(own, tf.int64), axis=1)
         ids = self._known(ids)
         with tf.init_scope():  # outside of a graph, `vocabulary` can be read
-            names, firsts = first_names(self.vocabulary)
+            names, firsts = _first_names(self.vocabulary)
         first = tf.cumsum(tf.cast(own, tf.int32), axis=1) == 1
         ids = tf.where(first, tf.gather(firsts, ids), ids)
         ids = tf.boolean_mask(ids, own)
@@ -225,7 +221,7 @@ class WordPieceTokenizer(AbstractTokenizer):
         )
         pieces = [*letters, *(JOINER + letter for letter in letters)]
         learned = parse_model(model, cls.__name__).pieces[len(SPECIAL_NAMES) :]
-        pieces += filter(None, (rename_learned(p.piece) for p in learned))
+        pieces += filter(None, (_rename_learned(p.piece) for p in learned))
         return cls(list(dict.fromkeys(pieces))[:room], lowercase=lowercase)
 
 
@@ -253,3 +249,110 @@ def _rows(pieces, words):
     splits = tf.gather(pieces.row_splits, words.row_splits)
     values = pieces.flat_values
     return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
+
+
+def _split_at_spaces(text, splitter):
+    """Split strings at every " ", as `tf.strings.split` does.
+
+    LiteRT does not have `tf.strings.split`. It has
+    `tensorflow_text.WhitespaceTokenizer`, but this also splits at longer
+    spaces, such as U+00A0, and leaves some of their bytes in the word before.
+
+    Args:
+        text: Strings `(B,)`.
+        splitter: A `tensorflow_text.ByteSplitter`.
+
+    Returns:
+        Words as a ragged tensor of strings `(B, None)`, none of them empty.
+    """
+    data, starts, ends = splitter.split_with_offsets(text)
+    data = tf.cast(data, tf.int32)  # LiteRT cannot compare uint8
+    inside = data.flat_values != ord(" ")  # (N,), for each byte of the batch
+    first = starts.flat_values == 0  # of a string
+    continued = inside & ~first  # by the next byte, once shifted
+    begins = inside & (first | ~tf.pad(inside, [[1, 0]])[:-1])
+    stops = inside & ~tf.pad(continued, [[0, 1]])[1:]
+    words_before = tf.cumsum(tf.cast(begins, tf.int64))
+    row_splits = tf.gather(tf.pad(words_before, [[1, 0]]), data.row_splits)
+
+    def chosen(offsets, flags):
+        offsets = tf.boolean_mask(offsets.flat_values, flags)
+        return tf.RaggedTensor.from_row_splits(
+            offsets, row_splits, validate=False
+        )
+
+    return splitter.split_by_offsets(
+        text, chosen(starts, begins), chosen(ends, stops)
+    )
+
+
+# Names of pieces, by `sentencepiece`, here, and in `tensorflow_text`.
+
+
+def _rename_learned(piece: str) -> str:
+    """Rename a piece that `sentencepiece` has learned.
+
+    Args:
+        piece: Its name there, such as `"▁Hund"` or `"e"`.
+
+    Returns:
+        Its name here, such as `"Hund"` or `"##e"`.
+    """
+    if piece.startswith(SPACE):
+        return piece.removeprefix(SPACE)
+    return JOINER + piece
+
+
+def _inner_names(vocabulary: list[str]) -> list[str]:
+    """List the names by which `tensorflow_text` knows all ids.
+
+    Args:
+        vocabulary: The pieces with the ids 4, 5, ... in this order.
+
+    Returns:
+        As many names, and four for the special ids. No word of a text is
+        taken for one of these, nor has it what marks a continuing piece.
+    """
+    names = [f"{name} " for name in SPECIAL_NAMES]  # words have no space
+    names[UNKNOWN] = UNKNOWN_NAME
+    for piece in vocabulary:
+        if _continues(piece):
+            piece = INNER_JOINER + piece.removeprefix(JOINER)
+        names.append(piece)
+    return names
+
+
+def _first_names(vocabulary: list[str]) -> tuple[list[str], list[int]]:
+    """Name the pieces as `inner_names`, and as they begin a text.
+
+    Args:
+        vocabulary: The pieces with the ids 4, 5, ... in this order.
+
+    Returns:
+        names: Those of all ids, and after them of what a continuing piece is
+            at the beginning of a text, where it continues nothing.
+        firsts: For each id, the one that stands for it at the beginning.
+    """
+    names = _inner_names(vocabulary)
+    ids = {name: i for i, name in enumerate(names)}
+    firsts = [
+        ids.setdefault(name.removeprefix(INNER_JOINER), len(ids))
+        for name in names
+    ]
+    return list(ids), firsts
+
+
+def _written(piece: str) -> str:
+    """Write a piece as it stands in a text.
+
+    Args:
+        piece: Its name.
+
+    Returns:
+        What follows "##", or a space and a piece that begins a word.
+    """
+    return piece.removeprefix(JOINER) if _continues(piece) else f" {piece}"
+
+
+def _continues(piece):
+    return piece.startswith(JOINER) and piece != JOINER

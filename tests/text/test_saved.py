@@ -72,12 +72,6 @@ def test_the_draft_of_a_file_follows_no_link(kind, tmp_path):
     assert planted.is_symlink()
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", '{"config": {}}'])
-def test_damaged_json_is_refused(text):
-    with pytest.raises(ValueError, match="Write it again"):
-        AbstractTokenizer.from_json(text)
-
-
 @every_kind
 def test_json_holds_what_a_file_holds(kind, tmp_path):
     first = train(kind, **OPTIONS[kind])
@@ -101,16 +95,22 @@ def test_a_copy_is_equal(kind, copied):
     np.testing.assert_array_equal(twin.tokenize(TEXT), first.tokenize(TEXT))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", "{}", b"\xff", None])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[1]", "{}", '{"config": {}}', "[" * 100_000, b"\xff", None],
+)
 def test_broken_json_is_refused(text):
-    with pytest.raises(ValueError, match="what `to_json` wrote"):
+    with pytest.raises(ValueError, match=r"what `to_json` wrote.*Write it a"):
         AbstractTokenizer.from_json(text)
 
 
-def test_json_of_another_class_is_refused():
-    text = train(WordTokenizer).to_json()
+def test_another_class_is_not_loaded(tmp_path):
+    train(WordTokenizer).save(tmp_path)
+    text = (tmp_path / "tokenizer.json").read_text("utf-8")
     with pytest.raises(ValueError, match=r"holds .*WordTokenizer"):
         CharacterTokenizer.from_json(text)
+    with pytest.raises(ValueError, match=r"holds .*WordTokenizer"):
+        CharacterTokenizer.load(tmp_path)
 
 
 def test_a_broken_model_in_a_file_is_named(tmp_path):
@@ -158,9 +158,3 @@ def test_a_broken_file_is_named(tmp_path, content, reason):
     with pytest.raises(ValueError, match=reason) as caught:
         AbstractTokenizer.load(tmp_path)
     assert str(file) in str(caught.value)
-
-
-def test_another_class_is_not_loaded(tmp_path):
-    train(WordTokenizer).save(tmp_path)
-    with pytest.raises(ValueError, match="WordTokenizer"):
-        CharacterTokenizer.load(tmp_path)

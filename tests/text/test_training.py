@@ -4,7 +4,6 @@ from tokenizers import KINDS
 from tokenizers import every_kind
 from tokenizers import train
 
-from keras_attention.text.training import check_room
 from keras_attention.text.training import clean_batches
 from keras_attention.text.training import clean_sentences
 from keras_attention.text.training import frequent_characters
@@ -20,16 +19,6 @@ def test_sentences_are_cleaned_in_their_order():
     assert len(batches) == 3
     cleaned = clean_sentences(tf.strings.lower, text)
     assert cleaned == [sentence.lower() for sentence in text]
-
-
-def test_what_cannot_be_encoded_is_replaced():
-    assert clean_sentences(tf.identity, ["a\ud800b"]) == ["a?b"]
-
-
-def test_too_little_room_is_an_error():
-    assert check_room("A", 7, 3, "three") == 3
-    with pytest.raises(ValueError, match=r"`A\.train`.*three.*=6.*least 7"):
-        check_room("A", 6, 3, "three")
 
 
 @every_kind
@@ -56,12 +45,6 @@ def test_a_coverage_is_a_share(coverage):
         frequent_characters(["a"], coverage, 9, "A")
 
 
-@pytest.mark.parametrize("text", [[], [""], [" \n"], ["\0", "\u3000"]])
-def test_no_character_is_an_error(text):
-    with pytest.raises(ValueError, match="no character"):
-        frequent_characters(text, 1, 9, "A")
-
-
 def learned_pieces(model):
     return [piece.piece for piece in parse_model(model, "A").pieces[4:]]
 
@@ -74,11 +57,6 @@ def test_pieces_are_made_of_the_characters(model_type):
     assert {*"".join(pieces)} == {*"ab\u2581"}
     assert {"aab", "\u2581aab"} & {*pieces}
     assert model == learn_model(text, "ab", 30, model_type, False, "A")
-
-
-def test_long_sentences_are_learned_from():
-    model = learn_model(["xy " * 9000, "z"], "xyz", 30, "bpe", False, "A")
-    assert "\u2581xy" in learned_pieces(model)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -157,6 +157,29 @@ def test_a_very_long_word_is_unknown():
     assert ids[1, :3].numpy().tolist() == [2, 1, 3]
 
 
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_operations_of_litert_give_the_same(lowercase):
+    tokenizer = train(lowercase=lowercase)
+    spaces = "\u0085\u00a0\u1680\u2003\u2028\u202f\u3000"
+    texts = [t for t in hostile_texts(650, TEXT, 8) if valid(t)]
+    texts += [f"a{x}b {x} c".encode() for x in spaces]
+    for batch in ([], [""], ["", "a", " ", "b c", ""], texts):
+        batch = tf.constant(batch, tf.string)
+        ids = tokenizer.tokenize(batch)
+        np.testing.assert_array_equal(tokenizer.litert_tokenize(batch), ids)
+        np.testing.assert_array_equal(
+            tokenizer.litert_detokenize(ids), tokenizer.detokenize(ids)
+        )
+
+
+def test_at_the_beginning_nothing_is_continued():
+    tokenizer = WordPieceTokenizer(["a", "##a", "##", "##b"])
+    ids = [[2, 5, 5, 4, 3], [2, 7, 6, 3, 0], [1, 7, 7, 3, 0]]
+    want = ["aa a", "b ##", "<unk>bb"]
+    assert strings(tokenizer.detokenize(ids)) == want
+    assert strings(tokenizer.litert_detokenize(np.array(ids, "int32"))) == want
+
+
 def convert(tokenizer, path):
     """Write what works in LiteRT as one file with several signatures."""
     text = tf.TensorSpec((None,), tf.string, name="text")

@@ -4,36 +4,254 @@ Names and results are TensorFlow's. Strings are arrays of Python strings; a
 byte that is not UTF-8 is half of a surrogate pair, as `surrogateescape` has it.
 """
 
-from . import lookup as lookup
-from . import math as math
+import unicodedata
+from collections.abc import Callable
+from collections.abc import Iterable
+from functools import wraps
+from types import SimpleNamespace
+from typing import Any
+from typing import NamedTuple
+
+import numpy as np
+
 from . import ragged as ragged
 from . import strings as strings
-from .dense import Module as Module
-from .dense import TensorSpec as TensorSpec
-from .dense import __version__ as __version__
-from .dense import autograph as autograph
-from .dense import boolean_mask as boolean_mask
-from .dense import cast as cast
-from .dense import clip_by_value as clip_by_value
-from .dense import concat as concat
-from .dense import constant as constant
-from .dense import convert_to_tensor as convert_to_tensor
-from .dense import cumsum as cumsum
-from .dense import ensure_shape as ensure_shape
-from .dense import float32 as float32
-from .dense import function as function
-from .dense import gather as gather
-from .dense import int32 as int32
-from .dense import int64 as int64
-from .dense import maximum as maximum
-from .dense import minimum as minimum
-from .dense import pad as pad
-from .dense import range as range
-from .dense import reduce_max as reduce_max
-from .dense import reshape as reshape
-from .dense import shape as shape
-from .dense import size as size
-from .dense import stack as stack
-from .dense import string as string
-from .dense import unique as unique
-from .dense import where as where
+from .strings import each
+from .strings import string
+
+__version__ = f"unicode {unicodedata.unidata_version}"
+
+int32 = np.dtype("int32")
+int64 = np.dtype("int64")
+float32 = np.dtype("float32")
+
+maximum = np.maximum
+minimum = np.minimum
+size = np.size
+stack = np.stack
+clip_by_value = np.clip
+cumsum = np.cumsum
+reshape = np.reshape
+
+
+class Module:
+    """Stands for `tf.Module`, which tracks what a SavedModel needs."""
+
+
+class TensorSpec(NamedTuple):
+    """Describes an argument of a function.
+
+    Attributes:
+        shape: Its shape, which is not checked.
+        dtype: The type that it is converted to.
+        name: Its name.
+    """
+
+    shape: tuple
+    dtype: np.dtype
+    name: str | None = None
+
+
+autograph = SimpleNamespace(
+    experimental=SimpleNamespace(do_not_convert=lambda function: function)
+)
+
+
+def function(
+    call: Callable, signature: Iterable[TensorSpec] = (), **options
+) -> Callable:
+    """Return a function that converts its arguments, and traces nothing.
+
+    Args:
+        call: The function.
+        signature: What the first arguments are converted to.
+        **options: Those of `tf.function`, which say how to trace.
+
+    Returns:
+        The function.
+    """
+    signature = tuple(signature)
+
+    @wraps(call)
+    def converted(*arguments):
+        count = len(signature)
+        pairs = zip(arguments, signature, strict=False)
+        given = [convert_to_tensor(x, spec.dtype) for x, spec in pairs]
+        return call(*given, *arguments[count:])
+
+    return converted
+
+
+def convert_to_tensor(value: Any, dtype: np.dtype | None = None) -> np.ndarray:
+    """Convert a value to an array.
+
+    Args:
+        value: An array, a list or a scalar.
+        dtype: The type of its entries. Defaults to `None`, NumPy's choice.
+
+    Returns:
+        The array. Strings become Python strings.
+
+    Raises:
+        ValueError: If an entry is not a string, and should be one.
+    """
+    if dtype != string:
+        found = np.asarray(value, dtype)
+        if found.dtype.kind not in "OSUT":
+            return found
+    array = value if isinstance(value, np.ndarray) else np.array(value, string)
+    return each(_text, array.astype(string, copy=False))
+
+
+def _text(value):
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="surrogateescape")
+    if isinstance(value, str):
+        return str(value)
+    raise ValueError(
+        f"A tokenizer needs strings. Received: {value!r:.80}. Give a flat "
+        "list of strings."
+    )
+
+
+def boolean_mask(x, mask) -> np.ndarray:
+    """Keep some entries."""
+    return x[mask]
+
+
+def constant(
+    value: Any, dtype: np.dtype | None = None, shape: tuple | None = None
+) -> np.ndarray:
+    """As `convert_to_tensor`, to an array of a shape."""
+    found = convert_to_tensor(value, dtype)
+    return found if shape is None else found.reshape(shape)
+
+
+def cast(x, dtype: np.dtype) -> np.ndarray:
+    """Change the type of entries."""
+    return np.asarray(x).astype(dtype)
+
+
+def concat(values, axis: int) -> np.ndarray:
+    """Join arrays."""
+    return np.concatenate(values, axis)
+
+
+def ensure_shape(x, shape: tuple) -> np.ndarray:
+    """Return an array: its shape is known anyway."""
+    return x
+
+
+def gather(params, indices, batch_dims: int = 0) -> np.ndarray:
+    """Look up entries; with `batch_dims=1`, each row in its own row."""
+    if not batch_dims:
+        return np.take(params, indices, axis=0)
+    rows = np.arange(len(params)).reshape(-1, *[1] * (np.ndim(indices) - 1))
+    return params[rows, indices]
+
+
+def pad(x, paddings, constant_values=None) -> np.ndarray:
+    """Add zeros or empty strings around an array."""
+    x = np.asarray(x)
+    if constant_values is None:
+        constant_values = "" if x.dtype == string else 0
+    return np.pad(x, paddings, constant_values=constant_values)
+
+
+def range(limit) -> np.ndarray:
+    """Count from 0."""
+    return np.arange(limit)
+
+
+def reduce_max(x):
+    """Return the largest entry."""
+    return np.max(x)
+
+
+def shape(x, out_type: np.dtype = int32) -> np.ndarray:
+    """Return the shape as an array."""
+    return np.array(np.shape(x), out_type)
+
+
+def unique(x) -> tuple[np.ndarray, np.ndarray]:
+    """Return different entries, and which of them each entry is."""
+    return np.unique(x, return_inverse=True)
+
+
+def where(condition, x, y) -> np.ndarray:
+    """Choose between two arrays; strings may be single ones."""
+    if any(isinstance(v, str) or np.asarray(v).dtype == string for v in (x, y)):
+        x, y = (np.asarray(v, string) for v in (x, y))
+    return np.where(condition, x, y)
+
+
+class KeyValueTensorInitializer(NamedTuple):
+    """The entries of a table.
+
+    Attributes:
+        keys: The strings.
+        values: The value of each.
+        value_dtype: The type of values.
+    """
+
+    keys: list[str]
+    values: list[int]
+    value_dtype: str
+
+
+class StaticHashTable:
+    """Looks up the values of strings.
+
+    Args:
+        initializer: The entries.
+        default_value: The value of all other strings.
+    """
+
+    def __init__(
+        self, initializer: KeyValueTensorInitializer, default_value: int
+    ):
+        keys, values, self.dtype = initializer
+        self.values = dict(zip(keys, values, strict=True))
+        self.default = default_value
+
+    def lookup(self, keys) -> np.ndarray:
+        """Return the value of each string, in the same shape."""
+        values, default = self.values, self.default
+        ids = (values.get(key, default) for key in keys.flat)
+        return np.fromiter(ids, self.dtype, keys.size).reshape(keys.shape)
+
+
+def unsorted_segment_min(data, segments, count: int) -> np.ndarray:
+    """Return the smallest entry of each segment.
+
+    Args:
+        data: Integers `(N,)`.
+        segments: The segment of each, `(N,)`, below `count`.
+        count: The number of segments.
+
+    Returns:
+        `(count,)`.
+    """
+    least = np.full(count, np.iinfo(data.dtype).max, data.dtype)
+    np.minimum.at(least, segments, data)
+    return least
+
+
+def top_k(x) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest entry of the last axis, and its first place.
+
+    Args:
+        x: `(..., N)`.
+
+    Returns:
+        Both `(..., 1)`.
+    """
+    places = np.argmax(x, axis=-1)[..., None]
+    return np.take_along_axis(x, places, axis=-1), places
+
+
+lookup = SimpleNamespace(
+    KeyValueTensorInitializer=KeyValueTensorInitializer,
+    StaticHashTable=StaticHashTable,
+)
+math = SimpleNamespace(unsorted_segment_min=unsorted_segment_min, top_k=top_k)

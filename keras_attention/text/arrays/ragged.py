@@ -60,7 +60,7 @@ class RaggedTensor:
         return found
 
 
-def from_lists(rows: list[list], dtype: np.dtype) -> RaggedTensor:
+def constant(rows: list[list], dtype: np.dtype) -> RaggedTensor:
     """Make ragged rows of lists.
 
     Args:

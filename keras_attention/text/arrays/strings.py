@@ -1,16 +1,40 @@
 """Operations of `tf.strings`, on arrays of Python strings."""
 
+import itertools
+import re
+import sys
 import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
-from keras_attention.text.arrays.dense import each
-from keras_attention.text.arrays.dense import string
-from keras_attention.text.arrays.patterns import compiled
+from keras_attention.text.arrays import ragged
 from keras_attention.text.arrays.ragged import RaggedTensor
-from keras_attention.text.arrays.ragged import from_lists
 
+string = np.dtype(object)
 ASCII_SPACES = " \t\n\v\f\r"
+RE2_SPACES = r" \t\n\f\r"
+# What differs from `re`: `\pL`, `\p{Cf}`, `\x{85}`, `\s`, and a final `$`.
+DIFFERENT = re.compile(
+    r"\\p(?P<one>\w)|\\p\{(?P<name>\w+)\}|\\x\{(?P<code>\w+)\}|(?P<space>\\s)"
+    r"|(?P<other>\\.)|(?P<open>\[)|(?P<close>\])|(?P<end>\$)",
+    re.DOTALL,
+)
+
+
+def each(call: Callable, array: np.ndarray) -> np.ndarray:
+    """Call a function for each string of an array.
+
+    Args:
+        call: The function, from a string to a string.
+        array: The strings.
+
+    Returns:
+        The results, in an array of the same shape.
+    """
+    found = np.fromiter(map(call, array.flat), string, array.size)
+    return found.reshape(array.shape)
 
 
 def as_string(x) -> np.ndarray:
@@ -58,7 +82,7 @@ def regex_replace(text, pattern: str, rewrite: str) -> np.ndarray:
 
 def split(text, sep: str) -> RaggedTensor:
     """Split strings `(B,)` at a separator."""
-    return from_lists([x.split(sep) for x in text], string)
+    return ragged.constant([x.split(sep) for x in text], string)
 
 
 def strip(text) -> np.ndarray:
@@ -69,7 +93,7 @@ def strip(text) -> np.ndarray:
 
 def unicode_split(text, encoding: str) -> RaggedTensor:
     """Split strings `(B,)` into characters."""
-    return from_lists([[*x] for x in text], string)
+    return ragged.constant([[*x] for x in text], string)
 
 
 def unicode_transcode(text, *encodings: str) -> np.ndarray:
@@ -82,3 +106,55 @@ def _mend(text):
         return text
     content = text.encode("utf-8", errors="surrogateescape")
     return content.decode("utf-8", errors="replace")
+
+
+# Regular expressions of RE2, as Python's `re` reads them.
+
+
+@lru_cache
+def compiled(pattern: str) -> re.Pattern:
+    r"""Compile a pattern of RE2 for Python.
+
+    Classes such as `\pL` are written out. `\s` is white space of ASCII, and
+    `$` the end of the text, unless the pattern begins with `(?m)`.
+
+    Args:
+        pattern: The pattern, without other differences.
+
+    Returns:
+        The compiled pattern.
+    """
+    inside = False
+    of_lines = pattern.startswith("(?m)")
+
+    def translate(match):
+        nonlocal inside
+        kind, found = match.lastgroup, match.group()
+        if kind in ("open", "close"):
+            inside = kind == "open"
+        elif kind == "end":
+            return found if inside or of_lines else r"\Z"
+        elif kind == "code":
+            return f"\\x{int(match['code'], 16):02x}"
+        elif kind in ("one", "name", "space"):
+            name = match[kind]
+            codes = RE2_SPACES if kind == "space" else _category(name)
+            return codes if inside else f"[{codes}]"
+        return found
+
+    return re.compile(DIFFERENT.sub(translate, pattern))
+
+
+@lru_cache
+def _category(name):
+    """List the characters of a category of Unicode, as in a class of `re`."""
+    codes = [
+        code
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)).startswith(name)
+    ]
+    parts = []
+    for _, run in itertools.groupby(enumerate(codes), lambda x: x[1] - x[0]):
+        run = [code for _, code in run]
+        parts.append(f"\\U{run[0]:08x}-\\U{run[-1]:08x}")
+    return "".join(parts)
