@@ -76,7 +76,7 @@ class TestGatV2(GraphCase):
         assert (out[0, 2] == 0).all()
         assert (weights[0, :, 2] == 0).all()
         loss = self.loss(layer, [EDGES])
-        slopes = gradients(loss, [x, *self.arrays(layer)])
+        slopes = gradients(loss, [x, *self.weights_of(layer)])
         assert all(np.isfinite(slope).all() for slope in slopes)
 
     def test_self_loops_are_added_on_request(self):

@@ -3,8 +3,8 @@
 import keras
 import numpy as np
 import pytest
-from differentiate import differentiate
 from gradients import BACKEND
+from gradients import differentiate
 from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops

@@ -3,7 +3,7 @@
 import keras
 import pytest
 import samples
-from differentiate import differentiate
+from gradients import differentiate
 from keras import ops
 from samples import assert_close
 

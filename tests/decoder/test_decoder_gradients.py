@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 import samples
-from differentiate import differentiate
+from gradients import differentiate
 from gradients import to_tensor
 from keras import ops
 from reference import ReferenceDecoder

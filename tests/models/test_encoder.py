@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import pytest
 import samples
-from differentiate import differentiate
+from gradients import differentiate
 from keras import layers
 from keras import ops
 from samples import assert_close

@@ -4,8 +4,8 @@ import keras
 import numpy as np
 import pytest
 import samples
-from differentiate import differentiate
 from gradients import check_gradients
+from gradients import differentiate
 from keras import ops
 from ready import EAGER
 from samples import assert_close

@@ -3,8 +3,8 @@
 import keras
 import numpy as np
 import pytest
-from differentiate import differentiate
 from gradients import check_gradients
+from gradients import differentiate
 from gradients import gradients
 from gradients import to_numpy
 from gradients import to_tensor

@@ -48,6 +48,7 @@ ALIGNMENTS = {
     "recursive": ka.Monotonic("recursive"),
     "hard": ka.Monotonic("hard", score_bias=0.5),
     "stepwise": ka.Monotonic(sigmoid_noise=0.5, stepwise=True),
+    "forward": ka.ForwardAlignment(),
     "transition-agent": ka.ForwardAlignment(transition_agent=True),
     "local-m": ka.LocalMonotonic(1),
     "local-p": ka.LocalPredictive(2),
@@ -59,9 +60,10 @@ GOLDEN = json.loads(
 
 def public(base: type) -> dict[str, type]:
     """All public classes made of a base, by names such as `"cosine"`."""
+    suffix = base.__name__.removeprefix("Abstract")
     kinds = [getattr(ka, name) for name in ka.__all__]
     return {
-        kind.__name__.removesuffix("Attention").lower(): kind
+        kind.__name__.removesuffix(suffix).lower(): kind
         for kind in kinds
         if inspect.isclass(kind) and issubclass(kind, base)
         if not kind.__name__.startswith("Abstract")

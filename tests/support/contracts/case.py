@@ -1,10 +1,15 @@
 """What a test of an attention layer is made of: layer, inputs, an oracle."""
 
+import inspect
+import json
+
 import keras
 import numpy as np
+import pytest
 from gradients import gradients
 from gradients import to_numpy
 from keras import ops
+from tiers import some
 
 from keras_attention.ops import widen
 
@@ -14,7 +19,66 @@ TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 4e-3}
 TOLERANCE["bfloat16"] = 3e-2
 
 
-class AttentionCase:
+class LayerCase:
+    """Set `layer_class` and `init_kwargs`, and write `inputs`."""
+
+    layer_class: type
+    init_kwargs: dict = {}
+    variant = False  # of a layer that another class tests: see `tiers.py`
+
+    def layer(self, **changes):
+        return self.layer_class(**{**self.init_kwargs, **changes})
+
+    def trained(self, **changes):
+        """A layer whose weights have all left their starting values."""
+        layer = self.layer(**changes)
+        layer(*self.inputs())
+        return self.moved(layer)
+
+    def moved(self, layer):
+        draw = np.random.default_rng(7).normal
+        for w in layer.weights:
+            if w.dtype.startswith(("float", "bfloat")):
+                w.assign(to_numpy(w) + 0.3 * draw(size=w.shape))
+        return layer
+
+    def named(self, layer):
+        return {w.name: to_numpy(w).astype("float64") for w in layer.weights}
+
+    def run(self, layer, *inputs, **kwargs):
+        out = layer(*inputs, return_attention_scores=True, **kwargs)
+        return [to_numpy(x) for x in out]
+
+    def weights_of(self, layer):
+        return [to_numpy(w) for w in layer.trainable_weights]
+
+    def check_config(self, layer):
+        """It holds every argument, those of Keras too, and makes it again.
+
+        Before Python 3.11.5, a class without a constructor of its own shows
+        the signature of Keras' `__new__`.
+        """
+        config = layer.get_config()
+        known = inspect.signature(self.layer_class.__init__).parameters
+        names = {x.name for x in known.values() if x.kind is not x.VAR_KEYWORD}
+        assert names - {"self"} | {"name", "dtype", "trainable"} <= set(config)
+        again = self.layer_class.from_config(json.loads(json.dumps(config)))
+        assert again.get_config() == config
+        return config
+
+    @pytest.mark.parametrize(
+        "policy", some([*POLICIES[:1], "float64", "float16", *POLICIES[1:]], 2)
+    )
+    def test_dtype_policy(self, policy):
+        layer = self.layer(dtype=policy)
+        for x in layer(*self.inputs(), return_attention_scores=True):
+            dtype = keras.backend.standardize_dtype(x.dtype)
+            assert dtype == layer.compute_dtype
+        for w in layer.weights:
+            assert w.dtype == layer.variable_dtype
+
+
+class AttentionCase(LayerCase):
     """Set `layer_class`, and write one of the four references.
 
     Everything a test compares is NumPy: `run` does the conversion, so no test
@@ -25,12 +89,9 @@ class AttentionCase:
     weights, or that has none, `reference_weights`.
     """
 
-    layer_class: type
-    init_kwargs: dict = {}
     query_size = 3
     value_size = 5  # that of the key too, where there is no other
     key_size = 6  # of a key that is given
-    variant = False  # of a layer that another class tests: see `tiers.py`
     dense = True  # whether every real position gets a weight above 0
 
     def reference_score(self, query, key, weights):
@@ -71,7 +132,7 @@ class AttentionCase:
         attention_mask=None,
     ):
         """Context and weights of a batch."""
-        named = {w.name: to_numpy(w).astype("float64") for w in layer.weights}
+        named = self.named(layer)
         key = value if key is None else key
         query, key, value = (x.astype("float64") for x in (query, key, value))
         real = np.ones(value.shape[:2], bool)
@@ -85,22 +146,6 @@ class AttentionCase:
         )
         return weights @ value, weights
 
-    def layer(self, **changes):
-        return self.layer_class(**{**self.init_kwargs, **changes})
-
-    def trained(self, **changes):
-        """A layer whose weights have all left their starting values."""
-        layer = self.layer(**changes)
-        layer(*self.inputs())
-        return self.moved(layer)
-
-    def moved(self, layer):
-        draw = np.random.default_rng(7).normal
-        for w in layer.weights:
-            if w.dtype.startswith(("float", "bfloat")):
-                w.assign(to_numpy(w) + 0.3 * draw(size=w.shape))
-        return layer
-
     def inputs(self, batch=2, steps=3, words=5, dtype="float32"):
         """Query and value."""
         draw = np.random.default_rng(0).normal
@@ -112,10 +157,6 @@ class AttentionCase:
         """A key of a size of its own, for the `value` of `inputs`."""
         draw = np.random.default_rng(1).normal
         return draw(size=(batch, words, self.key_size)).astype(dtype)
-
-    def run(self, layer, query, value, **kwargs):
-        out = layer(query, value, return_attention_scores=True, **kwargs)
-        return [to_numpy(x) for x in out]
 
     def run_step(self, layer, query, memory, state=None, **kwargs):
         if state is None:
@@ -159,9 +200,6 @@ class AttentionCase:
                 return number(out[0]) + number(out[1])
 
         return function
-
-    def weights_of(self, layer):
-        return [to_numpy(w) for w in layer.trainable_weights]
 
     def gradients(self, layer, query, value, **kwargs):
         """Gradients of `loss`: of query, of value, and a list of the rest."""

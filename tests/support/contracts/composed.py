@@ -4,52 +4,26 @@ A case says `inputs()`, a list of arrays whose first is `x`, `mask_of()`, and
 `reference(layer, *inputs, mask)`, the paper in NumPy.
 """
 
-import inspect
-import json
-
 import keras
 import numpy as np
 import pytest
 from contracts.case import DTYPES
-from contracts.case import POLICIES
 from contracts.case import TOLERANCE
+from contracts.case import LayerCase
 from gradients import check_gradients
 from gradients import gradients
-from gradients import to_numpy
 from keras import ops
 from tiers import some
 
 MASK = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0]], bool)
 
 
-class ComposedLaws:
+class ComposedLaws(LayerCase):
     """Set `layer_class` and `init_kwargs`, write `inputs` and `reference`."""
-
-    layer_class: type
-    init_kwargs: dict = {}
-    variant = False  # of a layer that another class tests: see `tiers.py`
-
-    def layer(self, **changes):
-        return self.layer_class(**{**self.init_kwargs, **changes})
 
     def inputs(self, dtype="float32", size=3):
         draw = np.random.default_rng(0).normal
         return [draw(size=(2, 5, size)).astype(dtype)]
-
-    def trained(self, **changes):
-        layer = self.layer(**changes)
-        layer(*self.inputs())
-        draw = np.random.default_rng(7).normal
-        for w in layer.trainable_weights:
-            w.assign(to_numpy(w) + 0.3 * draw(size=w.shape))
-        return layer
-
-    def named(self, layer):
-        return {w.name: to_numpy(w).astype("float64") for w in layer.weights}
-
-    def run(self, layer, *inputs, **kwargs):
-        out = layer(*inputs, return_attention_scores=True, **kwargs)
-        return [to_numpy(x) for x in out]
 
     def loss(self, layer, rest=(), **kwargs):
         def number(x, *weights):
@@ -60,9 +34,6 @@ class ComposedLaws:
             return ops.sum(ops.square(out) * ops.cos(angles))
 
         return number
-
-    def arrays(self, layer):
-        return [to_numpy(w) for w in layer.trainable_weights]
 
     @pytest.mark.parametrize("dtype", some(["float64", "float32"], 1))
     @pytest.mark.parametrize("mask", [None, MASK], ids=["", "masked"])
@@ -80,7 +51,7 @@ class ComposedLaws:
         x, *rest = self.inputs("float64")
         layer = self.trained(dtype="float64")
         check_gradients(
-            self.loss(layer, rest, mask=MASK), [x, *self.arrays(layer)]
+            self.loss(layer, rest, mask=MASK), [x, *self.weights_of(layer)]
         )
 
     @pytest.mark.parametrize("dtype", some(DTYPES, 1))
@@ -93,7 +64,8 @@ class ComposedLaws:
         for given in (loud, quiet):
             out = self.run(layer, given, *rest, mask=MASK)
             slopes = gradients(
-                self.loss(layer, rest, mask=MASK), [given, *self.arrays(layer)]
+                self.loss(layer, rest, mask=MASK),
+                [given, *self.weights_of(layer)],
             )
             outcomes.append([*self.real_rows(out), *slopes])
         for one, other in zip(*outcomes, strict=True):
@@ -111,19 +83,10 @@ class ComposedLaws:
         for given in self.run(layer, x, *rest, mask=mask):
             assert (given[1] == 0).all()
         slopes = gradients(
-            self.loss(layer, rest, mask=mask), [x, *self.arrays(layer)]
+            self.loss(layer, rest, mask=mask), [x, *self.weights_of(layer)]
         )
         assert (slopes[0][1] == 0).all()
         assert all(np.isfinite(slope).all() for slope in slopes)
-
-    @pytest.mark.parametrize(
-        "policy", some([*POLICIES[:1], "float64", "float16", *POLICIES[1:]], 2)
-    )
-    def test_dtype_policy(self, policy):
-        layer = self.layer(dtype=policy)
-        for x in layer(*self.inputs(), return_attention_scores=True):
-            dtype = keras.backend.standardize_dtype(x.dtype)
-            assert dtype == layer.compute_dtype
 
     def symbolic(self):
         return [keras.Input(x.shape[1:], dtype=x.dtype) for x in self.inputs()]
@@ -148,9 +111,4 @@ class ComposedLaws:
         )
 
     def test_config_holds_every_argument(self):
-        layer = self.layer(name="layer")
-        config = layer.get_config()
-        said = set(inspect.signature(self.layer_class).parameters) - {"kwargs"}
-        assert said <= set(config)
-        again = self.layer_class.from_config(json.loads(json.dumps(config)))
-        assert again.get_config() == config
+        self.check_config(self.layer(name="layer"))

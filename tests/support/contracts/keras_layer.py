@@ -1,28 +1,13 @@
 """Laws of Keras layers: config, saving, symbolic shapes, dtypes, training."""
 
-import inspect
-import json
-
 import keras
 import numpy as np
 import pytest
-from contracts.case import POLICIES
 from contracts.case import AttentionCase
 from gradients import to_numpy
 from ready import GRAPH
 from ready import make_ready
 from tiers import some
-
-
-def arguments(layer_class):
-    """Names of all arguments of a class, and of Keras' own.
-
-    Before Python 3.11.5, a class without a constructor of its own shows the
-    signature of Keras' `__new__`.
-    """
-    known = inspect.signature(layer_class.__init__).parameters.values()
-    names = {p.name for p in known if p.kind is not p.VAR_KEYWORD}
-    return names - {"self"} | {"name", "dtype", "trainable"}
 
 
 class TrainingLaws(AttentionCase):
@@ -62,17 +47,6 @@ class TrainingLaws(AttentionCase):
             strict=True,
         ):
             np.testing.assert_array_equal(x, y)
-
-    @pytest.mark.parametrize(
-        "policy", some([*POLICIES[:1], "float64", "float16", *POLICIES[1:]], 2)
-    )
-    def test_dtype_policy(self, policy):
-        layer = self.layer(dtype=policy)
-        for x in layer(*self.inputs(), return_attention_scores=True):
-            dtype = keras.backend.standardize_dtype(x.dtype)
-            assert dtype == layer.compute_dtype
-        for w in layer.weights:
-            assert w.dtype == layer.variable_dtype
 
     @pytest.mark.thorough
     def test_trains_on_batches_of_any_shape(self):
@@ -116,14 +90,7 @@ class KerasLayerLaws(TrainingLaws):
 
     def test_config_holds_every_argument(self):
         layer = self.layer(dropout=0.1, seed=5, name="attention")
-        config = layer.get_config()
-        assert arguments(self.layer_class) <= set(config)
-        again = self.layer_class.from_config(json.loads(json.dumps(config)))
-        assert again.get_config() == config
-
-    def test_arguments_are_attributes(self):
-        layer = self.layer(dropout=0.1, seed=5)
-        for name in arguments(self.layer_class):
+        for name in self.check_config(layer):
             assert hasattr(layer, name), name
         for name, value in self.init_kwargs.items():
             assert getattr(layer, name) == value

@@ -61,11 +61,8 @@ class NoiseLaws(AttentionCase):
         assert set(np.unique(to_numpy(noise))) == {0, 2}
         assert tuple(layer.draw_noise(memory, 7).shape) == (7, 2, 1, 5)
         assert tuple(layer.draw_noise(list(memory), 1).shape) == (1, 2, 1, 5)
-
-    def test_no_dropout_no_noise(self):
-        _, value = self.inputs()
-        layer = self.trained()
-        assert layer.draw_noise(layer.prepare(value), 7, 3) is None
+        plain = self.trained()
+        assert plain.draw_noise(plain.prepare(value), 7, 3) is None
 
     def test_a_step_uses_the_noise_it_is_given(self):
         query, value = self.inputs(steps=1)
