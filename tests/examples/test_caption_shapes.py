@@ -48,6 +48,9 @@ def test_what_is_held_out_is_never_trained(scenes):
 
 
 def test_the_same_seed_draws_the_same(scenes):
+    assert scenes[0].shape == (60, shapes.SIZE, shapes.SIZE, 3)
+    assert scenes[0].dtype == "float32"
+    assert 0 <= scenes[0].min() < scenes[0].max() <= 1
     again = shapes.make_scenes(60, held_out=False, seed=0)
     np.testing.assert_array_equal(again[0], scenes[0])
     assert again[1] == scenes[1]
@@ -92,13 +95,6 @@ def test_a_triangle_stands_on_a_side():
     widths = (image[..., 0] > 0.7).sum(axis=1)
     assert widths[16] < widths[20] < widths[28]
     assert widths[31] == 0
-
-
-def test_pictures_are_floats_that_can_be_drawn(scenes):
-    images = scenes[0]
-    assert images.shape == (60, shapes.SIZE, shapes.SIZE, 3)
-    assert images.dtype == "float32"
-    assert 0 <= images.min() < images.max() <= 1
 
 
 def test_the_encoder_knows_where_each_feature_is():

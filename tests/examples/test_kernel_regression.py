@@ -10,7 +10,11 @@ GRID = np.linspace(0, example.END, 101)
 
 @pytest.fixture(scope="module")
 def layers(tmp_path_factory):
-    return example.main(output=tmp_path_factory.mktemp("drawn"))
+    folder = tmp_path_factory.mktemp("drawn")
+    layers = example.main(output=folder)
+    picture = folder / "kernel_regression.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return layers
 
 
 def left_out(bandwidth):
@@ -65,15 +69,3 @@ def test_no_fixed_bandwidth_is_better(layers):
 
 def test_a_point_that_sees_itself_learns_to_see_nothing_else(layers):
     assert example.bandwidth_of(layers["learned, itself seen"]) < 0.05
-
-
-@pytest.mark.slow
-def test_it_says_where_it_draws(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(example, "learn", lambda *_: KernelAttention())
-    example.main(quick=True)
-    picture = tmp_path / "outputs" / "kernel_regression.png"
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    printed = capsys.readouterr().out
-    assert "difference from the formula in NumPy" in printed
-    assert printed.endswith("\nPicture: outputs/kernel_regression.png\n")

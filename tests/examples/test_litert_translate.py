@@ -5,7 +5,6 @@ from pathlib import Path
 
 import keras
 import pytest
-from tiny import tiny_translator
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
@@ -33,21 +32,6 @@ TEXTS = [
     "ΑΣ 雪",
     "É\u0301",
 ]
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("litert") / "digits.tflite"
-    tiny_translator().export(path, "litert")
-    return path
-
-
-@pytest.mark.thorough
-def test_it_runs_alone_and_says_what_the_translator_says(file):
-    sentences = ["905", "1", "4x2", "12345678"]
-    wanted = tiny_translator()(sentences)
-    assert run_alone(file, sentences) == wanted
-    assert wanted[0] == "qzu"
 
 
 def run_alone(file, sentences):

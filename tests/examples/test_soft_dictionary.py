@@ -27,13 +27,10 @@ def test_without_sharpness_every_answer_is_the_mean():
     np.testing.assert_allclose(answers, mean, rtol=1e-5)
 
 
-def test_a_sharp_lookup_is_a_hard_one():
+def test_a_sharp_lookup_is_a_hard_one_which_finds_a_clean_key():
     answers, _ = look_up(1e6)
     hard = example.look_up_hard(QUERIES, KEYS, VALUES)
     np.testing.assert_allclose(answers, hard, atol=1e-5)
-
-
-def test_a_clean_key_finds_its_value():
     found = example.look_up_hard(KEYS, KEYS, VALUES)
     np.testing.assert_array_equal(found, VALUES)
 
@@ -66,17 +63,13 @@ def test_the_slope_in_a_value_is_its_weight():
 
 
 @pytest.mark.thorough
-def test_it_finds_the_colours_and_the_sharpness(learned):
+def test_it_finds_the_colours_the_sharpness_and_the_keys(learned):
     found = ops.convert_to_numpy(learned["values"].values)
     assert example.rms(found - VALUES) < 0.05
     assert learned["values"].sharpness() == pytest.approx(
         example.BEST, rel=0.15
     )
     np.testing.assert_array_equal(learned["values"].keys, KEYS)
-
-
-@pytest.mark.thorough
-def test_it_finds_the_keys(learned):
     found = ops.convert_to_numpy(learned["keys"].keys)
     answers = example.look_up_hard(KEYS, found, VALUES)
     np.testing.assert_array_equal(answers, VALUES)

@@ -38,44 +38,34 @@ def test_all_sorts_of_dates_are_held_out():
     assert len({date.weekday() for date in HELD_OUT}) == 7
 
 
-def test_the_same_seed_writes_the_same():
-    pairs = dates.make_pairs(DATES[:200], seed=3)
-    assert pairs == dates.make_pairs(DATES[:200], seed=3)
-    assert pairs != dates.make_pairs(DATES[:200], seed=4)
-
-
 def test_every_language_and_form_is_written():
     every = dates.make_pairs(DATES[:1] * 2000, seed=0)[0]
     wanted = {write("1970-01-01", *form) for form in EVERY_FORM}
     assert set(every) == wanted
     assert {"English", "Korean", "German"} <= set(LANGUAGES)
+    for language in LANGUAGES.values():
+        assert len(set(language.weekdays.split())) == 7
+        assert len(set(language.months.split())) in (0, 12)
 
 
 def test_the_answer_is_the_date_that_was_written():
-    sentences, wanted = dates.make_pairs(DATES[:500], seed=0)
+    sentences, wanted = pairs = dates.make_pairs(DATES[:500], seed=0)
+    assert pairs == dates.make_pairs(DATES[:500], seed=0)
+    assert pairs != dates.make_pairs(DATES[:500], seed=1)
     assert wanted == [date.isoformat() for date in DATES[:500]]
     for sentence, date in zip(sentences, DATES, strict=False):
         if re.search(r"\d{4}", sentence):
             assert str(date.year) in sentence
 
 
-@pytest.mark.parametrize(
-    ("date", "names"),
-    [
-        ("2021-03-03", "Wednesday Mittwoch mercredi miércoles 수요일 水曜日"),
-        ("2024-02-29", "Thursday Donnerstag jeudi jueves 목요일 木曜日"),
-        ("1970-01-04", "Sunday Sonntag dimanche domingo 일요일 日曜日"),
-    ],
-)
-def test_weekdays_are_right(date, names):
-    for language, name in zip(LANGUAGES, names.split(), strict=False):
-        assert write(date, language, "{weekday}") == name
-
-
-def test_every_language_has_seven_days_and_twelve_months():
-    for language in LANGUAGES.values():
-        assert len(set(language.weekdays.split())) == 7
-        assert len(set(language.months.split())) in (0, 12)
+def test_weekdays_are_right():
+    for date, names in {
+        "2021-03-03": "Wednesday Mittwoch mercredi miércoles 수요일 水曜日",
+        "2024-02-29": "Thursday Donnerstag jeudi jueves 목요일 木曜日",
+        "1970-01-04": "Sunday Sonntag dimanche domingo 일요일 日曜日",
+    }.items():
+        for language, name in zip(LANGUAGES, names.split(), strict=False):
+            assert write(date, language, "{weekday}") == name
 
 
 @pytest.mark.parametrize(
@@ -87,12 +77,7 @@ def test_every_language_has_seven_days_and_twelve_months():
         ("2021-03-13", "English", "{d}{th}", "13th"),
         ("2021-03-01", "French", "le {d}{er} {month}", "le 1er mars"),
         ("2021-03-02", "French", "le {d}{er} {month}", "le 2 mars"),
-        (
-            "2005-10-20",
-            "Chinese",
-            "{han_y}年{han_m}月{han_d}",
-            "二〇〇五年十月二十",
-        ),
+        ("2005-10-20", "Chinese", "{han_y}年{han_d}", "二〇〇五年二十"),
         ("2021-12-31", "Chinese", "{han_m}月{han_d}", "十二月三十一"),
         ("2005-03-03", "German", "{weekday:.2} {d}.{m}.{yy:02}", "Do 3.3.05"),
     ],

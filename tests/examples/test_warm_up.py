@@ -68,13 +68,10 @@ def test_requests_are_replaced_whole_or_not_at_all(folder, monkeypatch):
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_no_more_requests_than_serving_takes(folder):
+def test_too_many_requests_and_no_model_are_refused(folder, tmp_path):
     with pytest.raises(SystemExit, match="takes 1000"):
         warm_up.main(folder, ["a"] * 500)
     assert not (folder / "assets.extra").exists()
-
-
-def test_a_folder_without_a_model_is_named(tmp_path):
     with pytest.raises(SystemExit, match=r"saved_model\.pb"):
         warm_up.main(tmp_path)
 
