@@ -135,8 +135,10 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
         self.check_built("observe")
         context = mix(ops.cast(weights, values.dtype), values)
         previous, move = state
-        given = [ops.cast(x, move.dtype) for x in (query, context)]
-        logit = product(ops.concatenate(given, axis=-1), self.transition_kernel)
+        inputs = [ops.cast(x, move.dtype) for x in (query, context)]
+        logit = product(
+            ops.concatenate(inputs, axis=-1), self.transition_kernel
+        )
         bias = ops.cast(self.transition_bias, logit.dtype)
         return previous, ops.sigmoid(logit + bias)
 

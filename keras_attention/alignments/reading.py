@@ -70,10 +70,10 @@ class HardReading(AbstractReading):
 
     def follow(self, head, places, state) -> tuple:
         stops = state[0] > 0
-        found = ops.any(stops, axis=1)
+        stopped = ops.any(stops, axis=1)
         stop = ops.sum(ops.where(stops, places, 0), axis=1)
-        stop = ops.where(found, ops.cast(stop, "int32"), places[:, -1] + 1)
-        return found, stop, ops.where(found, stop + int(self.strict), stop)
+        stop = ops.where(stopped, ops.cast(stop, "int32"), places[:, -1] + 1)
+        return stopped, stop, ops.where(stopped, stop + int(self.strict), stop)
 
 
 class WindowReading(AbstractReading):

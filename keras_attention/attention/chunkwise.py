@@ -106,8 +106,8 @@ class ChunkwiseAttention(AbstractAttention):
             self.seed_generator = keras.random.SeedGenerator(self.seed)
 
     def _copy(self, attention, name):
-        own = {"name": name, "dtype": self.dtype_policy, "seed": None}
-        config = {**attention.get_config(), **own}
+        config = attention.get_config()
+        config |= {"name": name, "dtype": self.dtype_policy, "seed": None}
         return type(attention).from_config(config)
 
     @property
@@ -183,12 +183,12 @@ class ChunkwiseAttention(AbstractAttention):
 
     def get_config(self) -> dict:
         serialize = keras.saving.serialize_keras_object
-        own = {
+        return {
+            **super().get_config(),
             "monotonic": serialize(self.monotonic),
             "chunk": serialize(self.chunk),
             "chunk_size": self.chunk_size,
         }
-        return {**super().get_config(), **own}
 
     @classmethod
     def from_config(cls, config: dict) -> "ChunkwiseAttention":

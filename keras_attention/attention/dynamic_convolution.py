@@ -168,8 +168,10 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
         batch, beams, words = ops.shape(near)[:3]
         rows, size = batch * beams, self.kernel_size
         filters = ops.reshape(filters, (rows, size, self.dynamic_filters))
-        found = ops.reshape(near, (rows, words, size)) @ filters
-        return ops.reshape(found, (batch, beams, words, self.dynamic_filters))
+        convolved = ops.reshape(near, (rows, words, size)) @ filters
+        return ops.reshape(
+            convolved, (batch, beams, words, self.dynamic_filters)
+        )
 
     def _by_network(self, features):
         """Return `v . tanh(features + b)`, `(B, K, Tv)`."""
@@ -197,7 +199,8 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
         return ops.cast(weights, history.dtype)
 
     def get_config(self) -> dict:
-        own = {
+        return {
+            **super().get_config(),
             "units": self.units,
             "static_filters": self.static_filters,
             "dynamic_filters": self.dynamic_filters,
@@ -206,7 +209,6 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
             "prior_alpha": self.prior_alpha,
             "prior_beta": self.prior_beta,
         }
-        return {**super().get_config(), **own}
 
 
 def beta_binomial(count: int, alpha: float, beta: float) -> list[float]:

@@ -239,7 +239,8 @@ class GraphAttention(AbstractKernelLayer):
         return previous_mask
 
     def get_config(self) -> dict:
-        own = {
+        return {
+            **super().get_config(),
             "units": self.units,
             "heads": self.heads,
             "version": self.version,
@@ -248,7 +249,6 @@ class GraphAttention(AbstractKernelLayer):
             "dropout": self.dropout,
             "seed": self.seed,
         }
-        return {**super().get_config(), **own}
 
 
 def _leaky(x):

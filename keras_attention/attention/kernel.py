@@ -98,8 +98,8 @@ class KernelAttention(AbstractAttention):
         return -squares * ops.exp(-2 * log_bandwidth) / 2
 
     def get_config(self) -> dict:
-        own = {
+        return {
+            **super().get_config(),
             "bandwidth": self.bandwidth,
             "learn_bandwidth": self.learn_bandwidth,
         }
-        return {**super().get_config(), **own}

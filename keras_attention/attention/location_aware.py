@@ -163,10 +163,10 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
         return ops.reshape(features, (batch, beams, words, self.units))
 
     def get_config(self) -> dict:
-        own = {
+        return {
+            **super().get_config(),
             "units": self.units,
             "filters": self.filters,
             "kernel_size": self.kernel_size,
             "cumulative": self.cumulative,
         }
-        return {**super().get_config(), **own}

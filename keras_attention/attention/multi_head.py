@@ -125,8 +125,8 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
 
     def _copy(self, attention, h):
         config = {**attention.get_config(), "name": f"head_{h}"}
-        own = {"dtype": self.dtype_policy, "dropout": 0.0, "seed": None}
-        return type(attention).from_config({**config, **own})
+        config |= {"dtype": self.dtype_policy, "dropout": 0.0, "seed": None}
+        return type(attention).from_config(config)
 
     @property
     def attention(self) -> AbstractAttention:
@@ -205,21 +205,21 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
             return self._weigh_together(
                 query, memory, mask, state, noise, **options
             )
-        found = []
+        results = []
         for h, head in enumerate(self.heads):
-            own = functools.partial(_of_head, h)
+            of_head = functools.partial(_of_head, h)
             keys, values, real = memory
-            found.append(
+            results.append(
                 head.weigh(
-                    own(query),
-                    Memory(hoist(own, keys), hoist(own, values), real),
+                    of_head(query),
+                    Memory(hoist(of_head, keys), hoist(of_head, values), real),
                     mask,
-                    tuple(map(own, state)),
-                    None if noise is None else own(noise),
+                    tuple(map(of_head, state)),
+                    None if noise is None else of_head(noise),
                     **options,
                 )
             )
-        weights, states = zip(*found, strict=True)
+        weights, states = zip(*results, strict=True)
         states = [ops.stack(x, axis=2) for x in zip(*states, strict=True)]
         return ops.stack(weights, axis=1), tuple(states)
 
@@ -310,14 +310,14 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
         return (*query_shape[:-1], self.output_dim or value_shape[-1])
 
     def get_config(self) -> dict:
-        own = {
+        return {
+            **super().get_config(),
             "attention": keras.saving.serialize_keras_object(self.attention),
             "num_heads": self.num_heads,
             "key_dim": self.key_dim,
             "value_dim": self.value_dim,
             "output_dim": self.output_dim,
         }
-        return {**super().get_config(), **own}
 
     @classmethod
     def from_config(cls, config: dict) -> "MultiHead":
@@ -357,8 +357,8 @@ def _of_head(h: int, x):
 
 def _project(x, kernel):
     """Project `(B, T, D)` by `(D, H, U)`, in one product: `(B, T, H, U)`."""
-    found = product(x, hoist(_beside, kernel))
-    return ops.reshape(found, (*ops.shape(x)[:2], *kernel.shape[1:]))
+    projected = product(x, hoist(_beside, kernel))
+    return ops.reshape(projected, (*ops.shape(x)[:2], *kernel.shape[1:]))
 
 
 def _beside(kernel):

@@ -151,9 +151,9 @@ class AttentionPooling(AbstractKernelLayer):
         return None
 
     def get_config(self) -> dict:
-        own = {
+        return {
+            **super().get_config(),
             "units": self.units,
             "dropout": self.dropout,
             "seed": self.seed,
         }
-        return {**super().get_config(), **own}

@@ -125,12 +125,12 @@ class SelfAttention(keras.layers.Layer):
         )
 
     def get_config(self) -> dict:
-        own = {
+        return {
+            **super().get_config(),
             "attention": keras.saving.serialize_keras_object(self.attention),
             "width": self.width,
             "causal": self.causal,
         }
-        return {**super().get_config(), **own}
 
     @classmethod
     def from_config(cls, config: dict) -> "SelfAttention":

@@ -57,11 +57,11 @@ def attend_in_order(
         mask = ops.swapaxes(mask, 0, 1)
 
     def step(state, inputs):
-        one, visible, drawn = inputs
+        query, visible, noise = inputs
         if visible is not None:
             visible = ops.expand_dims(visible, 1)
         context, weights, state = attend(
-            ops.expand_dims(one, 1), memory, visible, state, drawn
+            ops.expand_dims(query, 1), memory, visible, state, noise
         )
         weights = ops.reshape(weights, (batch, rows))
         both = ops.concatenate([context[:, 0], weights], axis=-1)
@@ -116,8 +116,8 @@ def score_one_by_one(layer, query, keys):
 
 def _in_order(layer, query, keys):
     def step(layer, carry, inputs, keys):
-        (one,) = inputs
-        scores = layer.score(ops.expand_dims(one, 1), keys)
+        (query,) = inputs
+        scores = layer.score(ops.expand_dims(query, 1), keys)
         return carry, [ops.squeeze(widen(scores), axis=1)]
 
     query = ops.swapaxes(query, 0, 1)  # (Tq, B, U)

@@ -164,21 +164,21 @@ def custom_gradient(function: Callable):
     """
 
     def run(*arguments):
-        results, one = [], False
+        results, is_alone = [], False
 
         def attached(*arguments):
-            nonlocal one
-            found, gradient = function(*arguments)
-            one = not isinstance(found, tuple)
-            results.extend([found] if one else found)
+            nonlocal is_alone
+            result, gradient = function(*arguments)
+            is_alone = not isinstance(result, tuple)
+            results.extend([result] if is_alone else result)
             return results, _forgotten(gradient)
 
         # Tensors, as TensorFlow looks for the gradients of variables.
         arguments = [tf.convert_to_tensor(x) for x in arguments]
-        found = tf.custom_gradient(attached)(*arguments)
+        attached_results = tf.custom_gradient(attached)(*arguments)
         if not tf.executing_eagerly():
             results[:] = [0.0] * len(results)  # only their number is needed
-        return found[0] if one else found
+        return attached_results[0] if is_alone else attached_results
 
     return run
 
@@ -200,10 +200,10 @@ def _forgotten(gradient):
         gradient = weakref.ref(gradient)
 
     def pull(*cotangents):
-        found = (gradient() if traced else gradient)(*cotangents)
-        found = found if isinstance(found, tuple) else (found,)
-        given = {id(x) for x in cotangents}
-        return tuple(tf.identity(x) if id(x) in given else x for x in found)
+        pulled = (gradient() if traced else gradient)(*cotangents)
+        pulled = pulled if isinstance(pulled, tuple) else (pulled,)
+        came = {id(x) for x in cotangents}
+        return tuple(tf.identity(x) if id(x) in came else x for x in pulled)
 
     return pull
 
@@ -271,13 +271,13 @@ def replace_rows(
     # Written as one flat axis, which takes half of the time.
     shape, size = tf.shape(whole), tf.size(whole[0], "int64")
     for begin, end in block_bounds(rows + missing, count):
-        found = function(*_cut([whole, *others], begin, end))
+        replaced = function(*_cut([whole, *others], begin, end))
         flat = tf.raw_ops.TensorStridedSliceUpdate(
             input=tf.reshape(whole, (-1,)),
             begin=[tf.cast(begin, "int64") * size],
             end=[tf.cast(end, "int64") * size],
             strides=tf.constant([1], "int64"),
-            value=tf.reshape(found, (-1,)),
+            value=tf.reshape(replaced, (-1,)),
         )
         whole = tf.reshape(flat, shape)
     return whole[:rows]
@@ -299,10 +299,10 @@ def loop_over_time(
 
     def body(t, carry, arrays):
         now = length - 1 - t if reverse else t
-        given = tree.map_structure(
+        inputs_now = tree.map_structure(
             lambda x: None if x is None else x[now], inputs
         )
-        carry, outputs = step(carry, given)
+        carry, outputs = step(carry, inputs_now)
         pairs = zip(arrays, outputs, strict=True)
         return t + 1, list(carry), [array.write(now, x) for array, x in pairs]
 

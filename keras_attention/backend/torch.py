@@ -84,13 +84,13 @@ def differentiate(function: Callable, arguments):
     def pull(cotangents):
         pairs = zip(results, cotangents, strict=True)
         pairs = [(x, dx) for x, dx in pairs if x.requires_grad]
-        found = torch.autograd.grad(
+        gradients = torch.autograd.grad(
             [x for x, _ in pairs],
             tree.flatten(arguments),
             [dx for _, dx in pairs],
             allow_unused=True,
         )
-        return tree.pack_sequence_as(arguments, found)
+        return tree.pack_sequence_as(arguments, gradients)
 
     return tree.map_structure(lambda x: x.detach(), more), pull
 
@@ -103,7 +103,7 @@ def replace_rows(
     Arguments and results are those of `keras_attention.ops.replace_rows`, and
     `block_bounds` of the same module.
     """
-    found = torch.empty_like(tensors[0])
-    for begin, end in block_bounds(len(found), count):
-        found[begin:end] = function(*[x[begin:end] for x in tensors])
-    return found
+    replaced = torch.empty_like(tensors[0])
+    for begin, end in block_bounds(len(replaced), count):
+        replaced[begin:end] = function(*[x[begin:end] for x in tensors])
+    return replaced

@@ -58,8 +58,8 @@ def _look_up(layer, ids):
 def _take_known(layer, ids):
     """Embed ids that a search has found, which are in range."""
     table = ops.convert_to_tensor(layer.embeddings)
-    found = take_rows(table, ops.cast(ids, "int32"))
-    return ops.cast(found, layer.compute_dtype)
+    rows = take_rows(table, ops.cast(ids, "int32"))
+    return ops.cast(rows, layer.compute_dtype)
 
 
 def _have_one_dtype(inputs, embeddings):

@@ -79,12 +79,12 @@ class AbstractKernelLayer(keras.layers.Layer):
 
     def get_config(self) -> dict:
         serialize = keras.saving.serialize_keras_object
-        own = {
+        return {
+            **super().get_config(),
             "kernel_initializer": serialize(self.kernel_initializer),
             "kernel_regularizer": serialize(self.kernel_regularizer),
             "kernel_constraint": serialize(self.kernel_constraint),
         }
-        return {**super().get_config(), **own}
 
 
 def _reshaped(initializer, matrix, shape, dtype=None):

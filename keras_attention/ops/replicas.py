@@ -80,10 +80,10 @@ def own_seed(seed_generator: keras.random.SeedGenerator):
 
 
 def _replica():
-    return fast_path("replica", _alone)()
+    return fast_path("replica", _no_replica)()
 
 
-def _alone():
+def _no_replica():
     return None
 
 

@@ -102,10 +102,10 @@ def _losses(ids, logits, smoothing):
         rows = _Rows(ids, logits, smoothing)
         return rows.losses(), rows.gradient
 
-    return fast_path("custom_gradient", _as_traced)(function)(logits)
+    return fast_path("custom_gradient", _results_alone)(function)(logits)
 
 
-def _as_traced(function):
+def _results_alone(function):
     return lambda *arguments: function(*arguments)[0]
 
 

@@ -7,14 +7,15 @@ from contract import AttentionContract
 from contract import ProjectedAttentionContract
 from contracts.noise import NoiseLaws
 from gradients import to_numpy
-from mechanisms import ALIGNMENTS
 from reference import coverage_weights
 
 from keras_attention import AbstractAttention
 from keras_attention import BahdanauAttention
 from keras_attention import CoverageAttention
 from keras_attention import DotAttention
+from keras_attention import ForwardAlignment
 from keras_attention import GaussianMixtureAttention
+from keras_attention import LocalMonotonic
 from keras_attention import MultiHead
 from keras_attention import plot_attention_heads
 
@@ -227,16 +228,18 @@ class TestDropout(NoiseLaws):
         assert 0.35 < agree < 0.65
 
 
-@pytest.mark.parametrize("kind", ["softmax", "forward", "local-m"])
+@pytest.mark.parametrize(
+    "alignment", ["softmax", ForwardAlignment(), LocalMonotonic(1)]
+)
 @pytest.mark.parametrize("key_dim", [None, 3])
-def test_heads_without_weights_run_together(kind, key_dim):
+def test_heads_without_weights_run_together(alignment, key_dim):
     """That is faster; a scale of 1 makes them run one by one."""
     draw = np.random.default_rng(0).normal
     query, value = draw(size=(2, 4, 4)), draw(size=(2, 5, 4))
     outputs = []
     for scale in (None, "learned"):
         keras.utils.set_random_seed(0)
-        inner = DotAttention(scale, alignment=ALIGNMENTS[kind])
+        inner = DotAttention(scale, alignment=alignment)
         layer = MultiHead(inner, 2, key_dim, dtype="float64")
         found = layer(
             query,
