@@ -33,10 +33,13 @@ from .decoder import StateBridge as StateBridge
 from .export import export_stream as export_stream
 from .migration import from_keras_layers as from_keras_layers
 from .migration import load_tfa_weights as load_tfa_weights
-from .models import LexicalTranslation as LexicalTranslation
-from .models import PointerGenerator as PointerGenerator
+from .models import AbstractModel as AbstractModel
 from .models import RecurrentEncoder as RecurrentEncoder
 from .models import Seq2Seq as Seq2Seq
+from .outputs import AbstractOutput as AbstractOutput
+from .outputs import LexicalTranslation as LexicalTranslation
+from .outputs import PointerGenerator as PointerGenerator
+from .outputs import Shortlist as Shortlist
 from .plots import plot_attention as plot_attention
 from .plots import plot_attention_batch as plot_attention_batch
 from .plots import plot_attention_heads as plot_attention_heads
@@ -47,7 +50,6 @@ from .search import BeamSearch as BeamSearch
 from .search import Generation as Generation
 from .search import GreedySearch as GreedySearch
 from .search import Sampling as Sampling
-from .search import Shortlist as Shortlist
 from .text import AbstractTokenizer as AbstractTokenizer
 from .text import CharacterTokenizer as CharacterTokenizer
 from .text import SentencePieceTokenizer as SentencePieceTokenizer

@@ -7,6 +7,8 @@ from collections.abc import Collection
 from typing import Any
 from typing import NoReturn
 
+import numpy as np
+
 
 def check_integer(name: str, value: Any, least: int = 1) -> int:
     """Check an argument that counts.
@@ -122,6 +124,25 @@ def described(value: Any) -> str:
     """Describe a value in an error, where a class may be taken for it."""
     is_class = isinstance(value, type)
     return f"the class {value.__name__}" if is_class else repr(value)
+
+
+def check_ids(
+    needed_by: str, ids: np.ndarray, size: int, known: str, way_out: str
+):
+    """Raise a `ValueError` unless all ids are of a vocabulary.
+
+    Args:
+        needed_by: Who needs which ids, such as `"Seq2Seq.fit needs source"`.
+        ids: The ids, of any shape.
+        size: Number of ids in the vocabulary.
+        known: A clause that says what they do not fit, or nothing.
+        way_out: A sentence that says what to do instead.
+    """
+    if ids.size and not 0 <= ids.min() <= ids.max() < size:
+        raise ValueError(
+            f"{needed_by} ids from 0 to {size - 1}. Received: ids from "
+            f"{ids.min()} to {ids.max()}{known}. {way_out}"
+        )
 
 
 def check_absent(name: str, options: dict, owner, reason: str):

@@ -19,9 +19,9 @@ from keras_attention.files import check_archive
 from keras_attention.files import recover
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
+from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
-from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import as_bytes
 from keras_attention.translation import CurrentGraph

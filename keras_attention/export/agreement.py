@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from keras_attention.export.ids import IDS
 from keras_attention.models import Seq2Seq
+from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
-from keras_attention.search import Shortlist
 from keras_attention.search.step import ID_OPTIONS
 from keras_attention.text.base import END
 from keras_attention.text.base import SPECIAL_NAMES

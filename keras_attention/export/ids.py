@@ -9,8 +9,8 @@ from keras_attention.export.portable import portable
 from keras_attention.export.recurrent import exportable_recurrence
 from keras_attention.models import Seq2Seq
 from keras_attention.ops import kernels_as_they_are
+from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
-from keras_attention.search import Shortlist
 
 SIGNATURE = "translate_ids"
 IDS = tf.TensorSpec((None, None), tf.int32, name="source_ids")
@@ -31,7 +31,7 @@ def check_ids(model: Seq2Seq, needed_by: str):
             "Export it with keras.export.ExportArchive and a signature of "
             "your own."
         )
-    if model.copying:
+    if model.source_ids:
         raise ValueError(
             f"{needed_by} needs a model whose ids are all of its vocabulary. "
             "Received: copying=True, whose ids of other words mean nothing "

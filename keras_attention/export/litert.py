@@ -26,8 +26,8 @@ from keras_attention.files import check_seal
 from keras_attention.files import replaced_file
 from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
+from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
-from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 
 QUANTIZATIONS = (None, "float16", "int8")

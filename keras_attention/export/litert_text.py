@@ -19,8 +19,8 @@ from keras_attention.extras import require
 from keras_attention.files import replaced_file
 from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
+from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
-from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 from keras_attention.translation.graph import TEXT
 

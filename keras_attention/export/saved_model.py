@@ -12,8 +12,8 @@ from keras_attention.export.portable import portable
 from keras_attention.export.signatures import save_signatures
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
+from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
-from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 from keras_attention.translation.graph import TEXT
 from keras_attention.translation.graph import TranslationGraph

@@ -154,7 +154,7 @@ def _check_words(made, model, run, max_length, start_id, end_id, exact=True):
         calls = [("start", {"batch_size": np.int32(rows)})]
         for part in parts:
             real = {"mask_of_chunk": np.ones(part.shape[:2], bool)}
-            reads_ids = model.source_embedding is not None
+            reads_ids = model.source_vocabulary_size is not None
             calls.append(
                 ("push", {"chunk": part, **({} if reads_ids else real)})
             )

@@ -40,10 +40,10 @@ class StreamGraph:
         self.structure = self.steps.start(1, 1)
         specs = [_spec(name, x) for name, x in self._named(self.structure)]
         rows = tf.TensorSpec((), tf.int32, "batch_size")
-        self.reads_ids = model.source_embedding is not None
+        self.reads_ids = model.source_vocabulary_size is not None
         chunk = [tf.TensorSpec((None, None), tf.int32, "chunk")]
         if not self.reads_ids:
-            shape = (None, None, *model._source_axes[1:])
+            shape = (None, None, *model.source_spec.shape[2:])
             real = tf.TensorSpec((None, None), tf.bool, "mask_of_chunk")
             chunk = [tf.TensorSpec(shape, model.compute_dtype, "chunk"), real]
         self.functions = {
@@ -109,12 +109,12 @@ def probe_parts(model: Seq2Seq) -> list[list[np.ndarray]]:
     draw = np.random.default_rng(0)
     sources = []
     for rows, sizes in ((1, (1, 4, 2)), (3, (5, 3))):
-        if model.source_embedding is not None:
+        if model.source_vocabulary_size is not None:
             classes = model.source_vocabulary_size
             parts = [draw.integers(0, classes, (rows, n)) for n in sizes]
             parts = [x.astype("int32") for x in parts]
         else:
-            axes = model._source_axes[1:]
+            axes = model.source_spec.shape[2:]
             parts = [draw.normal(size=(rows, n, *axes)) for n in sizes]
             parts = [x.astype(model.compute_dtype) for x in parts]
         sources.append(parts)

@@ -1,6 +1,6 @@
-"""Models and their parts: encoder, encoder-decoder, copying, lexicon."""
+"""Models: encoder, encoder-decoder, and what all models are."""
 
-from .copying import PointerGenerator as PointerGenerator
+from .base import AbstractModel as AbstractModel
+from .base import Begun as Begun
 from .encoder import RecurrentEncoder as RecurrentEncoder
-from .lexical import LexicalTranslation as LexicalTranslation
 from .seq2seq import Seq2Seq as Seq2Seq

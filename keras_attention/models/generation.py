@@ -1,35 +1,139 @@
-"""Generation outside of a graph, by programs that similar searches share."""
+"""From a model to what a search finds, in programs that searches share."""
 
 import copy
 import threading
+from collections.abc import Callable
+from typing import Any
+from typing import NamedTuple
 
 import keras
 from keras import ops
+from keras import tree
 
-from keras_attention.layers import obeys_masks
-from keras_attention.models.next_word import search_words
+from keras_attention.ops import hoisting
 from keras_attention.ops.programs import compiled
 from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.ops.programs import fitting_size
+from keras_attention.ops.rows import take_rows
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
+from keras_attention.search import ban
 
 SHORTEST = 8
 
 
+class Prepared(NamedTuple):
+    """A source, as the parts of a `Seq2Seq` have prepared it.
+
+    Attributes:
+        memory: What `prepare` of the decoder's cell returned.
+        output: What `prepare` of the output returned.
+    """
+
+    memory: Any
+    output: Any = ()
+
+
+def search_words(
+    model, source, search, prefix=None, attends: bool = True, **options
+) -> Generation:
+    """Search the words that a model writes for a source.
+
+    Args:
+        model: An `AbstractModel`.
+        source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+        search: A search strategy, or a function like one.
+        prefix: Ids `(B, P)`, or `None`.
+        attends: Whether to keep the weights. Defaults to `True`.
+        **options: What the search takes in its call beside these.
+
+    Returns:
+        A `Generation`.
+    """
+    begun = model.begin(source, search=search, prefix=prefix)
+    never = {0, getattr(search, "start_id", 0)}
+    never -= {getattr(search, "end_id", None)}
+    keeps = attends or getattr(search, "reads_weights", True)
+    step = word_step(model, begun.prepared, sorted(never), keeps, begun.ids)
+    rows, size = ops.shape(source)[0], model.target_vocabulary_size
+    if begun.ids is not None and prefix is not None:
+        prefix = _numbers_of(begun.ids, prefix, size)
+    generation = search(
+        step,
+        begun.states,
+        rows,
+        memory_mask=begun.mask,
+        prefix=prefix,
+        **options,
+    )
+    if begun.ids is not None:
+        tokens = _listed(begun.ids, generation.tokens)
+        generation = generation._replace(tokens=tokens)
+    return generation if attends else generation._replace(weights=None)
+
+
+def word_step(
+    model, prepared, never=(), attends: bool = True, ids=None
+) -> Callable:
+    """Return the step of a search, which computes once what stays the same.
+
+    The first call, before the loop, computes that. Such a loop has no
+    gradient.
+
+    Args:
+        model: An `AbstractModel`.
+        prepared: What `begin` has prepared.
+        never: Ids that get probability 0. Defaults to `()`.
+        attends: Whether the step returns weights. Defaults to `True`.
+        ids: The ids `(B, S)` that are scored; the step then takes their
+            numbers. Defaults to `None`, all of them.
+
+    Returns:
+        `step(tokens, states)`, as an `AbstractSearch` calls it.
+    """
+
+    def step(tokens, states):
+        words = tokens if ids is None else _listed(ids, tokens)
+        log_probs, states, weights = model.next_word(words, states, prepared)
+        if never:
+            log_probs = ban(log_probs, never)
+        return log_probs, states, weights if attends else None
+
+    constants = [x for x in tree.flatten(prepared) if x is not None]
+    return hoisting(step, [*model.variables, *constants])
+
+
+def _listed(ids, numbers):
+    """Return the ids `(B, ...)` behind numbers in the list of each row."""
+    rows, count = ops.shape(ids)
+    first = count * ops.arange(rows, dtype="int32")
+    first = ops.reshape(first, (-1, *[1] * (len(numbers.shape) - 1)))
+    return take_rows(ops.reshape(ids, (-1,)), numbers + first)
+
+
+def _numbers_of(ids, prefix, size):
+    """Find the numbers of a prefix, as many as there are ids before each.
+
+    An id that the model does not know gets one beyond the list.
+    """
+    before = ops.less(ids[:, None], prefix[..., None])  # (B, P, S)
+    numbers = ops.sum(ops.cast(before, "int32"), axis=-1)
+    known = ops.logical_and(prefix >= 0, prefix < size)
+    beyond = ops.zeros_like(numbers) + ops.shape(ids)[1]
+    return ops.where(known, ops.cast(numbers, "int32"), beyond)
+
+
 def search_compiled(
-    model, source, search, prefix, attends: bool = True, shortlist=None
+    model, source, search, prefix, attends: bool = True
 ) -> Generation:
     """Search the words that a model writes, by a compiled program.
 
     Args:
-        model: A `Seq2Seq`.
+        model: An `AbstractModel`.
         source: Ids `(B, Tv)` or features `(B, Tv, D)`, of a row at least.
         search: A search strategy, or a function like one.
         prefix: Ids `(B, P)`, or `None`.
         attends: Whether to keep the weights. Defaults to `True`.
-        shortlist: A `Shortlist` that fits the model, or `None`. Defaults to
-            `None`.
 
     Returns:
         A `Generation`.
@@ -39,8 +143,8 @@ def search_compiled(
         key = search.program_key()
     program = model.programs.get(
         model.version,
-        (key, attends, shortlist),
-        lambda: GenerationProgram(model, search, attends, shortlist),
+        (key, attends),
+        lambda: GenerationProgram(model, search, attends),
     )
     return program(source, search, prefix)
 
@@ -58,15 +162,14 @@ class GenerationProgram:
         model: The model that generates.
         search: A search strategy, or a function like one.
         attends: Whether to keep the weights.
-        shortlist: A `Shortlist` that fits the model, or `None`.
     """
 
-    def __init__(self, model, search, attends: bool, shortlist):
+    def __init__(self, model, search, attends: bool):
         self.model = model
         self.search = search
-        self.options = attends, shortlist
+        self.attends = attends
         self.resizes = compiles_each_shape(model)
-        self.pads = obeys_masks(model.encoder)
+        self.pads = model.pads_freely
         self._lock = threading.Lock()
         self._programs = {}  # by the size of the buffers
 
@@ -112,7 +215,7 @@ class GenerationProgram:
 
         def generate(source, prefix, numbers):
             return search_words(
-                model, source, search, prefix, *self.options, **numbers
+                model, source, search, prefix, self.attends, **numbers
             )
 
         seeds = [generator.state for generator in _generators(search)]

@@ -17,8 +17,8 @@ def feed_guesses(step, states, target, probability, seed_generator):
     drawn words: training on the result is teacher forcing with other inputs.
 
     Args:
-        step: Step function that `next_word` returns.
-        states: Initial states that `next_word` returns.
+        step: Step function `step(tokens, states)`, as a search calls it.
+        states: List of the states before the first step.
         target: Ids `(B, T)`. The first id of a row and padding stay.
         probability: Scalar tensor: probability of replacing each other id.
         seed_generator: A `keras.random.SeedGenerator`.
@@ -48,14 +48,14 @@ def feed_guesses(step, states, target, probability, seed_generator):
         return [ops.squeeze(guess, 1), *after], [word]
 
     def fed():
-        _, (found,) = loop_over_time(
+        _, (inputs,) = loop_over_time(
             feed,
             [words[0], *states],
             [words, luck[0], luck[1]],
             [ops.zeros_like(words[0])],
             ops.shape(words)[0],
         )
-        return found
+        return inputs
 
-    found = ops.cond(probability > 0, fed, lambda: words)
-    return ops.cast(ops.swapaxes(found, 0, 1), target.dtype)
+    inputs = ops.cond(probability > 0, fed, lambda: words)
+    return ops.cast(ops.swapaxes(inputs, 0, 1), target.dtype)

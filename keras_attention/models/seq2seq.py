@@ -1,42 +1,45 @@
 """A complete encoder-decoder model, from ids to ids."""
 
 import functools
-import inspect
 
 import keras
 from keras import ops
 
 from keras_attention.checks import check_built
 from keras_attention.decoder import AttentionDecoder
+from keras_attention.layers import Dropout
+from keras_attention.layers import WordDropout
 from keras_attention.layers import call_masked
 from keras_attention.layers import carried_mask
-from keras_attention.models.building import build_for_training
-from keras_attention.models.generation import search_compiled
-from keras_attention.models.next_word import next_word
-from keras_attention.models.next_word import search_words
+from keras_attention.layers import obeys_masks
+from keras_attention.layers import symbolic_result
+from keras_attention.models import checks
+from keras_attention.models.base import BUILD
+from keras_attention.models.base import AbstractModel
+from keras_attention.models.base import Begun
+from keras_attention.models.embedding import embed
+from keras_attention.models.embedding import make_embeddings
+from keras_attention.models.encoder import RecurrentEncoder
+from keras_attention.models.generation import Prepared
 from keras_attention.models.scheduled_sampling import feed_guesses
-from keras_attention.models.seq2seq_checks import as_pair
-from keras_attention.models.seq2seq_checks import check_arrays
-from keras_attention.models.seq2seq_checks import check_generation
-from keras_attention.models.seq2seq_checks import check_parts
-from keras_attention.models.seq2seq_checks import check_search
-from keras_attention.models.seq2seq_checks import check_states
-from keras_attention.models.seq2seq_checks import with_nan_check
-from keras_attention.models.shortlisted import check_shortlist
-from keras_attention.models.streaming import BUILD
-from keras_attention.models.streaming import AbstractStreamingModel
-from keras_attention.ops import as_written
-from keras_attention.ops import is_traced
-from keras_attention.search import AbstractSearch
-from keras_attention.search import Generation
-from keras_attention.search import GreedySearch
-from keras_attention.search import Shortlist
+from keras_attention.models.stream import Stream
+from keras_attention.models.stream import StreamProgram
+from keras_attention.models.with_output import WithOutput
+from keras_attention.ops import widen
+from keras_attention.ops.programs import compiles_each_shape
+from keras_attention.outputs import AbstractOutput
+from keras_attention.outputs import Decoded
+from keras_attention.outputs import ShortlistOutput
+from keras_attention.outputs import Source
+from keras_attention.outputs import check_arguments
+from keras_attention.outputs import extended_output
+from keras_attention.outputs import plain_output
 
-PARTS = ("encoder", "decoder", "bridge")
+PARTS = ("encoder", "decoder", "bridge", "output")
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class Seq2Seq(AbstractStreamingModel):
+class Seq2Seq(AbstractModel):
     """Encodes a source, decodes a target, and scores each next word.
 
     Formula:
@@ -83,6 +86,9 @@ class Seq2Seq(AbstractStreamingModel):
             `ScheduledSampling` sets it. Defaults to `False`.
         return_attention_scores: Whether a call returns the weights as well,
             for a plot or a loss. Defaults to `False`.
+        output: An `AbstractOutput` of your own, which scores the words in
+            place of `tie_embeddings`, `copying` and `lexical`. Defaults to
+            `None`.
         **kwargs: Keras model arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -100,8 +106,10 @@ class Seq2Seq(AbstractStreamingModel):
             sequences, if `copying`, `lexical` or `return_attention_scores` is
             set and it has no attention, if `copying` is set or all embeddings
             are tied and the vocabularies differ, if `lexical` is set and the
-            source is not embedded, or if embeddings are tied and their size
-            is not that of the decoder's outputs.
+            source is not embedded, if embeddings are tied and their size
+            is not that of the decoder's outputs, or if `output` is no
+            `AbstractOutput`, or stands beside an argument it takes the place
+            of.
 
     Example:
 
@@ -135,26 +143,29 @@ class Seq2Seq(AbstractStreamingModel):
         lexical: bool = False,
         scheduled_sampling: bool = False,
         return_attention_scores: bool = False,
+        output: AbstractOutput | None = None,
         **kwargs,
     ):
-        super().__init__(
-            target_vocabulary_size=target_vocabulary_size,
-            embedding_dim=embedding_dim,
-            source_vocabulary_size=source_vocabulary_size,
-            tie_embeddings=tie_embeddings,
-            dropout=dropout,
-            word_dropout=word_dropout,
-            copying=copying,
-            lexical=lexical,
-            **kwargs,
-        )
-        check_parts(encoder, decoder, bridge)
+        super().__init__(**kwargs)
+        self.source_vocabulary_size = source_vocabulary_size
+        self.target_vocabulary_size = target_vocabulary_size
+        self.embedding_dim = embedding_dim
+        self.tie_embeddings = tie_embeddings
+        self.dropout = dropout
+        self.word_dropout = word_dropout
+        self.copying = copying
+        self.lexical = lexical
+        checks.check_sizes(self)
+        checks.check_parts(encoder, decoder, bridge)
+        readout = self._add_layers(output)
         self.encoder = encoder
         self.decoder = decoder
         self.bridge = bridge
         self.scheduled_sampling = scheduled_sampling
         self.return_attention_scores = return_attention_scores
-        self._check_attention()
+        self.readout = readout  # `output` is a property of Keras' layers
+        checks.check_output(self)
+        self.source_ids = readout.source_ids
         self.supports_masking = True
         if scheduled_sampling:
             self.seed_generator = keras.random.SeedGenerator()
@@ -166,13 +177,30 @@ class Seq2Seq(AbstractStreamingModel):
                 autocast=False,
             )
 
-    def _check_attention(self):
-        for name in ("copying", "lexical", "return_attention_scores"):
-            if getattr(self, name) and not self.decoder.cell.attentions:
-                raise ValueError(
-                    f"`{name}` needs a decoder that attends to its source. "
-                    f"Received: {name}=True with attention=None."
-                )
+    def _add_layers(self, output) -> AbstractOutput:
+        """Add the layers that are no arguments, and return the output.
+
+        Files of weights name them by their order, and so are they seeded.
+        """
+        tied, flags = self.tie_embeddings, (self.copying, self.lexical)
+        check_arguments(output, tied, *flags)
+        if tied == "all":
+            checks.check_one_vocabulary("tie_embeddings='all'", self)
+        size, policy = self.target_vocabulary_size, self.dtype_policy
+        sizes = self.source_vocabulary_size, size, self.embedding_dim
+        self.source_embedding, self.target_embedding = make_embeddings(
+            *sizes, tied == "all", policy
+        )
+        self.output_layer = None
+        if output is None:
+            table = self.target_embedding if tied else None
+            output, self.output_layer = plain_output(size, table, policy)
+        self.drop = Dropout(self.dropout, dtype=policy)
+        self.drop_words = WordDropout(self.word_dropout, dtype=policy)
+        output, self.pointer_generator, self.lexical_translation = (
+            extended_output(output, size, *flags, self.dropout, policy)
+        )
+        return output
 
     def build(self, input_shape):
         """Create all weights.
@@ -182,79 +210,52 @@ class Seq2Seq(AbstractStreamingModel):
                 (None, None))` for ids, or `((None, None, D), (None, None))`
                 for features `(B, Tv, D)`.
         """
-        source, target = as_pair(input_shape, "build")
+        source, target = checks.as_pair(input_shape, "build")
         # Lengths change; height and width of an image may not.
-        changes = len(source) <= 3
-        self._source_axes = (None if changes else source[1], *source[2:])
-        reads_ids = self.source_embedding is not None
-        dtype = "int32" if reads_ids else self.compute_dtype
-        # A symbolic call creates weights, and computes nothing.
-        self.call(
-            (
-                keras.KerasTensor(tuple(source), dtype=dtype),
-                keras.KerasTensor(tuple(target), dtype="int32"),
-            )
+        length = None if len(source) <= 3 else source[1]
+        dtype = (
+            "int32" if self.source_embedding is not None else self.compute_dtype
         )
+        self.source_spec = keras.InputSpec(
+            shape=(None, length, *source[2:]), dtype=dtype
+        )
+        # A symbolic call creates weights, and computes nothing.
+        ids = keras.KerasTensor(tuple(target), dtype="int32")
+        self.call((keras.KerasTensor(tuple(source), dtype=dtype), ids))
+
+    def get_build_config(self) -> dict | None:
+        """Add how the output layer is quantized, for saved models."""
+        config = super().get_build_config()
+        mode = self.output_layer and self.output_layer.quantization_mode
+        return {**config, "quantized": mode} if config and mode else config
+
+    def build_from_config(self, config: dict):
+        super().build_from_config(config)
+        if config.get("quantized"):
+            self.output_layer.quantize(config["quantized"])
+
+    @property
+    def pads_freely(self) -> bool:
+        return obeys_masks(self.encoder)
 
     def call(self, inputs, training: bool | None = None):
-        source, target = as_pair(inputs, "call")
+        source, target = checks.as_pair(inputs, "call")
         encoded = self.encode(source, training)
-        real = ops.not_equal(target, 0)
         if training and self.scheduled_sampling:
+            begun = self.begin(source, known=encoded)
             target = feed_guesses(
-                *next_word(self, source, *encoded),
+                functools.partial(self.next_word, prepared=begun.prepared),
+                begun.states,
                 target,
                 self.sampling_probability,
                 self.seed_generator,
             )
-        attends = self.copying or self.lexical or self.return_attention_scores
-        outputs, words, weights = self._decode(
-            target, encoded, real, training, attends
-        )
-        mix = None
-        if self.copying:
-            mix = functools.partial(self.pointer_generator, source=source)
-        outputs = self.drop(outputs, training=training)
-        found = outputs, words, weights, mix, self.lexicon(source, training)
-        scores = self.score_words(*found, training)
+        attends = self.readout.attends or self.return_attention_scores
+        decoded = self._decode(target, encoded, training, attends)
+        outputs = self.drop(decoded.outputs, training=training)
+        decoded = decoded._replace(outputs=outputs)
+        scores, weights = self._score(decoded, source, encoded, training)
         return (scores, weights) if self.return_attention_scores else scores
-
-    def _decode(self, target, encoded, real, training, attends):
-        """Decode known words; return outputs, embedded words and weights."""
-        memory, states, mask = encoded
-        words = self.embed_target(target, training)
-        words = self.drop(words, training=training)
-        found = self.decoder(
-            words,
-            memory,
-            initial_state=states,
-            sequence_mask=real,
-            memory_mask=mask,
-            training=training,
-            return_attention_scores=attends,
-        )
-        found = found if isinstance(found, tuple | list) else [found]
-        return found[0], words, found[1] if attends else None
-
-    def attend(self, source, target, real=None) -> list:
-        """Compute the attention of a known target.
-
-        Args:
-            source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
-            target: The decoder's input ids `(B, T)`, which begin with the
-                start id.
-            real: Boolean `(B, T)`, `True` at real steps. Defaults to
-                `target != 0`.
-
-        Returns:
-            A list of the weights `(B, T, Tv)` of each attention.
-        """
-        check_built(self, "attend", BUILD)
-        target = ops.convert_to_tensor(target)
-        real = ops.not_equal(target, 0) if real is None else real
-        encoded = self.encode(ops.convert_to_tensor(source), training=False)
-        *_, weights = self._decode(target, encoded, real, False, True)
-        return weights if isinstance(weights, list) else [weights]
 
     def encode(self, source, training: bool | None = None) -> tuple:
         """Encode a source to a memory and the decoder's initial states.
@@ -272,115 +273,252 @@ class Seq2Seq(AbstractStreamingModel):
             mask = ops.not_equal(source, 0)
             source = self.embed_source(source, training)
         dropped = self.drop(source, training=training)
-        found = call_masked(self.encoder, dropped, mask, training)
-        memory, *states = found if isinstance(found, tuple | list) else [found]
+        encoded = call_masked(self.encoder, dropped, mask, training)
+        several = isinstance(encoded, tuple | list)
+        memory, *states = encoded if several else [encoded]
         if self.bridge is not None:
-            check_states(self.encoder, states)
+            checks.check_states(self.encoder, states)
             states = self.bridge(states)
         carried = carried_mask(memory)
         return memory, states or None, mask if carried is None else carried
 
-    def generate(
-        self,
-        source,
-        search: AbstractSearch | None = None,
-        prefix=None,
-        return_attention_scores: bool = True,
-        shortlist: Shortlist | None = None,
-    ) -> Generation:
-        """Generate a target for every source.
+    def embed_source(self, source, training: bool | None = False):
+        """Embed source ids `(...)` to `(..., E)`.
 
-        Neither padding (id 0) nor the search's start id is ever generated.
+        With `copying`, ids beyond the vocabulary are embedded as unknown.
 
-        Outside of a graph it is compiled, once for each search. On JAX, and
-        on TensorFlow after `compile(jit_compile=True)`, XLA compiles once per
-        shape. So batches have a few sizes. Sources of ids have, too, if the
-        encoder consists of layers of Keras or of this package that obey masks,
-        such as recurrent ones. No gradient flows through it.
+        Args:
+            source: Ids; `(B, Tv)` in training.
+            training: Whether to drop words. Defaults to `False`.
+
+        Returns:
+            Embedded words.
+        """
+        return self._embed(self.source_embedding, source, training)
+
+    def embed_target(self, target, training: bool | None = False):
+        """Embed target ids `(...)` to `(..., E)`, as `embed_source` does.
+
+        Args:
+            target: Ids; `(B, T)` in training.
+            training: As in `embed_source`.
+
+        Returns:
+            Embedded words.
+        """
+        return self._embed(self.target_embedding, target, training)
+
+    def _embed(self, layer, ids, training):
+        size = self.target_vocabulary_size if self.source_ids else None
+        words = embed(layer, ids, size, training)
+        return self.drop_words(words, ids, training=training)
+
+    def _decode(self, target, encoded, training, attends, real=None) -> Decoded:
+        """Run the decoder over known words."""
+        memory, states, mask = encoded
+        words = self.embed_target(target, training)
+        words = self.drop(words, training=training)
+        attentions = self.decoder.cell.attentions
+        attends = attends and bool(attentions)
+        decoded = self.decoder(
+            words,
+            memory,
+            initial_state=states,
+            sequence_mask=ops.not_equal(target, 0) if real is None else real,
+            memory_mask=mask,
+            training=training,
+            return_attention_scores=attends,
+        )
+        if not isinstance(decoded, tuple | list):
+            return Decoded(decoded, target, words, [])
+        weights = attentions.unpack(decoded[1]) if attends else []
+        return Decoded(decoded[0], target, words, weights)
+
+    def _score(self, decoded, source, encoded, training):
+        """Score the next words; return their weights in the public form."""
+        if not self.readout.built:
+            shapes = decoded.outputs.shape, decoded.words.shape
+            self.readout.build(*shapes, encoded[0].shape)
+        asked = self._source(self.readout, source, encoded, training)
+
+        def score(decoded, asked):
+            prepared = self.readout.prepare(asked)
+            return self.readout.call(decoded, prepared, training)
+
+        if isinstance(decoded.outputs, keras.KerasTensor):
+            score = functools.partial(symbolic_result, score)
+        scores, weights = score(decoded, asked)
+        if weights is None:
+            weights = self.decoder.cell.attentions.pack(decoded.weights)
+        return scores, weights
+
+    def _source(self, output, source, encoded, training=False) -> Source:
+        """Collect what an output may know of a source."""
+        memory, _, mask = encoded
+        words = None
+        if output.reads_words:
+            words = self.embed_source(source, training)
+            words = self.drop(words, training=training)
+        return Source(source, words, memory, mask, compiles_each_shape(self))
+
+    def begin(
+        self, source, beams=1, search=None, prefix=None, output=None, known=None
+    ) -> Begun:
+        """Read a source, once for all steps.
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
-            search: A search strategy. Defaults to `GreedySearch()`.
-            prefix: Ids `(B, P)` that the targets of each row begin with,
-                padded with 0, or `None`. In a graph, where ids cannot be
-                checked, a row with an id that is never generated gets no
-                tokens, and a single row is taken for all if the batch size is
-                not known. Defaults to `None`.
-            return_attention_scores: Whether to keep the weights of all
-                steps, the largest part of what is found. Defaults to `True`.
-            shortlist: A `Shortlist`, by which only the words come that can
-                translate a row's source; the scores are of these. The search
-                then is an `AbstractSearch`. It gets numbers in the row's list
-                in place of ids, `S` of them in place of `V`; only the ids in
-                the options of all searches are the same. In a function that
-                you compile by XLA on TensorFlow, set `jit_compile=True` in
-                the model's `compile` too. Defaults to `None`, all words.
+            beams: As in `AbstractModel`.
+            search: As in `AbstractModel`.
+            prefix: As in `AbstractModel`.
+            output: The output that scores. Defaults to the model's own.
+            known: What `encode` returned, if it is known.
 
         Returns:
-            A `Generation`. Its weights are those of the cell's attention, or
-            their mean if there are several; `None` if not asked for.
+            A `Begun`.
+        """
+        encoded = known or self.encode(source, training=False)
+        memory, states, mask = encoded
+        cell = self.decoder.cell
+        output = self.readout if output is None else output
+        memory = cell.prepare(memory, mask)
+        asked = self._source(output, source, encoded)
+        prepared = output.prepare(asked._replace(search=search, prefix=prefix))
+        states = cell.initial_state(memory, states, beams=beams)
+        states = [*states, *output.first_state(prepared, beams)]
+        ids, prepared = output.ids(prepared), Prepared(memory, prepared)
+        return Begun(prepared, states, mask, ids)
+
+    def next_word(self, tokens, states, prepared, output=None) -> tuple:
+        """Score the words that may come next.
+
+        Args:
+            tokens: As in `AbstractModel`. They may be `(B,)`, and the states
+                then are without beams.
+            states: As in `AbstractModel`.
+            prepared: As in `AbstractModel`.
+            output: As in `begin`.
+
+        Returns:
+            As in `AbstractModel`. Weights are those of the cell's attention,
+            or their mean if there are several.
+        """
+        output = self.readout if output is None else output
+        cell, count = self.decoder.cell, len(states) - output.state_count
+        words = self.embed_target(tokens)  # (B, K, E)
+        outputs, weights, after = cell.step(
+            words, states[:count], prepared.memory, False
+        )
+        weights = cell.attentions.unpack(weights)
+        decoded = Decoded(outputs, tokens, words, weights)
+        scores, aligned, more = output.step(
+            decoded, tuple(states[count:]), prepared.output
+        )
+        log_probs = ops.log_softmax(widen(scores), axis=-1)
+        weights = decoded.mean_weights() if aligned is None else aligned
+        return log_probs, [*after, *more], weights
+
+    def attend(self, source, target, real=None) -> list:
+        """Compute the attention of a known target.
+
+        Args:
+            source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+            target: The decoder's input ids `(B, T)`, which begin with the
+                start id.
+            real: Boolean `(B, T)`, `True` at real steps. Defaults to
+                `target != 0`.
+
+        Returns:
+            A list of the weights `(B, T, Tv)` of each attention, or of the
+            output if it has its own; `[]` without any.
+        """
+        check_built(self, "attend", BUILD)
+        source, target = map(ops.convert_to_tensor, (source, target))
+        encoded = self.encode(source, training=False)
+        decoded = self._decode(target, encoded, False, True, real)
+        if not self.readout.aligns:
+            return decoded.weights
+        return [self._score(decoded, source, encoded, False)[1]]
+
+    def _limit(self, shortlist):
+        check_built(self, "generate", BUILD)
+        checks.check_shortlist(self, shortlist)
+        size = self.target_vocabulary_size
+        return WithOutput(self, ShortlistOutput(self.readout, shortlist, size))
+
+    def stream(
+        self,
+        max_length: int = 100,
+        batch_size: int = 1,
+        start_id: int = 2,
+        end_id: int = 3,
+    ) -> Stream:
+        """Begin to generate targets for sources that still come in.
+
+        It needs an encoder that reads one way, `StateBridge("zeros")`, and
+        attentions that are decided by what has come: `Monotonic("hard")`,
+        `ChunkwiseAttention` on such a one, or `LocalMonotonic`. `harden`
+        makes a trained `Monotonic` hard. Streams of a model share compiled
+        programs; each belongs to one thread.
+
+        Args:
+            max_length: Longest text, in tokens, the end token included.
+                Defaults to `100`.
+            batch_size: Number of sources that are read together. Defaults to
+                `1`.
+            start_id: The token to begin with. Defaults to `2`.
+            end_id: The token that ends a text. Defaults to `3`.
+
+        Returns:
+            A `Stream`. All words of its `push(chunk)` and `end()` are those
+            of `generate(whole, GreedySearch(max_length))`.
 
         Raises:
-            ValueError: If the model is not built, `search` is no search,
-                `source` or `prefix` has another number of axes, `prefix` has
-                not as many rows, or, outside of a graph, an id is not in the
-                vocabulary or `prefix` holds the start id. With a shortlist,
-                if the model copies words, reads features, or has not the ids
-                of its table.
+            ValueError: If the model is not built, a number is not positive,
+                or a part of the model needs the end of the source.
         """
-        check_built(self, "generate", BUILD)
-        search = GreedySearch() if search is None else search
-        check_search(search)
-        source = ops.convert_to_tensor(source)
-        prefix = check_generation(self, source, search, prefix)
-        check_shortlist(self, search, shortlist)
-        empty = source.shape[0] == 0
-        if empty:  # no reshape infers a size of a tensor without elements
-            shape = (1, *ops.shape(source)[1:])
-            source, prefix = ops.ones(shape, source.dtype), None
-        run = search_compiled
-        # Compiling would lose a mask.
-        if is_traced(source) or carried_mask(source) is not None:
-            run = as_written(search_words)
-        attends = return_attention_scores
-        found = run(self, source, search, prefix, attends, shortlist)
-        if not empty:
-            return found
-        return Generation(*[None if x is None else x[:0] for x in found])
+        check_built(self, "stream", BUILD)
+        make = functools.partial(StreamProgram, self, start_id, end_id)
+        key = "stream", start_id, end_id
+        program = self.programs.get(self.version, key, make)
+        return Stream(program, max_length, batch_size)
 
-    @functools.wraps(keras.Model.fit)
-    def fit(self, *args, **kwargs):
-        given = inspect.signature(super().fit).bind(*args, **kwargs).arguments
-        check_arrays(self, given.get("x"), given.get("y"))
-        callbacks = with_nan_check(given.get("callbacks"))
-        return super().fit(**{**given, "callbacks": callbacks})
+    def harden(self) -> list[str]:
+        """Make trained monotonic attentions hard, for inference.
+
+        `Monotonic` in the modes `"parallel"` and `"recursive"` becomes
+        `"hard"`, in all attentions of the decoder; weights stay as they are.
+        It then holds for calls, `generate`, `stream`, translators and exports,
+        and for what is saved. Hard attention has no gradient, so train before.
+
+        Returns:
+            What was changed, in words; an empty list if nothing was.
+        """
+        changed = [
+            f"{layer.name}: {change}"
+            for layer in self.decoder.cell.attentions
+            for change in layer.harden()
+        ]
+        if changed:
+            self.changes += 1
+            self.train_function = None
+            self.test_function = self.predict_function = None
+        return changed
 
     @functools.wraps(keras.Model.make_train_function)
     def make_train_function(self, force: bool = False):
-        build_for_training(self)
+        # TensorFlow traces a step twice if its first trace creates variables.
+        # Only a RecurrentEncoder is known to need no length.
+        any_length = isinstance(self.encoder, RecurrentEncoder)
+        if not self.built and self.source_embedding is not None and any_length:
+            self.build(((None, None), (None, None)))
+        if self.built and not self.optimizer.built:
+            self.optimizer.build(self.trainable_variables)
         return super().make_train_function(force)
 
-    @functools.wraps(keras.Model.export)
-    def export(self, filepath, *args, **kwargs):
-        given = inspect.signature(super().export).bind(
-            filepath, *args, **kwargs
-        )
-        if given.arguments.get("input_signature") is None:
-            given.arguments["input_signature"] = [self._input_signature()]
-        return super().export(*given.args, **given.kwargs)
-
-    def _input_signature(self):
-        """Describe inputs of any batch size and any length, for exports."""
-        ids = keras.InputSpec(shape=(None, None), dtype="int32")
-        if self.source_embedding is not None:
-            return ids, ids
-        shape = (None, *self._source_axes)
-        return keras.InputSpec(shape=shape, dtype=self.compute_dtype), ids
-
     def compute_output_shape(self, input_shape) -> tuple:
-        (source, target), size = input_shape, self.target_vocabulary_size
-        if self.copying:
-            size = None if source[1] is None else size + source[1]
+        source, target = input_shape
+        size = self.readout.size(self.target_vocabulary_size, source[1])
         return (*target[:2], size)
 
     def compute_output_spec(self, inputs, training: bool | None = None):
@@ -391,15 +529,26 @@ class Seq2Seq(AbstractStreamingModel):
 
     def get_config(self) -> dict:
         serialize = keras.saving.serialize_keras_object
-        own = {
+        parts = {name: getattr(self, name) for name in PARTS[:3]}
+        standard = self.output_layer is not None or self.tie_embeddings
+        parts["output"] = None if standard else self.readout
+        return {
+            **super().get_config(),
+            "source_vocabulary_size": self.source_vocabulary_size,
+            "target_vocabulary_size": self.target_vocabulary_size,
+            "embedding_dim": self.embedding_dim,
+            "tie_embeddings": self.tie_embeddings,
+            "dropout": self.dropout,
+            "word_dropout": self.word_dropout,
+            "copying": self.copying,
+            "lexical": self.lexical,
             "scheduled_sampling": self.scheduled_sampling,
             "return_attention_scores": self.return_attention_scores,
+            **{name: serialize(part) for name, part in parts.items()},
         }
-        parts = {name: serialize(getattr(self, name)) for name in PARTS}
-        return {**super().get_config(), **own, **parts}
 
     @classmethod
     def from_config(cls, config: dict) -> "Seq2Seq":
         restore = keras.saving.deserialize_keras_object
-        parts = {name: restore(config[name]) for name in PARTS}
+        parts = {x: restore(config[x]) for x in PARTS if x in config}
         return cls(**{**config, **parts})

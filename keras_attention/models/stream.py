@@ -31,13 +31,15 @@ class StreamProgram:
     """
 
     def __init__(self, model, start_id: int, end_id: int):
+        check_integer("start_id", start_id, 0)
+        check_integer("end_id", end_id, 0)
         steps = StreamSteps(model, start_id, end_id)
         self.befores = [reading.before for reading in steps.readings]
         # Where each shape is compiled, parts come in a few sizes.
         self.few_sizes = compiles_each_shape(model)
         self.axes, self.classes = (), model.source_vocabulary_size
         if self.classes is None:
-            self.axes = model._source_axes[1:]
+            self.axes = model.source_spec.shape[2:]
 
         def start(rows, max_length):
             return steps.start(ops.shape(rows)[0], max_length)

@@ -20,18 +20,7 @@ def find_readings(model) -> list[AbstractReading]:
         ValueError: If the decoder or a part of it needs the end of the
             source.
     """
-    if model.copying:
-        refuse_to_stream(
-            "copying=True",
-            "numbers unknown words of the whole source",
-            "Build the model without `copying`.",
-        )
-    if model.lexical:
-        refuse_to_stream(
-            "lexical=True",
-            "translates the words of the whole source at every step",
-            "Build the model without `lexical`.",
-        )
+    model.readout.check_stream()
     attentions = model.decoder.cell.attentions
     if not attentions:
         refuse_to_stream(

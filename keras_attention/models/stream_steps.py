@@ -8,7 +8,8 @@ from keras import ops
 
 from keras_attention.attention import Memory
 from keras_attention.decoder import StateBridge
-from keras_attention.models.next_word import word_step
+from keras_attention.models.generation import Prepared
+from keras_attention.models.generation import word_step
 from keras_attention.models.stream_checks import find_readings
 from keras_attention.models.stream_encoder import find_reader
 from keras_attention.models.stream_state import StreamState
@@ -83,9 +84,9 @@ class StreamSteps:
 
     def _blank(self, rows):
         """Return one position of a source, to be masked."""
-        if self.model.source_embedding is not None:
+        if self.model.source_vocabulary_size is not None:
             return ops.zeros((rows, 1), "int32")
-        axes = self.model._source_axes[1:]
+        axes = self.model.source_spec.shape[2:]
         return ops.zeros((rows, 1, *axes), self.model.compute_dtype)
 
     def read(self, chunk, mask, state: StreamState) -> StreamState:
@@ -101,7 +102,7 @@ class StreamSteps:
         Returns:
             The state after.
         """
-        if self.model.source_embedding is not None:
+        if self.model.source_vocabulary_size is not None:
             mask = ops.not_equal(chunk, 0)
         elif mask is None:
             mask = ops.ones(ops.shape(chunk)[:2], "bool")
@@ -110,7 +111,7 @@ class StreamSteps:
 
     def _prepared(self, chunk, mask, states):
         """Encode a part, and prepare it for every attention."""
-        if self.model.source_embedding is not None:
+        if self.model.source_vocabulary_size is not None:
             chunk = self.model.embed_source(chunk)
         chunk = ops.cast(chunk, self.model.compute_dtype)
         sequence, mask, states = self.reader.read_on(chunk, mask, states)
@@ -137,8 +138,8 @@ class StreamSteps:
             for keys, values in zip(state.keys, state.values, strict=True)
         ]
         never = sorted({0, self.start_id} - {self.end_id})
-        prepared = cell.attentions.pack(memories)
-        step = word_step(self.model, prepared, never, False, hoists=True)
+        prepared = Prepared(cell.attentions.pack(memories))
+        step = word_step(self.model, prepared, never, False)
         places = state.places
 
         def grow(words):

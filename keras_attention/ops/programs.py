@@ -84,14 +84,9 @@ def _differ(x, y):
     return x is not y
 
 
-def uses_xla(model) -> bool:
-    """Return whether XLA compiles the programs of a model on TensorFlow."""
-    return bool(model.compiled and model.jit_compile)
-
-
 def compiles_each_shape(model) -> bool:
     """Return whether programs of a model are compiled anew for each shape."""
-    return uses_xla(model) or fast_path("COMPILES_EACH_SHAPE", False)
+    return model.uses_xla or fast_path("COMPILES_EACH_SHAPE", False)
 
 
 def compiled(function: Callable, model, seeds: Sequence = ()) -> Callable:
@@ -99,7 +94,7 @@ def compiled(function: Callable, model, seeds: Sequence = ()) -> Callable:
 
     Args:
         function: Function from tensors or `None` to a structure of tensors.
-        model: The Keras model whose variables it reads.
+        model: The model whose variables it reads, an `AbstractModel`.
         seeds: The states of random generators that it changes. Defaults to
             `()`.
 
@@ -108,7 +103,7 @@ def compiled(function: Callable, model, seeds: Sequence = ()) -> Callable:
         takes `states`, to be read and changed in their place.
     """
     compile_function = fast_path("compiled", _as_it_is)
-    return compile_function(function, model.variables, seeds, uses_xla(model))
+    return compile_function(function, model.variables, seeds, model.uses_xla)
 
 
 def _as_it_is(function, *_):

@@ -21,4 +21,3 @@ from .path import follow_path as follow_path
 from .penalties import coverage_scores as coverage_scores
 from .penalties import length_penalties as length_penalties
 from .sampling import Sampling as Sampling
-from .shortlist import Shortlist as Shortlist

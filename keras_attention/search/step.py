@@ -78,7 +78,7 @@ def check_step(search, step: Callable) -> Callable:
             )
         log_probs, state, weights = found
         log_probs = _check_shape("log_probs", log_probs, tokens, "V")
-        check_ids(search, log_probs.shape[-1])
+        check_search_ids(search, log_probs.shape[-1])
         if weights is not None:
             weights = _check_shape("weights", weights, tokens, "Tv")
         return log_probs, state, weights
@@ -98,7 +98,7 @@ def _check_shape(name, x, tokens, last):
     return x
 
 
-def check_ids(search, classes):
+def check_search_ids(search, classes):
     """Raise a `ValueError` unless a model knows the ids of a search.
 
     Args:

@@ -2,16 +2,15 @@
 
 from keras_attention.checks import check_built
 from keras_attention.checks import check_object
-from keras_attention.models import Seq2Seq
-from keras_attention.models.shortlisted import check_shortlist
+from keras_attention.models import AbstractModel
+from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
-from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import check_shared
 
 
 def check_parts(
-    model: Seq2Seq,
+    model: AbstractModel,
     source_tokenizer: AbstractTokenizer,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
@@ -20,7 +19,7 @@ def check_parts(
     """Raise a `ValueError` unless the parts of a translator fit together.
 
     Args:
-        model: Must be a `Seq2Seq` with weights.
+        model: Must be an `AbstractModel` with weights, such as a `Seq2Seq`.
         source_tokenizer: Must be a tokenizer, whose ids the model knows. If
             the model copies words, both tokenizers have all of its ids.
         target_tokenizer: Likewise.
@@ -29,11 +28,15 @@ def check_parts(
             Defaults to `None`.
     """
     check_object(
-        "model", model, Seq2Seq, "Only a Seq2Seq generates translations."
+        "model",
+        model,
+        AbstractModel,
+        "Only a Seq2Seq, or a model like it, generates translations.",
     )
     check_built(model, "generate", "Train it, load it, or call it once.")
     check_object("search", search, AbstractSearch, "Give a `BeamSearch(5)`.")
-    check_shortlist(model, search, shortlist)
+    if shortlist is not None:
+        model.limited_to(shortlist)  # which checks it
     tokenizers = {"source": source_tokenizer, "target": target_tokenizer}
     for side, tokenizer in tokenizers.items():
         check_object(
@@ -44,11 +47,11 @@ def check_parts(
         )
         size = getattr(model, f"{side}_vocabulary_size")
         known = tokenizer.vocabulary_size
-        if size is None or known > size or (model.copying and known < size):
+        if size is None or known > size or (model.source_ids and known < size):
             raise ValueError(
                 f"`{side}_tokenizer` must give ids that the model knows, "
                 "and all of them if it copies. Received: vocabulary_size="
                 f"{known}, the model's {side}_vocabulary_size={size}."
             )
-    if model.copying:
+    if model.source_ids:
         check_shared("Translator", source_tokenizer, target_tokenizer)

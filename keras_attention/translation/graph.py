@@ -9,8 +9,8 @@ import numpy as np
 from keras_attention.models import Seq2Seq
 from keras_attention.ops.fast_paths import counted_alone
 from keras_attention.ops.fast_paths import fast_path
+from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
-from keras_attention.search import Shortlist
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import aligned_words
 from keras_attention.text import copied_words
@@ -79,7 +79,7 @@ class TranslationGraph:
         self.max_source_length = max_source_length
         self.replace_unknown = replace_unknown
         self.shortlist = shortlist
-        xla = model.compiled and model.jit_compile
+        xla = model.uses_xla
         whole = fast_path("HAS_TEXT", True) and not xla
         stages = _Stages(self._read, self._begin, self._write)
         if not whole:
@@ -125,9 +125,9 @@ class TranslationGraph:
         missing = tf.maximum(0, 1 - tf.shape(ids)[1])
         ids = tf.pad(ids, [[0, 0], [0, missing]])
         words = None
-        if self.replace_unknown or self.model.copying:
+        if self.replace_unknown or self.model.source_ids:
             words = aligned_words(self.source_tokenizer, text, ids)
-        if self.model.copying:
+        if self.model.source_ids:
             ids = spell_source(ids, words, self.model.target_vocabulary_size)
         return tf.ensure_shape(ids, (None, None)), words
 
@@ -149,7 +149,7 @@ class TranslationGraph:
         longest = tf.minimum(longest, self.search.max_length)
         ids = cut_or_pad(ids, longest)
         words = cut_or_pad(self.target_tokenizer.surfaces(prefix), longest)
-        if self.model.copying:
+        if self.model.source_ids:
             size = self.model.target_vocabulary_size
             ids = spell_target(ids, words, source_ids, source_words, size)
         return ids, words
@@ -187,7 +187,7 @@ class TranslationGraph:
         unknown = None
         if self.replace_unknown:
             unknown = self._attended(words, weights)
-        if self.model.copying:
+        if self.model.source_ids:
             size = self.model.target_vocabulary_size
             copied = copied_words(tokens, words, size)
             unknown = _first_word(copied, unknown)

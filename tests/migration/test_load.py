@@ -23,7 +23,7 @@ from tiers import some
 
 import keras_attention as ka
 from keras_attention import load_tfa_weights
-from keras_attention.models.next_word import next_word
+from keras_attention.models.generation import word_step
 
 REAL = TARGET != 0
 PATHS = {
@@ -65,7 +65,8 @@ def assert_same(model, name):
 
 def generate(model, search):
     """Search without a compiled program, which takes longer to make."""
-    step, state = next_word(model, SOURCE, *model.encode(SOURCE), (0, 2))
+    prepared, state, *_ = model.begin(SOURCE)
+    step = word_step(model, prepared, (0, 2))
     return [to_numpy(x) for x in search(step, state, len(SOURCE))[:3]]
 
 

@@ -235,7 +235,7 @@ def test_an_image_keeps_its_height_and_width():
 def test_an_image_is_exported_with_its_height_and_width(monkeypatch):
     taken = []
 
-    def export(self, filepath, input_signature=None):
+    def export(self, filepath, format, verbose, input_signature):
         taken.extend(input_signature)
 
     monkeypatch.setattr(keras.Model, "export", export)

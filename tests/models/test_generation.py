@@ -23,7 +23,7 @@ from keras_attention import Seq2Seq
 from keras_attention import StateBridge
 from keras_attention.models import generation
 from keras_attention.models.generation import search_compiled
-from keras_attention.models.next_word import search_words
+from keras_attention.models.generation import search_words
 from keras_attention.ops.programs import Programs
 
 WORDS = 20
@@ -69,9 +69,8 @@ SOURCE = np.ones((2, 8), "int32")
 class Table:
     """A model that is a table, and lists what is traced."""
 
-    compiled = jit_compile = False
+    uses_xla, pads_freely = False, True
     version, variables = 0, ()
-    encoder = keras.layers.Identity()
 
     def __init__(self):
         numbers = np.random.default_rng(0).normal(size=(WORDS, WORDS))
@@ -264,8 +263,7 @@ def test_what_is_padded_is_cut_again(model, rows, length):
 def test_sizes_are_few_and_none_is_seen(table, pads):
     """Sources keep their length for an encoder that reads padding."""
     source, prefix = (ops.convert_to_tensor(draw(5, n)) for n in (9, 3))
-    if not pads:
-        table.encoder = keras.layers.Conv1D(8, 3)
+    table.pads_freely = pads
     found = table.generate(GREEDY, source, prefix)
     assert table.traced[0][1:] == ((6, 12 if pads else 9), (6, 8))
     assert_same(found, table.search(source, GREEDY, prefix))

@@ -1,5 +1,7 @@
 """Scheduled sampling: a guess now and then, and otherwise the teacher."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -15,14 +17,15 @@ from seq2seqs import small_model
 
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
-from keras_attention.models.next_word import next_word
 from keras_attention.models.scheduled_sampling import feed_guesses
 
 
 def fed(model, probability, target=TARGET, source=SOURCE, seed=0):
+    begun = model.begin(source)
     return to_numpy(
         feed_guesses(
-            *next_word(model, source, *model.encode(source)),
+            functools.partial(model.next_word, prepared=begun.prepared),
+            begun.states,
             ops.convert_to_tensor(target),
             ops.convert_to_tensor(probability, "float32"),
             keras.random.SeedGenerator(seed),

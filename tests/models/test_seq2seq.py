@@ -25,6 +25,7 @@ from keras_attention import LuongGeneral
 from keras_attention import RecurrentEncoder
 from keras_attention import Seq2Seq
 from keras_attention import StateBridge
+from keras_attention.outputs import Decoded
 
 SOURCE = np.array([[5, 6, 7, 8, 3], [4, 9, 3, 0, 0], [8, 3, 0, 0, 0]])
 PADDING = [[(0, 0), (0, 1)], [(0, 0), (0, 0), (0, 0)]]  # an even length
@@ -195,7 +196,8 @@ def test_tied_embeddings_score_by_the_target_embedding():
     assert model.output_layer is None
     kernel = to_numpy(model.target_embedding.embeddings.value)
     outputs = draw(3, 4, 5, dtype="float32")
-    assert_close(model.logits(outputs), outputs @ kernel.T, 1e-4)
+    scores, _ = model.readout.call(Decoded(outputs, None, None, []), ())
+    assert_close(scores, outputs @ kernel.T, 1e-4)
 
 
 def test_words_go_in_with_variance_one():

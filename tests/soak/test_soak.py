@@ -29,11 +29,9 @@ from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
 from keras_attention import GreedySearch
 from keras_attention import Sampling
+from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import Translator
-from keras_attention.models import generation
-from keras_attention.models import seq2seq
-from keras_attention.models.next_word import search_words
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
@@ -169,14 +167,13 @@ def at_rest():
 
 @pytest.fixture
 def traces(monkeypatch):
-    seen = []
+    seen, begin = [], Seq2Seq.begin
 
-    def counted(model, *arguments, **options):
-        seen.append(model)
-        return search_words(model, *arguments, **options)
+    def counted(self, *arguments, **options):
+        seen.append(self)
+        return begin(self, *arguments, **options)
 
-    for module in (generation, seq2seq):
-        monkeypatch.setattr(module, "search_words", counted)
+    monkeypatch.setattr(Seq2Seq, "begin", counted)
     return seen
 
 

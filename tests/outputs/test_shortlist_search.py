@@ -16,14 +16,16 @@ from seq2seqs import small_model
 from tiers import some
 
 from keras_attention import AbstractSearch
+from keras_attention import AttentionDecoder
+from keras_attention import AttentionDecoderCell
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
+from keras_attention import RecurrentEncoder
 from keras_attention import Sampling
+from keras_attention import Seq2Seq
 from keras_attention import Shortlist
-from keras_attention.models import generation
-from keras_attention.models.next_word import search_words
-from keras_attention.models.shortlisted import ListedWords
-from keras_attention.models.shortlisted import check_shortlist
+from keras_attention import StateBridge
+from keras_attention.models.generation import search_words
 
 BACKEND = keras.backend.backend()
 EVERY = Shortlist(np.zeros((WORDS, 1), int), range(WORDS))
@@ -238,7 +240,7 @@ def test_a_row_with_an_unknown_prefix_gets_no_tokens():
     """As without a shortlist, in a graph, where ids cannot be checked."""
     model = make_model()
     prefix = np.array([[WORDS], [-3], [5]])
-    found = search_words(model, SOURCE, GreedySearch(4), prefix, True, FEW)
+    found = search_words(model.limited_to(FEW), SOURCE, GreedySearch(4), prefix)
     tokens, scores, lengths, _ = to_numpy(found)
     assert np.isneginf(scores[:, 0]).tolist() == [True, True, False]
     assert not tokens[:2].any()
@@ -295,21 +297,23 @@ def test_a_graph_of_unknown_sizes_finds_the_same(name):
 @pytest.mark.slow
 @pytest.mark.skipif(BACKEND == "torch", reason="torch compiles nothing")
 def test_a_shortlist_has_programs_of_its_own(monkeypatch):
-    model = make_model()
+    model, traced, begin = make_model(), [], Seq2Seq.begin
+
+    def counted(self, *asked, output=None):
+        traced.append(output and output.shortlist)
+        return begin(self, *asked, output=output)
+
     model.compile("sgd", **GRAPH)
-    search, traced = GreedySearch(max_length=3), []
-
-    def count(*arguments, **options):
-        traced.append(arguments[-1])
-        return search_words(*arguments, **options)
-
-    monkeypatch.setattr(generation, "search_words", count)
+    search = GreedySearch(max_length=3)
     other = Shortlist(FEW.table, [8])
-    for shortlist in (FEW, None, other, FEW, other, None):
+    monkeypatch.setattr(Seq2Seq, "begin", counted)
+    for shortlist in (FEW, other, FEW, other):
         model.generate(SOURCE, search, shortlist=shortlist)
-    assert traced == [FEW, None, other]
+    assert traced == [FEW, other]
     tokens = to_numpy(model.generate(SOURCE, search, shortlist=other))[0]
-    wanted = to_numpy(search_words(model, SOURCE, search, None, True, other))[0]
+    limited = model.limited_to(other)
+    assert limited is model.limited_to(other)
+    wanted = to_numpy(search_words(limited, SOURCE, search))[0]
     np.testing.assert_array_equal(tokens, wanted)
 
 
@@ -347,13 +351,18 @@ def test_what_does_not_fit_is_named(changes, search, shortlist, said):
 
 
 def test_features_have_no_list():
-    class Featured:
-        source_vocabulary_size, target_vocabulary_size = None, WORDS
-        copying, output_layer = False, keras.layers.Dense(3)
-
+    model = Seq2Seq(
+        target_vocabulary_size=WORDS,
+        embedding_dim=3,
+        encoder=RecurrentEncoder(4),
+        decoder=AttentionDecoder(
+            AttentionDecoderCell(keras.layers.LSTMCell(8), None)
+        ),
+        bridge=StateBridge(),
+    )
+    model.build(((None, None, 3), (None, None)))
     with pytest.raises(ValueError, match="source_vocabulary_size=None"):
-        check_shortlist(Featured, GreedySearch(), FEW)
-    check_shortlist(Featured, GreedySearch(), None)
+        model.limited_to(FEW)
 
 
 def test_a_quantized_output_layer_has_no_list():
@@ -361,19 +370,3 @@ def test_a_quantized_output_layer_has_no_list():
     model.output_layer.quantize("int8")
     with pytest.raises(ValueError, match="output layer quantized to int8"):
         model.generate(SOURCE, shortlist=FEW)
-
-
-@pytest.mark.slow
-def test_numbers_are_ids_and_back():
-    listed = ListedWords(
-        make_model(), FEW, GreedySearch(), SOURCE, np.array([[8], [0], [5]])
-    )
-    forced = [8], [], [5]
-    words = [
-        words_of(FEW, x, more) for x, more in zip(SOURCE, forced, strict=True)
-    ]
-    numbers = keras.ops.convert_to_tensor([[[0, 3, 5]]] * 3, "int32")
-    ids = keras.ops.convert_to_numpy(listed.read(numbers))
-    assert ids[:, 0].tolist() == [[x[0], x[3], x[5]] for x in words]
-    prefix = keras.ops.convert_to_numpy(listed.prefix)[:, 0].tolist()
-    assert prefix == [words[0].index(8), 0, words[2].index(5)]

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
+from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Dropout
@@ -13,6 +14,8 @@ from keras_attention.layers import Regularizer
 from keras_attention.ops import mix
 from keras_attention.ops import product
 from keras_attention.ops.numerics import tanh
+from keras_attention.outputs.base import AbstractOutput
+from keras_attention.outputs.dense import rows_of
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -109,9 +112,9 @@ class LexicalTranslation(AbstractKernelLayer):
         """
         _check_places(weights.shape, words.shape)
         words = ops.cast(words, self.compute_dtype)
-        found = tanh(mix(ops.cast(weights, self.compute_dtype), words))
-        bias = ops.cast(self.bias, found.dtype)
-        return tanh(product(found, self.kernel) + bias) + found
+        attended = tanh(mix(ops.cast(weights, self.compute_dtype), words))
+        bias = ops.cast(self.bias, attended.dtype)
+        return tanh(product(attended, self.kernel) + bias) + attended
 
     def compute_output_shape(self, weights_shape, words_shape) -> tuple:
         _check_places(weights_shape, words_shape)
@@ -132,4 +135,67 @@ def _check_places(weights_shape, words_shape):
             "LexicalTranslation needs a weight for each source word. "
             f"Received: weights of {places} positions for {count} words. "
             "Take an encoder that keeps the length."
+        )
+
+
+class LexicalOutput(AbstractOutput):
+    """Adds the scores of a `LexicalTranslation` to those of another output.
+
+    Args:
+        output: The other output.
+        translation: The layer, which belongs to the model.
+        **kwargs: Keras layer arguments, such as `dtype`.
+    """
+
+    attends = True
+    argument = "lexical=True"
+    reads_words = True
+
+    def __init__(
+        self, output: AbstractOutput, translation: LexicalTranslation, **kwargs
+    ):
+        super().__init__(**kwargs)
+        self.output_part = output
+        self.translation = translation
+
+    def prepare(self, source):
+        return self.output_part.prepare(source), source.words
+
+    def call(self, decoded, prepared, training=None):
+        scores, _ = self.output_part.call(decoded, prepared[0], training)
+        return self._add(scores, decoded, prepared, training), None
+
+    def step(self, decoded, state, prepared):
+        scores, *_ = self.output_part.step(decoded, state, prepared[0])
+        return self._add(scores, decoded, prepared), None, state
+
+    def _add(self, scores, decoded, prepared, training=False):
+        weights, words = decoded.mean_weights(), prepared[1]
+        return scores + self.translation(weights, words, training=training)
+
+    def refuse_list(self):
+        return self.output_part.refuse_list()
+
+    def features(self, decoded, prepared):
+        inner, words = prepared
+        outputs = self.output_part.features(decoded, inner)
+        lexical = self.translation.features(decoded.mean_weights(), words)
+        dtype = self.compute_dtype
+        return ops.concatenate(
+            [ops.cast(outputs, dtype), ops.cast(lexical, dtype)], axis=-1
+        )
+
+    def rows(self, ids):
+        kernel, bias = self.output_part.rows(ids)
+        layer = self.translation
+        lexical, more = rows_of(
+            layer.output_kernel, layer.output_bias, ids, self.compute_dtype
+        )
+        return ops.concatenate([kernel, lexical], axis=-1), bias + more
+
+    def check_stream(self):
+        refuse_to_stream(
+            self.argument,
+            "translates the words of the whole source at every step",
+            "Build the model without `lexical`.",
         )

@@ -1,24 +1,35 @@
 """A lexical shortlist: the few target words that a source can be written by."""
 
+import math
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+from typing import NamedTuple
+from typing import NoReturn
 from typing import Self
 
 import numpy as np
 from keras import ops
 
+from keras_attention.checks import check_ids
 from keras_attention.checks import check_integer
+from keras_attention.checks import described
 from keras_attention.files import check_archive
 from keras_attention.files import recover
 from keras_attention.files import replaced_file
 from keras_attention.ops import fast_path
 from keras_attention.ops.rows import take_rows
-from keras_attention.search.pair_counts import PairCounts
+from keras_attention.outputs.base import AbstractOutput
+from keras_attention.outputs.pair_counts import PairCounts
+from keras_attention.search.step import ID_OPTIONS
+from keras_attention.search.step import check_search_ids
 
 LARGEST = 2**31 - 1
 MULTIPLE = 8  # of it are lengths while training, for few compilations
 NAMES = ("table", "always")
+SIDES = ("source", "target")
+TOKENIZERS = "Take batches by the tokenizers that belong to the model."
 
 
 class Shortlist:
@@ -70,8 +81,8 @@ class Shortlist:
     """
 
     def __init__(self, table, always):
-        self.table = _check_ids("table", table, "(Vs, C)")
-        self.always = _check_ids("always", always, "(F,)")
+        self.table = _as_ids("table", table, "(Vs, C)")
+        self.always = _as_ids("always", always, "(F,)")
         self.table[:1] = 0  # padding
         for ids in (self.table, self.always):
             ids.flags.writeable = False  # compiled programs hold them
@@ -95,7 +106,7 @@ class Shortlist:
         that are always allowed take none of these places.
 
         Args:
-            model: A trained `Seq2Seq` that attends.
+            model: A trained model that attends.
             batches: Batches as `fit` takes them, `((source, target[:, :-1]),
                 target[:, 1:])`, such as one epoch of the training data.
             candidates: How many target ids a source id has, `C`. Defaults to
@@ -118,15 +129,16 @@ class Shortlist:
         counts = PairCounts(*sizes, candidates)
         frequency = np.zeros(sizes[1], "int64")
         attend = fast_path("compiled", _uncompiled)(
-            lambda source, target: sum(model.attend(source, target)),
+            lambda source, target: _summed(model.attend(source, target)),
             model.variables,
             [],
             False,
         )
         for (source, before), after, *_ in batches:
             source, before, after = map(_widened, (source, before, after))
-            _check_known("source", source, sizes[0])
-            _check_known("target", after, sizes[1])
+            for side, ids, size in zip(SIDES, (source, after), sizes, strict=True):
+                needed_by = f"Shortlist.train needs {side}"
+                check_ids(needed_by, ids, size, "", TOKENIZERS)
             weights = ops.convert_to_numpy(attend(source, before))
             _check_positions(weights, source)
             counts.add(source, after, weights)
@@ -212,7 +224,47 @@ class Shortlist:
             ) from error
 
 
-def _check_ids(name, value, shape):
+def _check_model(model):
+    """Raise an error unless a model reads ids, and copies none."""
+    if model.source_vocabulary_size is None:
+        _refuse("source_vocabulary_size=None")
+    if model.source_ids:
+        _refuse("copying=True")
+
+
+def _summed(weights: list):
+    return sum(weights) if weights else _refuse("attention=None")
+
+
+def _refuse(received) -> NoReturn:
+    raise ValueError(
+        "Shortlist.train needs a model that reads ids, attends to them "
+        f"and copies none. Received: {received}. Make a table by other means, "
+        "such as a word aligner, and give it to Shortlist(table, always)."
+    )
+
+
+def _check_positions(weights, source):
+    if weights.shape[-1] != source.shape[1]:
+        raise ValueError(
+            "Shortlist.train needs an encoder that keeps the length. "
+            f"Received: weights of {weights.shape[-1]} positions for sources "
+            f"of {source.shape[1]} ids. Make a table by other means, such as "
+            "a word aligner, and give it to Shortlist(table, always)."
+        )
+
+
+def _uncompiled(function, *_):
+    return function
+
+
+def _widened(ids):
+    """Pad ids `(B, T)` to few lengths, as NumPy array."""
+    ids = ops.convert_to_numpy(ids)
+    return np.pad(ids, [[0, 0], [0, -ids.shape[1] % MULTIPLE]])
+
+
+def _as_ids(name, value, shape):
     """Copy ids to int32, or raise an error."""
     ids = np.asarray(value)
     axes = shape.count(",") + 1 - shape.endswith(",)")
@@ -232,47 +284,81 @@ def _check_ids(name, value, shape):
     )
 
 
-def _check_model(model):
-    """Raise an error unless a model has ids and attention on both sides."""
-    said = None
-    if not model.decoder.cell.attentions:
-        said = "attention=None"
-    elif model.source_vocabulary_size is None:
-        said = "source_vocabulary_size=None"
-    elif model.copying:
-        said = "copying=True"
-    if said is not None:
-        raise ValueError(
-            "Shortlist.train needs a model that reads ids, attends to them "
-            f"and copies none. Received: {said}. Make a table by other means, "
-            "such as a word aligner, and give it to Shortlist(table, always)."
+class _Listed(NamedTuple):
+    ids: Any  # (B, S) int32, ascending, below V
+    kernel: Any  # (B, D, S)
+    bias: Any  # (B, 1, S), -inf behind the end of a list
+    inner: Any  # what the other output has prepared
+
+
+class ShortlistOutput(AbstractOutput):
+    """Scores the words of a shortlist alone, by the rows of another output.
+
+    Scores `(B, K, S)` are of the ids `(B, S)`, each row's own. Those up to the
+    largest id in the options of the search are in every list, so that their
+    numbers in it are the ids themselves.
+
+    Args:
+        output: The other output.
+        shortlist: A `Shortlist` that fits its model.
+        vocabulary_size: Number `V` of words.
+    """
+
+    def __init__(
+        self, output: AbstractOutput, shortlist: Shortlist, vocabulary_size: int
+    ):
+        super().__init__(dtype=output.dtype_policy)
+        self.output_part = output
+        self.shortlist = shortlist
+        self.vocabulary_size = vocabulary_size
+        self.attends, self.reads_words = output.attends, output.reads_words
+
+    def prepare(self, source):
+        search, size = source.search, self.vocabulary_size
+        if not all(hasattr(search, name) for name in ID_OPTIONS):
+            raise ValueError(
+                "`search` with a shortlist must have the attributes start_id, "
+                f"end_id and forbidden_ids. Received: "
+                f"search={described(search)}. Write it as a subclass of "
+                "AbstractSearch."
+            )
+        check_search_ids(search, size)
+        special = search.start_id, search.end_id, *search.forbidden_ids
+        least = 1 + max(special)
+        ids = self.shortlist.ids(source.ids, least, size, source.prefix)
+        ids = _cut(ids, source, size)
+        places = ops.minimum(ids, size - 1)
+        kernel, bias = self.output_part.rows(places)
+        bias = ops.where(ids < size, bias, -math.inf)
+        return _Listed(
+            ids=places,
+            kernel=ops.swapaxes(kernel, 1, 2),
+            bias=ops.expand_dims(bias, 1),
+            inner=self.output_part.prepare(source),
         )
 
+    def ids(self, prepared):
+        return prepared.ids
 
-def _check_positions(weights, source):
-    if weights.shape[-1] != source.shape[1]:
-        raise ValueError(
-            "Shortlist.train needs an encoder that keeps the length. "
-            f"Received: weights of {weights.shape[-1]} positions for sources "
-            f"of {source.shape[1]} ids. Make a table by other means, such as "
-            "a word aligner, and give it to Shortlist(table, always)."
-        )
-
-
-def _uncompiled(function, *_):
-    return function
+    def call(self, decoded, prepared, training=None):
+        features = self.output_part.features(decoded, prepared.inner)
+        features = ops.cast(features, prepared.kernel.dtype)
+        # Not `ops.matmul`, which computes float64 in float32 on torch.
+        return features @ prepared.kernel + prepared.bias, None
 
 
-def _check_known(side, ids, size):
-    if ids.size and not 0 <= ids.min() <= ids.max() < size:
-        raise ValueError(
-            f"Shortlist.train needs {side} ids from 0 to {size - 1}. Received: "
-            f"ids from {ids.min()} to {ids.max()}. Take batches by the "
-            "tokenizers that belong to the model."
-        )
+def _cut(ids, source, size):
+    """Cut what no row uses, and leave as much as a search selects from.
 
-
-def _widened(ids):
-    """Pad ids `(B, T)` to few lengths, as NumPy array."""
-    ids = ops.convert_to_numpy(ids)
-    return np.pad(ids, [[0, 0], [0, -ids.shape[1] % MULTIPLE]])
+    Half of a list are repeated words and padding. XLA needs a size that does
+    not depend on words.
+    """
+    if source.fixed_shapes and isinstance(ids.shape[1], int):
+        return ids
+    names = ("beam_size", "top_k")
+    needed = max(getattr(source.search, name, None) or 1 for name in names)
+    ids = ops.pad(ids, [[0, 0], [0, needed]], constant_values=size)
+    if source.fixed_shapes:
+        return ids
+    used = ops.sum(ops.cast(ids < size, "int32"), axis=1)
+    return ids[:, : ops.max(used, initial=needed)]

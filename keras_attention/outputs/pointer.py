@@ -1,5 +1,6 @@
 """Pointer-generator: copying of source words, also of unknown ones."""
 
+import math
 from typing import Any
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_integer
+from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
@@ -14,6 +16,7 @@ from keras_attention.layers import Regularizer
 from keras_attention.ops import mix
 from keras_attention.ops import product
 from keras_attention.ops import wide_dtype
+from keras_attention.outputs.base import AbstractOutput
 
 IMPOSSIBLE = -30.0  # log probability of 1e-13, too small to change a sum
 
@@ -193,6 +196,59 @@ class PointerGenerator(AbstractKernelLayer):
     def get_config(self) -> dict:
         own = {"vocabulary_size": self.vocabulary_size}
         return {**super().get_config(), **own}
+
+
+class PointerOutput(AbstractOutput):
+    """Mixes the words of another output with those of the source.
+
+    Args:
+        output: The other output.
+        pointer: The `PointerGenerator`, which belongs to the model.
+        **kwargs: Keras layer arguments, such as `dtype`.
+    """
+
+    attends = True
+    argument = "copying=True"
+    source_ids = True
+
+    def __init__(
+        self, output: AbstractOutput, pointer: PointerGenerator, **kwargs
+    ):
+        super().__init__(**kwargs)
+        self.output_part = output
+        self.pointer = pointer
+        self.reads_words = output.reads_words
+
+    def prepare(self, source):
+        inner = self.output_part.prepare(source)
+        return inner, self.pointer.prepare(source.ids)
+
+    def call(self, decoded, prepared, training=None):
+        scores, _ = self.output_part.call(decoded, prepared[0], training)
+        return self._mix(scores, decoded, prepared[1], IMPOSSIBLE), None
+
+    def step(self, decoded, state, prepared):
+        scores, *_ = self.output_part.step(decoded, state, prepared[0])
+        return self._mix(scores, decoded, prepared[1], -math.inf), None, state
+
+    def _mix(self, scores, decoded, copies, impossible):
+        features = [decoded.outputs, decoded.words]
+        features = ops.concatenate(features, axis=-1)
+        if not self.pointer.built:
+            self.pointer.build(scores.shape, features.shape)
+        return self.pointer.mix(
+            scores, features, decoded.mean_weights(), copies, impossible
+        )
+
+    def size(self, vocabulary_size, source_length):
+        return None if source_length is None else vocabulary_size + source_length
+
+    def check_stream(self):
+        refuse_to_stream(
+            self.argument,
+            "numbers unknown words of the whole source",
+            "Build the model without `copying`.",
+        )
 
 
 def _add_copied(all_words, copied, listed, copies):

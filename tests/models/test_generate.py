@@ -1,4 +1,4 @@
-"""next_word: asked word by word, it says what the whole model says."""
+"""A model step by step: word by word, it says what the whole model says."""
 
 import keras
 import numpy as np
@@ -23,9 +23,8 @@ from keras_attention import LuongGeneral
 from keras_attention import Sampling
 from keras_attention import SequenceCrossentropy
 from keras_attention.layers import embeddings
-from keras_attention.models.next_word import mean
-from keras_attention.models.next_word import next_word
-from keras_attention.models.next_word import search_words
+from keras_attention.models.generation import search_words
+from keras_attention.models.generation import word_step
 from keras_attention.ops import dot_scores
 from keras_attention.ops import hoist
 from keras_attention.search import follow_path
@@ -74,10 +73,12 @@ def case(request):
 @pytest.mark.usefixtures("without_graphs")
 def test_steps_say_what_the_whole_model_says(case):
     model, source, target = case
-    step, states = next_word(model, source, *model.encode(source))
+    prepared, states, *_ = model.begin(source)
     found = []
     for word in target.T:
-        log_probs, states, weights = step(word[:, None], states)
+        log_probs, states, weights = model.next_word(
+            word[:, None], states, prepared
+        )
         found.append(to_numpy(log_probs)[:, 0])
     want = to_numpy(ops.log_softmax(model((source, target))))
     there = want > -25  # not what a source does not hold
@@ -102,17 +103,15 @@ class Counting(AbstractAttention):
         return 2 * keys
 
 
-@pytest.mark.parametrize("hoists", [False, True])
-def test_what_depends_on_the_source_alone_may_be_computed_once(hoists):
+def test_what_depends_on_the_source_alone_is_computed_once():
     attention = Counting()
     model = small_model(attention)
+    prepared, states, *_ = model.begin(SOURCE)
     attention.counted = 0
-    step, states = next_word(
-        model, SOURCE, *model.encode(SOURCE), hoists=hoists
-    )
+    step = word_step(model, prepared)
     for word in TARGET.T:
         _, states, _ = step(word[:, None], states)
-    assert attention.counted == (1 if hoists else TARGET.shape[1])
+    assert attention.counted == 1
 
 
 @pytest.mark.slow
@@ -249,12 +248,6 @@ def test_weights_are_kept_only_if_they_are_asked_for():
     assert found.weights is None
     assert_close(found.tokens, wanted.tokens, 0)
     assert_close(found.scores, wanted.scores)
-
-
-def test_several_weights_are_averaged():
-    assert mean(None) is None
-    assert mean(3.0) == 3.0
-    assert mean([1.0, 2.0]) == 1.5
 
 
 @pytest.mark.parametrize(

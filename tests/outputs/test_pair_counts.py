@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from keras_attention.search import pair_counts
-from keras_attention.search.pair_counts import PairCounts
+from keras_attention.outputs import pair_counts
+from keras_attention.outputs.pair_counts import PairCounts
 
 SIZES = SOURCES, TARGETS = 7, 11
 

@@ -1,0 +1,282 @@
+"""What a model is, for all that generates with it."""
+
+import functools
+import weakref
+from typing import Any
+from typing import NamedTuple
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_built
+from keras_attention.checks import missing_method
+from keras_attention.layers import carried_mask
+from keras_attention.models import checks
+from keras_attention.models.generation import search_compiled
+from keras_attention.models.generation import search_words
+from keras_attention.ops import as_written
+from keras_attention.ops import is_traced
+from keras_attention.ops.programs import Programs
+from keras_attention.ops.programs import Version
+from keras_attention.ops.tokens import fused
+from keras_attention.outputs import Shortlist
+from keras_attention.search import AbstractSearch
+from keras_attention.search import Generation
+from keras_attention.search import GreedySearch
+
+BUILD = "Train it, load it, or `model.build(((None, None), (None, None)))`."
+LIMITED = 16  # shortlists that a model remembers
+
+
+class Begun(NamedTuple):
+    """A source that a model has read, before its first word.
+
+    Attributes:
+        prepared: What is the same at all steps, a structure of tensors.
+        states: List of tensors `(B, K, ...)` before the first step.
+        mask: Boolean `(B, Tv)`, `True` at real positions of what weights
+            attend to, or `None`.
+        ids: The ids `(B, S)` that are scored, in ascending order; `None` for
+            all of the vocabulary.
+    """
+
+    prepared: Any
+    states: list
+    mask: Any = None
+    ids: Any = None
+
+
+class AbstractModel(keras.Model):
+    """Writes a target for each source, word by word.
+
+    This is all that searches, translators and exports know of a model. A
+    subclass has the attributes below, and writes `begin` and `next_word`;
+    `attend` where pictures and shortlists are made by it. It then generates,
+    is translated with, and is exported as `Seq2Seq` is. A call takes a pair of
+    source and target, as `Seq2Seq` does.
+
+    Args:
+        **kwargs: Keras model arguments, such as `name` and `dtype`.
+
+    Attributes:
+        source_vocabulary_size: Number of source ids, or `None` if the source
+            consists of features.
+        target_vocabulary_size: Number of target ids `V`.
+        source_spec: A `keras.InputSpec` of the source, `(None, Tv)` for ids or
+            `(None, Tv, D)` for features, with `None` where it may change.
+            Defaults to ids of any length.
+        source_ids: Whether an id `V + j`, beyond the vocabulary, is the word
+            at position `j` of the source.
+        pads_freely: Whether padding behind a source changes nothing. Then
+            sources are padded to few lengths, for few compilations.
+        programs: The compiled `Programs` of this model.
+        changes: How often what the model computes has changed, if not by its
+            variables. Raise it, and programs are compiled anew.
+    """
+
+    source_vocabulary_size: int | None = None
+    target_vocabulary_size: int
+    source_spec = keras.InputSpec(shape=(None, None), dtype="int32")
+    source_ids: bool = False
+    pads_freely: bool = False
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.programs = Programs()
+        self.changes = 0
+        self._version = Version()
+        self._limited = weakref.WeakKeyDictionary()
+
+    @property
+    def uses_xla(self) -> bool:
+        """Whether `compile` has selected XLA on TensorFlow."""
+        return bool(self.compiled and self.jit_compile)
+
+    @property
+    def version(self) -> int:
+        """Number that is higher after what compiled programs have in them.
+
+        That is after a layer got other variables, as by `enable_lora` and
+        `quantize`, after `changes`, and after another compiler is selected.
+        Values of weights are not in them.
+        """
+        facts = self.changes, self.uses_xla
+        return self._version.number(self.variables, *facts)
+
+    def begin(self, source, beams: int = 1, search=None, prefix=None) -> Begun:
+        """Read a source, once for all steps.
+
+        Args:
+            source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+            beams: Number `K` of beams in the states. Defaults to `1`.
+            search: The search that asks, from whose options an output may
+                tell which words to score. Defaults to `None`.
+            prefix: Ids `(B, P)` that its texts begin with. Defaults to `None`.
+
+        Returns:
+            A `Begun`.
+        """
+        raise missing_method(
+            self, "begin(source, beams=1, search=None, prefix=None)"
+        )
+
+    def next_word(self, tokens, states, prepared) -> tuple:
+        """Score the words that may come next.
+
+        Args:
+            tokens: The last ids, `(B, K)`.
+            states: The list of states `(B, K, ...)`.
+            prepared: What `begin` has prepared, the same at all steps.
+
+        Returns:
+            Log probabilities `(B, K, V)`, or `(B, K, S)` of the ids that
+            `begin` told; the next states; and weights `(B, K, Tv)` or `None`.
+        """
+        raise missing_method(self, "next_word(tokens, states, prepared)")
+
+    def attend(self, source, target) -> list:
+        """Compute the attention of a known target.
+
+        Args:
+            source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+            target: The decoder's input ids `(B, T)`, which begin with the
+                start id.
+
+        Returns:
+            A list of the weights `(B, T, Tv)` of each attention, `[]` without
+            any.
+        """
+        raise missing_method(self, "attend(source, target)")
+
+    def limited_to(self, shortlist: Shortlist) -> "AbstractModel":
+        """Return this model, writing only the words of a shortlist.
+
+        Args:
+            shortlist: A `Shortlist`, by which only the words come that can
+                translate a row's source. Scores are of these.
+
+        Returns:
+            A model with the same layers. Called again with the same
+            shortlist, it is the same object, so that it compiles once.
+
+        Raises:
+            ValueError: If the model copies words, reads features, or has not
+                the ids of the shortlist's table.
+        """
+        try:
+            return self._limited[shortlist]
+        except (KeyError, TypeError):  # new, or no shortlist at all
+            model = self._limit(shortlist)
+        if len(self._limited) == LIMITED:
+            self._limited.clear()
+        self._limited[shortlist] = model
+        return model
+
+    def _limit(self, shortlist):
+        raise ValueError(
+            "`shortlist` needs a model whose output it can limit. Received: "
+            f"{type(self).__name__}. Leave `shortlist` out."
+        )
+
+    def generate(
+        self,
+        source,
+        search: AbstractSearch | None = None,
+        prefix=None,
+        return_attention_scores: bool = True,
+        shortlist: Shortlist | None = None,
+    ) -> Generation:
+        """Generate a target for every source.
+
+        Neither padding (id 0) nor the search's start id is ever generated.
+
+        Outside of a graph it is compiled, once for each search. On JAX, and
+        on TensorFlow after `compile(jit_compile=True)`, XLA compiles once per
+        shape. So batches have a few sizes. Sources of ids have, too, if the
+        encoder consists of layers of Keras or of this package that obey masks,
+        such as recurrent ones. No gradient flows through it.
+
+        Args:
+            source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+            search: A search strategy. Defaults to `GreedySearch()`.
+            prefix: Ids `(B, P)` that the targets of each row begin with,
+                padded with 0, or `None`. In a graph, where ids cannot be
+                checked, a row with an id that is never generated gets no
+                tokens, and a single row is taken for all if the batch size is
+                not known. Defaults to `None`.
+            return_attention_scores: Whether to keep the weights of all
+                steps, the largest part of what is found. Defaults to `True`.
+            shortlist: A `Shortlist`, by which only the words come that can
+                translate a row's source; the scores are of these. The search
+                then is an `AbstractSearch`. It gets numbers in the row's list
+                in place of ids, `S` of them in place of `V`; only the ids in
+                the options of all searches are the same. In a function that
+                you compile by XLA on TensorFlow, set `jit_compile=True` in
+                the model's `compile` too. Defaults to `None`, all words.
+
+        Returns:
+            A `Generation`. Its weights are those of the cell's attention, or
+            their mean if there are several; `None` if not asked for.
+
+        Raises:
+            ValueError: If the model is not built, `search` is no search,
+                `source` or `prefix` has another number of axes, `prefix` has
+                not as many rows, or, outside of a graph, an id is not in the
+                vocabulary or `prefix` holds the start id. With a shortlist,
+                if the model copies words, reads features, or has not the ids
+                of its table.
+        """
+        attends = return_attention_scores
+        if shortlist is not None:
+            limited = self.limited_to(shortlist)
+            return limited.generate(source, search, prefix, attends)
+        check_built(self, "generate", BUILD)
+        search = GreedySearch() if search is None else search
+        checks.check_search(search)
+        source = ops.convert_to_tensor(source)
+        prefix = checks.check_generation(self, source, search, prefix)
+        empty = source.shape[0] == 0
+        if empty:  # no reshape infers a size of a tensor without elements
+            shape = (1, *ops.shape(source)[1:])
+            source, prefix = ops.ones(shape, source.dtype), None
+        run = search_compiled
+        # Compiling would lose a mask.
+        if is_traced(source) or carried_mask(source) is not None:
+            run = as_written(search_words)
+        generation = run(self, source, search, prefix, attends)
+        if not empty:
+            return generation
+        return Generation(*[None if x is None else x[:0] for x in generation])
+
+    @functools.wraps(keras.Model.fit)
+    def fit(self, x=None, y=None, *arguments, **options):
+        checks.check_arrays(self, x, y)
+        history = super().fit(x, y, *arguments, **options)
+        checks.check_losses(self, history)
+        return history
+
+    @functools.wraps(keras.Model.compute_loss)
+    def compute_loss(self, *args, **kwargs):
+        with fused(self.jit_compile):
+            return super().compute_loss(*args, **kwargs)
+
+    @functools.wraps(keras.Model.compute_metrics)
+    def compute_metrics(self, *args, **kwargs):
+        with fused(self.jit_compile):
+            return super().compute_metrics(*args, **kwargs)
+
+    @functools.wraps(keras.Model.export)
+    def export(
+        self,
+        filepath,
+        format="tf_saved_model",
+        verbose=None,
+        input_signature=None,
+        **options,
+    ):
+        if input_signature is None:  # of any batch size and any length
+            ids = keras.InputSpec(shape=(None, None), dtype="int32")
+            input_signature = [(self.source_spec, ids)]
+        return super().export(
+            filepath, format, verbose, input_signature, **options
+        )

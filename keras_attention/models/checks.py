@@ -1,0 +1,314 @@
+"""Checks of the parts and the inputs of a model."""
+
+import keras
+import numpy as np
+
+from keras_attention.checks import check_ids
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_object
+from keras_attention.checks import check_rate
+from keras_attention.checks import described
+from keras_attention.decoder import AttentionDecoder
+from keras_attention.decoder import StateBridge
+from keras_attention.layers.recurrence import directions
+from keras_attention.models.encoder import RecurrentEncoder
+from keras_attention.ops import is_traced
+from keras_attention.outputs import AbstractOutput
+from keras_attention.outputs import Shortlist
+from keras_attention.search.constraints import as_prefix
+
+
+def as_pair(inputs, method: str):
+    """Return a pair of source and target, or raise an error.
+
+    Args:
+        inputs: Inputs of the model, or their shapes.
+        method: Name of the method that takes them, for the error.
+
+    Raises:
+        ValueError: If `inputs` is no pair.
+    """
+    several = isinstance(inputs, list | tuple)
+    is_shape = several and any(isinstance(x, int | None) for x in inputs)
+    if not several or is_shape or len(inputs) != 2:
+        said = f"a {type(inputs).__name__}"
+        if is_shape:
+            said = f"one input of shape {tuple(inputs)}"
+        elif several:
+            said = f"{said} of {len(inputs)}"
+        raise ValueError(
+            f"Seq2Seq.{method} needs a pair, of source and target. Received: "
+            f"{said}. Train on ((source, target[:, :-1]), target[:, 1:]); to "
+            "generate a target, call model.generate(source)."
+        )
+    return inputs
+
+
+def check_sizes(model):
+    """Check the sizes and rates of a `Seq2Seq`.
+
+    Raises:
+        ValueError: If one of them is not allowed.
+    """
+    check_integer("embedding_dim", model.embedding_dim)
+    check_integer("target_vocabulary_size", model.target_vocabulary_size)
+    if model.source_vocabulary_size is not None:
+        check_integer("source_vocabulary_size", model.source_vocabulary_size)
+    check_rate("dropout", model.dropout)
+    check_rate("word_dropout", model.word_dropout)
+
+
+def check_one_vocabulary(argument: str, model):
+    """Check that source and target of a model have one vocabulary.
+
+    Args:
+        argument: What needs it, as the user typed it.
+        model: A model.
+
+    Raises:
+        ValueError: If the numbers of ids differ.
+    """
+    source, target = model.source_vocabulary_size, model.target_vocabulary_size
+    if source != target:
+        raise ValueError(
+            f"{argument} needs one vocabulary for source and target. "
+            f"Received: source_vocabulary_size={source}, "
+            f"target_vocabulary_size={target}. Train one "
+            "tokenizer on both sides, and use it for both."
+        )
+
+
+def check_output(model):
+    """Check that the output of a `Seq2Seq` fits its other parts.
+
+    Raises:
+        ValueError: If the output needs attention, embedded sources or one
+            vocabulary, and there is no such thing.
+    """
+    output, attentions = model.readout, model.decoder.cell.attentions
+    check_object("output", output, AbstractOutput, "Subclass AbstractOutput.")
+    if output.source_ids:
+        check_one_vocabulary(output.argument, model)
+    if output.reads_words and model.source_vocabulary_size is None:
+        name, _, _ = output.argument.partition("=")
+        raise ValueError(
+            f"{output.argument} needs a source of ids, which are embedded. "
+            "Received: source_vocabulary_size=None, a source of features. "
+            f"Leave `{name}` out."
+        )
+    needing = [output.argument] if output.attends else []
+    if model.return_attention_scores and not output.aligns:
+        needing.append("return_attention_scores=True")
+    if needing and not attentions:
+        name, _, _ = needing[0].partition("=")
+        raise ValueError(
+            f"`{name}` needs a decoder that attends to its source. "
+            f"Received: {needing[0]} with attention=None."
+        )
+
+
+def check_parts(encoder, decoder, bridge):
+    """Check that encoder, decoder and bridge fit together.
+
+    Raises:
+        ValueError: If one of them has a wrong type or wrong options.
+    """
+    check_object(
+        "encoder", encoder, keras.layers.Layer, "Try RecurrentEncoder(256)."
+    )
+    way_out = "Wrap the cell: AttentionDecoder(cell)."
+    check_object("decoder", decoder, AttentionDecoder, way_out)
+    if not decoder.return_sequences:
+        raise ValueError(
+            "`decoder` must be an AttentionDecoder with "
+            "return_sequences=True. Received: return_sequences=False"
+        )
+    if bridge is None:
+        return
+    check_object("bridge", bridge, keras.layers.Layer, "Try StateBridge().")
+    joins = isinstance(bridge, StateBridge) and bridge.mode != "zeros"
+    if joins and bridge.bidirectional and len(_directions(encoder)) == 1:
+        raise ValueError(
+            "A StateBridge joins the states of two directions. Received: "
+            f"bidirectional=True behind {type(encoder).__name__}, which reads "
+            "one way. Use StateBridge(bidirectional=False), or no bridge."
+        )
+
+
+def _directions(encoder):
+    """Return whether recurrent layers go backwards: a set of booleans.
+
+    It is empty where none is found, as in a layer of the user's own.
+    """
+    if isinstance(encoder, keras.Model | RecurrentEncoder):
+        return set().union(*map(_directions, encoder.layers))
+    parts = directions(encoder)
+    return {x.go_backwards for x in parts if isinstance(x, keras.layers.RNN)}
+
+
+def check_states(encoder, states):
+    """Check that an encoder returned states for the bridge.
+
+    Raises:
+        ValueError: If there are no states.
+    """
+    if not states:
+        raise ValueError(
+            "Seq2Seq with a bridge needs an encoder that returns `sequence, "
+            f"*states`. Received: {type(encoder).__name__} "
+            f"`{encoder.name}`, which returns no states. Make it with "
+            "return_state=True, or use bridge=None."
+        )
+
+
+def check_search(search):
+    """Check that `search` is an object of a search, or a function.
+
+    Raises:
+        ValueError: If it is a class, or cannot be called.
+    """
+    if isinstance(search, type) or not callable(search):
+        raise ValueError(
+            "`search` must be an object of a search strategy. Received: "
+            f"search={described(search)}. Try BeamSearch(5) or GreedySearch()."
+        )
+
+
+def check_generation(model, source, search, prefix=None):
+    """Check what `generate` gets; ids only outside of graphs.
+
+    Args:
+        model: A `Seq2Seq` that is built.
+        source: A tensor, ids `(B, Tv)` or features `(B, Tv, D)`.
+        search: The search strategy.
+        prefix: Ids `(B, P)`, or `None`.
+
+    Returns:
+        The prefix, a tensor `(B, P)` or `None`.
+
+    Raises:
+        ValueError: If the source has another rank than that which the model
+            is built for, the prefix is not one row of ids for each source, an
+            id is not in its vocabulary, or the prefix holds the start id,
+            which is never generated.
+    """
+    prefix = as_prefix(prefix, source.shape[0])
+    shape, rank = tuple(source.shape), 1 + len(model.source_spec.shape[1:])
+    if len(shape) != rank:
+        wanted = "ids (B, Tv)" if rank == 2 else f"features of {rank} axes"
+        raise ValueError(
+            "Seq2Seq.generate needs a source as the model is built for: "
+            f"{wanted}. Received: source.shape={shape}. A single source needs "
+            "a batch axis, source[None]."
+        )
+    if is_traced(source) or is_traced(prefix):
+        return prefix
+    copies = shape[1] if model.source_ids else 0
+    if not model.source_ids:
+        _check_side("generate", "source", "source", source, model)
+    _check_side("generate", "prefix", "target", prefix, model, copies)
+    start = getattr(search, "start_id", 0)
+    if prefix is None or start in (0, getattr(search, "end_id", None)):
+        return prefix
+    if np.any(keras.ops.convert_to_numpy(prefix) == start):
+        raise ValueError(
+            "`prefix` must be what comes behind the start id, which is never "
+            f"generated. Received: a prefix with start_id={start}. Leave it "
+            "out: prefix[:, 1:]."
+        )
+    return prefix
+
+
+def check_arrays(model, x, y):
+    """Check the ids that `fit` gets as arrays; datasets pass.
+
+    Args:
+        model: A `Seq2Seq`.
+        x: The inputs of `fit`.
+        y: The targets of `fit`.
+
+    Raises:
+        ValueError: If an id is not in the vocabulary.
+    """
+    if model.source_ids:  # ids of copied words are beyond the vocabulary
+        return
+    if isinstance(x, list | tuple) and len(x) == 2:
+        _check_side("fit", "source", "source", x[0], model)
+        _check_side("fit", "target", "target", x[1], model)
+    if isinstance(y, list | tuple) and y:
+        y = y[0]
+    _check_side("fit", "target", "target", y, model)
+
+
+def _check_side(method, name, side, ids, model, copies=0):
+    """Check ids `(B, T)` of the source or the target; all else passes."""
+    size_name = f"{side}_vocabulary_size"
+    size = getattr(model, size_name)
+    if size is None or len(getattr(ids, "shape", ())) != 2:
+        return
+    more = f" and {copies} words of the source" if copies else ""
+    check_ids(
+        f"Seq2Seq.{method} needs {name}",
+        keras.ops.convert_to_numpy(ids),
+        size + copies,
+        f", with {size_name}={size}{more}",
+        f"Raise `{size_name}`, or use the tokenizer that belongs to the model.",
+    )
+
+
+def check_losses(model, history):
+    """Check that a training began with a loss that is a number.
+
+    An id outside of the vocabulary may give NaN, and the loss does not show
+    which.
+
+    Args:
+        model: A `Seq2Seq`.
+        history: What `fit` of Keras returned.
+
+    Raises:
+        ValueError: If the first loss is NaN.
+    """
+    losses = history.history.get("loss")
+    if losses and np.isnan(losses[0]):
+        raise ValueError(
+            "Seq2Seq.fit needs ids that its vocabularies have. Received: "
+            "a first epoch whose loss is NaN, with "
+            f"source_vocabulary_size={model.source_vocabulary_size}, "
+            f"target_vocabulary_size={model.target_vocabulary_size}. "
+            "Check that the data comes from the model's tokenizers, and "
+            "that features are finite. The callback TerminateOnNaN ends a "
+            "training at once."
+        )
+
+
+def check_shortlist(model, shortlist):
+    """Check that a shortlist fits a model.
+
+    Args:
+        model: A `Seq2Seq`.
+        shortlist: Must be a `Shortlist`.
+
+    Raises:
+        ValueError: If it is none, or has other ids; or if the model reads
+            features, or its output cannot be limited.
+    """
+    way_out = "Train one: Shortlist.train(model, batches)."
+    check_object("shortlist", shortlist, Shortlist, way_out)
+    sizes = model.source_vocabulary_size, model.target_vocabulary_size
+    said = model.readout.refuse_list()
+    if sizes[0] is None:
+        said = "source_vocabulary_size=None"
+    if said is not None:
+        raise ValueError(
+            "`shortlist` needs a model that reads ids, copies none, and has "
+            f"floats as weights. Received: {said}. Leave `shortlist` out."
+        )
+    rows, largest = shortlist.table.shape[0], shortlist.largest
+    if rows != sizes[0] or largest >= sizes[1]:
+        raise ValueError(
+            "`shortlist` must have a row for each source id of the model, and "
+            f"target ids that it knows. Received: {rows} rows, target ids up "
+            f"to {largest}, with source_vocabulary_size={sizes[0]}, "
+            f"target_vocabulary_size={sizes[1]}. {way_out}"
+        )
