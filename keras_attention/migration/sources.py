@@ -116,7 +116,9 @@ def _read_checkpoint(path: Path) -> list[Stored]:
     name that the program gave to a variable that stands in a plain list.
     """
     tensorflow = require("tensorflow", "all", READER)
-    for file in path.parent.glob(f"{glob.escape(path.name)}.*"):
+    name = glob.escape(path.name)
+    data = path.parent.glob(f"{name}.data-*")
+    for file in (path.with_name(f"{path.name}.index"), *data):
         if not (file.is_file() and _is_in(file, path.parent)):
             raise ValueError(
                 "`source` must be a checkpoint whose files are in one folder. "

@@ -31,14 +31,11 @@ def test_exports_as_the_translator_does(tmp_path, monkeypatch):
     ]
 
 
-def test_errors_of_formats_are_messages(tmp_path):
+def test_errors_of_formats_are_messages(tmp_path, capsys):
     words = tmp_path / "x.onnx", "--format", "onnx", "--quantize", "int8"
     code, _, err = shell("export", saved(), *words)
     assert code == 1
     assert "`quantize` needs a format that has it" in err
-
-
-def test_there_is_no_other_format(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["export", str(saved()), str(tmp_path / "x"), "--format", "x"])
     assert "litert" in capsys.readouterr().err

@@ -31,16 +31,13 @@ def test_shows_what_is_there():
     assert f"sha256: {hashlib.sha256(main).hexdigest()}\n" in out
 
 
-def test_shows_json_to_programs():
+def test_shows_json_to_programs_and_a_shortlist():
     found = json.loads(shell("show", saved(), "--json")[1])
     assert found["model"]["attention"] == "BahdanauAttention"
     assert found["model"]["lexical"] is False
     assert found["search"]["class"] == "GreedySearch"
     files = [x for x in saved().rglob("*") if x.is_file()]
     assert found["bytes"] == sum(x.stat().st_size for x in files)
-
-
-def test_shows_a_shortlist():
     found = json.loads(shell("show", saved_list(), "--json")[1])
     assert found["shortlist"] == {"candidates": 1, "always": 2}
     out = shell("show", saved_list())[1]
