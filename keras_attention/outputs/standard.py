@@ -1,0 +1,84 @@
+"""The outputs that the short arguments of `Seq2Seq` stand for."""
+
+import keras
+
+from keras_attention.checks import check_choice
+from keras_attention.checks import described
+from keras_attention.outputs.base import AbstractOutput
+from keras_attention.outputs.dense import DenseOutput
+from keras_attention.outputs.lexical import LexicalOutput
+from keras_attention.outputs.lexical import LexicalTranslation
+from keras_attention.outputs.pointer import PointerGenerator
+from keras_attention.outputs.pointer import PointerOutput
+from keras_attention.outputs.tied import TiedOutput
+
+
+def check_arguments(
+    output, tie_embeddings: bool | str, copying: bool, lexical: bool
+):
+    """Check the arguments of a model that choose its output.
+
+    Raises:
+        ValueError: If one is unknown, or there is an output beside others.
+    """
+    check_choice("tie_embeddings", tie_embeddings, (False, True, "all"))
+    if output is not None and (tie_embeddings or copying or lexical):
+        raise ValueError(
+            "`output` takes the place of tie_embeddings, copying and lexical. "
+            f"Received: {tie_embeddings=}, {copying=}, {lexical=} beside "
+            f"output={described(output)}. Leave them out."
+        )
+
+
+def plain_output(
+    size: int, embedding: keras.layers.Layer | None, dtype
+) -> tuple:
+    """Make the output that scores words by one product.
+
+    Args:
+        size: Number of words.
+        embedding: The target embedding, if it is tied, else `None`.
+        dtype: Dtype policy.
+
+    Returns:
+        The output; and its dense layer, `None` if it is tied.
+    """
+    if embedding is not None:
+        return TiedOutput(embedding, dtype=dtype), None
+    layer = keras.layers.Dense(size, name="output_layer", dtype=dtype)
+    return DenseOutput(layer, dtype=dtype), layer
+
+
+def extended_output(
+    output: AbstractOutput,
+    size: int,
+    copying: bool,
+    lexical: bool,
+    dropout: float,
+    dtype,
+) -> tuple:
+    """Let an output copy words, and translate them one by one.
+
+    Args:
+        output: The output that scores words by itself.
+        size: Number of words.
+        copying: Whether source words are copied.
+        lexical: Whether the words attended to are translated, too.
+        dropout: Rate of a `LexicalTranslation`.
+        dtype: Dtype policy.
+
+    Returns:
+        The output, its `PointerGenerator` and its `LexicalTranslation`, each
+        `None` if there is none.
+    """
+    pointer = translation = None
+    if copying:
+        pointer = PointerGenerator(size, name="pointer_generator", dtype=dtype)
+    if lexical:
+        translation = LexicalTranslation(
+            size, dropout=dropout, name="lexical_translation", dtype=dtype
+        )
+        output = LexicalOutput(output, translation, dtype=dtype)
+    if copying:
+        output = PointerOutput(output, pointer, dtype=dtype)
+    return output, pointer, translation
