@@ -78,20 +78,20 @@ def set_positions(saved: list[dict]):
     ones, the last that was made is the last that was saved.
 
     Args:
-        saved: What `read_positions` returned, perhaps in another process, and
-            for each whether it was `"used"`.
+        saved: What `read_positions` returned, perhaps in another process.
 
     Raises:
-        ValueError: If a dataset that was used is not there.
+        ValueError: If datasets were in use, and none of them is there.
     """
     left = list(_shuffled.values())[::-1]
+    before = len(left)
     for entry in reversed(saved):
         same = [x for x in left if x.content == entry["content"]]
         for position in same[:1]:
             position.seed, position.epoch = entry["seed"], entry["epoch"]
             left.remove(position)
-        if entry["used"] and not same:
-            raise ValueError(
-                "the dataset that it was trained on is not there, or was made "
-                "with another seed, batch size or text"
-            )
+    if len(left) == before and any(entry["epoch"] for entry in saved):
+        raise ValueError(
+            "the dataset that it was trained on is not there, or was made "
+            "with another seed, batch size or text"
+        )

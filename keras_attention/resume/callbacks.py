@@ -1,6 +1,7 @@
 """The list of callbacks by which a training is kept, and goes on."""
 
 import itertools
+import math
 from pathlib import Path
 from typing import Any
 from typing import NamedTuple
@@ -9,16 +10,11 @@ import keras
 
 from keras_attention.data import read_positions
 from keras_attention.data import set_positions
+from keras_attention.resume import states
 from keras_attention.resume.file import refuse
 from keras_attention.resume.file import remove_state
 from keras_attention.resume.file import write_state
-from keras_attention.resume.kept import KeptCallbacks
-from keras_attention.resume.variables import GROUPS
-from keras_attention.resume.variables import has_variables
-from keras_attention.resume.variables import random_states
-from keras_attention.resume.variables import read_variables
-from keras_attention.resume.variables import set_random_states
-from keras_attention.resume.variables import set_variables
+from keras_attention.resume.identity import as_list
 
 
 class State(NamedTuple):
@@ -75,106 +71,99 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
     another one as long as steps are passed by.
 
     Args:
-        callbacks: Those of the user.
         model: The model.
+        call: All arguments of `fit`, by name.
         file: The file of the state.
         save_freq: `"epoch"`, or a number of batches.
         identity: What `identify` returned.
         state: The state from which the training goes on, or `None`.
         batches: The number of batches of the data, or `None` if unknown.
-        steps: `steps_per_epoch` of `fit`.
-        first: `initial_epoch` of `fit`.
-        epochs: Its number of epochs.
-        verbose: Whether it shows progress, as in `fit`.
     """
 
     def __init__(
         self,
-        callbacks: list[keras.callbacks.Callback],
         model: keras.Model,
+        call: dict[str, Any],
         file: Path,
         save_freq: str | int,
         identity: dict[str, str],
         state: State | None,
         batches: int | None,
-        steps: int | None,
-        first: int,
-        epochs: int,
-        verbose: str | int,
     ):
+        self.steps, verbose = call["steps_per_epoch"], call["verbose"]
         super().__init__(
-            callbacks,
+            as_list(call["callbacks"]),
             add_history=True,
             add_progbar=verbose != 0,
             model=model,
             verbose=verbose,
-            epochs=epochs,
-            steps=steps or batches,
+            epochs=call["epochs"],
+            steps=self.steps or batches,
         )
-        self.file, self.save_freq, self.identity = file, save_freq, identity
-        self.state, self.batches, self.steps = state, batches, steps
-        self.datasets = read_positions()
-        self.epoch = self.data_epoch = first
+        self.file, self.identity = file, identity
+        self.state, self.batches = state, batches
+        self.often = math.inf if save_freq == "epoch" else save_freq
+        self.epoch = self.data_epoch = call["initial_epoch"]
         self.read = 0  # batches of this data, in epochs before
         self.batch = 0  # the batches of this epoch that were trained
-        self.saved = 0  # those of them that the last state holds
-        self.unsaved = 0  # batches of epochs before that no state holds
+        self.unsaved = 0  # batches since the last state
         self.source, self.logs = {}, {}
         self.train_function = None  # the model's, while another one is there
 
     def on_train_begin(self, logs=None):
-        state = self.state
-        if state is not None and state.variables is not None:
-            if has_variables(self.model, state.variables):
-                self._set_variables(state, GROUPS[:2])
+        state, progress = self.state, keras.callbacks.ProgbarLogger
         super().on_train_begin(logs)
-        progress = keras.callbacks.ProgbarLogger
-        self.kept = KeptCallbacks(
+        self.kept = states.KeptCallbacks(
             [x for x in self.callbacks if not isinstance(x, progress)]
         )
         if state is None:
             self.write(self.epoch, 0, begun=False)
-        elif (state.first_epoch(self.params["epochs"]), 0) >= state[1:3]:
+            return
+        if state.variables and states.has_variables(
+            self.model, state.variables
+        ):
+            self._put_back(state.positions, state.random, states.GROUPS[:2])
+        if (state.first_epoch(self.params["epochs"]), 0) >= state[1:3]:
             self._arrive()
-        else:
-            model, self.train_function = self.model, self.model.train_function
-            model.train_function = _PassedStep(
-                self.train_function, model.steps_per_execution, state.logs
-            )
+            return
+        self.train_function = self.model.train_function
+        self.model.train_function = _PassedStep(
+            self.train_function, self.model.steps_per_execution, state.logs
+        )
 
     def on_epoch_begin(self, epoch, logs=None):
-        self.epoch, self.batch, self.saved = epoch, 0, 0
+        self.epoch, self.batch = epoch, 0
         state = self.state
         if state is not None and epoch == state.epoch:
-            if state.batch:
-                self.kept.put_back(state.callbacks)
-            else:
+            if state.batch == 0:
                 self._arrive()
+            else:
+                self.kept.put_back(state.callbacks)
         if state is None or epoch == state.epoch:
             super().on_epoch_begin(epoch, logs)
         if self.state is not None and epoch == state.data_epoch:
-            self._set_positions(state.source["positions"])
-            set_random_states(state.source["begun"])
+            self._put_back(state.source["positions"], state.source["begun"])
         elif self.state is None and epoch == self.data_epoch:
-            positions = self._positions()
-            self.source = {"positions": positions, "begun": random_states()}
+            begun = states.random_states()
+            self.source = {"positions": read_positions(), "begun": begun}
 
     def on_train_batch_begin(self, batch, logs=None):
-        state = self.state
+        state, now = self.state, (self.epoch, batch)
+        if state is not None and now < (state.epoch, state.batch):
+            if now == (state.data_epoch, 0):
+                states.set_random_states(state.source["read"])
+            return
         if state is not None:
-            if (self.epoch, batch) < (state.epoch, state.batch):
-                if (self.epoch, batch) == (state.data_epoch, 0):
-                    set_random_states(state.source["read"])
-                return
             self._arrive()
-        elif self._is_due(batch):
+        elif self.unsaved >= self.often:
             self.write(self.epoch, batch)
         super().on_train_batch_begin(batch, logs)
         if "read" not in self.source:  # torch reads before, others after this
-            self.source["read"] = random_states()
+            self.source["read"] = states.random_states()
 
     def on_train_batch_end(self, batch, logs=None):
         if self.state is None:
+            self.unsaved += batch + 1 - self.batch
             self.batch, self.logs = batch + 1, logs
             super().on_train_batch_end(batch, logs)
 
@@ -185,12 +174,11 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
             return
         super().on_epoch_end(epoch, logs)
         self.read += self.batch
-        if not self._goes_on():
-            self.data_epoch, self.read = epoch + 1, 0
-        if self.save_freq == "epoch" or self._is_due(self.batch):
+        whole = self.steps is not None and self.batch >= self.steps
+        if not whole or (self.batches and self.read >= self.batches):
+            self.data_epoch, self.read = epoch + 1, 0  # it is begun anew
+        if self.often == math.inf or self.unsaved >= self.often:
             self.write(epoch + 1, 0)
-        else:
-            self.unsaved += self.batch - self.saved
 
     def on_train_end(self, logs=None):
         super().on_train_end(logs)
@@ -202,16 +190,6 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
             self.model.train_function = self.train_function
             self.train_function = None
 
-    def _is_due(self, batch):
-        """Whether enough batches have passed since the last state."""
-        unsaved = self.unsaved + batch - self.saved
-        return self.save_freq != "epoch" and unsaved >= self.save_freq
-
-    def _goes_on(self):
-        """Whether the next epoch reads on where this one has ended."""
-        whole = self.steps is not None and self.batch >= self.steps
-        return whole and not (self.batches and self.read >= self.batches)
-
     def write(self, epoch: int, batch: int, begun: bool = True):
         """Write the state before a batch of an epoch.
 
@@ -220,7 +198,6 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
             batch: The batches of it that were trained.
             begun: Whether anything was trained.
         """
-        model = self.model
         state = State(
             begun=begun,
             epoch=epoch,
@@ -228,50 +205,39 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
             data_epoch=self.data_epoch,
             read=self.read,
             source=self.source,
-            positions=self._positions(),
-            random=random_states(),
-            variables=read_variables(model),
+            positions=read_positions(),
+            random=states.random_states(),
+            variables=states.read_variables(self.model),
             callbacks=self.kept.read(),
-            stopped=bool(model.stop_training),
+            stopped=bool(self.model.stop_training),
             logs={k: float(v) for k, v in (self.logs or {}).items()},
             identity=self.identity,
         )
         write_state(self.file, state._asdict())
-        self.saved, self.unsaved = batch, 0
+        self.unsaved = 0
 
     def _arrive(self):
-        """Put back all that is in the state."""
-        state, self.state = self.state, None
+        """Put back all that is in the state, whose moment has come."""
+        state = self.state
         self.release()
-        if state.variables is not None:
-            self._set_variables(state, GROUPS if state.batch else GROUPS[:2])
+        groups = (
+            states.GROUPS if state.batch else states.GROUPS[:2]
+        )  # metrics begin anew
+        self._put_back(state.positions, state.random, groups)
         self.model.stop_training = state.stopped
         self.kept.put_back(state.callbacks)
-        self._set_positions(state.positions)
-        set_random_states(state.random)
         self.data_epoch, self.read = state.data_epoch, state.read
         self.source, self.logs = state.source, state.logs
-        self.saved = state.batch
+        self.batch, self.state = state.batch, None
 
-    def _set_variables(self, state, groups):
+    def _put_back(self, positions, random, groups=()):
         try:
-            set_variables(self.model, state.variables, groups)
-        except ValueError as error:
-            refuse(self.file, error, error)
-
-    def _positions(self):
-        """Read where datasets are, and which of them are read here."""
-        contents = {x["content"] for x in self.datasets}
-        return [
-            {**x, "used": x["content"] in contents and x not in self.datasets}
-            for x in read_positions()
-        ]
-
-    def _set_positions(self, positions):
-        try:
+            if self.state.variables is not None:
+                states.set_variables(self.model, self.state.variables, groups)
             set_positions(positions)
         except ValueError as error:
             refuse(self.file, error, error)
+        states.set_random_states(random)
 
 
 class _PassedStep:

@@ -51,10 +51,9 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
         kind = "array" if isinstance(value, np.ndarray) else "scalar"
         arrays.append(value)
-        about = [len(arrays) - 1, value.dtype.name, list(value.shape)]
-        if value.dtype.kind in "SUmM":  # their names say no size or unit
-            about[1] = value.dtype.str
-        return {kind: about}
+        # `str` has size and unit, but no name of bfloat16 and its like.
+        dtype = value.dtype.name if value.dtype.kind == "V" else value.dtype.str
+        return {kind: [len(arrays) - 1, dtype, list(value.shape)]}
     raise TypeError(f"no plain value: {type(value).__name__}")
 
 
@@ -86,8 +85,6 @@ def unpack(packed: Any, arrays: list[bytes]) -> Any:
 
 def as_bytes(array: np.ndarray | np.generic) -> memoryview:
     """View an array as bytes, without a copy where it can be."""
-    if array.dtype.kind in "SUmM":
-        return memoryview(array.tobytes())
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 

@@ -16,7 +16,7 @@ from keras_attention.resume.file import read_state
 from keras_attention.resume.file import refuse
 from keras_attention.resume.identity import cardinality
 from keras_attention.resume.identity import identify
-from keras_attention.resume.variables import has_variables
+from keras_attention.resume.states import has_variables
 
 FILE = "training.state"
 _used = set()  # files of trainings of this program, but of those that failed
@@ -104,47 +104,42 @@ def resumable_fit(
     )
     ```
     """
-    file = _check_file(folder, save_freq)
-    call = inspect.signature(keras.Model.fit).bind(model, *arguments, **options)
-    passed = {k: v for k, v in call.arguments.items() if v is not model}
-    call.apply_defaults()
-    every = call.arguments
-    x, epochs, steps = (every[k] for k in ("x", "epochs", "steps_per_epoch"))
-    callbacks = _flatten(every["callbacks"])
-    identity = identify(model, every, callbacks)
-    state = _find_state(file, identity, epochs)
+    file = _check(folder, save_freq)
+    bound = inspect.signature(keras.Model.fit).bind(
+        model, *arguments, **options
+    )
+    given = {k: v for k, v in bound.arguments.items() if v is not model}
+    bound.apply_defaults()
+    call = bound.arguments
+    identity = identify(model, call)
+    state = _find_state(file, identity, call["epochs"])
+    if state is not None:
+        _prepare(model, state, given, call)
+        often, last = call["validation_freq"], call["epochs"]
+        given["initial_epoch"] = state.first_epoch(last)
+        given["validation_freq"] = [  # not in epochs that are passed by
+            n
+            for n in range(state.epoch + 1, last + 1)
+            if (n in often if isinstance(often, list) else n % often == 0)
+        ]
+    batches = _count_batches(call)
+    given["callbacks"] = owned = OwnedCallbacks(
+        model, call, file, save_freq, identity, state, batches
+    )
     _used.add(file)
     try:
-        if state is not None:
-            _warn_of_order(state, x, every["shuffle"])
-            _make_variables(model, state, passed)
-            passed["initial_epoch"] = state.first_epoch(epochs)
-            passed["validation_freq"] = _later(every, state.epoch)
-        passed["callbacks"] = owned = OwnedCallbacks(
-            callbacks,
-            model,
-            file,
-            save_freq,
-            identity,
-            state,
-            _count_batches(every),
-            steps,
-            every["initial_epoch"],
-            epochs,
-            every["verbose"],
-        )
-        try:
-            return model.fit(**passed)
-        finally:
-            owned.release()
+        return model.fit(**given)
     except BaseException:
         _used.discard(file)
         raise
+    finally:
+        owned.release()
 
 
-def _check_file(folder, save_freq):
+def _check(folder, save_freq):
     """Return the path of the state, or raise a `ValueError`."""
-    if not isinstance(folder, str | Path) or not str(folder):
+    path = Path(folder or "") if isinstance(folder, str | Path) else None
+    if not folder or path is None or (path.exists() and not path.is_dir()):
         raise ValueError(
             "`folder` must name a folder. Received: "
             f"folder={folder!r}. Give each training one of its own."
@@ -164,32 +159,15 @@ def _check_file(folder, save_freq):
             "`keras.callbacks.ModelCheckpoint`, and begin all of them with "
             "these weights and with `fit(initial_epoch=...)`."
         )
-    folder = Path(folder).resolve()
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(
-            "`folder` must name a folder. Received: "
-            f"folder={str(folder)!r}, which is none. Name a new one."
-        )
-    if folder / FILE in _used:
+    file = path.resolve() / FILE
+    if file in _used:
         raise ValueError(
             "resumable_fit needs a folder of its own for each call in a "
             f"program. Received: folder={str(folder)!r}, which an earlier call "
             "has had: if one is killed, nothing says which of them. Give each "
             "call another folder."
         )
-    return folder / FILE
-
-
-def _flatten(callbacks):
-    if isinstance(callbacks, keras.callbacks.CallbackList):
-        callbacks = callbacks.callbacks
-    callbacks = keras.tree.flatten(callbacks) if callbacks else []
-    if any(isinstance(x, keras.callbacks.BackupAndRestore) for x in callbacks):
-        raise ValueError(
-            "resumable_fit goes on by itself. Received: a BackupAndRestore in "
-            "`callbacks`. Leave it out."
-        )
-    return callbacks
+    return file
 
 
 def _find_state(file, identity, epochs):
@@ -199,8 +177,8 @@ def _find_state(file, identity, epochs):
         return None
     try:
         state = State(**content)
-        whole = 0 <= state.data_epoch <= state.epoch and state.batch >= 0
         other = [x for x in identity if identity[x] != state.identity.get(x)]
+        whole = 0 <= state.data_epoch <= state.epoch and state.batch >= 0
     except Exception as error:  # it was sealed, but not by this function
         refuse(file, f"it holds something else: {error}", error)
     if not whole:
@@ -209,45 +187,36 @@ def _find_state(file, identity, epochs):
         return None
     if other:
         refuse(file, f"its {' and '.join(other)} differ")
+    trained = f"{state.epoch} and {state.batch} batches"
     if epochs < state.epoch + (state.batch > 0):
-        refuse(
-            file,
-            f"epochs={epochs} are fewer than were trained, {state.epoch} and "
-            f"{state.batch} batches",
-        )
+        refuse(file, f"epochs={epochs} are fewer than were trained, {trained}")
     return state
 
 
-def _warn_of_order(state, x, shuffle):
-    has_order = fast_path("has_seed", lambda: True)
-    if state.begun and shuffle and _are_arrays(x):
-        if not has_order():
-            warnings.warn(
-                "resumable_fit cannot have the order of these arrays again, "
-                "which Keras shuffles without a seed on TensorFlow. Call "
-                "keras.utils.set_random_seed first, or give shuffle=False.",
-                stacklevel=3,
-            )
+def _prepare(model, state, given, call):
+    """Let a model make the variables that it needs before its first step.
 
-
-def _make_variables(model, state, passed):
-    """Let a model make its variables in a step, if it needs them before one.
-
-    What the step changes is put back from the state.
+    What the step changes that it does is put back from the state.
     """
-    if state.batch or state.variables is None:
-        return
-    if has_variables(model, state.variables):
-        return
-    if inspect.isgenerator(passed.get("x")):
-        raise ValueError(
-            "resumable_fit needs a model with weights to go on with a "
-            "generator. Received: a model that has none yet. Call `build` "
-            "first."
+    seeded = fast_path("has_seed", lambda: True)
+    if state.begun and call["shuffle"] and _rows(call["x"]) and not seeded():
+        warnings.warn(
+            "resumable_fit cannot have the order of these arrays again, which "
+            "Keras shuffles without a seed on TensorFlow. Call "
+            "keras.utils.set_random_seed first, or give shuffle=False.",
+            stacklevel=3,
         )
-    # Without shuffling, since it draws from what is put back only in part.
+    values = state.variables
+    if state.batch or values is None or has_variables(model, values):
+        return
+    if inspect.isgenerator(call["x"]):
+        raise ValueError(
+            "resumable_fit needs a model that has weights to go on with a "
+            "generator. Received: one that is not built. Call `build` first."
+        )
+    # Without shuffling, since what it draws from is put back only in part.
     rest = {"shuffle": False, "validation_freq": [], "verbose": 0}
-    model.fit(**{**passed, **rest, "callbacks": [_OneStep()]})
+    model.fit(**{**given, **rest, "callbacks": [_OneStep()]})
 
 
 class _OneStep(keras.callbacks.Callback):
@@ -257,29 +226,19 @@ class _OneStep(keras.callbacks.Callback):
         self.model.stop_training = True
 
 
-def _later(every, first):
-    """List the epochs with validation, counted from 1, from one on."""
-    often = every["validation_freq"]
-    return [
-        n
-        for n in range(first + 1, every["epochs"] + 1)
-        if (n in often if isinstance(often, list) else n % often == 0)
-    ]
-
-
-def _are_arrays(x):
+def _rows(x):
+    """Return the number of rows of arrays, or `None` of other data."""
     leaves = keras.tree.flatten(x)
-    return bool(leaves) and all(hasattr(leaf, "shape") for leaf in leaves)
+    arrays = leaves and all(hasattr(leaf, "shape") for leaf in leaves)
+    return leaves[0].shape[0] if arrays else None
 
 
-def _count_batches(every):
+def _count_batches(call):
     """Return the number of batches of the data, or `None` if unknown."""
-    x, size, steps = (every[k] for k in ("x", "batch_size", "steps_per_epoch"))
-    if not _are_arrays(x):
-        return cardinality(x)
-    rows = keras.tree.flatten(x)[0].shape[0]
-    if every["validation_data"] is None:
-        rows = math.floor(rows * (1 - every["validation_split"]))
-    return math.ceil(
-        rows / (size or (math.ceil(rows / steps) if steps else 32))
-    )
+    rows, steps = _rows(call["x"]), call["steps_per_epoch"]
+    if rows is None:
+        return cardinality(call["x"])
+    if call["validation_data"] is None:
+        rows = math.floor(rows * (1 - call["validation_split"]))
+    size = call["batch_size"] or (math.ceil(rows / steps) if steps else 32)
+    return math.ceil(rows / size)

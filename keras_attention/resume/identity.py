@@ -20,45 +20,48 @@ from keras_attention.resume.file import pack
 
 # Names differ from one model to the next in a process; the others are shapes.
 OMITTED = {"name", "build_config", "compile_config", "shared_object_id"}
-FREE = {"epochs", "verbose", "callbacks"}  # arguments that may differ
+FREE = {"self", "epochs", "verbose", "callbacks"}  # arguments that may differ
 PLACES = ("dir", "file", "folder", "path")  # in names of arguments
 DEPTH = 4  # of objects in objects that are looked at
 KNOWN = ("keras.", "keras_attention.")  # whose callbacks say all they do
 _first_seen = weakref.WeakKeyDictionary()
 
 
-def identify(
-    model: keras.Model, arguments: dict[str, Any], callbacks: list
-) -> dict[str, str]:
+def identify(model: keras.Model, call: dict[str, Any]) -> dict[str, str]:
     """Describe a training, so that two can be compared.
 
     Args:
         model: A compiled model.
-        arguments: All of `fit`, by name.
-        callbacks: Its callbacks.
+        call: All arguments of `fit`, by name.
 
     Returns:
         A text for each part that a user gives.
     """
-    compiled = {**(_quietly(model.get_compile_config) or {}), "optimizer": None}
-    optimizer = model.optimizer and _first(
-        model.optimizer, lambda x: _quietly(x.get_config)
-    )
+    optimizer, compiled = model.optimizer, _quietly(model.get_compile_config)
+    made = optimizer and _first(optimizer, lambda x: _quietly(x.get_config))
+    callbacks = [x for x in as_list(call["callbacks"]) if is_known(x)]
     parts = {
         "backend": fast_path("NAME", None),
-        "model": [type(model).__name__, _quietly(model.get_config)],
-        "optimizer": [type(model.optimizer).__name__, optimizer],
+        "model": [_name(model), _quietly(model.get_config)],
+        "optimizer": [_name(optimizer), made],
         "loss": describe(model.loss),
-        "loss or metrics": compiled,
-        "callbacks": [_first(x, _known) for x in known(callbacks)],
-        **{k: describe(v) for k, v in arguments.items() if k not in FREE},
+        "loss or metrics": {**(compiled or {}), "optimizer": None},
+        "callbacks": [_first(x, _arguments) for x in callbacks],
+        **{k: describe(v) for k, v in call.items() if k not in FREE},
     }
     return {name: _text(part) for name, part in parts.items()}
 
 
-def known(callbacks: list) -> list:
-    """List the callbacks of Keras and of this package."""
-    return [x for x in callbacks if type(x).__module__.startswith(KNOWN)]
+def as_list(callbacks: Any) -> list[keras.callbacks.Callback]:
+    """List the callbacks that `fit` was given."""
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        return callbacks.callbacks
+    return keras.tree.flatten(callbacks) if callbacks else []
+
+
+def is_known(callback: keras.callbacks.Callback) -> bool:
+    """Return whether a callback is one of Keras or of this package."""
+    return type(callback).__module__.startswith(KNOWN)
 
 
 def digest(value: Any) -> str:
@@ -126,10 +129,9 @@ def cardinality(data: Any) -> int | None:
     """Return the number of batches of a dataset, or `None` if unknown."""
     if isinstance(data, keras.utils.PyDataset):
         return data.num_batches
-    count = getattr(data, "cardinality", len)
     try:
-        count = int(count(data) if count is len else count())
-    except TypeError:  # a generator, or a dataset of several devices
+        count = int(getattr(data, "cardinality", data.__len__)())
+    except (AttributeError, TypeError):  # a generator, or of several devices
         return None
     return count if count >= 0 else None
 
@@ -153,7 +155,7 @@ def _name(value):
     return getattr(value, "__qualname__", type(value).__qualname__)
 
 
-def _known(callback):
+def _arguments(callback):
     names = inspect.signature(type(callback).__init__).parameters
     values = {
         name: getattr(callback, name, None)

@@ -468,12 +468,6 @@ def test_wrong_values_are_errors(options):
         resumable_fit(keras.Model(), **{"folder": "state", **options})
 
 
-def test_another_way_to_go_on_is_an_error(folder):
-    other = keras.callbacks.BackupAndRestore(folder / "other")
-    with pytest.raises(ValueError, match="BackupAndRestore"):
-        fit(folder, other)
-
-
 def test_a_file_for_a_folder_is_an_error(folder):
     (folder / "state").write_text("")
     with pytest.raises(ValueError, match="`folder` must name a folder"):
