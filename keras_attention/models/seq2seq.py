@@ -343,12 +343,14 @@ class Seq2Seq(AbstractModel):
 
         def score(decoded, asked):
             prepared = self.readout.prepare(asked)
-            return self.readout.call(decoded, prepared, training)
+            scores, weights = self.readout.call(decoded, prepared, training)
+            # On torch Keras infers no shapes of a result that is `None`.
+            return scores, () if weights is None else weights
 
         if isinstance(decoded.outputs, keras.KerasTensor):
             score = functools.partial(symbolic_result, score)
         scores, weights = score(decoded, asked)
-        if weights is None:
+        if isinstance(weights, tuple):
             weights = self.decoder.cell.attentions.pack(decoded.weights)
         return scores, weights
 
