@@ -1,24 +1,13 @@
 import pytest
-import tensorflow as tf
 from tokenizers import KINDS
 from tokenizers import every_kind
 from tokenizers import train
 
-from keras_attention.text.training import clean_batches
-from keras_attention.text.training import clean_sentences
 from keras_attention.text.training import frequent_characters
 from keras_attention.text.training import learn_model
 from keras_attention.text.training import parse_model
 
 pytestmark = pytest.mark.tensorflow
-
-
-def test_sentences_are_cleaned_in_their_order():
-    text = [f"A{n}" for n in range(10_000)]
-    batches = list(clean_batches(tf.strings.lower, iter(text)))
-    assert len(batches) == 3
-    cleaned = clean_sentences(tf.strings.lower, text)
-    assert cleaned == [sentence.lower() for sentence in text]
 
 
 @every_kind
