@@ -120,7 +120,7 @@ def model_parts(work: FitWork, mixed: bool = False) -> dict:
             decode, [words, memory, *states], [model.decoder]
         ),
         "output layer and loss": with_gradient(
-            lambda x: loss(told, model.logits(x)),
+            lambda x: loss(told, model.output_layer(x)),
             [outputs],
             [model.output_layer],
         ),
