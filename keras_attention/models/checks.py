@@ -14,7 +14,6 @@ from keras_attention.layers.recurrence import directions
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.ops import is_traced
 from keras_attention.outputs import AbstractOutput
-from keras_attention.outputs import Shortlist
 from keras_attention.search.constraints import as_prefix
 
 
@@ -279,36 +278,4 @@ def check_losses(model, history):
             "Check that the data comes from the model's tokenizers, and "
             "that features are finite. The callback TerminateOnNaN ends a "
             "training at once."
-        )
-
-
-def check_shortlist(model, shortlist):
-    """Check that a shortlist fits a model.
-
-    Args:
-        model: A `Seq2Seq`.
-        shortlist: Must be a `Shortlist`.
-
-    Raises:
-        ValueError: If it is none, or has other ids; or if the model reads
-            features, or its output cannot be limited.
-    """
-    way_out = "Train one: Shortlist.train(model, batches)."
-    check_object("shortlist", shortlist, Shortlist, way_out)
-    sizes = model.source_vocabulary_size, model.target_vocabulary_size
-    said = model.readout.refuse_list()
-    if sizes[0] is None:
-        said = "source_vocabulary_size=None"
-    if said is not None:
-        raise ValueError(
-            "`shortlist` needs a model that reads ids, copies none, and has "
-            f"floats as weights. Received: {said}. Leave `shortlist` out."
-        )
-    rows, largest = shortlist.table.shape[0], shortlist.largest
-    if rows != sizes[0] or largest >= sizes[1]:
-        raise ValueError(
-            "`shortlist` must have a row for each source id of the model, and "
-            f"target ids that it knows. Received: {rows} rows, target ids up "
-            f"to {largest}, with source_vocabulary_size={sizes[0]}, "
-            f"target_vocabulary_size={sizes[1]}. {way_out}"
         )

@@ -444,9 +444,10 @@ class Seq2Seq(AbstractModel):
 
     def _limit(self, shortlist):
         check_built(self, "generate", BUILD)
-        checks.check_shortlist(self, shortlist)
-        size = self.target_vocabulary_size
-        return WithOutput(self, ShortlistOutput(self.readout, shortlist, size))
+        sizes = self.source_vocabulary_size, self.target_vocabulary_size
+        return WithOutput(
+            self, ShortlistOutput(self.readout, shortlist, *sizes)
+        )
 
     def stream(
         self,

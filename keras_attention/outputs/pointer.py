@@ -241,7 +241,8 @@ class PointerOutput(AbstractOutput):
         )
 
     def size(self, vocabulary_size, source_length):
-        return None if source_length is None else vocabulary_size + source_length
+        known = source_length is not None
+        return vocabulary_size + source_length if known else None
 
     def check_stream(self):
         refuse_to_stream(

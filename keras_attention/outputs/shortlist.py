@@ -14,6 +14,7 @@ from keras import ops
 
 from keras_attention.checks import check_ids
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_object
 from keras_attention.checks import described
 from keras_attention.files import check_archive
 from keras_attention.files import recover
@@ -28,7 +29,6 @@ from keras_attention.search.step import check_search_ids
 LARGEST = 2**31 - 1
 MULTIPLE = 8  # of it are lengths while training, for few compilations
 NAMES = ("table", "always")
-SIDES = ("source", "target")
 TOKENIZERS = "Take batches by the tokenizers that belong to the model."
 
 
@@ -136,7 +136,9 @@ class Shortlist:
         )
         for (source, before), after, *_ in batches:
             source, before, after = map(_widened, (source, before, after))
-            for side, ids, size in zip(SIDES, (source, after), sizes, strict=True):
+            for side, ids, size in zip(
+                ("source", "target"), (source, after), sizes, strict=True
+            ):
                 needed_by = f"Shortlist.train needs {side}"
                 check_ids(needed_by, ids, size, "", TOKENIZERS)
             weights = ops.convert_to_numpy(attend(source, before))
@@ -301,16 +303,26 @@ class ShortlistOutput(AbstractOutput):
     Args:
         output: The other output.
         shortlist: A `Shortlist` that fits its model.
-        vocabulary_size: Number `V` of words.
+        source_size: Number of source ids, `Vs`; `None` for features.
+        target_size: Number of target ids, `V`.
+
+    Raises:
+        ValueError: If `shortlist` is none, or has other ids; or if the source
+            consists of features, or the other output cannot be limited.
     """
 
     def __init__(
-        self, output: AbstractOutput, shortlist: Shortlist, vocabulary_size: int
+        self,
+        output: AbstractOutput,
+        shortlist: Shortlist,
+        source_size: int | None,
+        target_size: int,
     ):
         super().__init__(dtype=output.dtype_policy)
+        _check_fit(output, shortlist, source_size, target_size)
         self.output_part = output
         self.shortlist = shortlist
-        self.vocabulary_size = vocabulary_size
+        self.vocabulary_size = target_size
         self.attends, self.reads_words = output.attends, output.reads_words
 
     def prepare(self, source):
@@ -362,3 +374,25 @@ def _cut(ids, source, size):
         return ids
     used = ops.sum(ops.cast(ids < size, "int32"), axis=1)
     return ids[:, : ops.max(used, initial=needed)]
+
+
+def _check_fit(output, shortlist, source_size, target_size):
+    """Raise an error unless a shortlist fits the model of an output."""
+    way_out = "Train one: Shortlist.train(model, batches)."
+    check_object("shortlist", shortlist, Shortlist, way_out)
+    said = output.refuse_list()
+    if source_size is None:
+        said = "source_vocabulary_size=None"
+    if said is not None:
+        raise ValueError(
+            "`shortlist` needs a model that reads ids, copies none, and has "
+            f"floats as weights. Received: {said}. Leave `shortlist` out."
+        )
+    rows, largest = shortlist.table.shape[0], shortlist.largest
+    if rows != source_size or largest >= target_size:
+        raise ValueError(
+            "`shortlist` must have a row for each source id of the model, and "
+            f"target ids that it knows. Received: {rows} rows, target ids up "
+            f"to {largest}, with source_vocabulary_size={source_size}, "
+            f"target_vocabulary_size={target_size}. {way_out}"
+        )

@@ -1,4 +1,4 @@
-"""AbstractWordModel: ids in, logits out. More of it in test_seq2seq."""
+"""Embeddings of words, as a model takes them. More in test_seq2seq."""
 
 import numpy as np
 import pytest
