@@ -156,6 +156,7 @@ def convert_functions(
 
 def _inexpressible(model, said):
     """Return the message for a model that LiteRT has no operations for."""
+    encoder = getattr(model, "encoder", model)
     cause = "most likely its encoder"
     way_out = (
         "Use RecurrentEncoder, or LSTM, GRU, SimpleRNN or RNN(cell), in "
@@ -169,8 +170,8 @@ def _inexpressible(model, said):
         )
     return (
         "The built-in operations of LiteRT cannot express this model, "
-        f"{cause}. Received: encoder={type(model.encoder).__name__} "
-        f"`{model.encoder.name}`. {way_out} LiteRT says: {said[:400]}"
+        f"{cause}. Received: encoder={type(encoder).__name__} "
+        f"`{encoder.name}`. {way_out} LiteRT says: {said[:400]}"
     )
 
 

@@ -35,10 +35,11 @@ class WordByWord(AbstractModel):
     def call(self, inputs):
         source, target = inputs
         after = ops.take(self.table, target, axis=0)
-        return after + self._read(source)[:, None]
+        return after + ops.expand_dims(self._read(source), 1)
 
     def _read(self, source):
-        real = ops.cast(ops.not_equal(source, 0), "float32")[..., None]
+        real = ops.cast(ops.not_equal(source, 0), "float32")
+        real = ops.expand_dims(real, -1)
         words = ops.take(self.of_source, source, axis=0)
         return ops.sum(real * words, axis=1)
 
@@ -49,8 +50,10 @@ class WordByWord(AbstractModel):
 
     def next_word(self, tokens, states, prepared):
         read, weights = prepared
-        scores = ops.take(self.table, tokens, axis=0) + read[:, None]
-        weights = ops.repeat(weights[:, None], ops.shape(tokens)[1], axis=1)
+        scores = ops.take(self.table, tokens, axis=0) + ops.expand_dims(read, 1)
+        weights = ops.expand_dims(weights, 1) * ops.ones(
+            (1, tokens.shape[1], 1)
+        )
         return ops.log_softmax(scores), states, weights
 
     def get_config(self):
