@@ -1,6 +1,7 @@
 """checks: right values pass, wrong ones are named in the error."""
 
 import re
+from functools import partial
 
 import keras
 import numpy as np
@@ -18,23 +19,48 @@ from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream
 from keras_attention.checks import shapes_agree
 
-
-@pytest.mark.parametrize("value", [1, 64, np.int64(2), np.uint8(3)])
-def test_integer(value):
-    found = check_integer("units", value)
-    assert found == value
-    assert type(found) is int
+POSITIVE = partial(check_number, above=0)
 
 
 @pytest.mark.parametrize(
-    "value", [0, -1, 8.0, "64", None, True, np.float32(2), float("nan"), [1]]
+    ("check", "kind", "values"),
+    [
+        (check_integer, int, [1, 64, np.int64(2), np.uint8(3)]),
+        (POSITIVE, float, [1, 0.1, 1e9, np.float32(2), np.int64(3)]),
+    ],
 )
-def test_no_positive_integer(value):
-    message = re.escape(
-        f"`units` must be a positive integer. Received: units={value!r}"
-    )
-    with pytest.raises(ValueError, match=message):
-        check_integer("units", value)
+def test_a_right_number_comes_back_as_python(check, kind, values):
+    for value in values:
+        found = check("units", value)
+        assert found == value
+        assert type(found) is kind
+
+
+@pytest.mark.parametrize(
+    ("check", "words", "values"),
+    [
+        (
+            check_integer,
+            "must be a positive integer",
+            [0, -1, 8.0, "64", None, True, np.float32(2), float("nan"), [1]],
+        ),
+        (
+            POSITIVE,
+            "must be a positive number",
+            [0, -1, "1", None, True, float("nan"), float("inf")],
+        ),
+        (
+            check_rate,
+            "must be in [0, 1)",
+            [-0.1, 1, 1.0, 50, float("nan"), "0.5", None, True],
+        ),
+    ],
+)
+def test_a_wrong_number_is_named(check, words, values):
+    for value in values:
+        message = f"`units` {words}. Received: units={value!r}"
+        with pytest.raises(ValueError, match=re.escape(message)):
+            check("units", value)
 
 
 @pytest.mark.parametrize(
@@ -44,24 +70,6 @@ def test_integer_below_its_least(least, words):
     assert check_integer("id", least, least) == least
     with pytest.raises(ValueError, match=f"{words}.*id={least - 1}"):
         check_integer("id", least - 1, least)
-
-
-@pytest.mark.parametrize("value", [1, 0.1, 1e9, np.float32(2), np.int64(3)])
-def test_number(value):
-    found = check_number("beta", value, above=0)
-    assert found == value
-    assert type(found) is float
-
-
-@pytest.mark.parametrize(
-    "value", [0, -1, "1", None, True, float("nan"), float("inf")]
-)
-def test_no_positive_number(value):
-    message = re.escape(
-        f"`beta` must be a positive number. Received: beta={value!r}"
-    )
-    with pytest.raises(ValueError, match=message):
-        check_number("beta", value, above=0)
 
 
 @pytest.mark.parametrize(
@@ -107,15 +115,6 @@ def test_no_such_choice(value, choices):
 @pytest.mark.parametrize("value", [0, 0.0, 0.5, 0.999])
 def test_rate(value):
     check_rate("dropout", value)
-
-
-@pytest.mark.parametrize(
-    "value", [-0.1, 1, 1.0, 50, float("nan"), "0.5", None, True]
-)
-def test_no_rate(value):
-    message = rf"`dropout` must be in \[0, 1\)\. Received: dropout={value!r}"
-    with pytest.raises(ValueError, match=message):
-        check_rate("dropout", value)
 
 
 def test_built():

@@ -1,8 +1,11 @@
 """What `import keras_attention` loads and costs, and what comes late."""
 
+import ast
+import configparser
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +86,20 @@ def test_files_load_after_the_import_alone(tmp_path):
 @pytest.mark.parametrize("name", keras_attention.NAMES)
 def test_every_name_is_there(name):
     assert getattr(keras_attention, name).__name__ == name
+
+
+def test_the_version_stands_in_one_place():
+    """And is read without an import of the package."""
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    wanted = "attr: keras_attention.version.__version__"
+    assert config["metadata"]["version"] == wanted
+    path = ROOT / "keras_attention" / "version.py"
+    _, assignment = ast.parse(path.read_text()).body
+    version = ast.literal_eval(assignment.value)
+    assert version == keras_attention.__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
+    assert version in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -147,7 +147,7 @@ print(f"words that are right: {right[test_words > 0].mean():.3f}")
 # %% [markdown]
 # Nearly all words are right, though attention is often not where we would look:
 # the encoder's outputs also know their neighbours, and the decoder's state knows
-# what comes next. A weight says what was read, not why a word was chosen.
+# what comes next. A weight shows what was read, not why a word was chosen.
 #
 # ## Teach it
 #

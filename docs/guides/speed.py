@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Speed
 #
-# What is fast by itself, what you can switch on, and what does not help. Two ways
-# run by turns here, and what is printed is the median of their ratios, so that
-# other work of the machine hits both. Sizes are small; [the
+# What is fast by default, what you can switch on, and what does not help. Two
+# variants run in turn here, and the median of their ratios is printed, so that
+# other work of the machine slows both. Sizes are small; [the
 # benchmarks](../hood/benchmarks.md) have real ones, against other libraries.
 
 # %%

@@ -58,8 +58,8 @@ print("losses:", *np.round(history.history["loss"], 3))
 # %% [markdown]
 # ## Push and end
 #
-# Training is soft, and noise prepares it for hard decisions. `harden` makes soft modes hard, and says what it changed.
-# Then `push` takes a part of the source, and returns the words that are now
+# Training is soft, and noise prepares it for hard decisions. `harden` makes soft
+# modes hard, and returns what it changed. Then `push` takes a part of the source, and returns the words that are now
 # certain, a list for each row; `end` returns the rest.
 
 # %%

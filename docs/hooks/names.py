@@ -58,7 +58,8 @@ def names_of(room: str) -> list[str]:
     names = [
         alias.name
         for node in stub.body
-        if isinstance(node, ast.ImportFrom) and node.module == room
+        if isinstance(node, ast.ImportFrom)
+        and node.module.partition(".")[0] == room
         for alias in node.names
     ]
     pages = [page.read_text("utf-8") for page in REFERENCE.glob("*.md")]

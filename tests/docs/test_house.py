@@ -3,6 +3,7 @@
 import house
 import pytest
 import source
+import ways
 
 
 def test_a_part_stands_above_all_that_it_imports():
@@ -20,3 +21,20 @@ def test_every_part_of_the_package_is_drawn():
     assert picture.index(">translator.py<") < picture.index(">ops/<")
     page = house.on_page_markdown("a\n{{ house }}\nb")
     assert page == f"a\n{picture}\nb"
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_the_ways_are_those_of_a_run():
+    """Each as a list of files, with what the first line of each says."""
+    found = ways.ways()
+    assert "data/dataset.py" in found["data"][:1]
+    for name, first in (
+        ("fit", "models/seq2seq.py"),
+        ("translate", "translator.py"),
+    ):
+        assert found[name][0] == first
+        assert found[name][-2:] == ["attention/bahdanau.py", "ops/additive.py"]
+    page = ways.on_page_markdown("a\n{{ way fit }}\nb").splitlines()
+    assert page[1].startswith("1. `models/seq2seq.py`: A complete")
+    assert len(page) == 2 + len(found["fit"])
