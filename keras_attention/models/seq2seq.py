@@ -408,17 +408,14 @@ class Seq2Seq(AbstractModel):
         output = self.readout if output is None else output
         cell, count = self.decoder.cell, len(states) - output.state_count
         words = self.embed_target(tokens)  # (B, K, E)
-        outputs, weights, after = cell.step(
-            words, states[:count], prepared.memory, False
-        )
+        own, more = states[:count], tuple(states[count:])
+        outputs, weights, own = cell.step(words, own, prepared.memory, False)
         weights = cell.attentions.unpack(weights)
         decoded = Decoded(outputs, tokens, words, weights)
-        scores, aligned, more = output.step(
-            decoded, tuple(states[count:]), prepared.output
-        )
+        scores, aligned, more = output.step(decoded, more, prepared.output)
         log_probs = ops.log_softmax(widen(scores), axis=-1)
         weights = decoded.mean_weights() if aligned is None else aligned
-        return log_probs, [*after, *more], weights
+        return log_probs, [*own, *more], weights
 
     def attend(self, source, target, real=None) -> list:
         """Compute the attention of a known target.
@@ -445,9 +442,8 @@ class Seq2Seq(AbstractModel):
     def _limit(self, shortlist):
         check_built(self, "generate", BUILD)
         sizes = self.source_vocabulary_size, self.target_vocabulary_size
-        return WithOutput(
-            self, ShortlistOutput(self.readout, shortlist, *sizes)
-        )
+        limited = ShortlistOutput(self.readout, shortlist, *sizes)
+        return WithOutput(self, limited)
 
     def stream(
         self,
