@@ -53,15 +53,16 @@ def export(by_archive: bool):
         if by_archive:
             archive = keras.export.ExportArchive()
             archive.track(tokenizer)
-            archive.add_endpoint("serving_default", graph.translate, [TEXT])
-            archive.add_endpoint("align", graph.align, [TEXT])
+            translate, align = graph.translate_text, graph.align_text
+            archive.add_endpoint("serving_default", translate, [TEXT])
+            archive.add_endpoint("align", align, [TEXT])
             archive.write_out(folder, verbose=False)
             return
         functions = {
             name: tf.function(function, [TEXT], autograph=False)
             for name, function in (
-                ("serving_default", graph.translate),
-                ("align", graph.align),
+                ("serving_default", graph.translate_text),
+                ("align", graph.align_text),
             )
         }
         save_signatures(folder, functions, [tokenizer])

@@ -134,6 +134,16 @@ def open_to_read(path: str | Path) -> BinaryIO:
     return open(path, "rb")
 
 
+def sha256_of(path: str | Path) -> str:
+    """Return the SHA-256 of a file's content, in hexadecimal digits.
+
+    Args:
+        path: The file, no pipe and no device.
+    """
+    with open_to_read(path) as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
 def recover(path: str | Path):
     """Restore what a process that was killed moved away, and tidy up.
 

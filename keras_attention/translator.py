@@ -1,6 +1,5 @@
 """Text, model and search as one thing: call it, save it, export it."""
 
-import hashlib
 import io
 import json
 import tempfile
@@ -18,17 +17,21 @@ from keras_attention.export import find_format
 from keras_attention.files import check_archive
 from keras_attention.files import recover
 from keras_attention.files import replaced_folder
+from keras_attention.files import sha256_of
 from keras_attention.models import Seq2Seq
+from keras_attention.ops.programs import Programs
 from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import as_bytes
-from keras_attention.translation import CurrentGraph
 from keras_attention.translation import Translation
-from keras_attention.translation import count_ids
+from keras_attention.translation import TranslationGraph
+from keras_attention.translation import check_translator
+from keras_attention.translation import in_batches
 from keras_attention.translation import join_entries
-from keras_attention.translation import run_in_batches
+from keras_attention.translation import read_answers
+from keras_attention.translation import read_rows
 from keras_attention.version import __version__
 
 MAIN_FILE = "translator.json"
@@ -114,16 +117,28 @@ class Translator:
         self.max_source_length = max_source_length
         self.replace_unknown = replace_unknown
         self.shortlist = shortlist
-        self._graph = CurrentGraph()
+        self._graphs = Programs(kept=1)
         self._find_graph()
 
     def _find_graph(self):
         """Return the graph; a new one, if a part or an option has changed."""
-        return self._graph.find(self._arguments())
+        check_integer("max_source_length", self.max_source_length, least=2)
+        parts = [getattr(self, name) for name in PARTS]
 
-    def _arguments(self):
-        names = *PARTS, *OPTIONS, "shortlist"
-        return {name: getattr(self, name) for name in names}
+        def make():
+            check_translator(*parts)
+            model, *others = parts
+            if self.shortlist is not None:
+                model = model.limited_to(self.shortlist)
+            return TranslationGraph(model, *others, self.replace_unknown)
+
+        options = None
+        if isinstance(self.search, AbstractSearch):
+            options = repr(self.search.get_config())
+        version = getattr(self.model, "version", None)
+        given = *parts, self.shortlist, self.replace_unknown
+        # The graph holds them, so that no other object gets their ids.
+        return self._graphs.get(version, (*map(id, given), options), make)
 
     def __call__(
         self,
@@ -136,25 +151,30 @@ class Translator:
     ) -> list[str] | list[list[str]] | Translation:
         check_integer("batch_size", batch_size)
         check_choice("verbose", verbose, ("auto", 0, 1))
-        columns = [as_bytes("sentences", sentences)]
-        graph, aligned = self._find_graph(), return_attention_scores
-        run = graph.align if aligned else graph.translate
+        sentences = as_bytes("sentences", sentences)
         if prefixes is not None:
-            columns.append(as_bytes("prefixes", prefixes))
-            run = graph.align_complete if aligned else graph.complete
-            if len(columns[1]) != len(columns[0]):
+            prefixes = as_bytes("prefixes", prefixes)
+            if len(prefixes) != len(sentences):
                 raise ValueError(
                     "`prefixes` needs one string a sentence, empty for none. "
-                    f"Received: {len(columns[1])} prefixes for "
-                    f"{len(columns[0])} sentences."
+                    f"Received: {len(prefixes)} prefixes for "
+                    f"{len(sentences)} sentences."
                 )
-        counts = count_ids(graph, columns[0])
+        graph, aligned = self._find_graph(), return_attention_scores
+        run = graph.align if aligned else graph.translate
+        longest = self.max_source_length
+        rows, counts = read_rows(graph.read, sentences, longest)
         self._warn_of_cuts(counts)
-        limits = batch_size, self.max_source_length
-        found = run_in_batches(run, columns, counts, *limits, verbose)
+        entries = [None] * len(rows)
+        limits = batch_size, longest
+        for numbers, batch in in_batches(rows, prefixes, *limits, verbose):
+            for i, entry in zip(
+                numbers, read_answers(run(*batch)), strict=True
+            ):
+                entries[i] = entry
         if return_scores or aligned:
-            return join_entries(found, return_scores, aligned)
-        return [entry.texts for entry in found]
+            return join_entries(entries, return_scores, aligned)
+        return [entry.texts for entry in entries]
 
     def _warn_of_cuts(self, counts):
         cut = [i for i, n in enumerate(counts) if n > self.max_source_length]
@@ -179,7 +199,9 @@ class Translator:
         Raises:
             ValueError: If it is no search, or does not fit the others.
         """
-        return type(self)(**{**self._arguments(), "search": search})
+        names = *PARTS, *OPTIONS, "shortlist"
+        arguments = {name: getattr(self, name) for name in names}
+        return type(self)(**{**arguments, "search": search})
 
     def __reduce__(self):
         with tempfile.TemporaryDirectory() as parent:
@@ -217,7 +239,7 @@ class Translator:
             if self.shortlist is not None:
                 self.shortlist.save(new / SHORTLIST)
                 names.append(SHORTLIST)
-            content["sha256"] = {name: _sha256(new / name) for name in names}
+            content["sha256"] = {name: sha256_of(new / name) for name in names}
             (new / MAIN_FILE).write_text(json.dumps(content, indent=1), "utf-8")
 
     @classmethod
@@ -293,17 +315,10 @@ class Translator:
 
         Raises:
             ValueError: If there is no such `format`, if this backend cannot
-                write it, or if it has no `quantize` or takes no shortlist.
+                write it, or if it has no `quantize`.
         """
-        self._find_graph()  # checks what was exchanged
+        model = self._find_graph().model  # checks what was exchanged
         chosen = find_format(format, quantize)
-        if self.shortlist is not None and "shortlist" not in chosen.options:
-            raise ValueError(
-                "`export` needs a format that takes the shortlist of the "
-                f"translator. Received: format={format!r}, whose options are "
-                f"{chosen.options}. Register it with 'shortlist' among them, "
-                "or make a Translator without one."
-            )
         search = self.search
         if max_length is not None:
             config = {**search.get_config(), "max_length": max_length}
@@ -313,7 +328,7 @@ class Translator:
             options["quantize"] = quantize
         chosen.write(
             path,
-            self.model,
+            model,
             self.source_tokenizer,
             self.target_tokenizer,
             search,
@@ -342,17 +357,12 @@ def _load_model(file):
 
 def _check_content(file, checksum):
     """Raise an error if a file is not the one that was saved."""
-    if checksum is not None and _sha256(file) != checksum:
+    if checksum is not None and sha256_of(file) != checksum:
         raise ValueError(
             f"it is damaged, or of another translator than {MAIN_FILE}. Copy "
             "the whole folder again. If it was changed on purpose, remove its "
             f"line of `sha256` in {MAIN_FILE}"
         )
-
-
-def _sha256(file):
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _zipped(folder):

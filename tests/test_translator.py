@@ -210,23 +210,49 @@ def test_threads_share_a_translator_from_the_first_call_on():
         found = [*threads.map(work, range(8))]
     wanted = [write(n) for n in NUMBERS]
     assert found == [wanted[n % 5 :] for n in range(8)]
-    run = translator._find_graph().translate
-    assert run.experimental_get_tracing_count() == 1
-
-
-@pytest.mark.slow
-def test_a_model_that_becomes_hard_is_traced_again(monkeypatch):
-    whole = tiny_translator()
-    translator = Translator(
-        whole.model, whole.source_tokenizer, whole.target_tokenizer
-    )
-    translator(["12"])
     graph = translator._find_graph()
-    translator(["34"])
+    run = graph._functions[False, 1]
+    assert run.experimental_get_tracing_count() == 1
+    assert graph.read.experimental_get_tracing_count() == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x, _: setattr(x, "replace_unknown", True),
+        lambda x, _: setattr(x, "search", GreedySearch(max_length=8)),
+        lambda x, _: setattr(x.search, "max_length", 7),
+        # As `harden` counts.
+        lambda x, patch: patch.setattr(x.model, "changes", 1),
+    ],
+)
+def test_a_graph_is_kept_until_something_changes(change, monkeypatch):
+    translator = make(search=GreedySearch(max_length=8))
+    graph = translator._find_graph()
+    translator.max_source_length = 12
     assert translator._find_graph() is graph
-    monkeypatch.setattr(whole.model, "_hardened", 1)  # as `harden` counts
-    translator(["34"])
-    assert translator._find_graph() is not graph
+    change(translator, monkeypatch)
+    after = translator._find_graph()
+    assert after is not graph
+    assert translator._find_graph() is after
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "message"),
+    [
+        ("search", keras.layers.Dense(3), "`search` must be an object"),
+        ("max_source_length", 1, "max_source_length=1"),
+    ],
+)
+def test_what_does_not_fit_is_told_again_and_again(name, wrong, message):
+    translator = make()
+    graph, right = translator._find_graph(), getattr(translator, name)
+    setattr(translator, name, wrong)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=message):
+            translator(["1"])
+    setattr(translator, name, right)
+    assert translator._find_graph() is graph
 
 
 @pytest.mark.slow
@@ -265,7 +291,7 @@ def test_other_backends_and_xla_go_through_the_same_text():
     tiny.model.compile("sgd", jit_compile=True)
     again = make()
     found = again(NUMBERS, return_scores=True, return_attention_scores=True)
-    run = again._find_graph().translate
+    run = again._find_graph()._functions[False, 1]
     tiny.model.compile("sgd", jit_compile=False)
     assert not hasattr(run, "get_concrete_function")
     for x, y in zip(found, wanted, strict=True):

@@ -17,6 +17,7 @@ from keras_attention.files import alone
 from keras_attention.files import open_to_read
 from keras_attention.files import replaced_file
 from keras_attention.files import replaced_folder
+from keras_attention.files import sha256_of
 
 MAIN_FILE = "corpus.json"
 DIGESTS = "digests"  # a folder for the digests of files, by what `stat` says
@@ -88,7 +89,7 @@ class Cache:
                     _remove_damaged(damaged, folder)
                 with replaced_folder(folder, MAIN_FILE) as draft:
                     yield draft
-                    digests = _in_threads(_sha256, [draft / x for x in names])
+                    digests = _in_threads(sha256_of, [draft / x for x in names])
                     main = {"sha256": dict(zip(names, digests, strict=True))}
                     text = json.dumps(main, indent=1)
                     (draft / MAIN_FILE).write_text(text, "utf-8")
@@ -142,7 +143,7 @@ class Cache:
         settled = time.time() - max(times) / 1e9 > SETTLED
         digest = _read_note(note) if settled else None
         if digest is None:
-            digest = _sha256(file)
+            digest = sha256_of(file)
             if settled:
                 with contextlib.suppress(OSError):  # others may only read
                     with replaced_file(note) as draft:
@@ -186,11 +187,6 @@ def _in_threads(function, items) -> list:
     """Map items by threads: hashing leaves the interpreter free."""
     with ThreadPoolExecutor() as pool:
         return [*pool.map(function, items)]
-
-
-def _sha256(file):
-    with open_to_read(file) as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _hash(text):

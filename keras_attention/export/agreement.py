@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from keras_attention.export.ids import IDS
 from keras_attention.models import Seq2Seq
-from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.search.step import ID_OPTIONS
 from keras_attention.text.base import END
@@ -48,7 +47,6 @@ def check_answers(
     sources: list[np.ndarray],
     answers: list[dict[str, np.ndarray]],
     exact: bool = True,
-    shortlist: Shortlist | None = None,
 ):
     """Raise an error unless a file's answers are those of the model.
 
@@ -65,15 +63,13 @@ def check_answers(
             batch.
         exact: Whether to compare values. Of a quantized model only shapes and
             types are compared. Defaults to `True`.
-        shortlist: A `Shortlist` that the file was written with, or `None`.
-            Defaults to `None`.
 
     Raises:
         RuntimeError: If they differ.
     """
 
     def generate(ids):
-        return model.generate(ids, search, shortlist=shortlist)[:2]
+        return model.generate(ids, search)[:2]
 
     generate = _trace(generate, IDS)
     same = []
@@ -89,9 +85,7 @@ def check_answers(
             equal = (answer["tokens"] == wanted["tokens"]).all(axis=(1, 2))
             truth = wanted["scores"]
             if not equal.all():
-                scored = _score_texts(
-                    model, search, shortlist, ids, answer["tokens"]
-                )
+                scored = _score_texts(model, search, ids, answer["tokens"])
                 kept = equal[:, None] | np.isneginf(truth)
                 truth = np.where(kept, truth, scored)
             if not _close(answer["scores"], truth):
@@ -137,11 +131,11 @@ def check_texts(
         _fail(made, "translations", texts, truth["translations"])
 
 
-def _score_texts(model, search, shortlist, ids, tokens):
+def _score_texts(model, search, ids, tokens):
     """Score given texts `(B, N, T)` by the model: `(B, N)`."""
 
     def score(ids, path):
-        found = model.generate(ids, follow(search), path, True, shortlist)
+        found = model.generate(ids, follow(search), path)
         return found.scores[:, 0]
 
     score = _trace(score, IDS, IDS)

@@ -8,7 +8,7 @@ from keras_attention.extras import require
 from keras_attention.text.tensors import HAS_TENSORFLOW
 
 # Of a translator.
-OPTIONS = ("max_source_length", "replace_unknown", "shortlist")
+OPTIONS = ("max_source_length", "replace_unknown")
 
 
 class ExportFormat(NamedTuple):
@@ -19,10 +19,8 @@ class ExportFormat(NamedTuple):
         write: Function `write(path, model, source_tokenizer,
             target_tokenizer, search)`, which writes a file or a folder whole
             or not at all. What follows comes by keyword.
-        options: Those of `"max_source_length"`, `"replace_unknown"` and
-            `"shortlist"` that `write` takes, in the translator's values. A
-            translator with a shortlist has only formats that take it.
-            Defaults to `()`.
+        options: Those of `"max_source_length"` and `"replace_unknown"` that
+            `write` takes, in the translator's values. Defaults to `()`.
         takes_quantize: Whether `write` takes `quantize`, where the user gives
             it. Defaults to `False`.
     """

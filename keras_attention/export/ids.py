@@ -9,7 +9,6 @@ from keras_attention.export.portable import portable
 from keras_attention.export.recurrent import exportable_recurrence
 from keras_attention.models import Seq2Seq
 from keras_attention.ops import kernels_as_they_are
-from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 
 SIGNATURE = "translate_ids"
@@ -59,15 +58,12 @@ def check_float32(model: Seq2Seq, needed_by: str):
 def trace_ids(
     model: Seq2Seq,
     search: AbstractSearch,
-    shortlist: Shortlist | None = None,
 ) -> tf.types.experimental.PolymorphicFunction:
     """Trace `source_ids (B, T)` to `tokens (B, N, T')` and `scores (B, N)`.
 
     Args:
         model: A `Seq2Seq`.
         search: A search strategy.
-        shortlist: A `Shortlist` that fits the model, or `None`. Defaults to
-            `None`.
 
     Returns:
         A `tf.function` that is traced once, for all sizes. The recurrent
@@ -80,7 +76,7 @@ def trace_ids(
 
     def translate_ids(source_ids):
         ids = _at_least_one(source_ids)
-        found = model.generate(ids, search, shortlist=shortlist)
+        found = model.generate(ids, search)
         scores = tf.cast(found.scores, tf.float32)
         rows = tf.shape(source_ids)[0]
         return {"tokens": found.tokens[:rows], "scores": scores[:rows]}

@@ -26,7 +26,6 @@ from keras_attention.files import check_seal
 from keras_attention.files import replaced_file
 from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
-from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
 
@@ -40,7 +39,6 @@ def export_litert(
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
     quantize: str | None = None,
-    shortlist: Shortlist | None = None,
 ) -> None:
     """Write ids to ids as a LiteRT (TFLite) file, read it back and run it.
 
@@ -65,8 +63,6 @@ def export_litert(
         quantize: `"float16"` or `"int8"` for weights of half or a quarter of
             the size, rounded; `"int8"` leaves small ones alone. Defaults to
             `None`.
-        shortlist: A `Shortlist` that fits the model, or `None`. Defaults to
-            `None`.
 
     Raises:
         ValueError: If `path` or `quantize` has a wrong value, or if the model
@@ -78,7 +74,7 @@ def export_litert(
     require("ai_edge_litert.interpreter", "litert", "export_litert")
     check_ids(model, "export_litert")
     with replaced_file(path, ".tflite") as draft:
-        function = trace_ids(model, search, shortlist)
+        function = trace_ids(model, search)
         content = convert_to_litert(model, SIGNATURE, function, quantize)
         draft.write_bytes(content)
         append_tokenizers(draft, source_tokenizer, target_tokenizer)
@@ -92,7 +88,6 @@ def export_litert(
             sources,
             answers,
             quantize is None,
-            shortlist,
         )
 
 
@@ -245,8 +240,4 @@ def run_litert(
     return [program.from_json(answer) for answer in json.loads(done.stdout)]
 
 
-register_format(
-    ExportFormat(
-        "litert", export_litert, options=("shortlist",), takes_quantize=True
-    )
-)
+register_format(ExportFormat("litert", export_litert, takes_quantize=True))

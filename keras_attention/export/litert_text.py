@@ -19,7 +19,6 @@ from keras_attention.extras import require
 from keras_attention.files import replaced_file
 from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
-from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.translation.graph import TEXT
@@ -35,7 +34,6 @@ def export_litert_text(
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
     quantize: str | None = None,
-    shortlist: Shortlist | None = None,
 ) -> None:
     """Write text to text as a LiteRT file, read it back and run it.
 
@@ -57,7 +55,6 @@ def export_litert_text(
         target_tokenizer: Its target's tokenizer, likewise.
         search: A search strategy that draws no random numbers.
         quantize: As in `export_litert`. Defaults to `None`.
-        shortlist: As in `export_litert`. Defaults to `None`.
 
     Raises:
         ValueError: If `path` or `quantize` has a wrong value, or if the
@@ -72,7 +69,7 @@ def export_litert_text(
     tokenizers = source_tokenizer, target_tokenizer
     _check_tokenizers(*tokenizers)
     with replaced_file(path, ".tflite") as draft:
-        function = _trace_text(trace_ids(model, search, shortlist), *tokenizers)
+        function = _trace_text(trace_ids(model, search), *tokenizers)
         content = convert_to_litert(
             model, SIGNATURE, function, quantize, tokenizers
         )
@@ -86,15 +83,15 @@ def export_litert_text(
         batches = [{"text": text} for text in sources]
         answers = run_litert(draft, SIGNATURE, batches, OPERATIONS)
         wanted = _trace_text(
-            lambda ids: _found(model, search, shortlist, ids), *tokenizers
+            lambda ids: _found(model, search, ids), *tokenizers
         )
         check_texts(
             "LiteRT file", map(wanted, sources), answers, quantize is None
         )
 
 
-def _found(model, search, shortlist, ids):
-    found = model.generate(ids, search, shortlist=shortlist)
+def _found(model, search, ids):
+    found = model.generate(ids, search)
     return {"tokens": found.tokens, "scores": found.scores}
 
 
@@ -135,7 +132,6 @@ register_format(
     ExportFormat(
         "litert_text",
         export_litert_text,
-        options=("shortlist",),
         takes_quantize=True,
     )
 )

@@ -17,7 +17,6 @@ from keras_attention.files import SEAL
 from keras_attention.files import replaced_file
 from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
-from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
 
@@ -31,7 +30,6 @@ def export_onnx(
     source_tokenizer: AbstractTokenizer,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
-    shortlist: Shortlist | None = None,
 ) -> None:
     """Write ids to ids as an ONNX file, read it back and run it.
 
@@ -48,8 +46,6 @@ def export_onnx(
         source_tokenizer: Its source's tokenizer.
         target_tokenizer: Its target's tokenizer.
         search: A search strategy that draws no random numbers.
-        shortlist: A `Shortlist` that fits the model, or `None`. Defaults to
-            `None`.
 
     Raises:
         ValueError: If `path` has a wrong value, or if the model or the search
@@ -62,7 +58,7 @@ def export_onnx(
     runtime = require("onnxruntime", "onnx", "export_onnx")
     check_ids(model, "export_onnx")
     with replaced_file(path, ".onnx") as draft:
-        function = trace_ids(model, search, shortlist)
+        function = trace_ids(model, search)
         with quiet():
             content, _ = tf2onnx.convert.from_function(
                 function, [IDS], opset=OPSET
@@ -90,7 +86,6 @@ def export_onnx(
             search,
             sources,
             answers,
-            shortlist=shortlist,
         )
 
 
@@ -109,4 +104,4 @@ def _run(onnx, runtime, file, sources):
     return [dict(zip(OUTPUTS, answer, strict=True)) for answer in found]
 
 
-register_format(ExportFormat("onnx", export_onnx, options=("shortlist",)))
+register_format(ExportFormat("onnx", export_onnx))

@@ -38,9 +38,9 @@ def portable(model: keras.Model) -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(ONE_AT_A_TIME)
-        layers = [x for x in sublayers(model) if hasattr(x, "use_cudnn")]
-        switches = [(model, "jit_compile"), *((x, "use_cudnn") for x in layers)]
-        for target, name in switches:
-            stack.callback(setattr, target, name, getattr(target, name))
-            setattr(target, name, False)
+        for layer in sublayers(model):
+            for name in ("jit_compile", "use_cudnn"):
+                if hasattr(layer, name):
+                    stack.callback(setattr, layer, name, getattr(layer, name))
+                    setattr(layer, name, False)
         yield

@@ -1,5 +1,6 @@
 """A translator as a SavedModel, for TensorFlow Serving."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,6 @@ from keras_attention.export.portable import portable
 from keras_attention.export.signatures import save_signatures
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
-from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.translation.graph import TEXT
@@ -30,7 +30,6 @@ def export_saved_model(
     search: AbstractSearch,
     max_source_length: int | None = None,
     replace_unknown: bool = False,
-    shortlist: Shortlist | None = None,
 ) -> None:
     """Write text to text as a SavedModel, and read it back.
 
@@ -46,9 +45,8 @@ def export_saved_model(
         source_tokenizer: Its source's tokenizer.
         target_tokenizer: Its target's tokenizer.
         search: A search strategy.
-        max_source_length: As of a `TranslationGraph`. Defaults to `None`.
-        replace_unknown: Likewise. Defaults to `False`.
-        shortlist: Likewise. Defaults to `None`.
+        max_source_length: As of `Translator`. Defaults to `None`, no limit.
+        replace_unknown: As of a `TranslationGraph`. Defaults to `False`.
 
     Raises:
         ValueError: If something else stands at `path`.
@@ -61,30 +59,29 @@ def export_saved_model(
             source_tokenizer,
             target_tokenizer,
             search,
-            max_source_length,
             replace_unknown,
-            shortlist,
         )
         functions = {
-            name: tf.function(function, [TEXT], autograph=False)
+            name: tf.function(
+                partial(function, max_source_length=max_source_length),
+                [TEXT],
+                autograph=False,
+            )
             for name, function in (
-                ("serving_default", graph.translate),
-                ("align", graph.align),
+                ("serving_default", graph.translate_text),
+                ("align", graph.align_text),
             )
         }
         save_signatures(folder, functions, [source_tokenizer, target_tokenizer])
-        _check_written(folder, graph)
+        _check_written(folder, functions)
 
 
-def _check_written(folder, graph):
+def _check_written(folder, functions):
     signatures = tf.saved_model.load(folder).signatures
     text = tf.constant(PROBE)
-    for name, wanted in (
-        ("serving_default", graph.translate(text)),
-        ("align", graph.align(text)),
-    ):
+    for name, function in functions.items():
         given = signatures[name](text=text)
-        for key, value in wanted.items():
+        for key, value in function(text).items():
             if not _equal(given[key].numpy(), value.numpy()):
                 raise RuntimeError(
                     f"The SavedModel's `{name}` gives other `{key}` than the "
@@ -103,6 +100,6 @@ register_format(
     ExportFormat(
         "tf_saved_model",
         export_saved_model,
-        options=("max_source_length", "replace_unknown", "shortlist"),
+        options=("max_source_length", "replace_unknown"),
     )
 )

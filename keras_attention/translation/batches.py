@@ -1,76 +1,101 @@
-"""Sentences through a translation graph, in batches of similar length."""
+"""Sentences of any length, in batches of similar length."""
 
 import sys
 from collections.abc import Callable
+from collections.abc import Iterator
 
 import keras
 import numpy as np
 
 from keras_attention.text import split_in_parts
-from keras_attention.translation.graph import TranslationGraph
-from keras_attention.translation.result import Translation
-from keras_attention.translation.result import read_answer
+from keras_attention.text.base import END
+from keras_attention.text.base import PAD
 
-COUNTED_AT_ONCE = 1024
+READ_AT_ONCE = 1024
 BYTES_AT_ONCE = 2**20
 BYTES_AN_ID = 32  # words are shorter
 
+Row = list[np.ndarray]
 
-def count_ids(graph: TranslationGraph, sentences: list[bytes]) -> list[int]:
-    """Count the ids of each sentence, start and end included.
+
+def read_rows(
+    read: Callable, sentences: list[bytes], max_source_length: int
+) -> tuple[list[Row], list[int]]:
+    """Read sentences, each once, and cut those that are too long.
 
     Args:
-        graph: Counts, before it cuts a sentence.
+        read: Function of a `TranslationGraph`.
         sentences: The sentences.
+        max_source_length: The most ids of a row, start and end included.
+
+    Returns:
+        The columns of each row, and the number of ids of each before the cut.
     """
-    counts = []
-    for part in split_in_parts(sentences, len, COUNTED_AT_ONCE, BYTES_AT_ONCE):
+    rows, counts = [], []
+    for part in split_in_parts(sentences, len, READ_AT_ONCE, BYTES_AT_ONCE):
         texts = np.array(part, object)
-        counts += np.asarray(graph.count(texts)).tolist()
-    return counts
+        columns = [np.asarray(x) for x in read(texts)]
+        lengths = np.count_nonzero(columns[0] != PAD, axis=1)
+        for i, length in enumerate(lengths.tolist()):
+            row = [
+                x[i, : min(length, max_source_length)].copy() for x in columns
+            ]
+            if length > max_source_length:
+                row[0][-1] = END
+                for words in row[1:]:
+                    words[-1] = words[0]  # no word
+            rows.append(row)
+            counts.append(length)
+    return rows, counts
 
 
-def run_in_batches(
-    run: Callable,
-    columns: list[list[bytes]],
-    counts: list[int],
+def in_batches(
+    rows: list[Row],
+    prefixes: list[bytes] | None,
     batch_size: int,
     max_source_length: int,
     verbose: int | str,
-) -> list[Translation]:
-    """Run all sentences, sorted by length, and return them in their order.
+) -> Iterator[tuple[list[int], list[np.ndarray]]]:
+    """Yield batches of rows of similar length, the shortest first.
 
     Args:
-        run: A function of a `TranslationGraph`.
-        columns: Its arguments: the sentences, and what goes with each.
-        counts: The lengths to sort by, one for each sentence.
+        rows: What `read_rows` returned.
+        prefixes: The beginning of each translation, or `None`.
         batch_size: How many sentences go through at a time; fewer, where
-            they are far longer than `max_source_length`.
-        max_source_length: The ids that are read of a sentence, at most.
+            prefixes are far longer than `max_source_length`.
+        max_source_length: The most ids of a row.
         verbose: `1` for a progress bar, `0` for none; `"auto"` shows it on a
             terminal, if there is more than one batch.
 
-    Returns:
-        A `Translation` for each sentence, with its entries alone.
+    Yields:
+        The numbers of the rows, and their columns, as arrays.
     """
-    order = sorted(range(len(counts)), key=counts.__getitem__)
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i][0]))
     if verbose == "auto":
         verbose = int(len(order) > batch_size and _has_terminal())
     bar = keras.utils.Progbar(len(order), verbose=verbose, unit_name="sentence")
-    found = [None] * len(order)
 
     def size_of(i):
-        return max(len(column[i]) for column in columns)
+        return 0 if prefixes is None else len(prefixes[i])
 
     room = max(BYTES_AT_ONCE, batch_size * max_source_length * BYTES_AN_ID)
-    for rows in split_in_parts(order, size_of, batch_size, room):
-        batch = [[column[i] for i in rows] for column in columns]
-        answer = run(*(np.array(part, object) for part in batch))
-        answer = {name: np.asarray(x) for name, x in answer.items()}
-        for k, i in enumerate(rows):
-            found[i] = read_answer({name: x[k] for name, x in answer.items()})
-        bar.add(len(rows))
-    return found
+    for numbers in split_in_parts(order, size_of, batch_size, room):
+        columns = zip(*(rows[i] for i in numbers), strict=True)
+        batch = [_padded(column) for column in columns]
+        if prefixes is not None:
+            batch.append(np.array([prefixes[i] for i in numbers], object))
+        yield numbers, batch
+        bar.add(len(numbers))
+
+
+def _padded(column):
+    """Pad ids with 0, or words with what stands for the start, an empty one."""
+    kind, longest = column[0].dtype, max(map(len, column))
+    empty = PAD if kind.kind == "i" else column[0][0]
+    batch = np.full((len(column), longest), empty, kind)
+    for row, values in zip(batch, column, strict=True):
+        row[: len(values)] = values
+    return batch
 
 
 def _has_terminal():

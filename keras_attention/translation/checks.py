@@ -3,18 +3,16 @@
 from keras_attention.checks import check_built
 from keras_attention.checks import check_object
 from keras_attention.models import AbstractModel
-from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import check_shared
 
 
-def check_parts(
+def check_translator(
     model: AbstractModel,
     source_tokenizer: AbstractTokenizer,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
-    shortlist: Shortlist | None = None,
 ):
     """Raise a `ValueError` unless the parts of a translator fit together.
 
@@ -24,8 +22,6 @@ def check_parts(
             the model copies words, both tokenizers have all of its ids.
         target_tokenizer: Likewise.
         search: Must be a search strategy.
-        shortlist: Must be a `Shortlist` with the ids of the model, or `None`.
-            Defaults to `None`.
     """
     check_object(
         "model",
@@ -35,8 +31,6 @@ def check_parts(
     )
     check_built(model, "generate", "Train it, load it, or call it once.")
     check_object("search", search, AbstractSearch, "Give a `BeamSearch(5)`.")
-    if shortlist is not None:
-        model.limited_to(shortlist)  # which checks it
     tokenizers = {"source": source_tokenizer, "target": target_tokenizer}
     for side, tokenizer in tokenizers.items():
         check_object(

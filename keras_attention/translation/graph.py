@@ -1,15 +1,13 @@
 """From text to text, in one graph where TensorFlow is the backend."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
 
 import keras
 import numpy as np
 
-from keras_attention.models import Seq2Seq
+from keras_attention.models import AbstractModel
 from keras_attention.ops.fast_paths import counted_alone
 from keras_attention.ops.fast_paths import fast_path
-from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import aligned_words
@@ -20,116 +18,135 @@ from keras_attention.text import spell_target
 from keras_attention.text.tensors import tf
 
 TEXT = tf.TensorSpec((None,), tf.string, name="text")
+IDS = tf.TensorSpec((None, None), tf.int32, name="ids")
+WORDS = tf.TensorSpec((None, None), tf.string, name="words")
 PREFIX = tf.TensorSpec((None,), tf.string, name="prefix")
-
-
-class _Stages(NamedTuple):
-    """The functions that read and write text, before and after the model."""
-
-    read: Callable
-    begin: Callable
-    write: Callable
 
 
 class TranslationGraph:
     """Tokenizes, generates and detokenizes, for any batch and any length.
 
-    A translator calls its functions, and an export writes them. On TensorFlow
-    each of them is one graph. Where the model is compiled for each shape, on
-    JAX or by XLA, only the stages that read and write text are traced.
+    A translator calls `read`, and then `translate` or `align` with columns of
+    what was read; an export writes `translate_text` and `align_text`. On
+    TensorFlow all of each is one graph. Where the model is compiled for each
+    shape, on JAX or by XLA, only the stages that read and write text are
+    traced.
 
     Args:
-        model: A `Seq2Seq`.
+        model: An `AbstractModel`.
         source_tokenizer: Turns text into ids.
         target_tokenizer: Turns ids into text.
         search: A search strategy.
-        max_source_length: The most ids of a source, start and end included;
-            longer ones are cut. `None`, the default, cuts nothing.
         replace_unknown: Whether an unknown word is written as the word of
             the source that has most attention. Defaults to `False`.
-        shortlist: A `Shortlist` that fits the model, or `None`. Defaults to
-            `None`.
 
     Attributes:
-        translate: Function of `text (B,)`, to `translations (B, N)` and
-            `scores (B, N)`, float32. It keeps no attention.
-        align: The same with `source_tokens (B, Tv)`, `target_tokens (B, N,
-            T)` and, if the model attends, `attention (B, N, T, Tv)`.
-        complete: As `translate`, of `text (B,)` and `prefix (B,)`, with which
-            each translation of a row begins.
-        align_complete: As `align`, likewise.
-        count: Function of `text (B,)`, to the number of ids of each row
-            before any is cut.
+        read: Function of `text (B,)`, to the columns of a source: ids `(B,
+            Tv)` and, if words of the source can come into a translation, the
+            word behind each, strings `(B, Tv)`.
     """
 
     def __init__(
         self,
-        model: Seq2Seq,
+        model: AbstractModel,
         source_tokenizer: AbstractTokenizer,
         target_tokenizer: AbstractTokenizer,
         search: AbstractSearch,
-        max_source_length: int | None = None,
         replace_unknown: bool = False,
-        shortlist: Shortlist | None = None,
     ):
         self.model = model
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.search = search
-        self.max_source_length = max_source_length
         self.replace_unknown = replace_unknown
-        self.shortlist = shortlist
-        xla = model.uses_xla
-        whole = fast_path("HAS_TEXT", True) and not xla
-        stages = _Stages(self._read, self._begin, self._write)
-        if not whole:
-            stages = _Stages(
-                _traced(self._read, TEXT), *map(_retraced, stages[1:])
+        self.reads_words = replace_unknown or model.source_ids
+        self.read = _traced(self._read, TEXT)
+        self._begins, self._writes = self._begin, self._write
+        self._whole = fast_path("HAS_TEXT", True) and not model.uses_xla
+        if not self._whole:
+            self._begins = _retraced(self._begin)
+            self._writes = _retraced(self._write)
+        source = (IDS, WORDS) if self.reads_words else (IDS,)
+        self._functions = {
+            (aligned, columns): self._made(aligned, *signature)
+            for aligned in (False, True)
+            for columns, signature in enumerate(
+                (source, (*source, PREFIX)), len(source)
             )
+        }
 
-        def align(text, prefix=None):
-            return self._run(stages, text, prefix, True)
+    def _made(self, aligned, *signature):
+        run = partial(self._run, aligned)
+        return _traced(run, *signature) if self._whole else run
 
-        def translate(text, prefix=None):
-            answer = self._run(stages, text, prefix, self.replace_unknown)
-            return {name: answer[name] for name in ("translations", "scores")}
+    def translate(self, *columns) -> dict:
+        """Translate what was read.
 
-        def made(function, *signature):
-            return _traced(function, *signature) if whole else function
+        Args:
+            *columns: Those of `read`; and, if a translation of a row shall
+                begin with a text, these texts `(B,)`.
 
-        self.count = _traced(source_tokenizer.count, TEXT)
-        self.translate = made(translate, TEXT)
-        self.align = made(align, TEXT)
-        self.complete = made(translate, TEXT, PREFIX)
-        self.align_complete = made(align, TEXT, PREFIX)
+        Returns:
+            `translations (B, N)` and `scores (B, N)`, float32. No attention is
+            kept.
+        """
+        return self._functions[False, len(columns)](*columns)
 
-    def _run(self, stages, text, prefix, attends):
-        (ids, words), begun = stages.read(text), None
-        if prefix is not None:
-            prefix, begun = stages.begin(prefix, ids, words)
-        tokens, scores, _, weights = self._generate(ids, prefix, attends)
-        return stages.write(ids, words, begun, tokens, scores, weights)
+    def align(self, *columns) -> dict:
+        """Translate, and say which word of the source each token is of.
 
-    def _read(self, text):
-        """Turn text into ids, and split it into words if they are needed.
+        Args:
+            *columns: As of `translate`.
+
+        Returns:
+            Those of `translate`, `source_tokens (B, Tv)`, `target_tokens (B,
+            N, T)` and, if the model attends, `attention (B, N, T, Tv)`.
+        """
+        return self._functions[True, len(columns)](*columns)
+
+    def translate_text(self, text, max_source_length: int | None = None):
+        """Translate text by one graph.
 
         Args:
             text: Strings `(B,)`.
+            max_source_length: The most ids of a source, start and end
+                included; longer ones are cut. Defaults to `None`, no limit.
 
         Returns:
-            Ids `(B, Tv)`, and the word behind each `(B, Tv)`, or `None` if no
-            word of the source can come into a translation.
+            As of `translate`.
         """
-        ids = self.source_tokenizer.tokenize(text, self.max_source_length)
+        return self._run(False, *self._read(text, max_source_length))
+
+    def align_text(self, text, max_source_length: int | None = None):
+        """Align text by one graph, as `translate_text` translates it."""
+        return self._run(True, *self._read(text, max_source_length))
+
+    def _run(self, aligned, ids, *texts):
+        words = begun = prefix = None
+        if self.reads_words:
+            words, *texts = texts
+        if texts:
+            prefix, begun = self._begins(*texts, ids, words)
+        attends = aligned or self.replace_unknown
+        tokens, scores, _, weights = self._generate(ids, prefix, attends)
+        answer = self._writes(ids, words, begun, tokens, scores, weights)
+        if aligned:
+            return answer
+        return {name: answer[name] for name in ("translations", "scores")}
+
+    def _read(self, text, max_source_length=None):
+        ids = self.source_tokenizer.tokenize(text, max_source_length)
         # An empty batch has no longest row; an RNN reads step 0 all the same.
         missing = tf.maximum(0, 1 - tf.shape(ids)[1])
         ids = tf.pad(ids, [[0, 0], [0, missing]])
-        words = None
-        if self.replace_unknown or self.model.source_ids:
+        columns = [tf.ensure_shape(ids, (None, None))]
+        if self.reads_words:
             words = aligned_words(self.source_tokenizer, text, ids)
-        if self.model.source_ids:
-            ids = spell_source(ids, words, self.model.target_vocabulary_size)
-        return tf.ensure_shape(ids, (None, None)), words
+            columns.append(words)
+            if self.model.source_ids:
+                size = self.model.target_vocabulary_size
+                columns[0] = spell_source(columns[0], words, size)
+        return columns
 
     def _begin(self, prefix, source_ids, source_words):
         """Turn the beginnings of translations into ids.
@@ -156,12 +173,11 @@ class TranslationGraph:
 
     def _generate(self, ids, prefix, attends):
         """Call the model, with tensors of text on both sides."""
-        more = attends, self.shortlist
         if fast_path("HAS_TEXT", True):
-            return self.model.generate(ids, self.search, prefix, *more)
+            return self.model.generate(ids, self.search, prefix, attends)
         prefix = None if prefix is None else np.asarray(prefix)
         ids = np.asarray(ids)
-        found = self.model.generate(ids, self.search, prefix, *more)
+        found = self.model.generate(ids, self.search, prefix, attends)
         return [
             None if x is None else tf.constant(keras.ops.convert_to_numpy(x))
             for x in found

@@ -1,5 +1,6 @@
 """What a translation graph gives, as Python text and NumPy arrays."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -30,15 +31,21 @@ class Translation(NamedTuple):
     attention: list[np.ndarray | None] | None = None
 
 
-def read_answer(answer: dict[str, np.ndarray]) -> Translation:
-    """Turn the arrays of one sentence into text and numbers.
+def read_answers(answer: dict) -> Iterator[Translation]:
+    """Turn the arrays of a batch into text and numbers.
 
     Args:
-        answer: One row of the outputs of a `TranslationGraph`.
+        answer: The outputs of a `TranslationGraph`.
 
-    Returns:
-        A `Translation` whose fields hold this sentence's entries.
+    Yields:
+        A `Translation` for each sentence, with its entries alone.
     """
+    answer = {name: np.asarray(x) for name, x in answer.items()}
+    for k in range(len(answer["scores"])):
+        yield _read_row({name: x[k] for name, x in answer.items()})
+
+
+def _read_row(answer):
     texts = [as_text(text) for text in answer["translations"]]
     scores = [float(score) for score in answer["scores"]]
     several = len(texts) > 1
@@ -69,7 +76,7 @@ def join_entries(
     """Join the translations of sentences, and drop what was not asked for.
 
     Args:
-        entries: What `read_answer` returned for each sentence.
+        entries: What `read_answers` gave for each sentence.
         scores: Whether scores are asked for.
         attention: Whether tokens and attention are asked for.
 

@@ -204,9 +204,9 @@ class TestDigests:
 
     @pytest.fixture
     def reads(self, monkeypatch):
-        found, read = [], module._sha256
+        found, read = [], module.sha256_of
         monkeypatch.setattr(
-            module, "_sha256", lambda file: found.append(file) or read(file)
+            module, "sha256_of", lambda file: found.append(file) or read(file)
         )
         return found
 

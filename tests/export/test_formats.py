@@ -58,18 +58,17 @@ def test_a_new_format_is_registered_and_exported(registered, tmp_path):
     assert not (tmp_path / "b.json").exists()
 
 
-def test_a_format_without_shortlists_is_refused_for_one(registered, tmp_path):
-    """It would write another translator than the one that was asked for."""
-    registered(ExportFormat("sizes", write_sizes))
+def test_a_format_gets_a_model_that_writes_listed_words(registered):
+    models = []
+    registered(
+        ExportFormat("own", lambda _, model, *_more: models.append(model))
+    )
     tiny = tiny_translator()
     parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
     shortlist = Shortlist([[0]] * tiny.model.source_vocabulary_size, [4])
-    listed = Translator(*parts, shortlist=shortlist)
-    with pytest.raises(ValueError, match=r"takes the shortlist.*'sizes'"):
-        listed.export(tmp_path / "a.json", "sizes")
-    assert not (tmp_path / "a.json").exists()
-    for name in ("tf_saved_model", "litert", "litert_text", "onnx"):
-        assert "shortlist" in FORMATS[name].options
+    Translator(*parts, shortlist=shortlist).export("x", "own")
+    tiny.export("x", "own")
+    assert models == [tiny.model.limited_to(shortlist), tiny.model]
 
 
 def test_a_format_gets_the_options_that_it_takes(registered, tmp_path):
@@ -101,7 +100,7 @@ def test_a_removed_format_is_unknown():
 def test_every_format_says_what_it_takes():
     able = {name for name, x in FORMATS.items() if x.takes_quantize}
     assert able == {"litert", "litert_text"}
-    assert FORMATS["onnx"].options == ("shortlist",)
+    assert FORMATS["onnx"].options == ()
     assert all(x.name == name for name, x in FORMATS.items())
 
 

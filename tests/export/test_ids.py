@@ -62,7 +62,7 @@ class Echo:
 
     jit_compile = False
 
-    def generate(self, ids, search, shortlist=None):
+    def generate(self, ids, search):
         return Generation(ids[:, None], ids[:, :1], None)
 
 
@@ -78,7 +78,7 @@ def test_xla_and_cudnn_are_off_while_it_is_traced(monkeypatch):
     model = tiny_translator().model
     seen = []
 
-    def generate(ids, search, shortlist=None):
+    def generate(ids, search):
         seen.append(model.jit_compile)
         seen.extend(
             layer.use_cudnn

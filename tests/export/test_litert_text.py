@@ -68,7 +68,7 @@ def answers(file):
 def test_it_says_what_the_translator_says(parts, answers):
     graph = TranslationGraph(*parts, SEARCH)
     for texts, found in zip(TEXTS, answers, strict=True):
-        wanted = graph.translate(np.array(texts))
+        wanted = graph.translate_text(np.array(texts))
         given = found["translations"]
         assert given.tolist() == wanted["translations"].numpy().tolist()
         np.testing.assert_allclose(found["scores"], wanted["scores"], atol=1e-4)

@@ -20,7 +20,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import BeamSearch
     from keras_attention import CharacterTokenizer
     from keras_attention import Translator
-    from keras_attention.translation import read_answer
+    from keras_attention.translation import read_answers
 
 DATES = Path(__file__).parents[2] / "saved_models" / "dates" / "1"
 SIGNATURES = ["serving_default", "align"]
@@ -78,10 +78,7 @@ def test_it_gives_what_the_translator_gives(served, model):
     answers = served(model)["answers"]
     for (name, batch), answer in zip(REQUESTS, answers, strict=True):
         more = name == "align"
-        found = [
-            read_answer({key: x[i] for key, x in answer.items()})
-            for i in range(len(batch))
-        ]
+        found = [*read_answers(answer)]
         wanted = translator(batch, True, more, batch_size=8)
         assert [row.texts for row in found] == wanted.texts
         np.testing.assert_allclose(

@@ -94,11 +94,11 @@ def test_onnx(translator, tmp_path):
 @pytest.mark.slow
 def test_a_text_is_scored_among_the_listed_words(translator):
     """Where rounding decided for another text, its score is asked for."""
-    parts = translator.model, translator.search
+    model = translator.model.limited_to(translator.shortlist)
     ids = ids_of(translator)
     found = generate(translator, ids)
     scores = agreement._score_texts(
-        *parts, translator.shortlist, ids, found.tokens.numpy()
+        model, translator.search, ids, found.tokens.numpy()
     )
     exists = np.isfinite(found.scores)
     np.testing.assert_allclose(

@@ -1,4 +1,4 @@
-"""run_in_batches: sorted by length inside, in their own order outside."""
+"""Rows of sentences: each read once, cut, sorted inside, in order outside."""
 
 import sys
 
@@ -9,66 +9,90 @@ import pytest
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
     from tiny import tiny_translator
 
-    from keras_attention.translation import TranslationGraph
+    from keras_attention import Translator
     from keras_attention.translation import batches
 
 SENTENCES = [b"1", b"12345", b"2", b"12345", b"3"]
 
 
-def echo(*columns):
-    """Give every text back, with its length as its score."""
-    echo.seen.append([column.tolist() for column in columns])
-    texts = np.array([b"".join(row) for row in zip(*columns, strict=True)])
-    scores = np.array([[len(text)] for text in texts], "float32")
-    answer = {"translations": texts[:, None].astype(object), "scores": scores}
-    return {
-        "translations": tf.constant(answer["translations"]),
-        "scores": tf.constant(scores),
-    }
+def read(texts):
+    """Read a text as its letters, each the word of its id."""
+    lengths = [len(x) for x in texts]
+    ids = np.zeros((len(texts), max(lengths)), "int32")
+    words = np.full(ids.shape, b"", object)
+    for i, text in enumerate(texts):
+        ids[i, : len(text)] = [*text]
+        words[i, : len(text)] = [b"", *(text[j : j + 1] for j in range(1, 9))][
+            : len(text)
+        ]
+    return ids, words
 
 
-def run(columns, batch_size=2, verbose=0, max_source_length=9):
-    echo.seen = []
-    counts = [len(text) for text in columns[0]]
-    return batches.run_in_batches(
-        echo, columns, counts, batch_size, max_source_length, verbose
-    )
+def run(sentences=SENTENCES, prefixes=None, batch_size=2, verbose=0, most=9):
+    rows, _ = batches.read_rows(read, sentences, most)
+    return [*batches.in_batches(rows, prefixes, batch_size, most, verbose)]
 
 
-def test_batches_are_of_similar_length_and_keep_their_order():
-    found = run([SENTENCES])
-    assert [len(seen[0]) for seen in echo.seen] == [2, 2, 1]
-    lengths = [[len(text) for text in seen[0]] for seen in echo.seen]
-    assert lengths == [[1, 1], [1, 5], [5]]
-    assert [x.texts for x in found] == [x.decode() for x in SENTENCES]
-    assert [x.scores for x in found] == [1, 5, 1, 5, 1]
+def test_batches_are_of_similar_length_and_say_whose_they_are():
+    found = run()
+    assert [numbers for numbers, _ in found] == [[0, 2], [4, 1], [3]]
+    _, (ids, words) = found[1]
+    assert ids.tolist() == [[51, 0, 0, 0, 0], [49, 50, 51, 52, 53]]
+    assert words.tolist() == [[b""] * 5, [b"", b"2", b"3", b"4", b"5"]]
 
 
 def test_what_goes_with_a_sentence_stays_with_it():
-    found = run([SENTENCES, [b"a", b"b", b"c", b"d", b"e"]])
-    assert [x.texts[-1] for x in found] == [*"abcde"]
+    found = run(prefixes=[b"a", b"b", b"c", b"d", b"e"])
+    prefixes = [columns[2].tolist() for _, columns in found]
+    assert prefixes == [[b"a", b"c"], [b"e", b"b"], [b"d"]]
 
 
 def test_nothing_needs_no_batch():
-    assert run([[]]) == []
-    assert echo.seen == []
+    assert run([]) == run([], prefixes=[]) == []
 
 
-@pytest.mark.parametrize("column", [0, 1])
-def test_long_texts_make_small_batches(column, monkeypatch):
+def test_sentences_are_read_in_parts_of_bounded_memory(monkeypatch):
+    def count(texts):
+        sizes.append(len(texts))
+        return read(texts)
+
+    sizes, wanted = [], batches.read_rows(read, SENTENCES, 9)
+    for name, value in (("READ_AT_ONCE", 2), ("BYTES_AT_ONCE", 6)):
+        with monkeypatch.context() as patch:
+            patch.setattr(batches, name, value)
+            found = batches.read_rows(count, SENTENCES, 9)
+        np.testing.assert_equal(found, wanted)
+    assert sizes == [2, 2, 1, 1, 1, 1, 1, 1]
+
+
+def test_long_rows_are_cut_and_closed_and_counted_before():
+    rows, counts = batches.read_rows(read, SENTENCES[:2], 3)
+    assert counts == [1, 5]
+    assert [row[0].tolist() for row in rows] == [[49], [49, 50, 3]]
+    assert rows[1][1].tolist() == [b"", b"2", b""]
+    tiny = tiny_translator()
+    rows, _ = batches.read_rows(tiny._find_graph().read, [b"12345"], 4)
+    wanted = tiny.source_tokenizer.tokenize(["12345"], 4)
+    assert rows[0][0].tolist() == wanted[0].numpy().tolist()
+
+
+def test_a_cut_source_is_that_of_the_tokenizer():
+    tiny = tiny_translator()
+    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
+    translator = Translator(*parts, tiny.search, max_source_length=4)
+    with pytest.warns(UserWarning, match=r"cuts 1 of 2 .*sentences\[1\].* 7\."):
+        found = translator(["12", "12999"])
+    assert found == tiny(["12", "12"])
+
+
+def test_long_prefixes_make_small_batches(monkeypatch):
     monkeypatch.setattr(batches, "BYTES_AT_ONCE", 100)
-    columns = [[b"1", b"2", b"3", b"4"], [b""] * 4]
-    columns[column][2] = b"3" * 1000
-    found = run(columns, batch_size=3, max_source_length=2)
-    assert [len(seen[0]) for seen in echo.seen] == (
-        [3, 1] if column == 0 else [2, 1, 1]
-    )
-    assert [x.scores for x in found] == [1, 1, 1000 + column, 1]
-    run(columns, batch_size=3, max_source_length=2000)
-    assert [len(seen[0]) for seen in echo.seen] == [3, 1]
+    prefixes = [b"", b"", b"3" * 1000, b""]
+    for most, sizes in ((2, [2, 1, 1]), (2000, [3, 1])):
+        found = run(SENTENCES[:1] * 4, prefixes, batch_size=3, most=most)
+        assert [len(numbers) for numbers, _ in found] == sizes
 
 
 @pytest.mark.parametrize(
@@ -85,21 +109,10 @@ def test_a_bar_is_shown_if_it_is_worth_it(
     capsys, monkeypatch, batch_size, verbose, terminal, shown
 ):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    run([SENTENCES], batch_size, verbose)
+    run(batch_size=batch_size, verbose=verbose)
     assert ("5/5" in capsys.readouterr().out) == shown
 
 
 def test_a_program_without_an_output_shows_no_bar(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
-    assert len(run([SENTENCES], verbose="auto")) == 5
-
-
-def test_ids_are_counted_in_parts(monkeypatch):
-    monkeypatch.setattr(batches, "COUNTED_AT_ONCE", 2)
-    tiny = tiny_translator()
-    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
-    graph = TranslationGraph(*parts, tiny.search, max_source_length=4)
-    assert batches.count_ids(graph, SENTENCES) == [3, 7, 3, 7, 3]
-    assert batches.count_ids(graph, []) == []
-    monkeypatch.setattr(batches, "BYTES_AT_ONCE", 1)
-    assert batches.count_ids(graph, SENTENCES) == [3, 7, 3, 7, 3]
+    assert len(run(verbose="auto")) == 3

@@ -1,4 +1,4 @@
-"""check_parts: model, tokenizers and search fit together, or an error says why.
+"""check_translator: parts fit together, or an error says why.
 
 What a model that copies needs besides is tested in `test_copying.py`.
 """
@@ -13,14 +13,14 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     from tiny import tiny_translator
 
-    from keras_attention.translation import check_parts
+    from keras_attention.translation import check_translator
 
 
 def check(**changed):
     """Check the tiny parts, some of them exchanged."""
     tiny = tiny_translator()
     names = ("model", "source_tokenizer", "target_tokenizer", "search")
-    check_parts(**{name: getattr(tiny, name) for name in names} | changed)
+    check_translator(**{name: getattr(tiny, name) for name in names} | changed)
 
 
 def test_parts_that_fit_pass():

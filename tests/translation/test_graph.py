@@ -28,16 +28,20 @@ def graph():
 @pytest.mark.slow
 def test_one_trace_serves_all_shapes(graph):
     for text in ([], [""], ["1"], ["12345", "7", ""]):
-        answer = graph.translate(tf.constant(text, tf.string))
+        columns = graph.read(tf.constant(text, tf.string))
+        answer = graph.translate(*columns)
         assert answer["translations"].shape == (len(text), 1)
         assert answer["scores"].shape == (len(text), 1)
-    assert graph.translate.experimental_get_tracing_count() == 1
+    run = graph._functions[False, 1]
+    assert run.experimental_get_tracing_count() == 1
+    assert graph.read.experimental_get_tracing_count() == 1
 
 
 @pytest.mark.slow
 def test_align_tells_the_same_and_more(graph):
     text = tf.constant(["905", "1"])
-    plain, more = graph.translate(text), graph.align(text)
+    columns = graph.read(text)
+    plain, more = graph.translate(*columns), graph.align(*columns)
     for name, value in plain.items():
         np.testing.assert_array_equal(value, more[name])
     assert plain["translations"][0, 0].numpy().decode() == write("905")
@@ -51,9 +55,8 @@ def test_align_tells_the_same_and_more(graph):
 @pytest.mark.slow
 def test_prefixes_begin_what_is_translated_and_aligned(graph):
     text, prefix = tf.constant(["905", "1"]), tf.constant(["zz", ""])
-    plain, more = (
-        f(text, prefix) for f in (graph.complete, graph.align_complete)
-    )
+    columns = *graph.read(text), prefix
+    plain, more = graph.translate(*columns), graph.align(*columns)
     assert [*plain] == ["translations", "scores"]
     for name, value in plain.items():
         np.testing.assert_array_equal(value, more[name])
@@ -66,27 +69,29 @@ def test_a_prefix_is_cut_before_it_is_padded(graph):
     long = "zyx" * 100
     text = tf.constant(["1", "1"])
     prefix = tf.constant([long, ""])
-    for found in graph._begin(prefix, *graph._read(text)):
+    for found in graph._begin(prefix, *graph.read(text), None):
         assert found.shape == (2, graph.search.max_length)
-    found = graph.complete(text, tf.constant([long, ""]))["translations"]
+    found = graph.translate(*graph.read(text), prefix)["translations"]
     assert found[0, 0].numpy().decode() == long[: graph.search.max_length]
 
 
 def test_a_translation_keeps_no_attention(graph):
     """All steps of it, `(T, B, K, Tv)`, would be most of the memory."""
 
-    def buffers(function, *text):
+    def buffers(*key):
         loops = [
             node
-            for node in function.get_concrete_function().graph.get_operations()
+            for node in graph._functions[key]
+            .get_concrete_function()
+            .graph.get_operations()
             if node.type == "While"
         ]
         return max(
             sum(x.shape.rank == 4 for x in node.outputs) for node in loops
         )
 
-    assert buffers(graph.align) == buffers(graph.translate) + 1
-    assert buffers(graph.complete) == buffers(graph.translate)
+    assert buffers(True, 1) == buffers(False, 1) + 1
+    assert buffers(False, 2) == buffers(False, 1)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""read_answer: arrays of the graph to what a user reads."""
+"""read_answers: arrays of the graph to what a user reads."""
 
 import keras
 import numpy as np
@@ -7,23 +7,24 @@ import pytest
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
-    from keras_attention.translation import read_answer
+    from keras_attention.translation import read_answers
 
 
-def row(count):
+def batch(count):
     """One sentence: two words in, texts of one and two words out."""
     targets = [[b"x", b"</s>", b""], [b"y", b"z", b"</s>"]][:count]
-    return {
+    answer = {
         "translations": np.array([b"x", "y \uac00".encode()][:count], object),
         "scores": np.array([-0.5, -1.0][:count], np.float32),
         "source_tokens": np.array([b"<s>", b"a", b"</s>", b""], object),
         "target_tokens": np.array(targets, object),
         "attention": np.ones((count, 3, 4), np.float32),
     }
+    return {name: x[None] for name, x in answer.items()}
 
 
 def test_one_text_stands_alone():
-    read = read_answer(row(1))
+    [read] = read_answers(batch(1))
     assert read.texts == "x"
     assert read.scores == -0.5
     assert read.source_tokens == ["<s>", "a", "</s>"]
@@ -32,7 +33,7 @@ def test_one_text_stands_alone():
 
 
 def test_several_texts_come_as_lists():
-    read = read_answer(row(2))
+    [read] = read_answers(batch(2))
     assert read.texts == ["x", "y \uac00"]
     assert read.scores == [-0.5, -1.0]
     assert read.target_tokens == [["x", "</s>"], ["y", "z", "</s>"]]
@@ -40,9 +41,9 @@ def test_several_texts_come_as_lists():
 
 
 def test_what_was_not_asked_for_is_none():
-    answer = row(1)
+    answer = batch(1)
     for name in ("source_tokens", "target_tokens", "attention"):
         del answer[name]
-    read = read_answer(answer)
+    [read] = read_answers(answer)
     assert read[:2] == ("x", -0.5)
     assert read[2:] == (None, None, None)
