@@ -12,10 +12,13 @@ import source
 from source import FILES
 from source import PACKAGE
 from source import ROOT
+from tiny import tiny_translator
 
 import keras_attention
 from keras_attention import BahdanauAttention
+from keras_attention import BeamSearch
 from keras_attention import SequenceCrossentropy
+from keras_attention import Translator
 from keras_attention import WordTokenizer
 from keras_attention import parallel_dataset
 
@@ -211,14 +214,8 @@ def test_what_is_saved_is_registered(path, node):
         assert REGISTERED in source.decorators(node)
 
 
-def test_the_way_to_a_score_is_short():
-    """From `Seq2Seq.fit` down: a reader opens few files, and no floor twice.
-
-    Loops are left out, which call the decoder's step back.
-    """
-    ids = np.array([[2, 4, 3]], "int32")
-    model = mechanisms.make_model(BahdanauAttention(3), "luong")
-    model.compile("sgd", loss=SequenceCrossentropy(), run_eagerly=True)
+def ways_to_scores(run) -> list:
+    """List the files that called each other down to each score."""
     ways = []
 
     def watch(frame, event, _):
@@ -227,14 +224,47 @@ def test_the_way_to_a_score_is_short():
 
     sys.setprofile(watch)
     try:
-        model.fit((ids, ids), ids, verbose=0)
+        run()
     finally:
         sys.setprofile(None)
+    return ways
+
+
+def test_the_way_to_a_score_is_short():
+    """From `Seq2Seq.fit` down: a reader opens few files, and no floor twice.
+
+    Loops are left out, which call the decoder's step back.
+    """
+    ids = np.array([[2, 4, 3]], "int32")
+    model = mechanisms.make_model(BahdanauAttention(3), "luong")
+    model.compile("sgd", loss=SequenceCrossentropy(), run_eagerly=True)
+    ways = ways_to_scores(lambda: model.fit((ids, ids), ids, verbose=0))
     for way in ways:
         assert len(set(way)) <= 12
         parts = [source.part(path) for path in way]
         floors = [FLOOR[x] for x in parts if x not in ("ops", "backend")]
         assert floors == sorted(floors, reverse=True)
+    assert ways
+
+
+@pytest.mark.tensorflow
+def test_the_way_to_a_translation_is_short():
+    """From a sentence to a score, where a beam search calls the step.
+
+    What calls the step back is left out: the search's loop, and the blocks
+    that begin it. There the way goes up again, to the model.
+    """
+    tiny = tiny_translator()
+    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
+    translator = Translator(*parts, BeamSearch(2, max_length=3))
+    ways = ways_to_scores(lambda: translator(["12"]))
+    for way in ways:
+        files = {path.relative_to(PACKAGE).as_posix() for path in way}
+        files -= {"search/hypotheses.py", "search/loop.py"}
+        assert len(files) <= 11
+        parts = [source.part(path) for path in way if "ops" not in path.parts]
+        down = [FLOOR[x] for x in parts[: parts.index("search") + 1]]
+        assert down == sorted(down, reverse=True)
     assert ways
 
 

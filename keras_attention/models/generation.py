@@ -10,7 +10,7 @@ import keras
 from keras import ops
 from keras import tree
 
-from keras_attention.ops import hoisting
+from keras_attention.ops import hoister
 from keras_attention.ops.programs import compiled
 from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.ops.programs import fitting_size
@@ -91,16 +91,19 @@ def word_step(
     Returns:
         `step(tokens, states)`, as an `AbstractSearch` calls it.
     """
+    constants = [x for x in tree.flatten(prepared) if x is not None]
+    hoisted = hoister([*model.variables, *constants])
 
     def step(tokens, states):
         words = tokens if ids is None else _listed(ids, tokens)
-        log_probs, states, weights = model.next_word(words, states, prepared)
+        with hoisted():
+            found = model.next_word(words, states, prepared)
+        log_probs, states, weights = found
         if never:
             log_probs = ban(log_probs, never)
         return log_probs, states, weights if attends else None
 
-    constants = [x for x in tree.flatten(prepared) if x is not None]
-    return hoisting(step, [*model.variables, *constants])
+    return step
 
 
 def _listed(ids, numbers):

@@ -118,30 +118,28 @@ class Replayer(AbstractRecorder):
         return fast_path("custom_gradient")(replayed)(x, kept, *constants)
 
 
-def hoisting(step: Callable, variables):
-    """Wrap a step of a loop so that hoisted values are computed once.
+def hoister(variables) -> Callable:
+    """Make what computes hoisted values once for all steps of a loop.
 
-    It is for loops without a gradient. The first call computes the hoisted
-    values, later calls reuse them.
+    It is for loops without a gradient. The first step, which is called before
+    the loop, computes the hoisted values; later ones reuse them.
 
     Args:
-        step: Any function, called once before the loop and then inside of it.
         variables: Keras variables, and tensors from outside of the loop, that
             hoisted values may depend on.
 
     Returns:
-        A function with the arguments and results of `step`.
+        A function without arguments. Each step runs in a `with` block of what
+        it returns.
     """
     probe = None
 
-    def hoisted(*arguments):
+    def hoisted():
         nonlocal probe
         if probe is None:
-            recorder = probe = Probe(variables, variables)
-        else:
-            count = len(probe.constants) - len(variables)
-            recorder = Recorder(variables, probe.constants, count)
-        with recording(recorder):
-            return step(*arguments)
+            probe = Probe(variables, variables)
+            return recording(probe)
+        count = len(probe.constants) - len(variables)
+        return recording(Recorder(variables, probe.constants, count))
 
     return hoisted

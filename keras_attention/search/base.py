@@ -15,8 +15,9 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import missing_method
 from keras_attention.search.constraints import as_memory_mask
 from keras_attention.search.constraints import as_prefix
+from keras_attention.search.step import CONTRACT
+from keras_attention.search.step import check_found
 from keras_attention.search.step import check_state
-from keras_attention.search.step import check_step
 
 PLAIN = (bool, int, float, str, type(None))
 
@@ -152,9 +153,18 @@ class AbstractSearch:
         prefix=None,
         **varying,
     ) -> Generation:
+        if not callable(step):
+            raise ValueError(
+                f"`step` must be a function. Received: step={step!r}. "
+                f"{CONTRACT}"
+            )
+
+        def checked_step(tokens, state):
+            return check_found(self, tokens, step(tokens, state))
+
         return keep_possible(
             self.call(
-                check_step(self, step),
+                checked_step,
                 check_state(state, batch_size),
                 batch_size,
                 as_memory_mask(memory_mask, batch_size),

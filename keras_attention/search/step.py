@@ -1,7 +1,5 @@
 """The step of a model, as a search calls it: checked, every time."""
 
-from collections.abc import Callable
-
 from keras import ops
 from keras import tree
 
@@ -45,45 +43,36 @@ def check_state(state, batch_size):
     return tree.map_structure(convert, state)
 
 
-def check_step(search, step: Callable) -> Callable:
-    """Make a step check what it returns, whenever it is called.
+def check_found(search, tokens, found) -> tuple:
+    """Check what a step has returned.
 
     In a graph that is while it is traced, and costs nothing later.
 
     Args:
-        search: The `AbstractSearch` that calls it.
-        step: The step as the user wrote it, see `AbstractSearch`.
+        search: The `AbstractSearch` that called it.
+        tokens: What it was called with, `(B, K)`.
+        found: What it returned.
 
     Returns:
-        A step that returns tensors: `log_probs (B, K, V)`, the next state and
-        `weights (B, K, Tv)` or `None`.
+        Tensors: `log_probs (B, K, V)`, the next state and `weights (B, K,
+        Tv)` or `None`.
 
     Raises:
-        ValueError: If `step` is not callable; when called, if shapes, as far
-            as they are known, do not fit, or if an id of the search is not
-            below `V`.
+        ValueError: If shapes, as far as they are known, do not fit, or if an
+            id of the search is not below `V`.
     """
-    if not callable(step):
+    if not isinstance(found, tuple | list) or len(found) != 3:
         raise ValueError(
-            f"`step` must be a function. Received: step={step!r}. {CONTRACT}"
+            "`step` must return log_probs, state, weights; without "
+            f"attention, weights are None. Received: {_kind(found)}. "
+            f"{CONTRACT}"
         )
-
-    def checked_step(tokens, state):
-        found = step(tokens, state)
-        if not isinstance(found, tuple | list) or len(found) != 3:
-            raise ValueError(
-                "`step` must return log_probs, state, weights; without "
-                f"attention, weights are None. Received: {_kind(found)}. "
-                f"{CONTRACT}"
-            )
-        log_probs, state, weights = found
-        log_probs = _check_shape("log_probs", log_probs, tokens, "V")
-        check_search_ids(search, log_probs.shape[-1])
-        if weights is not None:
-            weights = _check_shape("weights", weights, tokens, "Tv")
-        return log_probs, state, weights
-
-    return checked_step
+    log_probs, state, weights = found
+    log_probs = _check_shape("log_probs", log_probs, tokens, "V")
+    check_search_ids(search, log_probs.shape[-1])
+    if weights is not None:
+        weights = _check_shape("weights", weights, tokens, "Tv")
+    return log_probs, state, weights
 
 
 def _check_shape(name, x, tokens, last):

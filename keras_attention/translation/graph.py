@@ -6,6 +6,7 @@ import keras
 import numpy as np
 
 from keras_attention.models import AbstractModel
+from keras_attention.models.generation import search_words
 from keras_attention.ops.fast_paths import counted_alone
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.search import AbstractSearch
@@ -173,6 +174,9 @@ class TranslationGraph:
 
     def _generate(self, ids, prefix, attends):
         """Call the model, with tensors of text on both sides."""
+        if self._whole:
+            arguments = ids, self.search, prefix, attends
+            return search_words(self.model, *arguments)
         if fast_path("HAS_TEXT", True):
             return self.model.generate(ids, self.search, prefix, attends)
         prefix = None if prefix is None else np.asarray(prefix)

@@ -3,13 +3,13 @@
 import keras
 import numpy as np
 import pytest
+from hoisted import hoisting
 from keras import ops
 from samples import assert_close
 
 from keras_attention.layers import Embedding
 from keras_attention.layers import ReversibleEmbedding
 from keras_attention.layers import embeddings
-from keras_attention.ops import hoisting
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf

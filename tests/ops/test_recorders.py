@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from gradients import to_numpy
 from gradients import to_tensor
+from hoisted import hoisting
 
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.operations import Operation
@@ -15,7 +16,6 @@ from keras_attention.ops.operations import recording
 from keras_attention.ops.recorders import Probe
 from keras_attention.ops.recorders import Recorder
 from keras_attention.ops.recorders import Replayer
-from keras_attention.ops.recorders import hoisting
 
 LATE = Operation(
     run=lambda x, y: x * y,
