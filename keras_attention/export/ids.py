@@ -15,7 +15,7 @@ SIGNATURE = "translate_ids"
 IDS = tf.TensorSpec((None, None), tf.int32, name="source_ids")
 
 
-def check_ids(model: Seq2Seq, needed_by: str):
+def check_ids_only(model: Seq2Seq, needed_by: str):
     """Raise a `ValueError` unless a model can be traced from ids to ids.
 
     Args:

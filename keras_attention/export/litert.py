@@ -16,7 +16,7 @@ from keras_attention.export.agreement import probe_sources
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
 from keras_attention.export.ids import SIGNATURE
-from keras_attention.export.ids import check_ids
+from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.quiet import quiet
 from keras_attention.export.signatures import save_signatures
@@ -72,7 +72,7 @@ def export_litert(
     """
     check_choice("quantize", quantize, QUANTIZATIONS)
     require("ai_edge_litert.interpreter", "litert", "export_litert")
-    check_ids(model, "export_litert")
+    check_ids_only(model, "export_litert")
     with replaced_file(path, ".tflite") as draft:
         function = trace_ids(model, search)
         content = convert_to_litert(model, SIGNATURE, function, quantize)

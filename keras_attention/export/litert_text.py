@@ -10,7 +10,7 @@ from keras_attention.export.agreement import check_texts
 from keras_attention.export.agreement import probe_sources
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
-from keras_attention.export.ids import check_ids
+from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.litert import QUANTIZATIONS
 from keras_attention.export.litert import convert_to_litert
@@ -65,7 +65,7 @@ def export_litert_text(
     check_choice("quantize", quantize, QUANTIZATIONS)
     require("ai_edge_litert.interpreter", "litert", "export_litert_text")
     require("tensorflow_text", "text", "export_litert_text")
-    check_ids(model, "export_litert_text")
+    check_ids_only(model, "export_litert_text")
     tokenizers = source_tokenizer, target_tokenizer
     _check_tokenizers(*tokenizers)
     with replaced_file(path, ".tflite") as draft:

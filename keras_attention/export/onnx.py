@@ -8,7 +8,7 @@ from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
 from keras_attention.export.ids import IDS
 from keras_attention.export.ids import SIGNATURE
-from keras_attention.export.ids import check_ids
+from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.onnx_loops import free_invariants
 from keras_attention.export.quiet import quiet
@@ -56,7 +56,7 @@ def export_onnx(
     tf2onnx = require("tf2onnx", "onnx", "export_onnx")
     onnx = require("onnx", "onnx", "export_onnx")
     runtime = require("onnxruntime", "onnx", "export_onnx")
-    check_ids(model, "export_onnx")
+    check_ids_only(model, "export_onnx")
     with replaced_file(path, ".onnx") as draft:
         function = trace_ids(model, search)
         with quiet():

@@ -14,7 +14,7 @@ from keras_attention import Seq2Seq
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
-    from keras_attention.export.ids import check_ids
+    from keras_attention.export.ids import check_ids_only
     from keras_attention.export.ids import trace_ids
     from keras_attention.export.sublayers import sublayers
 
@@ -109,8 +109,8 @@ def test_a_model_of_features_is_refused():
         decoder=AttentionDecoder(cell),
     )
     with pytest.raises(ValueError, match="export_x needs a model that reads"):
-        check_ids(model, "export_x")
-    assert check_ids(tiny_translator().model, "export_x") is None
+        check_ids_only(model, "export_x")
+    assert check_ids_only(tiny_translator().model, "export_x") is None
 
 
 def test_a_model_of_half_precision_is_refused(monkeypatch):
@@ -118,7 +118,7 @@ def test_a_model_of_half_precision_is_refused(monkeypatch):
     policy = keras.dtype_policies.DTypePolicy("mixed_float16")
     monkeypatch.setattr(model, "dtype_policy", policy)
     with pytest.raises(ValueError, match=r"dtype='mixed_float16'.*set_weights"):
-        check_ids(model, "export_x")
+        check_ids_only(model, "export_x")
 
 
 @pytest.mark.slow
@@ -127,4 +127,4 @@ def test_another_backend_is_named(monkeypatch):
     here = "keras_attention.export.portable.fast_path"
     monkeypatch.setattr(here, {"NAME": "jax"}.get)
     with pytest.raises(ValueError, match="KERAS_BACKEND=tensorflow"):
-        check_ids(model, "export_x")
+        check_ids_only(model, "export_x")
