@@ -68,7 +68,9 @@ def carried_mask(x):
     Returns:
         The mask, or `None` if `x` carries none.
     """
-    return _mask_reader(x)
+    # A layer keeps what is called on symbolic tensors, and so their models.
+    is_symbolic = isinstance(x, keras.KerasTensor)
+    return _MaskReader()(x) if is_symbolic else _mask_reader(x)
 
 
 def call_masked(
