@@ -1,9 +1,9 @@
 """The attentions of a decoder, as one list of layers."""
 
-import functools
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import keras
+from keras import ops
 
 from keras_attention.attention import AbstractAttention
 from keras_attention.attention import Memory
@@ -21,13 +21,12 @@ from keras_attention.ops import wide_dtype
 from keras_attention.ops.replicas import add_shared_loss
 
 
-class Attentions:
+class Attentions(Sequence):
     """Runs all attentions of a decoder cell on the same source.
 
-    It takes and returns lists with one entry for each layer, and queries of
-    `K` hypotheses, `(B, K, ...)`. Only `pack`, `unpack` and `as_memories` know
-    the public form: `None` without a layer, the entry itself for one layer,
-    the list for several.
+    It takes and returns lists with one entry for each layer. Only `pack`,
+    `unpack` and `as_memories` know the public form: `None` without a layer,
+    the entry itself for one layer, the list for several.
 
     Args:
         attention: An attention layer, a list of them, or `None` for none.
@@ -58,9 +57,6 @@ class Attentions:
                 "Pass an attention layer such as BahdanauAttention(64), a "
                 "list of them, or None for a decoder without attention.",
             )
-
-    def __iter__(self) -> Iterator[AbstractAttention]:
-        return iter(self.layers)
 
     def __len__(self) -> int:
         return len(self.layers)
@@ -133,8 +129,8 @@ class Attentions:
             )
         check_mask(layer, "memory_mask", memory_mask, source[:2], "(B, Tv)")
 
-    def build(self, query_size: int, memory_shape):
-        """Build every layer.
+    def build(self, query_size: int, memory_shape) -> int:
+        """Build every layer, and return the size of all contexts together.
 
         Args:
             query_size: Size of the queries.
@@ -142,23 +138,12 @@ class Attentions:
         """
         self.check_memory(memory_shape)
         self.memory_size = memory_shape[-1] if self.layers else None
+        query_shape, size = (None, None, query_size), 0
         for layer in self.layers:
             if not layer.built:
-                layer.build((None, None, query_size), memory_shape)
-
-    def context_size(self, query_size: int, memory_shape) -> int:
-        """Return the size of all contexts together.
-
-        Args:
-            query_size: Size of the queries.
-            memory_shape: Shape of the memory, `(B, Tv, Dv)`.
-        """
-        query_shape = None, None, query_size
-        shapes = [
-            layer.compute_output_shape(query_shape, memory_shape)
-            for layer in self
-        ]
-        return sum(shape[-1] for shape in shapes)
+                layer.build(query_shape, memory_shape)
+            size += layer.compute_output_shape(query_shape, memory_shape)[-1]
+        return size
 
     def add_losses(self, layer: keras.layers.Layer, weights, mask=None):
         """Add the auxiliary losses of all attentions to a layer.
@@ -179,27 +164,33 @@ class Attentions:
             value_mask: Boolean `(B, Tv)`, or `None`.
         """
         self.check_memory(value)
-        for layer in self.layers[:1]:
-            value = with_features(layer, "value", value, self.memory_size)
+        if self.layers:
+            first = self.layers[0]
+            value = with_features(first, "value", value, self.memory_size)
         return [layer.prepare(value, value_mask=value_mask) for layer in self]
 
-    def initial_states(self, memories: list[Memory], beams: int = 1) -> list:
+    def initial_states(
+        self, memories: list[Memory], beams: int | None = None
+    ) -> list:
         """Return the flat list of all layers' states before the first step.
 
         Args:
             memories: The memory of each layer.
-            beams: The number `K` of hypotheses. Defaults to `1`.
+            beams: The number `K` of hypotheses. Defaults to `None`, no such
+                axis.
 
         Returns:
-            List of tensors `(B, K, ...)`.
+            List of tensors `(B, ...)`, or `(B, K, ...)` with beams.
         """
-        states = []
+        states, count = [], beams or 1
         for layer, memory in zip(self, memories, strict=True):
-            states.extend(layer.initial_state(memory, beams=beams))
+            states.extend(layer.initial_state(memory, beams=count))
             if self.window is not None:
                 dtype = wide_dtype(layer.compute_dtype)
-                real = real_positions(memory, beams, dtype)
+                real = real_positions(memory, count, dtype)
                 states.append(first_position(real))
+        if beams is None:
+            return [ops.squeeze(x, axis=1) for x in states]
         return states
 
     def state_specs(self, memory: keras.KerasTensor) -> list:
@@ -211,87 +202,80 @@ class Attentions:
         Returns:
             List of `keras.KerasTensor`s `(B, ...)`.
         """
-        specs = []
-        for layer in self:
-            dtype = wide_dtype(layer.compute_dtype)
-            if layer.state_count:
-                shape = (memory.shape[0], 1, memory.shape[1])
-                real = keras.KerasTensor(shape, dtype=dtype)
-                specs.extend(symbolic_result(layer.first_state, real))
-            if self.window is not None:
-                shape = (memory.shape[0], 1, 1)
-                specs.append(keras.KerasTensor(shape, dtype=dtype))
-        return [
-            keras.KerasTensor((x.shape[0], *x.shape[2:]), dtype=x.dtype)
-            for x in specs
-        ]
 
-    def draw_noise(self, memories: list[Memory], steps, beams: int = 1) -> list:
+        def first(memory):
+            return self.initial_states([Memory(memory, memory)] * len(self))
+
+        return symbolic_result(first, memory) if self.state_count else []
+
+    def draw_noise(
+        self, memories: list[Memory], steps, beams: int | None = None
+    ) -> list:
         """Draw the dropout masks and the noise of all training steps.
 
         Args:
             memories: The memory of each layer.
             steps: Number of steps, an integer or a scalar tensor.
-            beams: The number `K` of hypotheses. Defaults to `1`.
+            beams: The number `K` of hypotheses. Defaults to `None`, no such
+                axis.
 
         Returns:
-            For each layer a tensor `(T, B, K, ...)`, or `None`.
+            For each layer a tensor `(T, B, ...)`, `(T, B, K, ...)` with
+            beams, or `None`.
         """
-        return [
-            layer.draw_noise(memory, steps, beams=beams)
+        noise = [
+            layer.draw_noise(memory, steps, beams=beams or 1)
             for layer, memory in zip(self, memories, strict=True)
         ]
+        if beams is None:
+            return [x if x is None else ops.squeeze(x, 2) for x in noise]
+        return noise
 
     def attend(
         self,
         query,
-        memories,
-        states,
-        noise=None,
-        one_by_one: bool = False,
+        memories: list[Memory],
+        states: list,
+        noise: list,
         training: bool | None = None,
+        one_by_one: bool = False,
     ) -> tuple:
         """Attend with every layer.
 
         Args:
-            query: `(B, K, Dq)`.
+            query: `(B, Dq)`, or `(B, K, Dq)`, one for each hypothesis.
             memories: The memory of each layer.
-            states: Flat list of the states of all layers, `(B, K, ...)`.
-            noise: For each layer one step of what `draw_noise` returned.
-                Defaults to `None`, no noise.
-            one_by_one: Argument of `AbstractAttention.step`.
+            states: Flat list of the states of all layers.
+            noise: For each layer one step of what `draw_noise` returned, or
+                `None`.
             training: Whether to attend beyond the window.
+            one_by_one: Argument of `AbstractAttention.step`.
 
         Returns:
-            List of contexts `(B, K, Dv)`, list of weights `(B, K, Tv)`, and
-            the flat list of the next states.
+            List of contexts `(B, Dv)`, list of weights `(B, Tv)`, and the
+            flat list of the next states, with an axis `K` if `query` has one.
         """
-        left, contexts, weights, after = list(states), [], [], []
-        noise = self.unpack(None) if noise is None else noise
+        alone = len(query.shape) == 2
         options = {"one_by_one": True} if one_by_one else {}
+
+        def with_axis(x):
+            return ops.expand_dims(x, 1) if alone and x is not None else x
+
+        query, left = with_axis(query), [with_axis(x) for x in states]
+        contexts, weights, after = [], [], []
         for layer, memory, drawn in zip(self, memories, noise, strict=True):
             count = self.count_states(layer)
             state, left = tuple(left[:count]), left[count:]
-            context, weight, state = self._step_of(layer, training)(
-                query, memory, state, drawn, **options
-            )
+            given = query, memory, state, with_axis(drawn)
+            if self.window is None:
+                context, weight, state = layer.step(*given, **options)
+            else:
+                given = layer, *given, training
+                context, weight, state = self.window.step(*given)
             contexts.append(context)
             weights.append(weight)
             after.extend(state)
-        return contexts, weights, after
-
-    def _step_of(self, layer, training):
-        """Return a function like `layer.step`, which takes the position."""
-        if self.window is None:
-            return layer.step
-        if not training:
-            return functools.partial(self.window.step, layer)
-
-        def step(query, memory, state, *noise, **options):
-            *state, last = state
-            context, weights, state = layer.step(
-                query, memory, tuple(state), *noise, **options
-            )
-            return context, weights, (*state, last)
-
-        return step
+        results = contexts, weights, after
+        if alone:
+            return tuple([ops.squeeze(x, 1) for x in part] for part in results)
+        return results

@@ -111,17 +111,15 @@ class StateBridge(AbstractKernelLayer):
         self.kernels, self.biases = [], []
         if self.mode != "dense":
             return
-        for i, shapes in enumerate(self._directions(states_shape, _is_shape)):
+        for i, shapes in enumerate(self._directions(states_shape)):
             joint = sum(shape[-1] for shape in shapes)
             size = self.units or joint
             self.kernels.append(self.add_kernel(f"kernel_{i}", (joint, size)))
             self.biases.append(self.add_bias(f"bias_{i}", size))
 
     def call(self, states) -> list:
-        return [
-            self._join(i, parts)
-            for i, parts in enumerate(self._directions(states, _is_tensor))
-        ]
+        parts = self._directions(states)
+        return [self._join(i, both) for i, both in enumerate(parts)]
 
     def _join(self, i, parts):
         if self.mode == "sum":
@@ -136,20 +134,18 @@ class StateBridge(AbstractKernelLayer):
         return self.activation(x + ops.cast(self.biases[i], x.dtype))
 
     def compute_output_shape(self, states_shape) -> list:
-        shapes = self._directions(states_shape, _is_shape)
-        return [self._joint_shape(parts) for parts in shapes]
+        shapes = []
+        for parts in self._directions(states_shape):
+            kept = parts[:1] if self.mode == "sum" else parts
+            size = self.units or sum(part[-1] for part in kept)
+            shapes.append((parts[0][0], size))
+        return shapes
 
-    def _joint_shape(self, parts):
-        batch, size = parts[0][0], sum(part[-1] for part in parts)
-        if self.mode == "sum":
-            size = parts[0][-1]
-        return (batch, self.units or size)
-
-    def _directions(self, states, is_leaf):
-        """Yield the encoder states that make up each decoder state."""
-        if is_leaf(states):
+    def _directions(self, states):
+        """Yield the encoder states, or shapes, that make up a decoder state."""
+        if _is_state(states):
             states = [states]
-        layers = [states] if is_leaf(states[0]) else states
+        layers = [states] if _is_state(states[0]) else states
         for layer in layers:
             if not self.bidirectional:
                 yield from ([state] for state in layer)
@@ -173,9 +169,7 @@ class StateBridge(AbstractKernelLayer):
         return {**super().get_config(), **own}
 
 
-def _is_tensor(x):
-    return not isinstance(x, list | tuple)
-
-
-def _is_shape(x):
-    return all(isinstance(size, int | None) for size in x)
+def _is_state(x):
+    """Tell a tensor or a shape from a list of them."""
+    is_list = isinstance(x, list | tuple)
+    return not is_list or all(isinstance(size, int | None) for size in x)

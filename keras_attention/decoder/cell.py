@@ -1,5 +1,6 @@
 """One step of an attentional decoder, for training and for search."""
 
+import contextlib
 import math
 from collections.abc import Callable
 
@@ -188,10 +189,14 @@ class AttentionDecoderCell(AbstractKernelLayer):
     def build(self, inputs_shape, memory_shape=None):
         size = self.cells.output_size
         top = self.cells.query_size if self.order == "bahdanau" else size
-        self.attentions.build(top, memory_shape)
-        context_size = self.attentions.context_size(top, memory_shape)
-        attentional_size = self.attention_layer_size or context_size
-        self._add_attentional_layer(size + context_size)
+        context_size = self.attentions.build(top, memory_shape)
+        units = self.attention_layer_size
+        attentional_size = units or context_size
+        if units:
+            shape = size + context_size, units
+            self.attention_kernel = self.add_kernel("attention_kernel", shape)
+        if units and self.attention_use_bias:
+            self.attention_bias = self.add_bias("attention_bias", units)
         self.output_size = {
             "cell": size,
             "attention": attentional_size,
@@ -204,15 +209,6 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self.cells.build(self.cell_input_size)
         count = self.attentions.state_count
         self.state_layout = StateLayout(self.cells.state_sizes, fed, count)
-
-    def _add_attentional_layer(self, size):
-        units = self.attention_layer_size
-        if units:
-            self.attention_kernel = self.add_kernel(
-                "attention_kernel", (size, units)
-            )
-        if units and self.attention_use_bias:
-            self.attention_bias = self.add_bias("attention_bias", units)
 
     def _resolved_output(self):
         if not self.attentions:
@@ -271,8 +267,21 @@ class AttentionDecoderCell(AbstractKernelLayer):
                 "A cell without attention needs `cell_states`: nothing else "
                 "gives the batch size. Received: cell_states=None"
             )
+        rows = ops.shape(memories[0].values)[0] if memories else None
+        return self.first_states(memories, rows, cell_states, beams)
+
+    def first_states(
+        self, memories: list, rows, cell_states=None, beams: int | None = None
+    ) -> list:
+        """Return what `initial_state` does, for memories as a list.
+
+        Args:
+            memories: List with a `Memory` for each attention.
+            rows: Number `B` of rows, if `cell_states` is `None`.
+            cell_states: As in `initial_state`.
+            beams: As in `initial_state`.
+        """
         if cell_states is None:
-            rows = ops.shape(memories[0].values)[0]
             cell_states = self.cells.initial_states(rows)
 
         def spread(x):
@@ -281,11 +290,40 @@ class AttentionDecoderCell(AbstractKernelLayer):
                 return x
             return ops.repeat(ops.expand_dims(x, 1), beams, axis=1)
 
-        given = [spread(x) for x in tree.flatten(cell_states)]
-        rest = self.attentions.initial_states(memories, beams or 1)
-        if beams is None:
-            rest = [ops.squeeze(x, axis=1) for x in rest]
-        return self.state_layout.complete(given, rest, self.compute_dtype)
+        states = [spread(x) for x in tree.flatten(cell_states)]
+        layout, dtype = self.state_layout, self.compute_dtype
+        layout.check(states)
+        rest = self.attentions.initial_states(memories, beams)
+        if len(states) < layout.count:  # those of the cells alone
+            fed = [
+                ops.zeros((*ops.shape(states[0])[:-1], size), dtype)
+                for size in layout.sizes[len(states) :]
+            ]
+            states = [*states, *fed, *rest]
+        dtypes = [dtype] * len(layout.sizes) + [x.dtype for x in rest]
+        return [ops.cast(x, d) for x, d in zip(states, dtypes, strict=True)]
+
+    def state_specs(
+        self, batch: int | None, memory, initial_state=None
+    ) -> list:
+        """Return shapes and dtypes of the flat list of states.
+
+        Args:
+            batch: Number of rows, `None` if it is not known.
+            memory: Symbolic memory `(B, Tv, Dv)`, or `None`.
+            initial_state: Symbolic states to check, or `None`.
+
+        Returns:
+            List of `keras.KerasTensor`s `(B, ...)`.
+        """
+        layout = self.state_layout
+        if initial_state is not None:
+            layout.check(tree.flatten(initial_state))
+        states = [
+            keras.KerasTensor((batch, size), self.compute_dtype)
+            for size in layout.sizes
+        ]
+        return [*states, *self.attentions.state_specs(memory)]
 
     def draw_noise(self, memory, steps: int, beams: int | None = None):
         """Draw the attentions' dropout masks and noise of all training steps.
@@ -302,9 +340,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             nothing is random.
         """
         memories = self.attentions.as_memories(memory)
-        noise = self.attentions.draw_noise(memories, steps, beams or 1)
-        if beams is None:
-            noise = [x if x is None else ops.squeeze(x, 2) for x in noise]
+        noise = self.attentions.draw_noise(memories, steps, beams)
         return self.attentions.pack(noise)
 
     def dropout_masks(self, rows, training: bool | None = None):
@@ -349,13 +385,14 @@ class AttentionDecoderCell(AbstractKernelLayer):
         projected = self.project_inputs(inputs, training)
         memories = self.attentions.as_memories(memory)
         noise = self.attentions.unpack(noise)
-        given = projected, states, memories, noise, training
+        drawn = contextlib.nullcontext(masks)
         if training and masks is None:
             rows = math.prod(ops.shape(projected)[:-1])
-            with self.dropout_masks(rows, training) as masks:
-                output, weights, states = self.advance(*given, masks)
-        else:
-            output, weights, states = self.advance(*given, masks)
+            drawn = self.dropout_masks(rows, training)
+        with drawn as masks:
+            output, weights, states = self.advance(
+                projected, states, memories, noise, training, masks
+            )
         return output, self.attentions.pack(weights), states
 
     def project_inputs(self, inputs, training: bool | None = None):
@@ -395,13 +432,14 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """
         own, fed, rest = self.state_layout.split(list(states))
         given = memories, rest, noise, training
+        attend = self.attentions.attend
         if self.order == "bahdanau":
-            query = self.cells.top_state(own)
-            contexts, weights, rest = self._attend(query, *given)
+            query = self._float(self.cells.top_state(own))
+            contexts, weights, rest = attend(query, *given)
             s, own = self.recur(projected, own, contexts, training, masks)
         else:
             s, own = self.recur(projected, own, fed, training, masks)
-            contexts, weights, rest = self._attend(s, *given)
+            contexts, weights, rest = attend(self._float(s), *given)
         output, attentional = self.join(s, contexts)
         fed = [self._float(attentional)] if self.feeds_back else []
         return output, weights, [*own, *fed, *rest]
@@ -434,27 +472,6 @@ class AttentionDecoderCell(AbstractKernelLayer):
                 ops.reshape(x, (-1, *beams, x.shape[-1])) for x in [s, *states]
             ]
         return s, [self._float(x) for x in states]
-
-    def _attend(self, query, memories, states, noise, training):
-        """Attend with one query a row, `(B, U)`, or one for each hypothesis."""
-        query, alone = self._float(query), len(query.shape) == 2
-
-        def with_axis(x):
-            return ops.expand_dims(x, 1) if alone and x is not None else x
-
-        contexts, weights, states = self.attentions.attend(
-            with_axis(query),
-            memories,
-            [with_axis(x) for x in states],
-            [with_axis(x) for x in noise],
-            training=training,
-        )
-        if alone:
-            contexts, weights, states = [
-                [ops.squeeze(x, axis=1) for x in part]
-                for part in (contexts, weights, states)
-            ]
-        return contexts, weights, states
 
     def join(self, s, contexts: list):
         """Join a state and contexts to the output.

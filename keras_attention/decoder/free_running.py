@@ -166,13 +166,11 @@ class FreeRunningDecoder(keras.layers.Layer):
             self, memory, memory_mask, "first", first.shape
         )
         rows = ops.shape(first)[0]
-        prepared = cell.prepare(memory, memory_mask)
-        if initial_state is None:
-            initial_state = cell.cells.initial_states(rows)
-        states = cell.initial_state(prepared, initial_state)
+        memories = cell.attentions.prepare(memory, memory_mask)
+        states = cell.first_states(memories, rows, initial_state)
         with cell.dropout_masks(rows, training) as masks:
             predictions, real, weights, states = self._loop(
-                first, states, prepared, training, masks
+                first, states, memories, training, masks
             )
         lengths = ops.cast(ops.sum(ops.cast(real, "int32"), axis=1), "int32")
         cell.attentions.add_losses(
@@ -180,12 +178,12 @@ class FreeRunningDecoder(keras.layers.Layer):
         )
         return self._pick(predictions, lengths, weights, states)
 
-    def _loop(self, first, states, memory, training, masks):
+    def _loop(self, first, states, memories, training, masks):
         """Run all steps; return results with the batch on axis 0."""
         cell, rows = self.decoder.cell, ops.shape(first)[0]
-        attentions = cell.attentions
-        memories = attentions.as_memories(memory)
-        noise = cell.draw_noise(memory, self.steps) if training else None
+        noise = [None] * len(memories)
+        if training:
+            noise = cell.attentions.draw_noise(memories, self.steps)
 
         def step(carry, noise):
             x, real, *states = carry
@@ -217,9 +215,7 @@ class FreeRunningDecoder(keras.layers.Layer):
             *[ops.zeros((rows, n), cell.compute_dtype) for n in words],
         ]
         carry = [first, ops.ones((rows,), "bool"), *states]
-        (_, _, *states), given = self._run(
-            step, carry, attentions.unpack(noise), blank
-        )
+        (_, _, *states), given = self._run(step, carry, noise, blank)
         given = [ops.swapaxes(x, 0, 1) for x in given]
         return given[0], given[1], given[2:], states
 
@@ -279,16 +275,14 @@ class FreeRunningDecoder(keras.layers.Layer):
             return keras.KerasTensor(shape, dtype=dtype)
 
         cell = self.decoder.cell
-        attentions = cell.attentions
+        attentions, batch = cell.attentions, first.shape[0]
         attentions.check_source(self, memory, memory_mask, "first", first.shape)
-        layout, batch = cell.state_layout, first.shape[0]
-        states = layout.specs(batch, cell.compute_dtype)
         dtype = getattr(self.readout, "compute_dtype", self.compute_dtype)
         return self._pick(
             spec(batch, self.steps, self.size, dtype=dtype),
             spec(batch, dtype="int32"),
             [spec(batch, self.steps, memory.shape[1]) for _ in attentions],
-            [*states, *attentions.state_specs(memory)],
+            cell.state_specs(batch, memory, initial_state),
         )
 
     def compute_mask(self, first, previous_mask=None):

@@ -109,13 +109,11 @@ class AttentionDecoder(keras.layers.Layer):
             # Keras does not fill it in for a call with one tensor.
             sequence_mask = carried_mask(sequence)
         self._check(sequence, memory, sequence_mask, memory_mask)
-        prepared = self.cell.prepare(memory, memory_mask)
-        if initial_state is None:
-            rows = ops.shape(sequence)[0]
-            initial_state = self.cell.cells.initial_states(rows)
-        states = self.cell.initial_state(prepared, initial_state)
+        memories = self.cell.attentions.prepare(memory, memory_mask)
+        rows = ops.shape(sequence)[0]
+        states = self.cell.first_states(memories, rows, initial_state)
         outputs, weights, states = self._run(
-            sequence, prepared, states, as_mask(sequence_mask), training
+            sequence, memories, states, as_mask(sequence_mask), training
         )
         self.cell.attentions.add_losses(self, weights, sequence_mask)
         if not self.return_sequences:
@@ -130,15 +128,15 @@ class AttentionDecoder(keras.layers.Layer):
         attentions = self.cell.attentions
         attentions.check_source(self, memory, memory_mask, "sequence", shape)
 
-    def _run(self, sequence, memory, states, mask, training):
+    def _run(self, sequence, memories, states, mask, training):
         """Loop over time; return results with the batch on axis 0."""
         cell, attentions = self.cell, self.cell.attentions
         sequence = ops.swapaxes(keep_real(sequence, mask), 0, 1)  # (T, B, D)
         steps, rows = ops.shape(sequence)[:2]
         projected = cell.project_inputs(sequence, training)
-        noise = cell.draw_noise(memory, steps) if training else None
-        noise = attentions.unpack(noise)
-        memories = attentions.as_memories(memory)
+        noise = [None] * len(attentions)
+        if training:
+            noise = attentions.draw_noise(memories, steps)
         afterwards = cell.attends_afterwards
 
         def step(cell, states, inputs, memories):
@@ -181,6 +179,7 @@ class AttentionDecoder(keras.layers.Layer):
             memories,
             [],
             [None if x is None else ops.swapaxes(x, 0, 1) for x in noise],
+            training,
             one_by_one=training is not False,
         )
         outputs, _ = self.cell.join(s, contexts)
@@ -218,16 +217,11 @@ class AttentionDecoder(keras.layers.Layer):
             return keras.KerasTensor(shape, dtype=self.cell.compute_dtype)
 
         self._check(sequence, memory, sequence_mask, memory_mask)
-        attentions = self.cell.attentions
         batch, steps = sequence.shape[:2]
-        layout = self.cell.state_layout
-        if initial_state is not None:
-            layout.check(keras.tree.flatten(initial_state))
-        states = layout.specs(batch, self.cell.compute_dtype)
         return self._pick(
             spec(*self.compute_output_shape(sequence.shape)),
-            [spec(batch, steps, memory.shape[1]) for _ in attentions],
-            [*states, *attentions.state_specs(memory)],
+            [spec(batch, steps, memory.shape[1]) for _ in self.cell.attentions],
+            self.cell.state_specs(batch, memory, initial_state),
             return_attention_scores,
         )
 

@@ -3,7 +3,7 @@
 import contextlib
 import inspect
 import threading
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import keras
 from keras import ops
@@ -18,7 +18,7 @@ from keras_attention.ops.replicas import own_seed
 RATES = threading.RLock()  # of dropout: cells share them among threads
 
 
-class CellStack:
+class CellStack(Sequence):
     """Runs Keras RNN cells, bottom first, as one cell.
 
     Args:
@@ -48,9 +48,6 @@ class CellStack:
                 "all cells the same units, or leave `residual` out."
             )
 
-    def __iter__(self) -> Iterator:
-        return iter(self.cells)
-
     def __len__(self) -> int:
         return len(self.cells)
 
@@ -65,7 +62,7 @@ class CellStack:
     @property
     def state_sizes(self) -> list[int]:
         """Sizes of all states, each cell's in order, bottom first."""
-        return tree.flatten([cell.state_size for cell in self.cells])
+        return [size for cell in self.cells for size in _state_sizes(cell)]
 
     @property
     def output_size(self) -> int:
@@ -75,12 +72,11 @@ class CellStack:
     @property
     def query_size(self) -> int:
         """Size of the top cell's first state."""
-        return tree.flatten(self.cells[-1].state_size)[0]
+        return _state_sizes(self.cells[-1])[0]
 
     def top_state(self, states: list):
         """Return the top cell's first state, `h`, of a flat list of states."""
-        own = len(tree.flatten(self.cells[-1].state_size))
-        return states[len(states) - own]
+        return states[-len(_state_sizes(self.cells[-1]))]
 
     def build(self, input_size: int):
         """Build every cell for the output of the one below it."""
@@ -131,7 +127,7 @@ class CellStack:
         left, after = list(states), []
         masks = masks or [(None, None)] * len(self.cells)
         for cell, own_masks in zip(self.cells, masks, strict=True):
-            count = len(tree.flatten(cell.state_size))
+            count = len(_state_sizes(cell))
             own, left = left[:count], left[count:]
             ahead = cell is self.cells[0] and _projects_ahead(cell, training)
             if rest is not None and not ahead:
@@ -165,10 +161,7 @@ class CellStack:
         masks, own = [], []
         try:
             for cell in self.cells if training else ():
-                shapes = [
-                    (rows, size)
-                    for size in (input_size, *tree.flatten(cell.state_size)[:1])
-                ]
+                shapes = (rows, input_size), (rows, _state_sizes(cell)[0])
                 input_size = _output_size(cell)
                 if find_equations(cell):
                     masks.append(_draw_masks(cell, *shapes))
@@ -257,9 +250,13 @@ def _check_cell(cell):
         )
 
 
+def _state_sizes(cell) -> list[int]:
+    return tree.flatten(cell.state_size)
+
+
 def _output_size(cell) -> int:
     size = getattr(cell, "output_size", None)
-    return tree.flatten(cell.state_size)[0] if size is None else size
+    return _state_sizes(cell)[0] if size is None else size
 
 
 def _projects_ahead(cell, training):
@@ -332,12 +329,9 @@ def _one_thread():
 @contextlib.contextmanager
 def _no_rates(cell):
     """Set dropout rates to 0 for a while."""
-    names = "dropout", "recurrent_dropout"
-    rates = {name: getattr(cell, name) for name in names}
+    rates = cell.dropout, cell.recurrent_dropout
     try:
-        for name in rates:
-            setattr(cell, name, 0.0)
+        cell.dropout = cell.recurrent_dropout = 0.0
         yield
     finally:
-        for name, rate in rates.items():
-            setattr(cell, name, rate)
+        cell.dropout, cell.recurrent_dropout = rates

@@ -2,9 +2,6 @@
 
 from typing import NamedTuple
 
-import keras
-from keras import ops
-
 
 class StateLayout(NamedTuple):
     """The order of a decoder's flat list of states, and their sizes.
@@ -19,6 +16,16 @@ class StateLayout(NamedTuple):
     fed_size: int
     attention_count: int
 
+    @property
+    def sizes(self) -> list[int]:
+        """Sizes of all states but those of the attentions."""
+        return [*self.cell_sizes, *([self.fed_size] if self.fed_size else [])]
+
+    @property
+    def count(self) -> int:
+        """Number of all states."""
+        return len(self.sizes) + self.attention_count
+
     def split(self, states: list) -> tuple[list, list, list]:
         """Split the flat list into its parts.
 
@@ -32,82 +39,31 @@ class StateLayout(NamedTuple):
         Raises:
             ValueError: If there are too few or too many.
         """
-        own, fed = len(self.cell_sizes), len(self._wanted)
-        if len(states) != self._count:
+        own, fed = len(self.cell_sizes), len(self.sizes)
+        if len(states) != self.count:
             raise ValueError(
-                f"A step needs {self._count} states. Received: "
+                f"A step needs {self.count} states. Received: "
                 f"{len(states)} states. `initial_state` makes the first ones."
             )
         return states[:own], states[own:fed], states[fed:]
 
-    def specs(self, batch: int | None, dtype: str) -> list:
-        """Return the shapes and dtypes of all states but the attentions'.
-
-        Args:
-            batch: The number of rows, or `None` if it is not known.
-            dtype: Dtype of these states.
-
-        Returns:
-            List of `keras.KerasTensor`s `(B, size)`.
-        """
-        return [keras.KerasTensor((batch, x), dtype) for x in self._wanted]
-
-    def check(self, given: list) -> None:
+    def check(self, states: list) -> None:
         """Check the flat list of initial states, of the cells or of all.
 
         Args:
-            given: Flat list of the cells' states, or of all states.
+            states: Flat list of the cells' states, or of all states.
 
         Raises:
             ValueError: If there are too few or too many, or one has another
                 size.
         """
-        sizes = [x.shape[-1] for x in given]
-        pairs = zip(sizes, self._wanted, strict=False)
-        own, count = len(self.cell_sizes), self._count
-        if len(given) not in (own, count) or any(x != y for x, y in pairs):
+        sizes, own = [x.shape[-1] for x in states], len(self.cell_sizes)
+        same = all(x == y for x, y in zip(sizes, self.sizes, strict=False))
+        if len(states) not in (own, self.count) or not same:
             raise ValueError(
                 f"The decoder needs {own} initial states of its cells, of "
-                f"sizes {self.cell_sizes}, or all {count} states that it "
+                f"sizes {self.cell_sizes}, or all {self.count} states that it "
                 "returned itself, to go on from there. Received: initial "
                 f"states of sizes {sizes}. StateBridge maps an encoder's "
                 "states to these."
             )
-
-    def complete(self, given: list, attention_states: list, dtype) -> list:
-        """Complete the cells' initial states to the flat list.
-
-        Args:
-            given: Flat list of the cells' states, or of all states.
-            attention_states: Initial states of the attentions, which are used
-                if `given` has none.
-            dtype: Dtype of all states but those of the attentions, which keep
-                their own.
-
-        Returns:
-            The flat list of all states.
-
-        Raises:
-            ValueError: If there are too few or too many, or one has another
-                size.
-        """
-        self.check(given)
-        of_attentions = given[self._count - self.attention_count :]
-        given = [ops.cast(x, dtype) for x in given[: len(self._wanted)]]
-        if len(given) < len(self._wanted):
-            shape = (*ops.shape(given[0])[:-1], self.fed_size)
-            given.append(ops.zeros(shape, dtype))
-        kept = [
-            ops.cast(x, own.dtype)
-            for x, own in zip(of_attentions, attention_states, strict=False)
-        ]
-        return [*given, *(kept or attention_states)]
-
-    @property
-    def _wanted(self):
-        """Sizes of all states but those of the attentions."""
-        return [*self.cell_sizes, *([self.fed_size] * bool(self.fed_size))]
-
-    @property
-    def _count(self):
-        return len(self._wanted) + self.attention_count

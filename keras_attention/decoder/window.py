@@ -28,11 +28,14 @@ class AttentionWindow(NamedTuple):
     before: int
     after: int
 
-    def step(self, layer, query, memory, state, noise=None) -> tuple:
+    def step(
+        self, layer, query, memory, state, noise=None, training=None
+    ) -> tuple:
         """Attend with a layer, as its `step` does, within the window.
 
         A layer with a `score_margin` and an alignment without a state scores
-        no other position. Of any other layer the rest is masked.
+        no other position. Of any other layer the rest is masked. A step of
+        training attends everywhere, and `p` stays.
 
         Args:
             layer: An attention layer.
@@ -40,22 +43,41 @@ class AttentionWindow(NamedTuple):
             memory: What `layer.prepare` returned.
             state: The state of the layer, then `p`, `(B, K, 1)`.
             noise: As in `step`.
+            training: Whether it is a step of training.
 
         Returns:
             Context `(B, K, Dv)`, weights `(B, K, Tv)` and the next state.
         """
-        *state, last = state
+        state, last = state[:-1], state[-1]
+        if training:
+            context, weights, state = layer.step(query, memory, state, noise)
+            return context, weights, (*state, last)
         margin = _margin(layer)
         if margin is not None and noise is None:
-            cut = _Cut(self, margin, query, memory, last)
-            return _score_near(layer, query, memory, state, last, cut)
+            return self._step_near(layer, query, memory, state, last, margin)
         words = ops.shape(memory.values)[1]
         ahead = ops.arange(words, dtype=last.dtype) - last  # (B, K, Tv)
         near = ops.logical_and(ahead >= -self.before, ahead <= self.after)
         context, weights, state = layer.step(
-            query, memory, tuple(state), noise, attention_mask=near
+            query, memory, state, noise, attention_mask=near
         )
         return context, weights, (*state, _largest(weights, last, 0))
+
+    def _step_near(self, layer, query, memory, state, last, margin):
+        """Attend to the positions of each query's window, cut out of memory."""
+        cut = _Cut(self, margin, query, memory, last)
+        context, near, _ = layer.step(
+            ops.reshape(query, (-1, 1, query.shape[-1])),
+            cut.memory(memory),
+            tuple(cut.history(x) for x in state),
+        )
+        weights = cut.paste(near)
+        state = [layer.next_history(x, weights) for x in state]
+        shape = cut.batch, cut.beams
+        context = ops.reshape(context, (*shape, context.shape[-1]))
+        near = ops.reshape(near, (*shape, cut.size))
+        last = _largest(near, last, last - cut.before)
+        return context, weights, (*state, last)
 
 
 def check_window(window, attention) -> AttentionWindow | None:
@@ -107,22 +129,6 @@ def _margin(layer):
     return inner.score_margin if local else None
 
 
-def _score_near(layer, query, memory, state, last, cut):
-    """Attend to the positions of each query's window, copied from memory."""
-    context, found, _ = layer.step(
-        ops.reshape(query, (-1, 1, query.shape[-1])),
-        cut.memory(memory),
-        tuple(cut.history(x) for x in state),
-    )
-    weights = cut.paste(found)
-    state = [layer.next_history(x, weights) for x in state]
-    shape = cut.batch, cut.beams
-    context = ops.reshape(context, (*shape, context.shape[-1]))
-    found = ops.reshape(found, (*shape, cut.size))
-    last = _largest(found, last, last - cut.before)
-    return context, weights, (*state, last)
-
-
 class _Cut:
     """Cuts the same number of positions out of the source of each query.
 
@@ -156,14 +162,8 @@ class _Cut:
         )
         constants = memory[1:] if memory.mask is not None else memory[1:2]
         real = hoist(lambda *x: pad(_real(*x)), *constants)
-        keys, values, real = (
-            self._take(x, self.batch, 1)
-            for x in (
-                hoist(pad, memory.keys),
-                hoist(pad, memory.values),
-                real,
-            )
-        )
+        padded = hoist(pad, memory.keys), hoist(pad, memory.values), real
+        keys, values, real = (self._take(x, self.batch, 1) for x in padded)
         return Memory(keys, values, ops.logical_and(real > 0, inner))
 
     def history(self, x):
@@ -175,13 +175,13 @@ class _Cut:
     def paste(self, weights):
         """Put weights `(B K, 1, size)` into zeros, `(B, K, Tv)`."""
         rows = self.batch * self.beams
-        found = ops.scatter_update(
+        every = ops.scatter_update(
             ops.zeros((rows * self.room,), weights.dtype),
             ops.reshape(self._offset(self.batch, self.beams), (-1, 1)),
             ops.reshape(weights, (-1,)),
         )
-        found = ops.reshape(found, (self.batch, self.beams, self.room))
-        return found[..., self.before : -self.after]
+        every = ops.reshape(every, (self.batch, self.beams, self.room))
+        return every[..., self.before : -self.after]
 
     def _offset(self, batch, beams):
         """Return places in sources that follow each other: `(B K, size)`."""

@@ -1,5 +1,7 @@
 """A stack of recurrent layers that returns its sequence and its states."""
 
+import itertools
+
 import keras
 from keras import ops
 
@@ -173,14 +175,14 @@ class RecurrentEncoder(keras.layers.Layer):
         Returns:
             Outputs `(B, n, Dv)`, the mask, and the next states.
         """
-        sequence, states = self._run(sequence, mask, False, list(states))
+        sequence, states = self._run(sequence, mask, False, iter(states))
         return sequence, mask, [x for own in states for x in own]
 
     def _run(self, sequence, mask, training, given=None):
-        """Run all layers, from their own first states or a flat list."""
+        """Run all layers, from their own first states or from given ones."""
         states, inputs = [], sequence
         # Inference is no faster by our loop, and a GPU has cuDNN.
-        is_faster = fast_path("outruns_keras_layers", _never)
+        is_faster = fast_path("outruns_keras_layers", lambda: False)
         ours = given is not None or (training and is_faster())
         for i, layer in enumerate(self.layers):
             x = self.drop(sequence, training=training)
@@ -196,7 +198,7 @@ class RecurrentEncoder(keras.layers.Layer):
         return sequence, states
 
     def _run_cells(self, i, sequence, mask, training, given):
-        """Run the cells of a layer, taking their states off a flat list."""
+        """Run the cells of a layer, from the next of the given states."""
         layer = self.layers[i]
         sequence = ops.cast(sequence, layer.compute_dtype)
         sequence = ops.swapaxes(sequence, 0, 1)  # (T, B, D)
@@ -205,9 +207,8 @@ class RecurrentEncoder(keras.layers.Layer):
         for one, stack in zip(directions(layer), self.stacks[i], strict=True):
             before = None
             if given is not None:
-                count = len(stack.state_sizes)
-                before, given[:] = given[:count], given[count:]
-            found, states = run_cells(
+                before = [*itertools.islice(given, len(stack.state_sizes))]
+            y, states = run_cells(
                 stack,
                 sequence,
                 real,
@@ -216,15 +217,15 @@ class RecurrentEncoder(keras.layers.Layer):
                 one.go_backwards,
                 not one.zero_output_for_mask,
             )
-            outputs.append(found)
+            outputs.append(y)
             after.extend(states)
         outputs = ops.concatenate(outputs, axis=-1)
         return ops.swapaxes(outputs, 0, 1), after
 
     def compute_output_shape(self, sequence_shape) -> tuple:
         sequence = keras.KerasTensor(sequence_shape)
-        found = self.compute_output_spec(sequence)
-        return tuple(keras.tree.map_structure(lambda x: x.shape, found))
+        specs = self.compute_output_spec(sequence)
+        return tuple(keras.tree.map_structure(lambda x: x.shape, specs))
 
     def compute_output_spec(
         self, sequence, mask=None, training: bool | None = None
@@ -262,7 +263,3 @@ class RecurrentEncoder(keras.layers.Layer):
             "append_inputs": self.append_inputs,
         }
         return {**super().get_config(), **own}
-
-
-def _never():
-    return False

@@ -80,7 +80,11 @@ def own_seed(seed_generator: keras.random.SeedGenerator):
 
 
 def _replica():
-    return fast_path("replica", lambda: None)()
+    return fast_path("replica", _no_replica)()
+
+
+def _no_replica():
+    return None
 
 
 class _Own(keras.random.SeedGenerator):

@@ -175,18 +175,19 @@ def learn_model(
     return model.getvalue()
 
 
-def parse_model(model: bytes):
+def parse_model(model: bytes, class_name: str):
     """Parse a model of `sentencepiece`.
 
     Args:
         model: The content of its file, which must be whole.
+        class_name: The tokenizer that needs it.
 
     Returns:
         A `ModelProto` of `sentencepiece`: `pieces`, `trainer_spec` and
         `normalizer_spec`.
     """
     forms = require(
-        "sentencepiece.sentencepiece_model_pb2", "sentencepiece", NEEDED_BY
+        "sentencepiece.sentencepiece_model_pb2", "sentencepiece", class_name
     )
     return forms.ModelProto.FromString(model)
 
@@ -201,5 +202,7 @@ def load_processor(model: bytes):
     Returns:
         A `SentencePieceProcessor`.
     """
-    package = require("sentencepiece", "sentencepiece", NEEDED_BY)
+    package = require(
+        "sentencepiece", "sentencepiece", "SentencePieceTokenizer"
+    )
     return package.SentencePieceProcessor(model_proto=model)
