@@ -7,15 +7,9 @@ import samples
 from gradients import to_numpy
 from gradients import to_tensor
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
 from keras_attention import LayerNormLSTMCell
-from keras_attention.decoder import equations
 from keras_attention.decoder.equations import AbstractEquations
 from keras_attention.decoder.equations import find_equations
-from keras_attention.decoder.equations import register_equations
-from keras_attention.ops import product
 from keras_attention.ops.operations import recording
 from keras_attention.ops.recorders import Probe
 
@@ -127,51 +121,6 @@ def test_reads_all_steps_at_once(kind):
             find_equations(cell).project_inputs(cell, 2 * x),
         ],
     )
-
-
-class DecayCell(keras.layers.Layer):
-    """A cell of a user: a leaky sum of its projected inputs."""
-
-    state_size = U
-
-    def build(self, shape):
-        self.kernel = self.add_weight(shape=(shape[-1], U), name="kernel")
-
-    def call(self, x, states):
-        y = 0.5 * states[0] + x @ self.kernel
-        return y, [y]
-
-    def get_initial_state(self, batch_size=None):
-        return [keras.ops.zeros((batch_size, U))]
-
-
-def test_a_cell_gets_a_fast_path_by_registration(monkeypatch):
-    """As CONTRIBUTING.md describes it, without a change in this package."""
-    monkeypatch.setattr(equations, "_EQUATIONS", {**equations._EQUATIONS})
-    steps = []
-
-    @register_equations(DecayCell)
-    class DecayEquations(AbstractEquations):
-        def input_bias(self, cell):
-            return None
-
-        def step(self, cell, x, rest, states, masks=None):
-            steps.append(rest is not None)
-            if rest is not None:
-                kernel = cell.kernel[-rest.shape[-1] :]
-                x = x + product(rest, kernel)
-            y = 0.5 * states[0] + x
-            return y, [y]
-
-    decoders = []
-    for cell_class in (DecayCell, type("Plain", (DecayCell,), {})):
-        cell = AttentionDecoderCell(cell_class(), BahdanauAttention(5))
-        decoders.append(samples.build(AttentionDecoder(cell)))
-    inputs = samples.sequence("float32"), samples.source("float32")
-    got, want = (to_numpy(decoder(*inputs)) for decoder in decoders)
-    np.testing.assert_allclose(got, want, atol=1e-6)
-    assert all(steps)
-    assert steps
 
 
 def test_equations_must_be_written():

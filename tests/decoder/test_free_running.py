@@ -286,8 +286,11 @@ def test_a_decoder_is_taught_and_runs_free_in_one_model(tmp_path):
     assert len(again.weights) == len(model.weights)
 
 
-def functional_model():
-    """A model of the layer, and numbers that it reads."""
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_a_model_of_it_is_exported(tmp_path):
+    import tensorflow as tf
+
     cell = AttentionDecoderCell(keras.layers.GRUCell(6), BahdanauAttention(5))
     layer = FreeRunningDecoder(
         AttentionDecoder(cell), keras.layers.Dense(DIM), 24, stop=above_zero
@@ -296,29 +299,13 @@ def functional_model():
     model = keras.Model([first, memory], layer(first, memory))
     randomize(model)
     given = [draw(2, DIM, dtype="float32"), draw(2, 5, DV, dtype="float32")]
-    return model, given
-
-
-@pytest.mark.slow
-@pytest.mark.tensorflow
-def test_a_model_of_it_is_exported(tmp_path):
-    import tensorflow as tf
-
-    model, given = functional_model()
     model.export(tmp_path / "saved", verbose=False)
     saved = tf.saved_model.load(str(tmp_path / "saved"))
     assert_close(saved.serve(given), model(given), 1e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.tensorflow
-@pytest.mark.skipif(
-    keras.__version__ < "3.13", reason="Keras writes no LiteRT before 3.13"
-)
-def test_a_model_of_it_becomes_a_litert_file(tmp_path):
+    if keras.__version__ < "3.13":
+        return  # it writes no LiteRT
     from ai_edge_litert.interpreter import Interpreter
 
-    model, given = functional_model()
     model.export(tmp_path / "model.tflite", format="litert", verbose=False)
     run = Interpreter(str(tmp_path / "model.tflite")).get_signature_runner()
     names = sorted(run.get_input_details())
