@@ -327,13 +327,13 @@ class AbstractAttention(keras.layers.Layer):
 
         It is if the score of a position depends on the query and its own key.
         """
-        kind = type(self).__name__
         if self.remembers:
             reason = "scores by its earlier weights on the whole source"
-            refuse_to_stream(kind, reason, KEY_ALONE)
-        if self.score_margin != 0:
+        elif self.score_margin != 0:
             reason = "weighs positions by their place in the whole source"
-            refuse_to_stream(kind, reason, KEY_ALONE)
+        else:
+            return
+        refuse_to_stream(type(self).__name__, reason, KEY_ALONE)
 
     def harden(self) -> list[str]:
         """Change to modes that put all weight on one position, if any.
@@ -521,9 +521,6 @@ class AbstractAttention(keras.layers.Layer):
         heads = [self.head_count] if return_attention_scores == "heads" else []
         weights = spec(*query.shape[:1], *heads, query.shape[1], value.shape[1])
         return (context, weights) if return_attention_scores else context
-
-    def compute_mask(self, query, previous_mask=None):
-        return previous_mask
 
     def get_config(self) -> dict:
         own = {"dropout": self.dropout, "seed": self.seed}

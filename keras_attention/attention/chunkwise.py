@@ -91,6 +91,7 @@ class ChunkwiseAttention(AbstractAttention):
     ):
         _check_monotonic(monotonic)
         _check_chunk(chunk)
+        _check_no_dropout(monotonic=monotonic, chunk=chunk)
         check_absent("alignment", kwargs, self, "those of its attentions hold")
         super().__init__(
             alignment=None,
@@ -131,7 +132,7 @@ class ChunkwiseAttention(AbstractAttention):
         return ops.concatenate(keys, axis=-1)
 
     def _keys_of_monotonic(self, keys):
-        shape = self.key_shapes[0]
+        shape, _ = self.key_shapes
         return _unflat(keys[..., : math.prod(shape)], shape)
 
     def _keys_of_chunk(self, keys):
@@ -205,7 +206,6 @@ def _check_monotonic(attention):
             "alignment=Monotonic(...). Received: monotonic with "
             f"alignment={attention.alignment!r}. {MONOTONIC}"
         )
-    _check_no_dropout("monotonic", attention)
 
 
 def _check_chunk(attention):
@@ -217,16 +217,16 @@ def _check_chunk(attention):
             f"chunk={attention!r} with alignment={attention.alignment!r}. "
             f"{CHUNK}"
         )
-    _check_no_dropout("chunk", attention)
 
 
-def _check_no_dropout(name, attention):
-    if attention.dropout:
-        raise ValueError(
-            f"`{name}` must have no dropout of its own: weights are dropped "
-            f"once. Received: {name} with dropout={attention.dropout}. Pass "
-            "`dropout` to ChunkwiseAttention."
-        )
+def _check_no_dropout(**attentions):
+    for name, attention in attentions.items():
+        if attention.dropout:
+            raise ValueError(
+                f"`{name}` must have no dropout of its own: weights are "
+                f"dropped once. Received: {name} with dropout="
+                f"{attention.dropout}. Pass `dropout` to ChunkwiseAttention."
+            )
 
 
 def _flat(keys):

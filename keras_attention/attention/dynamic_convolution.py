@@ -150,7 +150,8 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
         return product(hidden, self.filter_kernel)  # (B, K, size * filters)
 
     def score(self, query, keys, history):
-        near = self._near(history)  # (B, K, Tv, size)
+        size = self.kernel_size
+        near = windows(history, (size - 1) // 2, size // 2)
         features = product(
             product(near, self.location_filters), self.location_kernel
         )
@@ -158,10 +159,6 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
             self._convolve(near, query), self.dynamic_kernel
         )
         return self._by_network(features) + ops.log(self._prior(history))
-
-    def _near(self, history):
-        size = self.kernel_size
-        return windows(history, (size - 1) // 2, size // 2)
 
     def _convolve(self, near, filters):
         """Convolve with filters of each query: `(B, K, Tv, filters)`."""

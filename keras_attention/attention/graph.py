@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import real_sequence
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
@@ -12,6 +13,7 @@ from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
 from keras_attention.layers import carried_mask
+from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import mix
 from keras_attention.ops import product
@@ -160,24 +162,27 @@ class GraphAttention(AbstractKernelLayer):
         if training and self.dropout:
             seed = own_seed(self.seed_generator)
             kept = keras.random.dropout(weights, self.dropout, seed=seed)
-        outputs = self._average(kept, ops.swapaxes(values, 1, 2))
+        outputs = mix(kept, ops.swapaxes(values, 1, 2))  # (B, H, N, U)
+        if self.concat:
+            size = self.heads * self.units
+            outputs = ops.swapaxes(outputs, 1, 2)
+            outputs = ops.reshape(outputs, (*ops.shape(nodes)[:2], size))
+        else:
+            outputs = ops.sum(outputs, axis=1) / self.heads
         return (outputs, weights) if return_attention_scores else outputs
 
     def _edges(self, adjacency, mask, edge_mask):
         """Combine adjacency, self-loops and masks: `(B or 1, N, N)`."""
         edges = ops.cast(adjacency, "bool")
-        nodes = ops.arange(ops.shape(edges)[-1], dtype="int32")
         if self.add_self_loops:
+            nodes = ops.arange(ops.shape(edges)[-1], dtype="int32")
             loops = ops.expand_dims(nodes, 1) == nodes
             edges = ops.logical_or(edges, loops)
-        if edge_mask is not None:
-            edges = ops.logical_and(edges, ops.cast(edge_mask, "bool"))
+        edges = join_masks(edges, as_mask(edge_mask))
         if len(edges.shape) == 2:
             edges = ops.expand_dims(edges, 0)
-        if mask is not None:
-            edges = ops.logical_and(edges, ops.expand_dims(mask, 1))
-            edges = ops.logical_and(edges, ops.expand_dims(mask, 2))
-        return edges
+        real = [] if mask is None else [mask[:, None], mask[:, :, None]]
+        return join_masks(edges, *real)
 
     def _score(self, nodes):
         """Score node `i` with node `j`, `(B, N, N, H)`, and project values."""
@@ -200,20 +205,6 @@ class GraphAttention(AbstractKernelLayer):
         wide = widen(x)
         return ops.sum(wide * ops.cast(vector, wide.dtype), axis=-1)
 
-    def _average(self, weights, values):
-        """Average values by weights, then concatenate or average heads."""
-        batch, heads, count = ops.shape(values)[:3]
-        rows = batch * heads
-        mixed = mix(
-            ops.reshape(weights, (rows, count, count)),
-            ops.reshape(values, (rows, count, self.units)),
-        )
-        mixed = ops.reshape(mixed, (batch, heads, count, self.units))
-        if not self.concat:
-            return ops.sum(mixed, axis=1) / self.heads
-        mixed = ops.swapaxes(mixed, 1, 2)  # (B, N, H, U)
-        return ops.reshape(mixed, (batch, count, heads * self.units))
-
     def compute_output_shape(self, nodes_shape, adjacency_shape) -> tuple:
         size = self.heads * self.units if self.concat else self.units
         return (*nodes_shape[:-1], size)
@@ -234,9 +225,6 @@ class GraphAttention(AbstractKernelLayer):
         outputs = spec(*self.compute_output_shape(nodes.shape, None))
         weights = spec(batch, self.heads, count, count)
         return (outputs, weights) if return_attention_scores else outputs
-
-    def compute_mask(self, nodes, previous_mask=None):
-        return previous_mask
 
     def get_config(self) -> dict:
         return {

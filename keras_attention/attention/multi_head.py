@@ -115,11 +115,12 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
             kernel_constraint=kernel_constraint,
             **kwargs,
         )
-        self.num_heads = check_integer("num_heads", num_heads)
+        self.num_heads = self.head_count = check_integer("num_heads", num_heads)
         self.key_dim = _check_size("key_dim", key_dim)
         self.value_dim = _check_size("value_dim", value_dim)
         self.output_dim = _check_size("output_dim", output_dim)
         self.heads = [self._copy(attention, h) for h in range(num_heads)]
+        self.compares_pairs = attention.compares_pairs
         if self.noisy and not self.dropout:
             self.seed_generator = keras.random.SeedGenerator(self.seed)
 
@@ -134,11 +135,6 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
         return self.heads[0]
 
     @property
-    def head_count(self) -> int:
-        """Number of heads, by the name that `AbstractAttention` knows."""
-        return self.num_heads
-
-    @property
     def state_count(self) -> int:
         """Number of tensors that `initial_state` returns."""
         return self.heads[0].state_count
@@ -147,11 +143,6 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
     def noisy(self) -> bool:
         """Whether `weigh` needs noise in training."""
         return any(head.noisy for head in self.heads)
-
-    @property
-    def compares_pairs(self) -> bool:
-        """Whether scores of a head compute a `(B, Tq, Tv, U)` table."""
-        return self.heads[0].compares_pairs
 
     def build(self, query_shape, value_shape, key_shape=None):
         key_shape = key_shape or value_shape
@@ -200,42 +191,33 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
         return _project(value, self.value_kernel)  # (B, Tv, H, value_dim)
 
     def weigh(self, query, memory, mask, state, noise, **options) -> tuple:
-        query = self.project_query(query)
-        if not self.heads[0].weights:
-            return self._weigh_together(
-                query, memory, mask, state, noise, **options
-            )
-        results = []
-        for h, head in enumerate(self.heads):
-            of_head = functools.partial(_of_head, h)
-            keys, values, real = memory
-            results.append(
-                head.weigh(
-                    of_head(query),
-                    Memory(hoist(of_head, keys), hoist(of_head, values), real),
-                    mask,
-                    tuple(map(of_head, state)),
-                    None if noise is None else of_head(noise),
-                    **options,
-                )
-            )
-        weights, states = zip(*results, strict=True)
-        states = [ops.stack(x, axis=2) for x in zip(*states, strict=True)]
-        return ops.stack(weights, axis=1), tuple(states)
+        keys, values, real = memory
+        query, heads = self.project_query(query), self.num_heads
 
-    def _weigh_together(self, query, memory, mask, state, noise, **options):
-        """Run heads without weights, which are all the same, as rows."""
-        (keys, values, real), rows, heads = memory, self._rows, self.num_heads
+        def run(head, take, real, mask):
+            return head.weigh(
+                take(query),
+                Memory(hoist(take, keys), hoist(take, values), real),
+                mask,
+                tuple(map(take, state)),
+                None if noise is None else take(noise),
+                **options,
+            )
+
+        if self.heads[0].weights:
+            takes = [functools.partial(_of_head, h) for h in range(heads)]
+            results = [
+                run(head, take, real, mask)
+                for head, take in zip(self.heads, takes, strict=True)
+            ]
+            weights, states = zip(*results, strict=True)
+            states = [ops.stack(x, axis=2) for x in zip(*states, strict=True)]
+            return ops.stack(weights, axis=1), tuple(states)
+        # Heads without weights are all the same, and run together as rows.
         if real is not None:
             real = ops.repeat(real, heads, axis=0)
-        weights, state = self.heads[0].weigh(
-            rows(query),
-            Memory(hoist(rows, keys), hoist(rows, values), real),
-            _mask_rows(mask, ops.shape(query)[0], heads),
-            tuple(map(rows, state)),
-            None if noise is None else rows(noise),
-            **options,
-        )
+        mask = _mask_rows(mask, ops.shape(query)[0], heads)
+        weights, state = run(self.heads[0], self._rows, real, mask)
         state = [ops.stack(self._split(x), axis=2) for x in state]
         return self._from_rows(weights), tuple(state)
 

@@ -102,7 +102,13 @@ def score_one_by_one(layer, query, keys):
         return widen(layer.score(query, keys))
 
     def in_order():
-        return _in_order(layer, query, keys)
+        every = ops.swapaxes(query, 0, 1)  # (Tq, B, U)
+        steps, rows = ops.shape(every)[:2]
+        blank = [widen(ops.zeros((rows, ops.shape(keys)[1]), keys.dtype))]
+        _, (scores,) = trainable_loop(
+            _score_one, [], [every], blank, steps, layer, keys
+        )
+        return ops.swapaxes(scores, 0, 1)
 
     rows, queries, size = ops.shape(query)
     sizes = rows, queries, ops.shape(keys)[1], size
@@ -114,17 +120,10 @@ def score_one_by_one(layer, query, keys):
     return ops.cond(total > FEW, in_order, at_once)
 
 
-def _in_order(layer, query, keys):
-    def step(layer, carry, inputs, keys):
-        (query,) = inputs
-        scores = layer.score(ops.expand_dims(query, 1), keys)
-        return carry, [ops.squeeze(widen(scores), axis=1)]
-
-    query = ops.swapaxes(query, 0, 1)  # (Tq, B, U)
-    steps, rows = ops.shape(query)[:2]
-    blank = [widen(ops.zeros((rows, ops.shape(keys)[1]), keys.dtype))]
-    _, (scores,) = trainable_loop(step, [], [query], blank, steps, layer, keys)
-    return ops.swapaxes(scores, 0, 1)
+def _score_one(layer, carry, inputs, keys):
+    (query,) = inputs
+    scores = layer.score(ops.expand_dims(query, 1), keys)
+    return carry, [ops.squeeze(widen(scores), axis=1)]
 
 
 def draw_noise(layer, aligner, shape):

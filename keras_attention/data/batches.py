@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
 
 import keras
 import numpy as np
@@ -9,12 +10,14 @@ import numpy as np
 from keras_attention.checks import check_integer
 from keras_attention.data.corpus import Corpus
 from keras_attention.data.positions import Position
-from keras_attention.data.subwords import SubwordSampler
 from keras_attention.text.base import PAD
+from keras_attention.text.sentencepiece import SentencePieceTokenizer
 
 RELEASED = 2  # batches, after which mapped files are let go: 16 MB each
 AT_ONCE = 2**18  # pairs that are looked up, as NumPy copies their numbers
 CANDIDATES = 256  # for the ends of buckets
+TRIED = 512  # pairs of a bucket whose segmentations are drawn for its width
+HELD = 0.9  # of them are no longer than the bucket
 Shard = tuple[int, int]
 
 
@@ -34,6 +37,9 @@ class Batches:
         seed: The seed of shuffling, or `None`.
         buckets: The maximum number of buckets.
         shard: The number of this process, and the number of processes.
+        rate: As of `SentencePieceTokenizer.sample`, to draw segmentations of
+            both sides anew in every batch. Defaults to `0.0`, the best ones.
+        tokenizers: Those of both sides, which draw.
 
     Raises:
         ValueError: If there are too few pairs for a batch.
@@ -47,8 +53,11 @@ class Batches:
         seed: int | None,
         buckets: int,
         shard: Shard,
+        rate: float = 0.0,
+        tokenizers: Sequence[SentencePieceTokenizer] = (),
     ):
-        self.corpus, self.sampler = corpus, None
+        self.corpus = corpus
+        self.rate, self.tokenizers = rate, tokenizers
         self.rows = batch_size
         self.shard = shard
         self.batch_size = batch_size = batch_size * shard[1]
@@ -75,23 +84,13 @@ class Batches:
         self.position = Position(
             seed,
             lambda: (x for s in corpus.sides for x in (s.values, s.offsets)),
-            *(batch_size, buckets, *shard),
+            *(batch_size, buckets, *shard, *([rate] if rate else [])),
         )
+        if rate:
+            random = np.random.default_rng(self.position.seed)
+            self.widths = self._widths_of_draws(random)
         if training:
             self.position.remember()
-
-    def sample(self, rate: float, tokenizers):
-        """Draw segmentations of both sides anew in every batch.
-
-        Args:
-            rate: As of `SentencePieceTokenizer.sample`.
-            tokenizers: Those of both sides.
-        """
-        self.sampler = SubwordSampler(rate, tokenizers, self.corpus)
-        self.position.arguments += (rate,)
-        self.widths = self.sampler.choose_widths(
-            self.bucket, self.widths, np.random.default_rng(self.position.seed)
-        )
 
     def __len__(self) -> int:
         full, rest = divmod(len(self.bucket), self.batch_size)
@@ -103,8 +102,17 @@ class Batches:
         for number, pairs in enumerate(self._plan(random)):
             sides = [[side[i] for i in pairs] for side in self.corpus.sides]
             widths = self._widths(pairs, sides)
-            if self.sampler:
-                sides = self.sampler.draw(pairs, widths, random)
+            if self.rate:
+                drawn = self._draw(pairs, random)
+                sides = [
+                    [
+                        new if len(new) <= width else best
+                        for new, best in zip(rows, bests, strict=True)
+                    ]
+                    for rows, bests, width in zip(
+                        drawn, sides, widths, strict=True
+                    )
+                ]
             own = [side[index::count] for side in sides]
             rows = self.rows if self.fills else len(own[0])
             source, target = (
@@ -120,10 +128,40 @@ class Batches:
 
         Drawn segmentations need those of the bucket of the longest pair.
         """
-        if self.sampler:
+        if self.rate:
             return self.widths[self.bucket[pairs].max()]
         longest = [max(map(len, side)) for side in sides]
         return self.widths[(self.widths >= longest).all(axis=1).argmax()]
+
+    def _draw(self, pairs, random):
+        """Draw segmentations of both sides of some pairs."""
+        texts = [[side[i] for i in pairs] for side in self.corpus.texts]
+        return [
+            tokenizer.sample(
+                [text.tobytes().decode() for text in side],
+                self.rate,
+                int(random.integers(2**32)),
+            )
+            for tokenizer, side in zip(self.tokenizers, texts, strict=True)
+        ]
+
+    def _widths_of_draws(self, random):
+        """Return the widths of buckets for the segmentations that are drawn.
+
+        Those are longer than the best ones. A bucket gets the width that
+        holds most of what is drawn for some of its pairs: one for the longest
+        of all would be padding for the others. None gets wider than the widest.
+        """
+        wider = []
+        for number, least in enumerate(self.widths):
+            pairs = np.flatnonzero(self.bucket == number)
+            pairs = random.choice(pairs, min(len(pairs), TRIED), replace=False)
+            drawn = self._draw(pairs, random)
+            lengths = [[len(row) for row in side] for side in drawn]
+            most = np.quantile(lengths, HELD, axis=1, method="higher")
+            wider.append(np.maximum(most, least))
+        wider = np.maximum.accumulate(wider).astype("int64")
+        return np.minimum(wider, self.widths[-1])
 
     def _plan(self, random):
         """Return an iterator over the pairs of each batch."""

@@ -160,38 +160,32 @@ def _write(
     streams: dict[str, BinaryIO],
 ):
     """Write rows one after another, and count the pairs that are dropped."""
-    writers = [
-        _Column(streams[f"{name}.{VALUES}"], streams[f"{name}.{OFFSETS}"], x)
-        for name, x in dtypes.items()
-    ]
+    ends = dict.fromkeys(dtypes, 0)
+    for name in dtypes:
+        streams[f"{name}.{OFFSETS}"].write(np.zeros(1, OFFSET))
     dropped = np.zeros(len(REASONS), OFFSET)
     for part in parts:
-        for writer, column in zip(writers, part.columns, strict=True):
-            writer.append(*column)
+        columns = zip(dtypes.items(), part.columns, strict=True)
+        for (name, dtype), (values, lengths) in columns:
+            _check_range(values, np.iinfo(dtype))
+            offsets = ends[name] + np.cumsum(lengths, dtype=OFFSET)
+            ends[name] += int(lengths.sum())
+            streams[f"{name}.{VALUES}"].write(
+                np.ascontiguousarray(values, dtype)
+            )
+            streams[f"{name}.{OFFSETS}"].write(offsets)
         dropped += part.dropped
     streams[DROPPED].write(dropped)
 
 
-class _Column:
-    """Appends rows to a file of values and one of offsets."""
-
-    def __init__(self, values, offsets, dtype):
-        self.values, self.offsets = values, offsets
-        self.dtype, self.limits = dtype, np.iinfo(dtype)
-        self.end = 0
-        offsets.write(np.zeros(1, OFFSET))
-
-    def append(self, values, lengths):
-        least, most = values.min(initial=0), values.max(initial=0)
-        if least < self.limits.min or most > self.limits.max:
-            raise ValueError(
-                "parallel_dataset needs tokenizers whose ids are below their "
-                f"`vocabulary_size`. Received: ids from {least} to {most}. "
-                "Correct the tokenizer."
-            )
-        self.values.write(np.ascontiguousarray(values, self.dtype))
-        self.offsets.write(self.end + np.cumsum(lengths, dtype=OFFSET))
-        self.end += int(lengths.sum())
+def _check_range(values, limits):
+    least, most = values.min(initial=0), values.max(initial=0)
+    if least < limits.min or most > limits.max:
+        raise ValueError(
+            "parallel_dataset needs tokenizers whose ids are below their "
+            f"`vocabulary_size`. Received: ids from {least} to {most}. "
+            "Correct the tokenizer."
+        )
 
 
 def _open(contents: dict[str, Any], dtypes: dict[str, np.dtype]) -> Corpus:

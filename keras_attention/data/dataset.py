@@ -16,9 +16,10 @@ from keras_attention.data.corpus import read_corpus
 from keras_attention.data.encode import PairEncoder
 from keras_attention.data.pairs import Files
 from keras_attention.data.pairs import pair_files
-from keras_attention.data.subwords import check_samples
 from keras_attention.text.base import FRAME
 from keras_attention.text.base import AbstractTokenizer
+from keras_attention.text.segmentation import load_sampler
+from keras_attention.text.sentencepiece import SentencePieceTokenizer
 from keras_attention.text.tensors import HAS_TENSORFLOW
 from keras_attention.text.tensors import tf
 
@@ -150,22 +151,39 @@ def parallel_dataset(
         seed = 0  # the same order in all processes
     tokenizers = source_tokenizer, target_tokenizer
     check_number("sample_subwords", sample_subwords, least=0, most=1)
-    samples = training and sample_subwords > 0
+    rate = sample_subwords if training else 0
     encoder = PairEncoder(
-        tokenizers, max_length, copying=copying, keep_texts=samples
+        tokenizers, max_length, copying=copying, keep_texts=rate > 0
     )
-    check_samples(sample_subwords, encoder)
+    if sample_subwords:
+        _check_can_sample(sample_subwords, tokenizers, copying)
     cache = None if cache is None else Cache(cache)
     files = pair_files(source_files, target_files)
     corpus = read_corpus(files, encoder, cache)
     _warn_of_drops(corpus, max_length)
-    batches = Batches(corpus, batch_size, training, seed, buckets, shard)
-    if samples:
-        batches.sample(sample_subwords, tokenizers)
+    batches = Batches(
+        *(corpus, batch_size, training, seed, buckets, shard),
+        *(rate, tokenizers),
+    )
     dataset = _as_dataset(batches)
     dataset.dropped = corpus.dropped
     dataset.position = batches.position
     return dataset
+
+
+def _check_can_sample(rate, tokenizers, copying):
+    """Raise a `ValueError` if tokenizers cannot draw segmentations."""
+    kinds = [type(tokenizer).__name__ for tokenizer in tokenizers]
+    can = all(isinstance(x, SentencePieceTokenizer) for x in tokenizers)
+    if copying or not can:
+        raise ValueError(
+            "`sample_subwords` needs a SentencePieceTokenizer on both sides, "
+            f"and copying=False. Received: sample_subwords={rate}, "
+            f"copying={copying}, tokenizers={kinds}. Leave it 0, or train a "
+            "SentencePieceTokenizer."
+        )
+    for tokenizer in tokenizers:
+        load_sampler(tokenizer.model)  # refuses one without a choice
 
 
 def _warn_of_drops(corpus, max_length):
@@ -212,7 +230,7 @@ class BatchSequence(keras.utils.PyDataset):
         super().__init__()
         self.batches = batches
         self._forget()
-        self._is_within = self._is_left = False
+        self._has_ended = False
 
     def __len__(self) -> int:
         return len(self.batches)
@@ -221,28 +239,25 @@ class BatchSequence(keras.utils.PyDataset):
         return self.batches()
 
     def __getitem__(self, index: int):
-        follows = index == len(self._asked) == self._first_missing
         over = len(self._asked) == len(self)
-        if over or index in self._asked or (self._is_left and not follows):
+        # After an end, Keras may go on with the next number.
+        left = self._has_ended and self._asked != {*range(index)}
+        if over or left or index in self._asked:
             self._forget()
-        self._is_left = False
+        self._has_ended = False
         if self._epoch is None:
             self._epoch = self.batches()
         self._asked.add(index)
-        while self._first_missing in self._asked:
-            self._first_missing += 1
         return next(self._epoch)
 
     def on_epoch_begin(self):
         """Begin anew if the last epoch of `fit` was left without an end."""
-        if self._is_within:
+        if not self._has_ended:
             self._forget()
-        self._is_within = True
 
     def on_epoch_end(self):
         """Note that Keras may go on, or leave the epoch."""
-        self._is_within = False
-        self._is_left = True
+        self._has_ended = True
 
     def _forget(self):
-        self._epoch, self._asked, self._first_missing = None, set(), 0
+        self._epoch, self._asked = None, set()

@@ -128,6 +128,3 @@ class WordDropout(keras.layers.Layer):
         keep = ops.take_along_axis(drawn, first, axis=1) >= self.rate
         keep = ops.cast(keep, embedded.dtype) / (1 - self.rate)
         return embedded * keep[:, :, None]
-
-    def compute_output_shape(self, embedded_shape, ids_shape) -> tuple:
-        return embedded_shape

@@ -42,12 +42,8 @@ def product(x, kernel):
 
 
 def _rows_collide(columns, dtype):
-    collide = fast_path("rows_collide", _never)
+    collide = fast_path("rows_collide", lambda *_: False)
     return widens_kernels() and collide(columns, dtype)
-
-
-def _never(*_):
-    return False
 
 
 def _widened(kernel):

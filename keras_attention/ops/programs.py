@@ -1,6 +1,7 @@
 """What is compiled with a model, kept until the model is another one."""
 
 import bisect
+import operator
 import threading
 from collections.abc import Callable
 from collections.abc import Hashable
@@ -74,14 +75,10 @@ class Version:
         with self._lock:
             before, known = self._seen
             same = len(before) == len(variables) and facts == known
-            if not same or any(map(_differ, before, variables)):
+            if not same or any(map(operator.is_not, before, variables)):
                 self._seen = list(variables), facts
                 self._number += 1
             return self._number
-
-
-def _differ(x, y):
-    return x is not y
 
 
 def compiles_each_shape(model) -> bool:
@@ -102,12 +99,8 @@ def compiled(function: Callable, model, seeds: Sequence = ()) -> Callable:
         A function with the same arguments and results. With `seeds` it also
         takes `states`, to be read and changed in their place.
     """
-    compile_function = fast_path("compiled", _as_it_is)
+    compile_function = fast_path("compiled", lambda itself, *_: itself)
     return compile_function(function, model.variables, seeds, model.uses_xla)
-
-
-def _as_it_is(function, *_):
-    return function
 
 
 def fitting_size(n: int) -> int:

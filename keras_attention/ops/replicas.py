@@ -80,11 +80,7 @@ def own_seed(seed_generator: keras.random.SeedGenerator):
 
 
 def _replica():
-    return fast_path("replica", _no_replica)()
-
-
-def _no_replica():
-    return None
+    return fast_path("replica", lambda: None)()
 
 
 class _Own(keras.random.SeedGenerator):

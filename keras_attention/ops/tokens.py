@@ -90,19 +90,15 @@ def token_crossentropy(y_true, logits, label_smoothing: float = 0.0):
     outside = ops.logical_or(y_true < 0, y_true >= classes)
     ids = ops.reshape(ops.where(outside, 0, y_true), (-1,))
     rows = ops.reshape(logits, (-1, classes))
-    loss = _losses(ids, rows, label_smoothing)
-    loss = ops.reshape(loss, ops.shape(y_true))
-    return ops.where(outside, math.nan, loss)
 
-
-def _losses(ids, logits, smoothing):
-    """Compute the losses `(N,)` of ids `(N,)` and logits `(N, V)`."""
-
-    def function(logits):
-        rows = _Rows(ids, logits, smoothing)
+    def losses_and_gradient(logits):
+        rows = _Rows(ids, logits, label_smoothing)
         return rows.losses(), rows.gradient
 
-    return fast_path("custom_gradient", _results_alone)(function)(logits)
+    differentiable = fast_path("custom_gradient", _results_alone)
+    losses = differentiable(losses_and_gradient)(rows)
+    losses = ops.reshape(losses, ops.shape(y_true))
+    return ops.where(outside, math.nan, losses)
 
 
 def _results_alone(function):

@@ -77,10 +77,9 @@ def plot_attention(
         [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), figure 3.
     """
     pictures, several = read_pictures(weights, source_tokens, target_tokens)
-    look = {"cmap": cmap, "vmin": vmin, "vmax": vmax, "colorbar": colorbar}
-    axes = _draw(
-        "plot_attention", pictures, titles, len(pictures), ax=ax, **look
-    )
+    look = cmap, vmin, vmax, colorbar
+    columns = len(pictures)
+    axes = _draw("plot_attention", pictures, titles, columns, look, ax)
     return axes if several else axes[0]
 
 
@@ -136,8 +135,8 @@ def plot_attention_batch(
         [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), figure 3.
     """
     pictures, several = read_pictures(weights, source_tokens, target_tokens)
-    look = {"cmap": cmap, "vmin": vmin, "vmax": vmax, "colorbar": colorbar}
-    axes = _draw("plot_attention_batch", pictures, titles, columns, **look)
+    look = cmap, vmin, vmax, colorbar
+    axes = _draw("plot_attention_batch", pictures, titles, columns, look)
     return axes if several else axes[0]
 
 
@@ -203,35 +202,20 @@ def plot_attention_heads(
         average = np.mean([picture.matrix for picture in pictures], 0)
         pictures = [*pictures, pictures[0]._replace(matrix=average)]
         titles = [*titles, "mean"]
-    look = {"cmap": cmap, "vmin": vmin, "vmax": vmax, "colorbar": colorbar}
-    return _draw(
-        "plot_attention_heads",
-        pictures,
-        titles,
-        columns,
-        shared_labels=True,
-        **look,
-    )
+    look = cmap, vmin, vmax, colorbar
+    caller = "plot_attention_heads"
+    return _draw(caller, pictures, titles, columns, look, shared_labels=True)
 
 
 def _draw(
-    caller: str,
-    pictures: list,
-    titles: str | list[str] | None,
-    columns: int | None = None,
-    *,
-    ax=None,
-    shared_labels: bool = False,
-    cmap: str,
-    vmin: float | None,
-    vmax: float | None,
-    colorbar: bool,
+    caller, pictures, titles, columns, look, ax=None, shared_labels=False
 ) -> np.ndarray:
     """Draw pictures in a grid or on given axes, with one color scale.
 
     With `shared_labels` only the first row shows source words, and only the
     first column target words.
     """
+    cmap, vmin, vmax, colorbar = look
     if titles is None or isinstance(titles, str):
         titles = [titles] * len(pictures)
     check_one_each("titles", titles, pictures)

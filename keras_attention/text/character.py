@@ -48,8 +48,7 @@ class CharacterTokenizer(AbstractVocabularyTokenizer):
         if isinstance(vocabulary, str):
             vocabulary = [*vocabulary]
         super().__init__(vocabulary, normalization, lowercase)
-        characters = self.vocabulary
-        long = [entry for entry in characters if len(entry) > 1]
+        long = [entry for entry in self.vocabulary if len(entry) > 1]
         if long:
             raise ValueError(
                 "CharacterTokenizer needs a `vocabulary` of single "
@@ -57,12 +56,10 @@ class CharacterTokenizer(AbstractVocabularyTokenizer):
                 "the characters of a text, call `CharacterTokenizer.train("
                 "sentences, vocabulary_size)`."
             )
-        self._texts = tf.constant(["", "", "", "", *characters], tf.string)
 
     def split(self, text):
         return tf.strings.unicode_split(text, "UTF-8")
 
     def decode(self, ids, unknown):
-        texts = tf.gather(self._texts, ids)
-        texts = tf.where(ids == UNKNOWN, unknown, texts)
+        texts = tf.where(ids == UNKNOWN, unknown, tf.gather(self._names, ids))
         return tf.strings.reduce_join(texts, axis=1)

@@ -180,7 +180,7 @@ class SegmentationSampler:
     """
 
     def __init__(self, model: bytes):
-        description = parse_model(model, NEEDED_BY)
+        description = parse_model(model)
         spec = description.trainer_spec
         if spec.model_type not in (spec.BPE, spec.UNIGRAM):
             kind = spec.ModelType.Name(spec.model_type).lower()
@@ -241,14 +241,7 @@ class SegmentationSampler:
             last = found
 
 
-@lru_cache(maxsize=2)  # of source and target
-def load_sampler(model: bytes) -> SegmentationSampler:
-    """Make the sampler of a model, or return the one that is there.
-
-    Args:
-        model: As of `SegmentationSampler`.
-    """
-    return SegmentationSampler(model)
+load_sampler = lru_cache(maxsize=2)(SegmentationSampler)  # source and target
 
 
 def _ids(model, kind):

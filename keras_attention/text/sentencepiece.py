@@ -286,7 +286,7 @@ def _description(model, source):
             f"Received: model={source}, {len(model)} bytes, which cannot be "
             f"used: {error}. Copy or train it again."
         ) from error
-    return parse_model(model, NEEDED_BY)
+    return parse_model(model)
 
 
 def _added_space(model):

@@ -175,19 +175,18 @@ def learn_model(
     return model.getvalue()
 
 
-def parse_model(model: bytes, class_name: str):
+def parse_model(model: bytes):
     """Parse a model of `sentencepiece`.
 
     Args:
         model: The content of its file, which must be whole.
-        class_name: The tokenizer that needs it.
 
     Returns:
         A `ModelProto` of `sentencepiece`: `pieces`, `trainer_spec` and
         `normalizer_spec`.
     """
     forms = require(
-        "sentencepiece.sentencepiece_model_pb2", "sentencepiece", class_name
+        "sentencepiece.sentencepiece_model_pb2", "sentencepiece", NEEDED_BY
     )
     return forms.ModelProto.FromString(model)
 
@@ -202,7 +201,5 @@ def load_processor(model: bytes):
     Returns:
         A `SentencePieceProcessor`.
     """
-    package = require(
-        "sentencepiece", "sentencepiece", "SentencePieceTokenizer"
-    )
+    package = require("sentencepiece", "sentencepiece", NEEDED_BY)
     return package.SentencePieceProcessor(model_proto=model)

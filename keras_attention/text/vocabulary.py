@@ -104,7 +104,11 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
         check_integer("min_frequency", min_frequency)
         untrained = cls([], normalization, lowercase)
         sentences = read_sentences(sentences_or_files, cls.__name__)
-        counts = _counts(untrained, sentences)
+        counts = Counter()
+        for batch in clean_batches(untrained.clean, sentences):
+            counts.update(as_list(untrained.split(batch).flat_values))
+        for name in SPECIAL_NAMES:
+            counts.pop(name, None)
         ranked = sorted(counts, key=lambda token: (-counts[token], token))
         vocabulary = [t for t in ranked if counts[t] >= min_frequency]
         if not vocabulary:
@@ -114,14 +118,6 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
                 "sentences, or lower `min_frequency`."
             )
         return cls(vocabulary[:room], normalization, lowercase)
-
-
-def _counts(tokenizer, sentences):
-    counts = Counter()
-    for batch in clean_batches(tokenizer.clean, sentences):
-        tokens = tokenizer.split(batch)
-        counts.update(as_list(tokens.flat_values))
-    return {t: n for t, n in counts.items() if t not in SPECIAL_NAMES}
 
 
 def check_vocabulary(vocabulary: Iterable[str], class_name: str) -> list[str]:

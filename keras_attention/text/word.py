@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import keras
 
+from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.tensors import tf
 from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
@@ -103,8 +104,7 @@ class WordTokenizer(AbstractVocabularyTokenizer):
         entries = self.vocabulary
         spaceless = [word for word in entries if word not in SPACED_SIGNS]
         check_no_space(spaceless, SPACES, type(self).__name__)
-        words = ["", self.unknown_text, "", "", *entries]
-        self._texts = tf.constant(words, tf.string)
+        words = [*SPECIAL_NAMES, *entries]
         self._closes = tf.constant([_closes(word) for word in words])
         self._opens = tf.constant([_opens(word) for word in words])
         self._quotes = tf.constant([word in QUOTES for word in words])
@@ -130,7 +130,7 @@ class WordTokenizer(AbstractVocabularyTokenizer):
         closes |= tf.gather(self._follows, ids) & _before(closing, False)
         space = tf.where(closes | _before(opens, True), "", " ")
         unknown = tf.strings.strip(unknown)  # it may be a sign such as " !"
-        words = tf.where(ids == UNKNOWN, unknown, tf.gather(self._texts, ids))
+        words = tf.where(ids == UNKNOWN, unknown, tf.gather(self._names, ids))
         return tf.strings.strip(tf.strings.reduce_join(space + words, axis=1))
 
 

@@ -96,7 +96,7 @@ class WordPieceTokenizer(AbstractTokenizer):
         ops = require("tensorflow_text", "text", name)
         self._normalizer = ops.FastBertNormalizer(self.lowercase)
         self._splitter = ops.ByteSplitter()
-        self._pieces = _piece_tokenizer(ops, _inner_names(vocabulary))
+        self._pieces = _piece_tokenizer(_inner_names(vocabulary))
         texts = ["", "", "", "", *map(_written, vocabulary)]
         self._texts = tf.constant(texts, tf.string)
 
@@ -160,12 +160,10 @@ class WordPieceTokenizer(AbstractTokenizer):
         ids = tf.where(first, tf.gather(firsts, ids), ids)
         ids = tf.boolean_mask(ids, own)
         ids = tf.RaggedTensor.from_row_lengths(ids, lengths, validate=False)
-        ops = require("tensorflow_text", "text", type(self).__name__)
-        return _piece_tokenizer(ops, names).detokenize(ids)
+        return _piece_tokenizer(names).detokenize(ids)
 
     def _encode_words(self, words):
-        ids = self._pieces.tokenize(words.flat_values)
-        return _rows(ids, words)
+        return _rows(self._pieces.tokenize(words.flat_values), words)
 
     def get_config(self) -> dict:
         return {"vocabulary": self.vocabulary, **super().get_config()}
@@ -220,12 +218,13 @@ class WordPieceTokenizer(AbstractTokenizer):
             sentences, letters, size, "bpe", False, cls.__name__
         )
         pieces = [*letters, *(JOINER + letter for letter in letters)]
-        learned = parse_model(model, cls.__name__).pieces[len(SPECIAL_NAMES) :]
+        learned = parse_model(model).pieces[len(SPECIAL_NAMES) :]
         pieces += filter(None, (_rename_learned(p.piece) for p in learned))
         return cls(list(dict.fromkeys(pieces))[:room], lowercase=lowercase)
 
 
-def _piece_tokenizer(ops, names):
+def _piece_tokenizer(names):
+    ops = require("tensorflow_text", "text", "WordPieceTokenizer")
     try:
         return ops.FastWordpieceTokenizer(
             names,

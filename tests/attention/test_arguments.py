@@ -49,7 +49,12 @@ WRONG = [
     ],
     (ka.ChunkwiseAttention, "chunk_size", True, "a positive integer"),
     (ka.CoverageAttention, "coverage_loss", -1.0, "a non-negative"),
+    *[
+        (ka.DotAttention, "scale", wrong, "one of .*'sqrt', 'learned'")
+        for wrong in ("root", 2.0, True)
+    ],
     (ka.GraphAttention, "version", 3, "one of"),
+    (ka.LuongGeneral, "use_scale", "root", "one of"),
     (ka.Monotonic, "sigmoid_noise", -1.0, "a non-negative"),
     *[
         (kind, "dropout", rate, r"in \[0, 1\)")
@@ -66,6 +71,24 @@ def test_a_wrong_value_is_refused(kind, name, wrong, says):
     kind(**given)
     with pytest.raises(ValueError, match=f"`{name}` must be {says}.*{wrong!r}"):
         kind(**{**given, name: wrong})
+
+
+@pytest.mark.parametrize(
+    ("layer", "name"),
+    [
+        (ka.AttentionPooling(4), "x"),
+        (ka.GraphAttention(4), "nodes"),
+        (ka.SelfAttention(ka.BahdanauAttention(4)), "x"),
+    ],
+    ids=lambda x: getattr(x, "name", ""),
+)
+def test_a_sequence_and_its_mask_have_shapes(layer, name):
+    edges = [np.ones((2, 3, 3), bool)] if name == "nodes" else []
+    needs = rf"{type(layer).__name__} needs `{name}` of the shape"
+    with pytest.raises(ValueError, match=needs):
+        layer(np.ones((2, 3)), *edges)
+    with pytest.raises(ValueError, match=r"`mask` as booleans.*lengths"):
+        layer(np.ones((2, 3, 4)), *edges, mask=np.array([3, 2]))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from contract import ProjectedAttentionContract
 from gradients import to_numpy
+from reference import convolve
 
 from keras_attention import DynamicConvolutionAttention
 from keras_attention.attention.dynamic_convolution import beta_binomial
@@ -27,18 +28,6 @@ def drawn(k, count, alpha, beta):
         kind = alpha + i if i < k else beta + i - k
         chance *= kind / (alpha + beta + i)
     return chance
-
-
-def convolve(a, filters):
-    """One position, one tap at a time; zeros beyond the ends."""
-    size = len(filters)
-    out = np.zeros((len(a), *filters.shape[1:]))
-    for j in range(len(a)):
-        for d in range(size):
-            i = j + d - (size - 1) // 2
-            if 0 <= i < len(a):
-                out[j] += a[i] * filters[d]
-    return out
 
 
 class TestDynamicConvolutionAttention(ProjectedAttentionContract):

@@ -2,7 +2,6 @@
 
 import keras
 import numpy as np
-import pytest
 from contracts.composed import ComposedLaws
 from gradients import gradients
 from gradients import to_numpy
@@ -168,12 +167,3 @@ def nodes_of(model, ids):
         x for x in model.layers if isinstance(x, keras.layers.Embedding)
     ]
     return embedding(ids)
-
-
-def test_names_the_shape_that_does_not_fit():
-    with pytest.raises(ValueError, match="needs `nodes` of the shape"):
-        GraphAttention(4)(np.ones((2, 3)), np.ones((2, 3, 3), bool))
-    with pytest.raises(ValueError, match=r"`mask` as booleans.*lengths"):
-        GraphAttention(4)(
-            np.ones((2, 3, 4)), np.ones((2, 3, 3), bool), mask=np.array([3, 2])
-        )

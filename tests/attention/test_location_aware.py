@@ -3,6 +3,7 @@
 import numpy as np
 from contract import ProjectedAttentionContract
 from gradients import to_numpy
+from reference import convolve
 
 from keras_attention import LocationAwareAttention
 
@@ -15,18 +16,6 @@ KERNELS = (
 )
 
 
-def convolve(a, filters):
-    """One position and one filter at a time; zeros beyond the ends."""
-    size, _, count = filters.shape
-    out = np.zeros((len(a), count))
-    for j in range(len(a)):
-        for d in range(size):
-            i = j + d - (size - 1) // 2
-            if 0 <= i < len(a):
-                out[j] += a[i] * filters[d, 0]
-    return out
-
-
 class LocationAwareCase(ProjectedAttentionContract):
     layer_class = LocationAwareAttention
     kernel_names = KERNELS
@@ -34,11 +23,12 @@ class LocationAwareCase(ProjectedAttentionContract):
 
     def reference_weights(self, query, key, mask, real, w):
         a, every = real / max(real.sum(), 1), []
+        filters = w["location_filters"][:, 0]
         for q, seen in zip(query, mask, strict=True):
             hidden = (
                 q @ w["query_kernel"]
                 + key @ w["key_kernel"]
-                + convolve(a, w["location_filters"]) @ w["location_kernel"]
+                + convolve(a, filters) @ w["location_kernel"]
                 + w["bias"]
             )
             e = np.exp(np.tanh(hidden) @ w["score_vector"]) * seen

@@ -2,7 +2,6 @@
 
 import keras
 import numpy as np
-import pytest
 from contracts.composed import MASK
 from contracts.composed import ComposedLaws
 from samples import to_numpy
@@ -40,13 +39,6 @@ class TestAttentionPooling(ComposedLaws):
         assert set(np.unique(kept.round(4))) == {0, 2}
         pooled, weights = self.run(layer, x)
         np.testing.assert_allclose(pooled, weights, atol=1e-6)
-
-
-def test_names_the_shape_that_does_not_fit():
-    with pytest.raises(ValueError, match="needs `x` of the shape"):
-        AttentionPooling(4)(np.ones((2, 3)))
-    with pytest.raises(ValueError, match=r"`mask` as booleans.*lengths"):
-        AttentionPooling(4)(np.ones((2, 3, 4)), mask=np.array([3, 2]))
 
 
 class TestDocuments:

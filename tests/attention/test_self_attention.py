@@ -54,12 +54,6 @@ class TestSelfAttention(SelfAttentionCase):
         with pytest.raises(ValueError, match=r"Try BahdanauAttention\(64\)"):
             SelfAttention(attention="dot")
 
-    def test_names_the_shape_that_does_not_fit(self):
-        with pytest.raises(ValueError, match=r"SelfAttention needs `x`"):
-            self.layer()(np.ones((2, 3)))
-        with pytest.raises(ValueError, match=r"`mask` as booleans.*lengths"):
-            self.layer()(np.ones((2, 3, 4)), mask=np.array([3, 2]))
-
 
 class TestOddWindow(SelfAttentionCase):
     variant = True

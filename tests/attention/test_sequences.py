@@ -1,8 +1,13 @@
-"""attend_in_order: the steps of a sequence, one after the other."""
+"""sequences: queries one at a time, and their gradient."""
 
 import keras
 import numpy as np
 import pytest
+from gradients import BACKEND
+from gradients import differentiate
+from gradients import to_numpy
+from gradients import to_tensor
+from keras import ops
 
 from keras_attention import CoverageAttention
 from keras_attention import DotAttention
@@ -10,46 +15,143 @@ from keras_attention import GaussianMixtureAttention
 from keras_attention import LocationAwareAttention
 from keras_attention import Monotonic
 from keras_attention import MultiHead
+from keras_attention.attention import sequences
+from keras_attention.attention.sequences import score_one_by_one
+from keras_attention.ops import additive_scores
+from keras_attention.ops.fast_paths import fast_path
 
-B, TQ, TV, D = 2, 3, 4, 5
-
-
-class TestNoRows:
-    """TensorFlow has nothing to write there; see `ops/loops.py`."""
-
-    @pytest.mark.parametrize(
-        "make",
-        [
-            lambda: CoverageAttention(3),
-            lambda: DotAttention(alignment=Monotonic()),
-            lambda: GaussianMixtureAttention(2),
-            lambda: MultiHead(LocationAwareAttention(3, 2, 3), 2),
-        ],
-    )
-    @pytest.mark.parametrize("compiled", [False, True])
-    def test_they_are_as_many_as_came(self, make, compiled):
-        layer = make()
-        query, value = np.ones((2, TQ, D), "f"), np.ones((2, TV, D), "f")
-        layer(query, value)
-
-        def run():
-            return layer(query[:0], value[:0], return_attention_scores=True)
-
-        if compiled:
-            run = compile_call(run)
-        context, weights = run()
-        assert tuple(context.shape) == (0, TQ, D)
-        assert tuple(weights.shape) == (0, TQ, TV)
+B, TQ, TV, U = 2, 7, 5, 4
+WEIGHT = keras.Variable(np.zeros(U), dtype="float64")
+WAYS = {
+    "tensorflow": [None, "graph", "xla"],
+    "jax": [None, "xla"],
+    "torch": [None],
+}[keras.backend.backend()]
 
 
-def compile_call(function):
-    """Run a function in a graph, where the backend has one."""
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
+@pytest.fixture(params=["many", "few"])
+def few(request, monkeypatch):
+    """So that what is tested is many."""
+    number = {"many": 1, "few": 10**6}[request.param]
+    monkeypatch.setattr(sequences, "FEW", number)
 
-        return tf.function(function)
-    if keras.backend.backend() == "jax":
-        import jax
 
-        return jax.jit(function)
+def arrays(queries=TQ, words=TV):
+    draw = np.random.default_rng(0).normal
+    shapes = [(B, queries, U), (B, words, U), (U,)]
+    return [draw(size=shape) for shape in shapes]
+
+
+class Additive:
+    variables = [WEIGHT]
+
+    def score(self, query, keys):
+        return additive_scores(query, keys, WEIGHT)
+
+
+LAYER = Additive()
+
+
+def looped(query, keys, vector):
+    """The vector is a weight of the layer that scores."""
+    with keras.StatelessScope([(WEIGHT, vector)]):
+        return score_one_by_one(LAYER, query, keys)
+
+
+def total(scores):
+    def function(*tensors):
+        return ops.sum(ops.square(1 + scores(*tensors)))
+
     return function
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("queries", [0, 1, TQ])
+@pytest.mark.parametrize("words", [0, 1, TV])
+def test_scores_are_the_same(queries, words):
+    given = [to_tensor(x) for x in arrays(queries, words)]
+    found = to_numpy(looped(*given))
+    np.testing.assert_allclose(
+        found, to_numpy(additive_scores(*given)), atol=1e-14
+    )
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("way", WAYS)
+def test_gradients_are_the_same(way):
+    found = differentiate(total(looped), arrays(), [], way)
+    expected = differentiate(total(additive_scores), arrays(), [], way)
+    assert found[0] == pytest.approx(expected[0], rel=1e-12)
+    for x, y in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="graphs")
+@pytest.mark.parametrize("number", [1, 10**6])
+def test_a_graph_of_any_length_looks_at_the_sizes(number, monkeypatch):
+    monkeypatch.setattr(sequences, "FEW", number)
+    shapes = [(None, None, U), (None, None, U), (U,)]
+
+    @BACKEND.function(
+        autograph=False,
+        input_signature=[BACKEND.TensorSpec(s, "float64") for s in shapes],
+    )
+    def run(*tensors):
+        with BACKEND.GradientTape() as tape:
+            tape.watch(tensors)
+            value = total(looped)(*tensors)
+        return tape.gradient(value, tensors)
+
+    for given in (arrays(), arrays(3, 2)):
+        _, expected = differentiate(total(additive_scores), given)
+        for x, y in zip(run(*map(to_tensor, given)), expected, strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-12)
+
+
+@pytest.mark.skipif(
+    fast_path("differentiate") is None, reason="about what fast paths do"
+)
+def test_the_pairs_never_exist_at_once(monkeypatch):
+    """Nothing that runs is larger than all scores, or one query's pairs."""
+    monkeypatch.setattr(sequences, "FEW", 1)
+    seen = []
+    tanh = ops.tanh
+
+    def watched(x):
+        seen.append(tuple(x.shape))
+        return tanh(x)
+
+    monkeypatch.setattr(ops, "tanh", watched)
+    given = [x.astype("float32") for x in arrays()]
+    differentiate(total(looped), given)
+    assert seen
+    assert {shape for shape in seen} == {(B, 1, TV, U)}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: CoverageAttention(3),
+        lambda: DotAttention(alignment=Monotonic()),
+        lambda: GaussianMixtureAttention(2),
+        lambda: MultiHead(LocationAwareAttention(3, 2, 3), 2),
+    ],
+)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_without_rows_there_are_none(make, compiled):
+    """TensorFlow has nothing to write there; see `ops/loops.py`."""
+    layer = make()
+    query, value = np.ones((2, 3, 5), "f"), np.ones((2, 4, 5), "f")
+    layer(query, value)
+
+    def run():
+        return layer(query[:0], value[:0], return_attention_scores=True)
+
+    if compiled and keras.backend.backend() == "tensorflow":
+        run = BACKEND.function(run)
+    if compiled and keras.backend.backend() == "jax":
+        run = BACKEND.jit(run)
+    context, weights = run()
+    assert tuple(context.shape) == (0, 3, 5)
+    assert tuple(weights.shape) == (0, 3, 4)

@@ -5,35 +5,17 @@ import contextlib
 import keras
 import numpy as np
 import pytest
-import samples
 from replicas import data_parallel
+from replicas import make_batch
+from replicas import make_model
 from replicas import model_parallel
-from seq2seqs import small_model
 
-from keras_attention import AttentionCoverage
-from keras_attention import AttentionEntropy
-from keras_attention import CoverageAttention
 from keras_attention import GreedySearch
-from keras_attention import GuidedAlignmentLoss
-from keras_attention import Perplexity
-from keras_attention import SequenceCrossentropy
-from keras_attention import TokenAccuracy
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="Keras distributes on JAX"
 )
 WORDS = 10  # a multiple of the devices
-
-
-def make_batch():
-    """Long texts for one device, short ones for the other."""
-    draw = np.random.default_rng(0)
-    source = draw.integers(4, WORDS, (4, 5)).astype("int32")
-    target = draw.integers(4, WORDS, (4, 7)).astype("int32")
-    target[2:, 2:], source[2:, 3:] = 0, 0
-    links = draw.uniform(size=(4, 6, 5)) < 0.5
-    links = links & (target[:, 1:, None] != 0) & (source[:, None] != 0)
-    return (source, target[:, :-1]), (target[:, 1:], links.astype("float32"))
 
 
 def split_words():
@@ -50,27 +32,17 @@ def split_words():
 def train(scope):
     """Train ten steps; return logs, weights, texts and the model."""
     with scope:
-        keras.utils.set_random_seed(1)
-        model = small_model(
-            CoverageAttention(5, coverage_loss=1.0),
-            return_attention_scores=True,
+        model = make_model(
+            contextlib.nullcontext(),
             source_vocabulary_size=WORDS,
             target_vocabulary_size=WORDS,
         )
-        samples.randomize(model, seed=3, scale=0.3)
-        model.compile(
-            keras.optimizers.SGD(0.1),
-            loss=[SequenceCrossentropy(0.1), GuidedAlignmentLoss()],
-            metrics=[
-                [TokenAccuracy(), Perplexity()],
-                [AttentionEntropy(), AttentionCoverage()],
-            ],
-        )
-        batch = make_batch()
+        source, target, links = (x[:4] for x in make_batch(WORDS))
+        batch = (source, target[:, :-1]), (target[:, 1:], links)
         logs = [
             model.train_on_batch(*batch, return_dict=True) for _ in range(10)
         ]
-        found = model.generate(batch[0][0], GreedySearch(max_length=4))
+        found = model.generate(source, GreedySearch(max_length=4))
     weights = [keras.ops.convert_to_numpy(x) for x in model.weights]
     return logs, weights, np.asarray(found.tokens), model
 

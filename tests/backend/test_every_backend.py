@@ -14,49 +14,28 @@ from keras_attention.ops import loop_over_time
 from keras_attention.ops.fast_paths import fast_path
 
 custom_gradient = fast_path("custom_gradient")
-differentiate = fast_path("differentiate")
 ARRAYS = [np.array([1.0, 2.0]), np.array([3.0, 5.0])]
 
 pytestmark = pytest.mark.skipif(
-    differentiate is None, reason="about what the backend does"
+    fast_path("differentiate") is None, reason="about what the backend does"
 )
 
 
-def test_a_gradient_of_its_own():
+@pytest.mark.parametrize("several", [False, True])
+def test_a_gradient_of_its_own(several):
     def function(x, y):
+        if several:
+            return (x + y, x * y), lambda one, two: (one + two, one - two)
         return x * y, lambda dy: (10 * dy, 100 * dy)
 
-    found = gradients(lambda *x: ops.sum(custom_gradient(function)(*x)), ARRAYS)
-    np.testing.assert_array_equal(found, [[10, 10], [100, 100]])
-
-
-def test_a_gradient_of_its_own_for_several_results():
-    def function(x, y):
-        return (x + y, x * y), lambda one, two: (one + two, one - two)
-
     def total(x, y):
-        one, two = custom_gradient(function)(x, y)
+        results = custom_gradient(function)(x, y)
+        one, two = results if several else (results, 0)
         return ops.sum(2 * one + 7 * two)
 
     found = gradients(total, ARRAYS)
-    np.testing.assert_array_equal(found, [[9, 9], [-5, -5]])
-
-
-def test_pulling_cotangents_back():
-    xs, ys = [to_tensor(x) for x in ARRAYS], [to_tensor(2 * ARRAYS[0])]
-
-    def function(xs, _):
-        x, y = xs
-        return [x * y, ops.square(y)], [x * x]
-
-    (square,), pull = differentiate(function, [xs, ys])
-    np.testing.assert_array_equal(to_numpy(square), ARRAYS[0] ** 2)
-    (of_x, of_y), (nothing,) = pull([to_tensor(np.ones(2)), ys[0]])
-    np.testing.assert_array_equal(to_numpy(of_x), ARRAYS[1])
-    np.testing.assert_array_equal(
-        to_numpy(of_y), ARRAYS[0] + 2 * ARRAYS[1] * 2 * ARRAYS[0]
-    )
-    assert nothing is None or not to_numpy(nothing).any()
+    wanted = [[9, 9], [-5, -5]] if several else [[20, 20], [200, 200]]
+    np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.skipif(
@@ -87,26 +66,30 @@ def test_its_loop_is_the_plain_loop(steps, reverse):
 
 
 class TestCompiled:
-    def test_weights_are_read_anew(self):
+    @pytest.mark.parametrize("jit_compile", [False, True])
+    def test_weights_are_read_anew(self, jit_compile):
+        """On TensorFlow shapes share a graph, on JAX each has its own."""
         traced = []
         weight = keras.Variable([2.0, 3.0])
 
         def function(x, y):
-            traced.append((tuple(x.shape), is_traced(x)))
-            return x * weight, y
+            traced.append(is_traced(x))
+            return {"x": x * weight, "y": y}
 
-        run = fast_path("compiled")(function, [weight], [], False)
-        for values in ([2, 3], [5, 7]):
+        run = fast_path("compiled")(function, [weight], [], jit_compile)
+        for values in ([2, 3], [5, 7]):  # as training does
             weight.assign(values)
-            for n in (1, 2):
-                x = np.ones((n, 2), "float32")
-                found, nothing = run(to_tensor(x), None)
-                np.testing.assert_array_equal(to_numpy(found), x * values)
-                assert nothing is None
-                assert not getattr(found, "requires_grad", False)
-        assert not is_traced(found)
-        if keras.backend.backend() == "jax":  # once a shape
-            assert traced == [((1, 2), True), ((2, 2), True)]
+            for n in range(1, 6):
+                x = np.full((n, 2), n, "float32")
+                found = run(to_tensor(x), None)
+                np.testing.assert_array_equal(to_numpy(found["x"]), x * values)
+                assert found["y"] is None
+                assert not getattr(found["x"], "requires_grad", False)
+        assert not is_traced(found["x"])
+        backend = keras.backend.backend()
+        # The graph of the first shape, and one for all others.
+        graphs = {"tensorflow": [True] * 2, "jax": [True] * 5}
+        assert traced == graphs.get(backend, traced)
 
     def test_random_states_go_on(self):
         """Those of the function, or others in their place."""

@@ -5,27 +5,25 @@ import contextlib
 import keras
 import numpy as np
 import pytest
-import samples
 from ready import dtype_policy
+from replicas import all_metrics
+from replicas import both_losses
+from replicas import make_batch
+from replicas import make_model
 from replicas import two_replicas
 from seq2seqs import small_model
 from tiers import some
 
-from keras_attention import AttentionCoverage
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
-from keras_attention import AttentionEntropy
 from keras_attention import AttentionPooling
 from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
 from keras_attention import CoverageAttention
 from keras_attention import GraphAttention
-from keras_attention import GuidedAlignmentLoss
-from keras_attention import Perplexity
 from keras_attention import RecurrentEncoder
 from keras_attention import ScheduledSampling
 from keras_attention import SequenceCrossentropy
-from keras_attention import TokenAccuracy
 
 pytestmark = pytest.mark.tensorflow
 
@@ -33,23 +31,7 @@ if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
 ROWS, STEPS, WORDS = 5, 6, 9
-LENGTHS = [6, 5, 1, 2, 3]  # so two replicas have 11 and 3 tokens, then 3 and 0
-
-
-def make_batch():
-    """Sources, targets and links; the second half of 4 rows is short."""
-    draw = np.random.default_rng(0)
-    source = draw.integers(4, WORDS, (ROWS, 5)).astype("int32")
-    target = draw.integers(4, WORDS, (ROWS, STEPS + 1)).astype("int32")
-    for row, length in zip(target, LENGTHS, strict=True):
-        row[length + 1 :] = 0
-    source[2:, 3:] = 0
-    links = draw.uniform(size=(ROWS, STEPS, 5)) < 0.5
-    links = links & (target[:, 1:, None] != 0) & (source[:, None] != 0)
-    return source, target, links.astype("float32")
-
-
-SOURCE, TARGET, LINKS = make_batch()
+SOURCE, TARGET, LINKS = make_batch(WORDS)
 INPUTS, LABELS = (SOURCE, TARGET[:, :-1]), (TARGET[:, 1:], LINKS)
 
 
@@ -64,38 +46,6 @@ def halves(strategy, array, first=2):
     return strategy.experimental_distribute_values_from_function(
         lambda context: tf.constant(parts[context.replica_id_in_sync_group])
     )
-
-
-def both_losses():
-    return [SequenceCrossentropy(0.1), GuidedAlignmentLoss()]
-
-
-def all_metrics():
-    return [
-        [TokenAccuracy(), Perplexity()],
-        [AttentionEntropy(), AttentionCoverage()],
-    ]
-
-
-def make_model(scope, run_eagerly=False, **changes):
-    with scope:
-        keras.utils.set_random_seed(1)
-        model = small_model(
-            CoverageAttention(5, coverage_loss=1.0),
-            return_attention_scores=True,
-            **changes,
-        )
-        samples.randomize(model, seed=3, scale=0.3)  # as before training
-        if "scheduled_sampling" in changes:
-            model.sampling_probability.assign(0.0)
-        model.compile(
-            keras.optimizers.SGD(0.1, momentum=0.9),
-            loss=both_losses(),
-            loss_weights=[1.0, 0.5],
-            metrics=all_metrics(),
-            run_eagerly=run_eagerly,
-        )
-    return model
 
 
 def make_both(strategy, **options):

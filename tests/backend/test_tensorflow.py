@@ -12,7 +12,6 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
-    from keras_attention.backend.tensorflow import compiled
     from keras_attention.backend.tensorflow import custom_gradient
     from keras_attention.backend.tensorflow import is_traced
     from keras_attention.backend.tensorflow import outruns_keras_layers
@@ -54,26 +53,6 @@ def test_rows_collide_at_multiples_of_2048_bytes(
     assert rows_collide(columns, dtype) == collide
     monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: ["GPU:0"])
     assert not rows_collide(columns, dtype)
-
-
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_shapes_share_a_graph(jit_compile):
-    traced = []
-    weight = keras.Variable([2.0, 3.0])
-
-    def function(x, y):
-        traced.append(x.shape)
-        return {"x": x * weight, "y": y}
-
-    run = compiled(function, [weight], [], jit_compile)
-    for n in range(1, 6):
-        x = np.random.default_rng(n).normal(size=(n, 2)).astype("float32")
-        found = run(tf.constant(x), None)
-        np.testing.assert_allclose(found["x"], x * [2, 3], rtol=1e-6)
-        assert found["y"] is None
-    assert len(traced) == 2  # the first, and one for all others
-    weight.assign([1.0, 1.0])  # as training does
-    np.testing.assert_array_equal(run(tf.constant(x), None)["x"], x)
 
 
 def tripled(x, y):

@@ -64,9 +64,6 @@ def embedding(mask_zero=True):
 def test_reads_the_mask_of_an_embedding():
     mask = samples.to_numpy(carried_mask(embedding()(IDS)))
     np.testing.assert_array_equal(mask, IDS != 0)
-
-
-def test_there_may_be_none():
     assert carried_mask(embedding(mask_zero=False)(IDS)) is None
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from gradients import check_gradients
 from gradients import gradients
 from gradients import to_numpy
 from gradients import to_tensor
@@ -45,7 +44,6 @@ class TestTanh:
         np.testing.assert_allclose(out, np.tanh(x), atol=tolerance)
 
     def test_gradient(self):
-        check_gradients(lambda x: ops.sum(tanh(x)), [draw(5)])
         x = np.array([-1e4, 0.0, 1e4])
         (g,) = gradients(lambda x: ops.sum(tanh(x)), [x])
         np.testing.assert_array_equal(g, [0, 1, 0])
@@ -70,20 +68,16 @@ class TestMaskedSoftmax:
     def test_agrees_with_numpy(self, dtype):
         scores, mask = draw(2, 3, 5), draw(2, 3, 5, seed=1) > 0
         mask[..., 0] = True
-        out = to_numpy(
-            masked_softmax(ops.cast(to_tensor(scores), dtype), to_tensor(mask))
-        )
+        given = ops.cast(to_tensor(scores), dtype)
+        out = masked_softmax(given, to_tensor(mask))
+        assert out.dtype == given.dtype
+        out = to_numpy(out)
         e = np.exp(scores) * mask
         tolerance = {"float64": 1e-14, "float32": 1e-6}.get(dtype, 1e-2)
         np.testing.assert_allclose(
             out, e / e.sum(-1, keepdims=True), atol=tolerance
         )
         assert (out[~mask] == 0).all()
-
-    @pytest.mark.parametrize("dtype", HALVES)
-    def test_keeps_the_dtype(self, dtype):
-        scores = ops.cast(to_tensor(draw(2, 5)), dtype)
-        assert masked_softmax(scores).dtype == scores.dtype
 
     @pytest.mark.parametrize("size", [0.0, 1.0, 1e4, 1e29])
     def test_no_position_no_weight(self, size):
@@ -115,13 +109,6 @@ class TestMaskedSoftmax:
         scores = ops.zeros((1, 4000), "float16")
         out = to_numpy(masked_softmax(scores))
         np.testing.assert_allclose(out, 1 / 4000, rtol=1e-3)
-
-    def test_gradient(self):
-        mask = to_tensor(np.array([[1, 1, 0, 1]], bool))
-        steep = to_tensor(draw(2, 4, seed=1))
-        check_gradients(
-            lambda x: ops.sum(masked_softmax(x, mask) * steep), [draw(2, 4)]
-        )
 
 
 class TestUnitVectors:
@@ -155,12 +142,6 @@ class TestUnitVectors:
         (g,) = gradients(lambda x: ops.sum(unit_vectors(x)), [x])
         assert (g[0] == 0).all()
         assert np.isfinite(g).all()
-
-    def test_gradient(self):
-        steep = to_tensor(draw(3, 4, seed=1))
-        check_gradients(
-            lambda x: ops.sum(unit_vectors(x) * steep), [draw(3, 4)]
-        )
 
 
 class TestKeepReal:
@@ -200,16 +181,9 @@ class TestLayerNorm:
 
     @pytest.mark.parametrize("dtype", HALVES)
     def test_nothing_overflows(self, dtype):
-        x = np.array([[6e4, -6e4, 6e4, -6e4]])
-        ones = np.ones(4)
-        out = apply(
-            lambda *given: layer_norm(*given, 1e-3),
-            x,
-            ones,
-            0 * ones,
-            dtype=dtype,
-        )
-        np.testing.assert_allclose(out, np.sign(x), atol=1e-2)
+        given = np.array([[6e4, -6e4, 6e4, -6e4]]), np.ones(4), np.zeros(4)
+        out = apply(lambda *x: layer_norm(*x, 1e-3), *given, dtype=dtype)
+        np.testing.assert_allclose(out, np.sign(given[0]), atol=1e-2)
 
     def test_equal_features_become_the_offset(self):
         x, ones = np.full((2, 4), 7.0), np.ones(4)
@@ -220,10 +194,3 @@ class TestLayerNorm:
         np.testing.assert_allclose(apply(norm, x), 3)
         (g,) = gradients(lambda x: ops.sum(ops.square(norm(x))), [x])
         np.testing.assert_allclose(g, 0, atol=1e-12)
-
-    def test_gradients_are_slopes(self):
-        def number(*given):
-            out = layer_norm(*given, 1e-3)
-            return ops.sum(out * out * out)
-
-        check_gradients(number, [draw(2, 4), draw(4, seed=1), draw(4, seed=2)])

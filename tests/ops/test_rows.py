@@ -64,12 +64,6 @@ def test_narrow_gradients_are_added_up_in_float32():
     assert found.item() == 2148
 
 
-@pytest.mark.parametrize("shape", [(3, 12), (36,), (6, 1, 6)])
-def test_known_shapes(shape):
-    found = ops.convert_to_numpy(reshaped(ops.convert_to_tensor(X), shape))
-    np.testing.assert_array_equal(found, X.reshape(shape))
-
-
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("count", [6, 0])
 def test_sizes_that_a_graph_does_not_know(count):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from gradients import check_gradients
 from gradients import gradients
 from gradients import to_numpy
 from gradients import to_tensor
@@ -20,15 +19,6 @@ def run(function, scores, mask=None):
     scores = to_tensor(np.asarray(scores))
     mask = None if mask is None else to_tensor(np.asarray(mask))
     return to_numpy(function(scores, mask))
-
-
-def number(function, mask=None):
-    def loss(scores):
-        out = function(scores, None if mask is None else to_tensor(mask))
-        angles = ops.arange(out.shape[-1], dtype=out.dtype)
-        return ops.sum(ops.square(out) * ops.cos(angles))
-
-    return loss
 
 
 class TestExact:
@@ -76,7 +66,10 @@ class TestMask:
     def test_nothing_real_nothing_given(self, function):
         mask = np.array([[False] * 9] + [[True] * 9] * 5)
         assert (run(function, SCORES, mask)[0] == 0).all()
-        (slope,) = gradients(number(function, mask), [SCORES])
+        (slope,) = gradients(
+            lambda x: ops.sum(ops.square(function(x, to_tensor(mask)))),
+            [SCORES],
+        )
         assert (slope[0] == 0).all()
         assert np.isfinite(slope).all()
 
@@ -86,12 +79,6 @@ class TestMask:
 
 
 class TestGradients:
-    @BOTH
-    @pytest.mark.parametrize("mask", [None, MASK], ids=["", "masked"])
-    def test_are_slopes(self, function, mask):
-        for factor in (0.1, 1.0, 3.0):
-            check_gradients(number(function, mask), [factor * SCORES])
-
     @pytest.mark.slow
     @BOTH
     def test_are_the_papers_jacobian(self, function):

@@ -258,3 +258,15 @@ def coverage_weights(query, key, mask, w):
         every.append(e / max(e.sum(), 1e-300))
         covered = covered + every[-1]
     return np.array(every)
+
+
+def convolve(a, filters):
+    """One position, one tap at a time; zeros beyond the ends."""
+    size = len(filters)
+    out = np.zeros((len(a), *filters.shape[1:]))
+    for j in range(len(a)):
+        for d in range(size):
+            i = j + d - (size - 1) // 2
+            if 0 <= i < len(a):
+                out[j] += a[i] * filters[d]
+    return out

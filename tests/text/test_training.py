@@ -35,7 +35,7 @@ def test_a_coverage_is_a_share(coverage):
 
 
 def learned_pieces(model):
-    return [piece.piece for piece in parse_model(model, "A").pieces[4:]]
+    return [piece.piece for piece in parse_model(model).pieces[4:]]
 
 
 @pytest.mark.parametrize("model_type", ["bpe", "unigram"])

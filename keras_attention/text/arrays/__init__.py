@@ -7,7 +7,9 @@ byte that is not UTF-8 is half of a surrogate pair, as `surrogateescape` has it.
 import unicodedata
 from collections.abc import Callable
 from collections.abc import Iterable
+from functools import partial
 from functools import wraps
+from operator import getitem
 from types import SimpleNamespace
 from typing import Any
 from typing import NamedTuple
@@ -29,9 +31,14 @@ maximum = np.maximum
 minimum = np.minimum
 size = np.size
 stack = np.stack
+concat = np.concatenate
 clip_by_value = np.clip
 cumsum = np.cumsum
+reduce_max = np.max
+range = np.arange
 reshape = np.reshape
+boolean_mask = getitem
+unique = partial(np.unique, return_inverse=True)
 
 
 class Module:
@@ -114,11 +121,6 @@ def _text(value):
     )
 
 
-def boolean_mask(x, mask) -> np.ndarray:
-    """Keep some entries."""
-    return x[mask]
-
-
 def constant(
     value: Any, dtype: np.dtype | None = None, shape: tuple | None = None
 ) -> np.ndarray:
@@ -130,11 +132,6 @@ def constant(
 def cast(x, dtype: np.dtype) -> np.ndarray:
     """Change the type of entries."""
     return np.asarray(x).astype(dtype)
-
-
-def concat(values, axis: int) -> np.ndarray:
-    """Join arrays."""
-    return np.concatenate(values, axis)
 
 
 def ensure_shape(x, shape: tuple) -> np.ndarray:
@@ -158,24 +155,9 @@ def pad(x, paddings, constant_values=None) -> np.ndarray:
     return np.pad(x, paddings, constant_values=constant_values)
 
 
-def range(limit) -> np.ndarray:
-    """Count from 0."""
-    return np.arange(limit)
-
-
-def reduce_max(x):
-    """Return the largest entry."""
-    return np.max(x)
-
-
 def shape(x, out_type: np.dtype = int32) -> np.ndarray:
     """Return the shape as an array."""
     return np.array(np.shape(x), out_type)
-
-
-def unique(x) -> tuple[np.ndarray, np.ndarray]:
-    """Return different entries, and which of them each entry is."""
-    return np.unique(x, return_inverse=True)
 
 
 def where(condition, x, y) -> np.ndarray:
