@@ -57,6 +57,13 @@ REGISTERED = (
     'keras.saving.register_keras_serializable(package="keras_attention")'
 )
 PUBLIC = set(keras_attention.__all__)
+STANDARD_PARTS = {"copying", "lexical", "shortlist", "tie_embeddings"}
+# Where users name them, or where they are what a file is about.
+MAY_NAME_PARTS = {
+    *("outputs", "migration", "data"),
+    *("models/seq2seq.py", "commands/show.py"),
+}
+ARE_LIMITED = {"models/base.py", "models/with_output.py", "translator.py"}
 OURS = {name for path in FILES for name in source.defined_names(path)}
 PUBLIC_PRIVATE = {"_replace", "_asdict", "_fields"}  # of named tuples
 every_file = source.every([(path,) for path in FILES])
@@ -170,6 +177,29 @@ def test_ranges_have_a_dtype(path):
     """Without one they follow `floatx`, and cannot be compared with ids."""
     for call in source.calls(path, "ops.arange"):
         assert any(word.arg == "dtype" for word in call.keywords), call.lineno
+
+
+@every_file
+def test_standard_parts_are_named_where_they_are_made(path):
+    """Elsewhere a model is asked for what it does, whatever its parts."""
+    inside = path.relative_to(PACKAGE)
+    if {inside.parts[0], inside.as_posix()} & MAY_NAME_PARTS:
+        return
+    named = source.names(path) & STANDARD_PARTS
+    if inside.as_posix() in ARE_LIMITED:
+        named -= {"shortlist"}
+    assert not named
+
+
+@every_file
+def test_facts_are_declared(path):
+    """No guess by the stack, the heap, or what a class has overridden."""
+    text = path.read_text()
+    assert not re.search(r"_getframe|currentframe|inspect\.stack", text)
+    assert "gc" not in {name.split(".")[0] for name in source.imports(path)}
+    assert not re.search(r"object\.__new__|\.\w+ is (not )?Abstract\w+\.", text)
+    if source.part(path) != "export":
+        assert not [*source.calls(path, "vars")]
 
 
 # How long they are.

@@ -162,6 +162,18 @@ def defined_names(path):
                 yield node.attr
 
 
+def names(path):
+    """All names of code: variables, attributes, arguments, keywords."""
+    kinds = {
+        ast.Name: "id",
+        ast.Attribute: "attr",
+        ast.arg: "arg",
+        ast.keyword: "arg",
+    }
+    nodes = ast.walk(parse(path))
+    return {getattr(x, kinds[type(x)]) for x in nodes if type(x) in kinds}
+
+
 def calls(path, name):
     """Every call of a function, such as `"ops.arange"`."""
     for node in ast.walk(parse(path)):
