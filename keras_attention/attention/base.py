@@ -490,6 +490,12 @@ class AbstractAttention(keras.layers.Layer):
         kept = weights if dropped is None else self.drop(weights, dropped)
         return self.average(kept, memory.values), weights, state
 
+    def _copy(self, attention, name):
+        """Copy an attention as a part of this layer, which drops for it."""
+        config = {**attention.get_config(), "dropout": 0.0, "seed": None}
+        config |= {"name": name, "dtype": self.dtype_policy}
+        return type(attention).from_config(config)
+
     def _check_form(self, form):
         forms = (False, True, *([] if self.head_count is None else ["heads"]))
         check_choice("return_attention_scores", form, forms)

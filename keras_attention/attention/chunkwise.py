@@ -106,11 +106,6 @@ class ChunkwiseAttention(AbstractAttention):
         if self.noisy and not self.dropout:
             self.seed_generator = keras.random.SeedGenerator(self.seed)
 
-    def _copy(self, attention, name):
-        config = attention.get_config()
-        config |= {"name": name, "dtype": self.dtype_policy, "seed": None}
-        return type(attention).from_config(config)
-
     @property
     def state_count(self) -> int:
         """Number of tensors that `initial_state` returns."""

@@ -119,15 +119,11 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
         self.key_dim = _check_size("key_dim", key_dim)
         self.value_dim = _check_size("value_dim", value_dim)
         self.output_dim = _check_size("output_dim", output_dim)
-        self.heads = [self._copy(attention, h) for h in range(num_heads)]
+        names = [f"head_{h}" for h in range(num_heads)]
+        self.heads = [self._copy(attention, name) for name in names]
         self.compares_pairs = attention.compares_pairs
         if self.noisy and not self.dropout:
             self.seed_generator = keras.random.SeedGenerator(self.seed)
-
-    def _copy(self, attention, h):
-        config = {**attention.get_config(), "name": f"head_{h}"}
-        config |= {"dtype": self.dtype_policy, "dropout": 0.0, "seed": None}
-        return type(attention).from_config(config)
 
     @property
     def attention(self) -> AbstractAttention:

@@ -107,12 +107,8 @@ def test_a_search_does_not_look_for_negative_ids():
 def test_shapes_are_known_before_weights(kind):
     found = kind(4, 2)(keras.KerasTensor((None, 7), "int32"), training=True)
     assert found.shape == (None, 7, 2)
-
-
-def test_shapes_of_scores_are_known_before_weights():
-    given = keras.KerasTensor((None, 7, 2))
-    found = ReversibleEmbedding(4, 2)(given, reverse=True)
-    assert found.shape == (None, 7, 4)
+    if kind is ReversibleEmbedding:
+        assert kind(4, 2)(found, reverse=True).shape == (None, 7, 4)
 
 
 def train(kind, jit_compile, **options):
