@@ -1,6 +1,5 @@
 """corpus: the same ids in memory and in a cache; nothing false in either."""
 
-import os
 import shutil
 
 import numpy as np
@@ -174,14 +173,6 @@ def test_broken_text_is_named_and_leaves_nothing(files, tmp_path):
     with pytest.raises(ValueError, match=r"train\.b: No such file"):
         batches(files, cache=tmp_path / "c")
     assert not folders(tmp_path / "c")
-
-
-def test_a_pipe_is_refused_at_once(files, tmp_path):
-    files[0].unlink()
-    os.mkfifo(files[0])
-    for cache in (None, tmp_path / "c"):
-        with pytest.raises(ValueError, match=r"train\.a: pipes and devices"):
-            batches(files, cache=cache)
 
 
 def test_text_that_changes_meanwhile_is_an_error(files, tmp_path, monkeypatch):

@@ -56,14 +56,6 @@ def write(files, *sides):
         path.write_text("\n".join(lines) + "\n")
 
 
-def test_unknown_words_are_unknown_unless_they_are_copied(files):
-    write(files, ["1x"], ["1x"])
-    copied = DIGITS.vocabulary_size + 2  # it stands at position 2
-    for options, wanted in (({}, 1), ({"copying": True}, copied)):
-        [((_, _), labels)] = batches(files, buckets=1, **options)
-        assert labels[0, 1] == wanted
-
-
 def test_batches_teach_the_next_word(files):
     write(files, ["12", "3"], ["4", "567"])
     [((source, inputs), labels)] = batches(files, buckets=1)
@@ -96,18 +88,6 @@ def test_training_takes_full_batches_of_different_pairs(files):
     assert min(longest) < 20 < 50 < max(longest)  # not always the long ones
     for (source, inputs), labels in dataset:
         assert source.shape[0] == inputs.shape[0] == labels.shape[0] == 8
-
-
-@pytest.mark.slow
-def test_one_pair_too_many_is_not_always_the_longest(files):
-    lines = [str(n) * n for n in range(1, 10)]
-    write(files, lines, lines)
-    dataset = batches(files, training=True, seed=1, buckets=9)
-    left_out = set()
-    for _ in range(16):
-        found = {source.decode() for source, _ in pairs(dataset)}
-        left_out |= set(lines) - found
-    assert left_out == {lines[0], lines[-1]}
 
 
 @pytest.mark.slow
@@ -167,24 +147,6 @@ def test_there_are_few_shapes(files, training, buckets):
     assert buckets < 3 or len(shapes) > 1
 
 
-def test_buckets_save_padding(files):
-    def area(buckets):
-        dataset = batches(files, 2, buckets=buckets)
-        return sum(s.numpy().size + t.numpy().size for (s, _), t in dataset)
-
-    assert area(8) < 0.8 * area(1)
-
-
-@pytest.mark.slow
-def test_more_buckets_never_pad_more(files):
-    areas = []
-    for buckets in range(1, 70, 6):
-        dataset = batches(files, 1, buckets=buckets)
-        areas.append(sum(s.shape[1] + t.shape[1] for (s, _), t in dataset))
-    assert areas == sorted(areas, reverse=True)
-    assert areas[-1] < areas[0]
-
-
 def test_long_and_empty_pairs_are_dropped_and_counted(files):
     write(
         files,
@@ -232,15 +194,6 @@ def test_too_few_pairs_for_a_batch_is_an_error(files):
 def test_wrong_numbers_are_named(files, wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         batches(files, **wrong)
-
-
-def test_broken_files_stop_at_once(files):
-    files[1].write_bytes(b"1\n\xff\n")
-    with pytest.raises(ValueError, match=r"train\.b:2"):
-        batches(files)
-    files[1].write_bytes(b"1\n2\n")
-    with pytest.raises(ValueError, match=r"103 and .* 2"):
-        batches(files)
 
 
 def test_iterators_end_without_waiting(files):

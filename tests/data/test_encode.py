@@ -79,14 +79,6 @@ def test_several_threads_work(monkeypatch):
     assert len(encode(numbered(4))) == 4
 
 
-def test_what_cannot_train_is_left_out():
-    pairs = [("1", "2"), ("", "3"), ("4", "\t"), ("56", "7"), ("8", "9")]
-    (part,) = encode(pairs, max_length=3)
-    assert [x.tolist() for x in rows(part, 0)] == [[2, 5, 3], [2, 12, 3]]
-    assert [x.tobytes() for x in rows(part, 3)] == [b"2", b"9"]
-    assert part.dropped.tolist() == [1, 2]
-
-
 class Terminal(io.StringIO):
     def isatty(self):
         return True

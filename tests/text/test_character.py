@@ -28,12 +28,6 @@ def test_known_text_comes_back(normalization):
     assert [text.decode() for text in got] == want
 
 
-def test_every_character_is_one_id():
-    tokenizer = CharacterTokenizer.train(TEXT, 10**4, 1, "identity")
-    ids = tokenizer.tokenize(TEXT).numpy()
-    assert (ids > 0).sum(axis=1).tolist() == [len(text) + 2 for text in TEXT]
-
-
 def test_unknown_characters_are_replaced_one_for_one():
     tokenizer = CharacterTokenizer("ab")
     ids = tokenizer.tokenize(["axyb"])

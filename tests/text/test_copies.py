@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from keras_attention import CharacterTokenizer
 from keras_attention import SentencePieceTokenizer
 from keras_attention import WordTokenizer
 from keras_attention import parallel_dataset
@@ -80,13 +79,6 @@ def test_an_empty_batch_is_one():
     ids = WORDS.tokenize(np.array([], object))
     words = aligned_words(WORDS, np.array([], object), ids)
     assert spell_source(ids, words, V).shape == ids.shape
-
-
-def test_characters_are_copied_too():
-    tokenizer = CharacterTokenizer("abc")
-    ids = tokenizer.tokenize(["axbx"])
-    words = aligned_words(tokenizer, ["axbx"], ids)
-    assert spell_source(ids, words, 7).numpy().tolist() == [[2, 4, 9, 5, 9, 3]]
 
 
 def test_pieces_of_words_are_copied_too():

@@ -86,12 +86,6 @@ def test_a_pipe_is_refused_at_once(tmp_path):
             read_lines(file)
 
 
-def test_sentences_come_from_strings_and_files(tmp_path):
-    file = write(tmp_path / "a.txt", "eins\nzwei\n")
-    found = read_sentences(iter(["null", file, "drei"]), "A")
-    assert list(found) == ["null", "eins", "zwei", "drei"]
-
-
 @pytest.mark.parametrize(
     "names",
     [

@@ -155,8 +155,3 @@ def test_text_names_tensorflow_in_one_file():
         if source.part(path) == "text" and "tensorflow" in source.imports(path)
     }
     assert named == {"tensors.py"}
-
-
-def test_strings_become_those_of_python():
-    assert tensors.as_list(tf.constant(["ä", "b"])) == ["ä", "b"]
-    assert tensors.as_text("ä") == tensors.as_text("ä".encode()) == "ä"

@@ -3,6 +3,9 @@ from tokenizers import KINDS
 from tokenizers import every_kind
 from tokenizers import train
 
+from keras_attention.text import CharacterTokenizer
+from keras_attention.text import WordPieceTokenizer
+from keras_attention.text import WordTokenizer
 from keras_attention.text.training import frequent_characters
 from keras_attention.text.training import learn_model
 from keras_attention.text.training import parse_model
@@ -19,6 +22,21 @@ def test_a_vocabulary_size_is_an_integer(kind, size):
         train(kind, size=size)
 
 
+BLANK = [], [""], [" \n", "\u3000"]
+WITHOUT_TEXT = [
+    *((kind, data) for kind in KINDS[1:] for data in BLANK),
+    (CharacterTokenizer, []),
+    (WordPieceTokenizer, ["\u200b"]),
+    (WordTokenizer, ["<unk>"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "data"), WITHOUT_TEXT)
+def test_no_text_is_an_error(kind, data):
+    with pytest.raises(ValueError, match=r"needs text.*no (character|token)"):
+        train(kind, data)
+
+
 def test_frequent_characters_come_first_and_ties_are_sorted():
     text = ["b c c \0\u2581\u2585", "a d", "e"]
     assert frequent_characters(text, 1, 9, "A") == [*"cabde"]
@@ -26,12 +44,6 @@ def test_frequent_characters_come_first_and_ties_are_sorted():
     assert frequent_characters(text, 2 / 6, 9, "A") == ["c"]
     assert frequent_characters(text, 0.4, 9, "A") == [*"ca"]
     assert frequent_characters(text, 1, 0, "A") == []
-
-
-@pytest.mark.parametrize("coverage", [0, -1, 1.1, "all"])
-def test_a_coverage_is_a_share(coverage):
-    with pytest.raises(ValueError, match=f"character_coverage={coverage!r}"):
-        frequent_characters(["a"], coverage, 9, "A")
 
 
 def learned_pieces(model):
