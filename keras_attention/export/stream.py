@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -18,17 +19,18 @@ from keras_attention.export.portable import portable
 from keras_attention.export.recurrent import exportable_recurrence
 from keras_attention.export.saved_model import MAIN_FILE
 from keras_attention.export.signatures import save_signatures
-from keras_attention.export.stream_graph import StreamGraph
-from keras_attention.export.stream_graph import probe_parts
 from keras_attention.extras import require
 from keras_attention.files import replaced_file
 from keras_attention.files import replaced_folder
 from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
 from keras_attention.ops import kernels_as_they_are
+from keras_attention.streaming import StreamState
+from keras_attention.streaming import StreamSteps
 
 FORMATS = ("tf_saved_model", "litert")
 ASKED = "export_stream"
+MEMORY = ("keys", "values", "mask")  # whose axis 1 has any size
 
 
 def export_stream(
@@ -42,7 +44,7 @@ def export_stream(
 ) -> None:
     """Write a stream as a SavedModel or a LiteRT file, and run it.
 
-    Its signatures are `start`, `push` and `end`; `StreamGraph` names their
+    Its signatures are `start`, `push` and `end`; `stream_functions` names their
     inputs and outputs. Whatever a stream remembers is an output of one and an
     input of the next, so that a server keeps nothing between two requests:
 
@@ -87,23 +89,98 @@ def export_stream(
     check_object("model", model, Seq2Seq, "Only a Seq2Seq can be streamed.")
     check_built(model, "stream", "Train it, load it, or call it once.")
     check_exportable(ASKED)
-    given = model, max_length, start_id, end_id
+    options = max_length, start_id, end_id
     if format == "litert":
         require("ai_edge_litert.interpreter", "litert", ASKED)
         check_float32(model, ASKED)
-        _write_litert(path, quantize, *given)
+        _write_litert(path, model, quantize, *options)
     elif quantize is not None:
         raise ValueError(
             "`quantize` needs format='litert'. Received: "
             f"format={format!r}, quantize={quantize!r}. Leave it out."
         )
     else:
-        _write_saved_model(path, *given)
+        _write_saved_model(path, model, *options)
 
 
-def _write_saved_model(path, model, *given):
+def stream_functions(
+    model: Seq2Seq, max_length: int, start_id: int, end_id: int
+) -> dict:
+    """Return `start`, `push` and `end`, with every state an input or output.
+
+    - `start(batch_size)` gives the state of so many rows, each tensor with
+      rows on axis 0.
+    - `push(chunk, ...)` takes the state as well, and for features
+      `mask_of_chunk`. It gives `tokens (B, max_length)`, new ids and then 0;
+      `lengths (B,)`, their number; and the next state.
+    - `end(...)` takes the state, and gives `tokens` and `lengths`.
+
+    Args:
+        model: A `Seq2Seq` that can be streamed.
+        max_length: Longest text, in tokens, the end token included.
+        start_id: The token to begin with.
+        end_id: The token that ends a text.
+
+    Returns:
+        The `tf.function`s, not traced yet, by the names of their signatures.
+    """
+    steps = StreamSteps(model, start_id, end_id)
+    structure = steps.start(1, 1)
+
+    def start(batch_size):
+        return _named(steps.start(batch_size, max_length))
+
+    def push(chunk, *given):
+        mask = None
+        if not steps.reads_ids:
+            mask, *given = given
+        words, state = write(steps.read(chunk, mask, packed(given)), False)
+        return {**words, **_named(state.kept(state.needed(steps.befores)))}
+
+    def end(*given):
+        return write(packed(given), True)[0]
+
+    def write(state, ended):
+        tokens, lengths, _, state = steps.write(state, ended, max_length)
+        return {"tokens": tokens, "lengths": lengths}, state
+
+    def packed(tensors):
+        return keras.tree.pack_sequence_as(structure, list(tensors))
+
+    rows = tf.TensorSpec((), tf.int32, "batch_size")
+    source = (None, None, *model.source_spec.shape[2:])
+    chunk = [tf.TensorSpec(source, model.source_spec.dtype, "chunk")]
+    if not steps.reads_ids:
+        chunk.append(tf.TensorSpec((None, None), tf.bool, "mask_of_chunk"))
+    state = [_spec(name, x) for name, x in _named(structure).items()]
+    return {
+        "start": tf.function(start, [rows], autograph=False),
+        "push": tf.function(push, [*chunk, *state], autograph=False),
+        "end": tf.function(end, state, autograph=False),
+    }
+
+
+def _named(state: StreamState) -> dict:
+    """Return the tensors of a state by their names."""
+    named = {}
+    for name, value in state._asdict().items():
+        if isinstance(value, list):
+            named.update({f"{name}_{i}": x for i, x in enumerate(value)})
+        else:
+            named[name] = value
+    return named
+
+
+def _spec(name, x):
+    axes = [None, *x.shape[1:]]
+    if name.partition("_")[0] in MEMORY:
+        axes[1] = None
+    return tf.TensorSpec(axes, x.dtype, name)
+
+
+def _write_saved_model(path, model, *options):
     with replaced_folder(path, MAIN_FILE) as folder, portable(model):
-        save_signatures(folder, StreamGraph(model, *given).functions)
+        save_signatures(folder, stream_functions(model, *options))
         signatures = tf.saved_model.load(folder).signatures
 
         def run(calls):
@@ -116,17 +193,17 @@ def _write_saved_model(path, model, *given):
                 answers.append(signatures[name](**known))
             return answers[1:]
 
-        _check_words("SavedModel", model, run, *given)
+        _check_words("SavedModel", run, model, *options)
 
 
-def _write_litert(path, quantize, model, *given):
+def _write_litert(path, model, quantize, *options):
     with replaced_file(path, ".tflite") as draft:
         with (
             portable(model),
             exportable_recurrence(model),
             kernels_as_they_are(),
         ):
-            functions = StreamGraph(model, *given).functions
+            functions = stream_functions(model, *options)
             for function in functions.values():
                 function.get_concrete_function()
         draft.write_bytes(convert_functions(model, functions, quantize))
@@ -137,38 +214,49 @@ def _write_litert(path, quantize, model, *given):
             return run_litert(draft, " ".join(names), list(batches))
 
         exact = quantize is None
-        _check_words("LiteRT file", model, run, *given, exact=exact)
+        _check_words("LiteRT file", run, model, *options, exact=exact)
 
 
-def _check_words(made, model, run, max_length, start_id, end_id, exact=True):
+def _check_words(made, run, model, max_length, start_id, end_id, exact=True):
     """Raise an error unless a file writes what the model's stream writes.
 
     Where two words are almost equally likely, rounding decides, so at least
     half of the rows must be equal.
     """
     same = []
-    for parts in probe_parts(model):
-        rows = len(parts[0])
+    for parts in _probe_parts(model):
+        rows = len(parts[0]["chunk"])
         stream = model.stream(max_length, rows, start_id, end_id)
-        wanted = [*map(stream.push, parts), stream.end()]
-        calls = [("start", {"batch_size": np.int32(rows)})]
-        for part in parts:
-            real = {"mask_of_chunk": np.ones(part.shape[:2], bool)}
-            reads_ids = model.source_vocabulary_size is not None
-            calls.append(
-                ("push", {"chunk": part, **({} if reads_ids else real)})
-            )
-        answers = run([*calls, ("end", {})])[1:]
-        given = [_words(answer) for answer in answers]
-        same += [
-            all(x[row] == y[row] for x, y in zip(given, wanted, strict=True))
-            for row in range(rows)
-        ]
+        wanted = [stream.push(part["chunk"]) for part in parts] + [stream.end()]
+        start = "start", {"batch_size": np.int32(rows)}
+        answers = run([start, *(("push", x) for x in parts), ("end", {})])
+        given = [_words(answer) for answer in answers[1:]]
+        for row in range(rows):
+            same.append([x[row] for x in given] == [x[row] for x in wanted])
     if exact and 2 * sum(same) < len(same):
         raise RuntimeError(
             f"The {made} writes other words than the model. Received: {given}, "
             f"wanted: {wanted}. Nothing was written. Please report this."
         )
+
+
+def _probe_parts(model):
+    """Draw sources to try a stream on: for each the inputs of its parts."""
+    draw, sources = np.random.default_rng(0), []
+    classes, spec = model.source_vocabulary_size, model.source_spec
+    for rows, sizes in ((1, (1, 4, 2)), (3, (5, 3))):
+        parts = []
+        for n in sizes:
+            if classes is not None:
+                chunk = draw.integers(0, classes, (rows, n)).astype("int32")
+                parts.append({"chunk": chunk})
+                continue
+            chunk = draw.normal(size=(rows, n, *spec.shape[2:]))
+            real = np.ones((rows, n), bool)
+            chunk = chunk.astype(spec.dtype)
+            parts.append({"chunk": chunk, "mask_of_chunk": real})
+        sources.append(parts)
+    return sources
 
 
 def _words(answer):

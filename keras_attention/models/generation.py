@@ -3,8 +3,6 @@
 import copy
 import threading
 from collections.abc import Callable
-from typing import Any
-from typing import NamedTuple
 
 import keras
 from keras import ops
@@ -20,18 +18,6 @@ from keras_attention.search import Generation
 from keras_attention.search import ban
 
 SHORTEST = 8
-
-
-class Prepared(NamedTuple):
-    """A source, as the parts of a `Seq2Seq` have prepared it.
-
-    Attributes:
-        memory: What `prepare` of the decoder's cell returned.
-        output: What `prepare` of the output returned.
-    """
-
-    memory: Any
-    output: Any = ()
 
 
 def search_words(

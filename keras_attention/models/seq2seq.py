@@ -20,10 +20,7 @@ from keras_attention.models.base import Begun
 from keras_attention.models.embedding import embed
 from keras_attention.models.embedding import make_embeddings
 from keras_attention.models.encoder import RecurrentEncoder
-from keras_attention.models.generation import Prepared
 from keras_attention.models.scheduled_sampling import feed_guesses
-from keras_attention.models.stream import Stream
-from keras_attention.models.stream import StreamProgram
 from keras_attention.models.with_output import WithOutput
 from keras_attention.ops import widen
 from keras_attention.ops.programs import compiles_each_shape
@@ -34,6 +31,8 @@ from keras_attention.outputs import Source
 from keras_attention.outputs import check_arguments
 from keras_attention.outputs import extended_output
 from keras_attention.outputs import plain_output
+from keras_attention.streaming import Stream
+from keras_attention.streaming import StreamProgram
 
 PARTS = ("encoder", "decoder", "bridge", "output")
 
@@ -388,7 +387,7 @@ class Seq2Seq(AbstractModel):
         prepared = output.prepare(asked._replace(search=search, prefix=prefix))
         states = cell.initial_state(memory, states, beams=beams)
         states = [*states, *output.first_state(prepared, beams)]
-        ids, prepared = output.ids(prepared), Prepared(memory, prepared)
+        ids, prepared = output.ids(prepared), (memory, prepared)
         return Begun(prepared, states, mask, ids)
 
     def next_word(self, tokens, states, prepared, output=None) -> tuple:
@@ -405,14 +404,15 @@ class Seq2Seq(AbstractModel):
             As in `AbstractModel`. Weights are those of the cell's attention,
             or their mean if there are several.
         """
+        memory, prepared = prepared
         output = self.readout if output is None else output
         cell, count = self.decoder.cell, len(states) - output.state_count
         words = self.embed_target(tokens)  # (B, K, E)
         own, more = states[:count], tuple(states[count:])
-        outputs, weights, own = cell.step(words, own, prepared.memory, False)
+        outputs, weights, own = cell.step(words, own, memory, False)
         weights = cell.attentions.unpack(weights)
         decoded = Decoded(outputs, tokens, words, weights)
-        scores, aligned, more = output.step(decoded, more, prepared.output)
+        scores, aligned, more = output.step(decoded, more, prepared)
         log_probs = ops.log_softmax(widen(scores), axis=-1)
         weights = decoded.mean_weights() if aligned is None else aligned
         return log_probs, [*own, *more], weights

@@ -1,6 +1,6 @@
 """What attention layers say to a stream, beyond what streams themselves test.
 
-`tests/models/test_stream_checks.py` has all that is refused.
+`tests/streaming/test_parts.py` has all that is refused.
 """
 
 import keras

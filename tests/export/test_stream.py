@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import keras
+import numpy as np
 import pytest
 import samples
 from streams import LONGEST
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     import ear
     import listener
+    import tensorflow as tf
 
     from keras_attention.export import export_stream
     from keras_attention.export import stream as module
@@ -89,37 +91,47 @@ def serve(path, format, sources):
     return json.loads(done.stdout)
 
 
-def check_words(found, model, source):
-    """Compare two streams with what the model writes for all rows at once."""
+@pytest.mark.slow
+@pytest.mark.parametrize("format", some(["litert", "tf_saved_model"], 1))
+@pytest.mark.parametrize("features", [False, True])
+@pytest.mark.usefixtures("without_graphs")
+def test_a_server_keeps_nothing(tmp_path, features, format):
+    """With cells of Keras and ids, and with an encoder of one's own."""
+    model, source = make_model(NAME), SOURCE
+    if features:
+        model = listener.make_model(8, listener.chunkwise())
+        samples.randomize(model, scale=1.0)  # as large as after training
+        model.harden()
+        source = samples.draw(3, 12, ear.FRAMES, dtype="float32")
+    path = tmp_path / "stream.tflite"
+    export_stream(path, model, LONGEST, format)
+    found = serve(path, format, [source, source[::-1][:2]])
+    assert any(joined(found[0][:-1])) == features  # before the end
     words = joined(streamed(model, source, [source.shape[1]]))
     assert joined(found[0]) == words
     assert joined(found[1]) == words[::-1][:2]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", some(["litert", "tf_saved_model"], 1))
-@pytest.mark.usefixtures("without_graphs")
-def test_a_server_keeps_nothing(tmp_path, format):
-    model = make_model(NAME)
-    path = tmp_path / "stream.tflite"
-    export_stream(path, model, LONGEST, format)
-    found = serve(path, format, [SOURCE, SOURCE[::-1][:2]])
-    check_words(found, model, SOURCE)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("format", some(["litert", "tf_saved_model"], 1))
-@pytest.mark.usefixtures("without_graphs")
-def test_an_encoder_of_ones_own_reads_features(tmp_path, format):
-    model = listener.make_model(8, listener.chunkwise())
-    samples.randomize(model, scale=1.0)  # as large as after training
-    model.harden()
-    path = tmp_path / "stream.tflite"
-    export_stream(path, model, LONGEST, format)
-    source = samples.draw(3, 12, ear.FRAMES, dtype="float32")
-    found = serve(path, format, [source, source[::-1][:2]])
-    assert any(joined(found[0][:-1]))  # before the end
-    check_words(found, model, source)
+def test_state_goes_out_and_in_by_names():
+    model = make_model()
+    functions = module.stream_functions(model, LONGEST, 2, 3)
+    start, push, end = functions.values()
+    state = start(tf.constant(2))
+    names = list(state)
+    assert names[:4] == ["encoder_0", "encoder_1", "decoder_0", "decoder_1"]
+    steps, source = [], np.concatenate(3 * [SOURCE[:2, :6]], axis=1)
+    for part in np.split(source, 3, axis=1):
+        state = push(tf.constant(part), *state.values())
+        steps.append(module._words(state))
+        state = {name: state[name] for name in names}
+        assert all(x.shape[0] == 2 for x in state.values())
+    assert state["count"].numpy().tolist() == [18, 18]
+    assert state["keys_0"].shape[1] <= 6  # what may be needed alone
+    steps.append(module._words(end(*state.values())))
+    assert joined(steps) == joined(streamed(model, source, [18]))
+    assert [x.name for x in end.input_signature] == names
+    assert len({f.get_concrete_function() for f in (start, push, end)}) == 3
 
 
 @pytest.mark.thorough
@@ -137,7 +149,8 @@ def test_features_come_with_a_mask(tmp_path, format, quantize):
 @pytest.mark.usefixtures("without_graphs")
 def test_what_writes_other_words_leaves_the_old_folder(tmp_path, monkeypatch):
     model = make_model()
-    monkeypatch.setattr(module, "_words", lambda _: "other")
+    other = [[0]] * 3
+    monkeypatch.setattr(module, "_words", lambda _: other)
     with pytest.raises(RuntimeError, match="other words than the model"):
         export_stream(tmp_path / "x", model, 3)
     assert list(tmp_path.iterdir()) == []

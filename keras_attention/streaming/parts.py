@@ -1,22 +1,67 @@
-"""Encoders that read one way, continued where a part of the source ended."""
+"""How the parts of a model read a source that still comes in."""
 
-import keras
 from keras import layers
 from keras import ops
 
+from keras_attention.alignments import AbstractReading
 from keras_attention.checks import refuse_to_stream
+from keras_attention.decoder import StateBridge
 from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.stack import run_cells
 from keras_attention.layers import loops_as_keras
 
-WAY_OUT = (
+HARD = (
+    "Give the decoder an attention that reads on, such as "
+    "BahdanauAttention(64, alignment=Monotonic(mode='hard'))."
+)
+ONE_WAY = (
     "Use RecurrentEncoder(units, bidirectional=False), or LSTM, GRU, SimpleRNN "
     "or RNN(cell), one way; or give the encoder the methods `first_states` and "
     "`read_on`."
 )
 
 
-def find_reader(encoder: keras.layers.Layer):
+def find_readings(model) -> list[AbstractReading]:
+    """Return how each attention of a model reads a source.
+
+    Args:
+        model: A model with the parts of a `Seq2Seq`.
+
+    Raises:
+        ValueError: If the decoder or a part of it needs the end of the
+            source.
+    """
+    model.readout.check_stream()
+    attentions = model.decoder.cell.attentions
+    if not attentions:
+        reason = "leaves the decoder nothing but the encoder's last states"
+        refuse_to_stream("attention=None", reason, HARD)
+    _check_bridge(model.bridge, model.encoder)
+    if model.decoder.cell.attention_window is not None:
+        refuse_to_stream(
+            "attention_window",
+            "follows the largest weight, and not where a stream has read",
+            "Leave it out: a stream keeps only what may still be read.",
+        )
+    return [layer.reading() for layer in attentions]
+
+
+def _check_bridge(bridge, encoder):
+    """Raise an error unless the decoder begins with zeros."""
+    mode = getattr(bridge, "mode", None)
+    if bridge is None and not getattr(encoder, "return_state", True):
+        return
+    if isinstance(bridge, StateBridge) and mode == "zeros":
+        return
+    kind = None if bridge is None else type(bridge).__name__
+    refuse_to_stream(
+        f"bridge={kind}({mode!r})" if mode else f"bridge={kind}",
+        "begins the decoder with the encoder's last states",
+        "Use StateBridge('zeros', units=...), and train with it.",
+    )
+
+
+def find_reader(encoder: layers.Layer):
     """Find how an encoder reads a source that still comes in.
 
     An encoder of one's own reads one if it has the methods
@@ -39,25 +84,21 @@ def find_reader(encoder: keras.layers.Layer):
             known.
     """
     name = f"{type(encoder).__name__} `{encoder.name}`"
+    reason = "begins at the end of the source as well"
     if getattr(encoder, "bidirectional", False):
-        refuse_to_stream(
-            f"{name} with bidirectional=True",
-            "begins at the end of the source as well",
-            WAY_OUT,
-        )
+        refuse_to_stream(f"{name} with bidirectional=True", reason, ONE_WAY)
     if hasattr(encoder, "read_on") and hasattr(encoder, "first_states"):
         return encoder
     if isinstance(encoder, layers.Bidirectional):
-        reason = "begins at the end of the source as well"
-        refuse_to_stream(name, reason, WAY_OUT)
+        refuse_to_stream(name, reason, ONE_WAY)
     if not loops_as_keras(encoder):
-        refuse_to_stream(name, "may need the end of the source", WAY_OUT)
+        refuse_to_stream(name, "may need the end of the source", ONE_WAY)
     if encoder.go_backwards:
         reason = "begins at the end of the source"
-        refuse_to_stream(f"{name} with go_backwards=True", reason, WAY_OUT)
+        refuse_to_stream(f"{name} with go_backwards=True", reason, ONE_WAY)
     if encoder.stateful:
         reason = "goes on from where another source ended"
-        refuse_to_stream(f"{name} with stateful=True", reason, WAY_OUT)
+        refuse_to_stream(f"{name} with stateful=True", reason, ONE_WAY)
     return LayerReader(encoder)
 
 

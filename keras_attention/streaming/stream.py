@@ -5,13 +5,12 @@ from keras import ops
 
 from keras_attention.checks import check_integer
 from keras_attention.layers import carried_mask
-from keras_attention.models.stream_checks import check_part
-from keras_attention.models.stream_state import StreamState
-from keras_attention.models.stream_steps import StreamSteps
 from keras_attention.ops.programs import SIZES
 from keras_attention.ops.programs import compiled
 from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.ops.programs import fitting_size
+from keras_attention.streaming.state import StreamState
+from keras_attention.streaming.steps import StreamSteps
 
 LARGEST = 64  # positions that are read at once
 ROOM = 32  # words that are written at once
@@ -34,32 +33,30 @@ class StreamProgram:
         check_integer("start_id", start_id, 0)
         check_integer("end_id", end_id, 0)
         steps = StreamSteps(model, start_id, end_id)
-        self.befores = [reading.before for reading in steps.readings]
         # Where each shape is compiled, parts come in a few sizes.
         self.few_sizes = compiles_each_shape(model)
-        self.axes, self.classes = (), model.source_vocabulary_size
-        if self.classes is None:
-            self.axes = model.source_spec.shape[2:]
+        self.classes = model.source_vocabulary_size
+        self.axes = model.source_spec.shape[2:]
 
         def start(rows, max_length):
             return steps.start(ops.shape(rows)[0], max_length)
 
+        def write(state, ended):
+            tokens, lengths, on, state = steps.write(state, ended, ROOM)
+            return tokens, lengths, on, state.needed(steps.befores), state
+
         def push(chunk, mask, state):
-            return self._write(steps, steps.read(chunk, mask, state), False)
+            return write(steps.read(chunk, mask, state), False)
 
         def more(state):
-            return self._write(steps, state, False)
+            return write(state, False)
 
         def end(state):
-            return self._write(steps, state, True)
+            return write(state, True)
 
         self.start, self.push, self.more, self.end = (
             compiled(step, model) for step in (start, push, more, end)
         )
-
-    def _write(self, steps, state, ended):
-        tokens, lengths, on, state = steps.write(state, ended, ROOM)
-        return tokens, lengths, on, state.needed(self.befores), state
 
     def parts(self, size: int):
         """Split a part into parts of the sizes that are compiled.
@@ -157,7 +154,7 @@ class Stream:
         program, chunk = self._program, ops.convert_to_tensor(chunk)
         if mask is None and not program.classes:
             mask = carried_mask(chunk)
-        check_part(chunk, mask, self._rows, program.axes, program.classes)
+        _check_part(chunk, mask, self._rows, program.axes, program.classes)
         if program.classes:
             chunk = ops.cast(chunk, "int32")
         if mask is not None:
@@ -165,8 +162,9 @@ class Stream:
         words = [[] for _ in range(self._rows)]
         for part in program.parts(chunk.shape[1]):
             real = None if mask is None else mask[:, part]
-            if self._run(words, program.push, chunk[:, part], real):
-                self._run_on(words, program.more)
+            more = self._run(words, program.push, chunk[:, part], real)
+            while more:
+                more = self._run(words, program.more)
         return words
 
     def end(self) -> list[list[int]]:
@@ -181,20 +179,17 @@ class Stream:
         self._check_open("end")
         self._ended = True
         words = [[] for _ in range(self._rows)]
-        self._run_on(words, self._program.end)
+        while self._run(words, self._program.end):
+            pass
         return words
 
-    def _run_on(self, words, step):
-        while self._run(words, step):
-            pass
-
-    def _run(self, words, step, *given) -> bool:
+    def _run(self, words, step, *part) -> bool:
         """Run a compiled step; return whether words had no more room."""
-        found = step(*given, self._state)
-        tokens, lengths, on, needed = map(ops.convert_to_numpy, found[:4])
+        *written, state = step(*part, self._state)
+        tokens, lengths, on, needed = map(ops.convert_to_numpy, written)
         for row, ids, length in zip(words, tokens, lengths, strict=True):
             row.extend(ids[:length].tolist())
-        state, size = found[4], fitting_size(int(needed))
+        size = fitting_size(int(needed))
         if size < state.mask.shape[1]:
             state = state.kept(size)
         self._state = state.widened(size)
@@ -205,4 +200,41 @@ class Stream:
             raise ValueError(
                 f"`{method}` needs a stream whose source goes on. Received: "
                 f"{method}() after end(). Make a new one: model.stream()."
+            )
+
+
+def _check_part(chunk, mask, rows: int, axes: tuple, classes: int | None):
+    """Check the ids `(B, n)` of a part, or its features `(B, n, *axes)`."""
+    shape = tuple(chunk.shape)
+    wanted = (rows, *shape[1:2], *axes)
+    if len(shape) != 2 + len(axes) or shape != wanted:
+        names = "(B, n)" if classes else "(B, n, D)"
+        said = ", ".join(map(str, (rows, "n", *axes)))
+        raise ValueError(
+            f"`push` needs a chunk of shape {names}, here ({said}). Received: "
+            f"chunk.shape={shape}. A single row needs a batch axis, x[None]; "
+            "for another batch use `model.stream(batch_size=B)`."
+        )
+    if mask is not None and classes:
+        raise ValueError(
+            "`push` takes a mask for features alone: id 0 is padding. "
+            f"Received: mask of shape {np.shape(mask)}. Put 0 where there is "
+            "no id."
+        )
+    if mask is not None and np.shape(mask) != shape[:2]:
+        raise ValueError(
+            "`push` needs a mask (B, n), True at real positions. Received: "
+            f"mask.shape={np.shape(mask)} for chunk.shape={shape}. "
+            "Leave it out if all positions are real."
+        )
+    if classes and shape[1]:
+        ids = ops.convert_to_numpy(chunk)
+        if ids.dtype.kind not in "iu" or not (
+            ids.min() >= 0 and ids.max() < classes
+        ):
+            raise ValueError(
+                f"`push` needs whole numbers from 0 to {classes - 1}, as "
+                f"source_vocabulary_size={classes}. Received: {ids.dtype} "
+                f"from {ids.min()} to {ids.max()}. Use the tokenizer that "
+                "belongs to the model."
             )

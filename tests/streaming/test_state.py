@@ -1,12 +1,11 @@
 """The state of a stream: what is kept of the memory."""
 
-import numpy as np
 import pytest
 from keras import ops
 from samples import to_numpy
 
 from keras_attention.attention import Memory
-from keras_attention.models.stream_state import StreamState
+from keras_attention.streaming import StreamState
 
 
 def make_state(heads, left=(9, 9), count=5, size=4) -> StreamState:
@@ -26,11 +25,6 @@ def make_state(heads, left=(9, 9), count=5, size=4) -> StreamState:
     )
 
 
-def test_places_count_from_the_beginning():
-    places = to_numpy(make_state([[3, 4]]).places)
-    np.testing.assert_array_equal(places, [[1, 2, 3, 4]] * 2)
-
-
 @pytest.mark.parametrize(
     ("heads", "befores", "left", "needed"),
     [
@@ -48,6 +42,7 @@ def test_what_some_row_may_need(heads, befores, left, needed):
 
 def test_parts_are_added_and_passed_ones_dropped():
     state = make_state([[3, 4]])
+    assert to_numpy(state.places).tolist() == [[1, 2, 3, 4]] * 2
     part = ops.full((2, 3, 1), 7.0)
     real = ops.zeros((2, 3), "bool")
     state = state.extended([part], [Memory(part, part)], real)
@@ -57,8 +52,7 @@ def test_parts_are_added_and_passed_ones_dropped():
     assert keys.tolist() == [3, 7, 7, 7]
     assert to_numpy(state.mask)[0].tolist() == [True, False, False, False]
     state = state.widened(6)
-    assert to_numpy(state.mask)[0].tolist() == [False] * 2 + [True] + 3 * [
-        False
-    ]
+    wider = [False, False, True, False, False, False]
+    assert to_numpy(state.mask)[0].tolist() == wider
     assert to_numpy(state.places)[0].tolist() == [2, 3, 4, 5, 6, 7]
     assert state.widened(6) is state

@@ -5,22 +5,23 @@ from typing import Any
 from typing import NamedTuple
 
 from keras import ops
+from keras import tree
 
 from keras_attention.attention import Memory
-from keras_attention.decoder import StateBridge
-from keras_attention.models.generation import Prepared
-from keras_attention.models.generation import word_step
-from keras_attention.models.stream_checks import find_readings
-from keras_attention.models.stream_encoder import find_reader
-from keras_attention.models.stream_state import StreamState
 from keras_attention.ops import freeze
+from keras_attention.ops import hoister
 from keras_attention.ops import join_masks
 from keras_attention.ops import wide_dtype
+from keras_attention.search import ban
 from keras_attention.search import loop_while
+from keras_attention.streaming.parts import find_reader
+from keras_attention.streaming.parts import find_readings
+from keras_attention.streaming.state import StreamState
 
 
 class _Words(NamedTuple):
-    position: Any  # scalar, words of this call so far
+    """The words of one call, and what of the state each of them changes."""
+
     on: Any  # (B,), whether the row goes on writing
     tokens: Any  # (B, room)
     lengths: Any  # (B,)
@@ -34,9 +35,17 @@ class StreamSteps:
     """Reads and writes for a model, state in, state out.
 
     Args:
-        model: A `Seq2Seq` that can be streamed.
+        model: A model that scores words by `next_word`, and has the parts of
+            a `Seq2Seq`: `encoder`, `bridge`, `decoder`, `embed_source` and
+            `readout`. What `next_word` takes as prepared is a pair, of the
+            decoder's memory and of what the output has prepared: nothing.
         start_id: The token to begin with. Defaults to `2`.
         end_id: The token that ends a text. Defaults to `3`.
+
+    Attributes:
+        reads_ids: Whether a source consists of ids, not of features.
+        befores: Number of positions before its head that each attention
+            needs.
 
     Raises:
         ValueError: If a part of the model needs the end of the source.
@@ -46,6 +55,8 @@ class StreamSteps:
         self.model = model
         self.readings = find_readings(model)
         self.reader = find_reader(model.encoder)
+        self.reads_ids = model.source_vocabulary_size is not None
+        self.befores = [reading.before for reading in self.readings]
         self.start_id = start_id
         self.end_id = end_id
 
@@ -58,21 +69,22 @@ class StreamSteps:
             rows: Number of rows, an integer or a scalar tensor.
             max_length: Longest text, likewise.
         """
-        cell = self.model.decoder.cell
-        mask = ops.zeros((rows, 1), "bool")
-        source = self._blank(rows)
-        states = self.reader.first_states(rows)
-        memories, mask, states = self._prepared(source, mask, states)
-        given = None
-        if isinstance(self.model.bridge, StateBridge):  # of zeros
+        cell, spec = self.model.decoder.cell, self.model.source_spec
+        memories, mask, states = self._prepared(
+            ops.zeros((rows, 1, *spec.shape[2:]), spec.dtype),
+            ops.zeros((rows, 1), "bool"),
+            self.reader.first_states(rows),
+        )
+        begun = None
+        if self.model.bridge is not None:  # of zeros
             sizes = cell.state_layout.cell_sizes
-            given = [ops.zeros((rows, n), cell.compute_dtype) for n in sizes]
-        given = cell.initial_state(cell.attentions.pack(memories), given)
-        own, fed, _ = cell.state_layout.split(given)
+            begun = [ops.zeros((rows, n), cell.compute_dtype) for n in sizes]
+        begun = cell.initial_state(cell.attentions.pack(memories), begun)
+        recurrent, fed, _ = cell.state_layout.split(begun)
         number = ops.zeros((rows,), "int32")
         return StreamState(
             encoder=states,
-            decoder=[*own, *fed],
+            decoder=[*recurrent, *fed],
             keys=[x.keys for x in memories],
             values=[x.values for x in memories],
             mask=mask,
@@ -81,13 +93,6 @@ class StreamSteps:
             word=number + self.start_id,
             left=number + max_length,
         )
-
-    def _blank(self, rows):
-        """Return one position of a source, to be masked."""
-        if self.model.source_vocabulary_size is not None:
-            return ops.zeros((rows, 1), "int32")
-        axes = self.model.source_spec.shape[2:]
-        return ops.zeros((rows, 1, *axes), self.model.compute_dtype)
 
     def read(self, chunk, mask, state: StreamState) -> StreamState:
         """Read a part of the source.
@@ -102,7 +107,7 @@ class StreamSteps:
         Returns:
             The state after.
         """
-        if self.model.source_vocabulary_size is not None:
+        if self.reads_ids:
             mask = ops.not_equal(chunk, 0)
         elif mask is None:
             mask = ops.ones(ops.shape(chunk)[:2], "bool")
@@ -111,12 +116,11 @@ class StreamSteps:
 
     def _prepared(self, chunk, mask, states):
         """Encode a part, and prepare it for every attention."""
-        if self.model.source_vocabulary_size is not None:
+        if self.reads_ids:
             chunk = self.model.embed_source(chunk)
         chunk = ops.cast(chunk, self.model.compute_dtype)
         sequence, mask, states = self.reader.read_on(chunk, mask, states)
-        cell = self.model.decoder.cell
-        memories = cell.attentions.prepare(sequence, mask)
+        memories = self.model.decoder.cell.attentions.prepare(sequence, mask)
         return memories, mask, list(states)
 
     def write(self, state: StreamState, ended: bool, room: int) -> tuple:
@@ -132,20 +136,23 @@ class StreamSteps:
             booleans `(B,)`, `True` in rows that had no room for more; and the
             state after.
         """
-        cell = self.model.decoder.cell
-        memories = [
-            Memory(keys, values, state.mask)
-            for keys, values in zip(state.keys, state.values, strict=True)
-        ]
-        never = sorted({0, self.start_id} - {self.end_id})
-        prepared = Prepared(cell.attentions.pack(memories))
-        step = word_step(self.model, prepared, never, False)
-        places = state.places
+        step, places = self._step(state), state.places
+        rows = ops.shape(state.word)[0]
 
         def grow(words):
-            return self._grow(words, step, places, ended, room)
+            return self._grow(words, step, places, ended)
 
-        words = grow(_begin(state, room))
+        words = grow(
+            _Words(
+                on=state.left > 0,
+                tokens=ops.zeros((rows, room), "int32"),
+                lengths=ops.zeros((rows,), "int32"),
+                decoder=state.decoder,
+                heads=state.heads,
+                word=state.word,
+                left=state.left,
+            )
+        )
         words = loop_while(lambda x: ops.any(x.on), grow, words, room - 1)
         state = state._replace(
             decoder=words.decoder,
@@ -155,13 +162,29 @@ class StreamSteps:
         )
         return words.tokens, words.lengths, words.on, state
 
-    def _grow(self, words, step, places, ended, room):
+    def _step(self, state):
+        """Return the step of a search; its first call is before the loop."""
+        model, memories = self.model, []
+        for keys, values in zip(state.keys, state.values, strict=True):
+            memories.append(Memory(keys, values, state.mask))
+        prepared = model.decoder.cell.attentions.pack(memories), ()
+        never = sorted({0, self.start_id} - {self.end_id})
+        hoisted = hoister([*model.variables, *tree.flatten(prepared)])
+
+        def step(tokens, states):
+            with hoisted():
+                log_probs, states, _ = model.next_word(tokens, states, prepared)
+            return ban(log_probs, never) if never else log_probs, states
+
+        return step
+
+    def _grow(self, words, step, places, ended):
         """Write one more word in each row whose word is decided."""
         placed = self._place(words.heads, places)
-        log_probs, after, _ = step(words.word, [*words.decoder, *placed])
+        log_probs, after = step(words.word, [*words.decoder, *placed])
         count = len(words.decoder)
-        found, waiting, moved = self._follow(words.heads, places, after[count:])
-        goes = words.on if ended else join_masks(words.on, *found)
+        final, waiting, moved = self._follow(words.heads, places, after[count:])
+        goes = words.on if ended else join_masks(words.on, *final)
         gains, word = ops.top_k(log_probs, 1)
         word = ops.cast(word[:, 0], "int32")
         exists = ops.greater(gains[:, 0], -math.inf)  # NaN is not
@@ -169,10 +192,11 @@ class StreamSteps:
         goes_on = ops.logical_and(given, ops.not_equal(word, self.end_id))
         left = ops.where(goes_on, words.left - 1, ops.zeros_like(words.left))
         heads = freeze(goes, moved, waiting)
-        here = ops.equal(ops.arange(room, dtype="int32"), words.position)
+        # A row that is on has written a word at every step so far.
+        position, room = words.lengths[:, None], words.tokens.shape[1]
+        here = ops.equal(ops.arange(room, dtype="int32"), position)
         here = ops.logical_and(here, given[:, None])  # (B, room)
         return _Words(
-            position=words.position + 1,
             on=ops.logical_and(goes, left > 0),
             tokens=ops.where(here, word[:, None], words.tokens),
             lengths=words.lengths + ops.cast(given, "int32"),
@@ -182,8 +206,16 @@ class StreamSteps:
             left=ops.where(goes, left, words.left),
         )
 
+    def _place(self, heads, places) -> list:
+        """Make the attentions' states from their heads, one flat list."""
+        placed = []
+        for layer, reading, head in self._each(heads):
+            dtype = wide_dtype(layer.compute_dtype)
+            placed.extend(reading.place(head, places, dtype))
+        return placed
+
     def _follow(self, heads, places, states) -> list:
-        """Return the answers of `AbstractReading.follow` of all attentions.
+        """Ask each attention whether its weights are final.
 
         Args:
             heads: The head of each attention before the step, `(B,)`.
@@ -199,28 +231,6 @@ class StreamSteps:
             answers.append(reading.follow(head, places, own))
         return [list(column) for column in zip(*answers, strict=True)]
 
-    def _place(self, heads, places) -> list:
-        """Make the attentions' states from their heads, one flat list."""
-        placed = []
-        for layer, reading, head in self._each(heads):
-            dtype = wide_dtype(layer.compute_dtype)
-            placed.extend(reading.place(head, places, dtype))
-        return placed
-
     def _each(self, heads):
         attentions = self.model.decoder.cell.attentions
         return zip(attentions, self.readings, heads, strict=True)
-
-
-def _begin(state, room):
-    rows = ops.shape(state.word)[0]
-    return _Words(
-        position=ops.zeros((), "int32"),
-        on=state.left > 0,
-        tokens=ops.zeros((rows, room), "int32"),
-        lengths=ops.zeros((rows,), "int32"),
-        decoder=state.decoder,
-        heads=state.heads,
-        word=state.word,
-        left=state.left,
-    )

@@ -19,7 +19,7 @@ from streams import streamed
 from tiers import THOROUGH
 
 import keras_attention as ka
-from keras_attention.models import stream as module
+from keras_attention.streaming import stream as module
 
 SOURCE = draw_ids([9, 12, 4])
 NO_END = -1e9 * (np.arange(WORDS) == 3)  # a bias of the output layer
@@ -30,9 +30,9 @@ PARTS = [[1] * 12, [5, 0, 1, 6]]
 def models():
     """Make a model of each kind; the programs of two are compiled."""
     found = {name: make_model(name) for name in streams.MODELS}
-    uncompiled(found["chunkwise"])
-    uncompiled(found["stack, luong, chunkwise"])
-    uncompiled(found["layer norm, unfed, both kinds"])
+    found["features"] = make_model(features=True)
+    for name in found.keys() - {"lstm", "no states, window"}:
+        uncompiled(found[name])
     return found
 
 
@@ -64,27 +64,19 @@ def test_words_are_those_of_the_whole(models, name):
         assert joined(streamed(models[name], SOURCE, sizes)) == wanted
 
 
-def decided_after(stops, windows, count, size):
-    """Count the positions that each word needs, by its weights alone.
+def decided_after(weights, window, size):
+    """Return how many positions must have come for each word.
 
-    Args:
-        stops: Weights `(T, Tv)` of one attention.
-        windows: How far beyond the centre its window reaches, or `None`.
-        count: Number of words.
-        size: Number of positions of the source.
-
-    Returns:
-        For each word, how many positions must have come; `size + 1` if only
-        the end decides.
+    It is one more than there are if only the end decides. Weights `(T, Tv)`
+    are of one attention, whose window reaches so far beyond its centre, or
+    which stops where they are.
     """
-    needed = []
-    for t in range(count):
-        if windows is not None:
-            needed.append(min(t + windows + 1, size + 1))
-            continue
-        (places,) = np.nonzero(stops[t])
-        needed.append(places[-1] + 1 if len(places) else size + 1)
-    return needed
+    if window is not None:
+        return np.minimum(np.arange(len(weights)) + window + 1, size + 1)
+    stops = [
+        (np.flatnonzero(row) + 1).tolist() or [size + 1] for row in weights
+    ]
+    return np.maximum.accumulate([places[-1] for places in stops])
 
 
 @pytest.mark.parametrize(
@@ -96,9 +88,8 @@ def test_a_word_comes_with_the_position_it_needs(models, name, window):
     steps = streamed(models[name], SOURCE, [1] * size)
     early = 0
     for row in range(len(SOURCE)):
-        count = len(words[row])
-        needed = decided_after(weights[row], window, count, size)
-        needed = np.maximum.accumulate(needed)
+        weights_of_words = weights[row, : len(words[row])]
+        needed = decided_after(weights_of_words, window, size)
         for n in range(size):
             written = len(joined(steps[: n + 1])[row])
             assert written == np.sum(needed <= n + 1), (row, n)
@@ -184,18 +175,10 @@ def test_many_words_may_stop_at_one_position(models):
     assert stream.finished == [True]
 
 
-# Sources of features.
-
-
-@pytest.fixture(scope="module")
-def listener():
-    return uncompiled(make_model(features=True))
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
-def test_features_and_their_masks(listener):
-    model = listener
+def test_features_and_their_masks(models):
+    model = models["features"]
     draw = np.random.default_rng(0)
     source = draw.normal(size=(2, 9, streams.FEATURES)).astype("float32")
     wanted, _ = generated(model, source)
@@ -249,6 +232,8 @@ def test_streams_share_programs(models):
     model = models["lstm"]
     one, other = model.stream(5), model.stream(50, batch_size=2)
     assert one._program is other._program
+    assert one.state is not model.stream(5).state
+    assert one.finished == [False]
     assert model.stream(start_id=1)._program is not one._program
     assert one.push(SOURCE[:1]) == model.stream(5).push(SOURCE[:1])
 
@@ -256,27 +241,28 @@ def test_streams_share_programs(models):
 # What is refused.
 
 
+IDS, FRAMES = np.ones((1, 2), "int32"), np.ones((1, 2, streams.FEATURES))
+
+
 @pytest.mark.parametrize(
-    ("chunk", "mask", "said"),
+    ("name", "chunk", "mask", "said"),
     [
-        (np.ones((1, 2, 1), "int32"), None, "needs a chunk of shape"),
-        (np.ones((2, 2), "int32"), None, "batch_size=B"),
-        (np.full((1, 2), WORDS, "int32"), None, "whole numbers from 0 to 7"),
-        (np.full((1, 2), -1, "int32"), None, "from -1 to -1"),
-        (np.full((1, 2), 0.5, "float32"), None, "Received: float32"),
-        (np.ones((1, 2), "int32"), np.ones((1, 2)), "id 0 is padding"),
+        ("lstm", IDS[..., None], None, "needs a chunk of shape"),
+        ("lstm", np.ones((2, 2), "int32"), None, "batch_size=B"),
+        ("lstm", 8 * IDS, None, "whole numbers from 0 to 7"),
+        ("lstm", -IDS, None, "from -1 to -1"),
+        ("lstm", IDS / 2, None, "Received: float"),
+        ("lstm", IDS, np.ones((1, 2)), "id 0 is padding"),
+        ("features", FRAMES[..., :2], None, r"\(B, n, D\), here \(1, n, 3\)"),
+        ("features", FRAMES, np.ones((1, 3)), r"mask\.shape=\(1, 3\)"),
     ],
 )
-def test_parts_that_do_not_fit(models, chunk, mask, said):
-    stream = models["lstm"].stream()
+def test_parts_that_do_not_fit(models, name, chunk, mask, said):
+    stream = models[name].stream()
+    before = stream.state
     with pytest.raises(ValueError, match=said):
         stream.push(chunk, mask)
-    assert stream.push(SOURCE[:1]) == models["lstm"].stream().push(SOURCE[:1])
-
-
-def test_a_mask_that_does_not_fit(listener):
-    with pytest.raises(ValueError, match=r"mask\.shape=\(1, 3\)"):
-        listener.stream().push(np.ones((1, 2, 3)), np.ones((1, 3)))
+    assert stream.state is before
 
 
 def test_nothing_comes_after_the_end(models):
@@ -313,21 +299,26 @@ def test_a_model_without_weights_says_how_to_get_them():
 
 
 @pytest.mark.slow
-def test_a_trained_model_becomes_hard(models):
+@pytest.mark.parametrize("mode", ["parallel", "recursive"])
+def test_a_trained_model_becomes_hard(models, mode):
     hard, soft = models["lstm"], make_model()
-    attention = soft.decoder.cell.attention
-    attention.aligner.mode = "parallel"
+    program = uncompiled(soft).stream()._program
+    assert soft.harden() == []
+    assert soft.stream()._program is program
+    attention, version = soft.decoder.cell.attention, soft.version
+    attention.aligner.mode = mode
     words, _ = generated(soft, SOURCE)  # compiled with the soft mode
-    with pytest.raises(ValueError, match=r"call `model\.harden\(\)`"):
-        soft.stream()
+    soft.train_function = "compiled with it as well"
     assert soft.harden() == [
-        f"{attention.name}: Monotonic: mode='parallel' became mode='hard'"
+        f"{attention.name}: Monotonic: mode='{mode}' became mode='hard'"
     ]
+    assert soft.version == version + 1
+    assert soft.train_function is None
     wanted, _ = generated(hard, SOURCE)
     assert words != wanted
     assert generated(soft, SOURCE)[0] == wanted
     assert joined(streamed(uncompiled(soft), SOURCE, [12])) == wanted
-    assert soft.harden() == []
+    assert soft.stream()._program is not program
     again = ka.Seq2Seq.from_config(soft.get_config())
     assert again.decoder.cell.attention.aligner.mode == "hard"
 

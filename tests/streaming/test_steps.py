@@ -8,7 +8,7 @@ from streams import draw_ids
 from streams import generated
 from streams import make_model
 
-from keras_attention.models.stream_steps import StreamSteps
+from keras_attention.streaming import StreamSteps
 
 SOURCE = draw_ids([9, 5])
 
@@ -40,21 +40,19 @@ def test_words_have_room_for_the_rest_later():
     assert not to_numpy(state.left).any()
 
 
-def test_an_end_id_of_zero_is_a_word():
+@pytest.mark.parametrize(
+    ("bias", "length"),
+    [
+        (1e9 * (np.arange(streams.WORDS) == 0), 1),  # the end is a word
+        (np.full(streams.WORDS, np.nan), 0),  # what is no number is not
+    ],
+)
+def test_an_end_id_of_zero(bias, length):
     model = make_model()
-    model.output_layer.bias.assign(1e9 * (np.arange(streams.WORDS) == 0))
+    model.output_layer.bias.assign(bias)
     steps = StreamSteps(model, end_id=0)
-    tokens, lengths, _, _ = steps.write(steps.start(1, 5), True, 5)
-    assert to_numpy(lengths).tolist() == [1]
-    assert not to_numpy(tokens).any()
-
-
-def test_a_word_that_is_no_number_is_not_written():
-    model = make_model()
-    model.output_layer.bias.assign(np.full(streams.WORDS, np.nan))
-    steps = StreamSteps(model)
     tokens, lengths, on, state = steps.write(steps.start(1, 5), True, 5)
-    assert to_numpy(lengths).tolist() == [0]
+    assert to_numpy(lengths).tolist() == [length]
     assert not to_numpy(on).any()
     assert not to_numpy(tokens).any()
     assert to_numpy(state.left).tolist() == [0]
