@@ -49,11 +49,10 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
     if keras.ops.is_tensor(value):
         value = keras.ops.convert_to_numpy(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
-        kind = "array" if isinstance(value, np.ndarray) else "scalar"
         arrays.append(value)
         # `str` has size and unit, but no name of bfloat16 and its like.
         dtype = value.dtype.name if value.dtype.kind == "V" else value.dtype.str
-        return {kind: [len(arrays) - 1, dtype, list(value.shape)]}
+        return {"array": [len(arrays) - 1, dtype, list(value.shape)]}
     raise TypeError(f"no plain value: {type(value).__name__}")
 
 
@@ -80,7 +79,7 @@ def unpack(packed: Any, arrays: list[bytes]) -> Any:
         return getattr(keras.ops, content)
     index, dtype, shape = content
     array = np.frombuffer(arrays[index], np.dtype(dtype)).copy().reshape(shape)
-    return array[()] if name == "scalar" else array
+    return array[()]  # without axes: a number
 
 
 def as_bytes(array: np.ndarray | np.generic) -> memoryview:

@@ -101,34 +101,41 @@ class KeptCallbacks:
 
     def __init__(self, callbacks: list[keras.callbacks.Callback]):
         self.callbacks = callbacks
-        self.begun_with = [_digests(x) for x in callbacks]
-        own = [x for x in callbacks if not is_known(x)]
-        self.unkept = {x: _others(x) for x in own}
+        self.begun_with = [_marks(x) for x in callbacks]
+        self.warned = set()  # callbacks of which a warning was given
 
     def read(self) -> list[dict[str, Any]]:
         """Read the state of each callback.
 
         It warns, once of each, of attributes that cannot be kept.
         """
-        for callback, before in list(self.unkept.items()):
-            after = _others(callback)
-            if after != before:
-                lost = [x for x in after if after[x] != before.get(x)]
-                _warn(callback, lost)
-                del self.unkept[callback]
         pairs = zip(self.callbacks, self.begun_with, strict=True)
-        return [
-            {
-                "class": type(callback).__name__,
-                "values": _changed(callback, before),
-                "files": {
-                    name: _content(file)
-                    for name, file in callback.__dict__.items()
-                    if _is_written(file)
-                },
-            }
-            for callback, before in pairs
-        ]
+        return [self._read(*pair) for pair in pairs]
+
+    def _read(self, callback, before):
+        marks, attributes = _marks(callback), callback.__dict__
+        changed = [x for x in marks if marks[x] != before.get(x)]
+        lost = [x for x in changed if not isinstance(marks[x], str)]
+        if lost and not is_known(callback) and callback not in self.warned:
+            self.warned.add(callback)
+            _warn(callback, lost)
+        values = {
+            name: _readable(attributes[name])
+            for name in changed
+            if name not in lost
+        }
+        written = {k: v for k, v in attributes.items() if _is_written(v)}
+        files = {name: _content(file) for name, file in written.items()}
+        if (
+            isinstance(callback, keras.callbacks.CSVLogger)
+            and "csv_file" in files
+        ):
+            values["append_header"] = not len(files["csv_file"])
+        return {
+            "class": type(callback).__name__,
+            "values": values,
+            "files": files,
+        }
 
     def put_back(self, states: list[dict[str, Any]]):
         """Set each callback to the state of the first of its class.
@@ -146,13 +153,14 @@ class KeptCallbacks:
 
 
 def _set(callback, state):
+    attributes = callback.__dict__
     for name, value in state["values"].items():
-        if isinstance(callback.__dict__.get(name), keras.random.SeedGenerator):
-            callback.__dict__[name].state.assign(value)
+        if isinstance(attributes.get(name), keras.random.SeedGenerator):
+            attributes[name].state.assign(value)
         else:
             setattr(callback, name, value)
     for name, content in state["files"].items():
-        file = callback.__dict__.get(name)
+        file = attributes.get(name)
         if _is_written(file):
             file.seek(0)
             file.truncate()
@@ -161,39 +169,26 @@ def _set(callback, state):
             file.flush()
 
 
-def _digests(callback):
-    """Return a text for each attribute that can be kept."""
-    digests = {}
+def _marks(callback):
+    """Return what tells of each attribute whether it has changed.
+
+    It is a text for those that can be kept.
+    """
+    marks = {}
     for name, value in callback.__dict__.items():
-        try:
-            digests[name] = digest(_readable(value))
-        except (TypeError, RecursionError):
+        if name in SET_BY_KERAS or _is_written(value):
             continue
-    return {k: v for k, v in digests.items() if k not in SET_BY_KERAS}
-
-
-def _changed(callback, before):
-    now = _digests(callback)
-    names = [name for name in now if now[name] != before.get(name)]
-    values = {name: _readable(callback.__dict__[name]) for name in names}
-    if isinstance(callback, keras.callbacks.CSVLogger) and callback.csv_file:
-        values["append_header"] = not len(_content(callback.csv_file))
-    return values
+        try:
+            marks[name] = digest(_readable(value))
+        except (TypeError, RecursionError):
+            size = len(value) if hasattr(value, "__len__") else 0
+            marks[name] = id(value), size, value
+    return marks
 
 
 def _readable(value):
     is_seed = isinstance(value, keras.random.SeedGenerator)
     return keras.ops.convert_to_numpy(value.state) if is_seed else value
-
-
-def _others(callback):
-    """Return what says of each other attribute whether it is the same."""
-    kept = _digests(callback).keys() | SET_BY_KERAS
-    return {
-        name: (id(value), len(value) if hasattr(value, "__len__") else 0, value)
-        for name, value in callback.__dict__.items()
-        if name not in kept and not _is_written(value)
-    }
 
 
 def _warn(callback, names):
