@@ -173,13 +173,6 @@ def test_early_stopping_does_not_start_again(folder):
     assert not differences(interrupted.train(folder, patience=1), expected)
 
 
-@pytest.mark.slow
-def test_more_epochs_go_on(folder, uninterrupted):
-    interrupt(folder, ("on_train_end", 1), fit={"epochs": 2}, **COMPILED)
-    result = interrupted.train(folder, **COMPILED)
-    assert not differences(result, uninterrupted)
-
-
 @pytest.mark.thorough
 def test_the_progress_bar_goes_on(folder, capsys):
     interrupt(folder, ("on_train_batch_begin", 2, 2), 1)
@@ -195,9 +188,7 @@ def test_other_text_models_and_callbacks_are_refused(folder):
     interrupt(folder, ("on_epoch_begin", 1))
     for options, part in (
         ({"make": interrupted.make_larger}, "variables of its model differ"),
-        ({"patience": 3}, "its callbacks differ"),
         ({"seed": 8}, "its x differ"),
-        ({"rate": 0.01}, "its optimizer differ"),
     ):
         with pytest.raises(ValueError, match=part) as error:
             interrupted.train(folder, **options)
@@ -460,18 +451,17 @@ def test_logs_have_each_row_once(folder, append):
 
 @pytest.mark.parametrize(
     "options",
-    [{"folder": ""}, {"save_freq": 0}, {"save_freq": "batch"}],
+    [
+        {"folder": ""},
+        {"folder": __file__},
+        {"save_freq": 0},
+        {"save_freq": "x"},
+    ],
 )
 def test_wrong_values_are_errors(options):
     (name,) = options
-    with pytest.raises(ValueError, match=f"Received: {name}="):
+    with pytest.raises(ValueError, match=f"{name}` must.*Received: {name}="):
         resumable_fit(keras.Model(), **{"folder": "state", **options})
-
-
-def test_a_file_for_a_folder_is_an_error(folder):
-    (folder / "state").write_text("")
-    with pytest.raises(ValueError, match="`folder` must name a folder"):
-        fit(folder)
 
 
 @pytest.mark.skipif(keras.backend.backend() != "jax", reason="asks JAX")

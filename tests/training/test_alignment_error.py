@@ -84,13 +84,6 @@ def test_takes_tensors_and_whole_numbers():
     assert got == want
 
 
-def test_weights_of_0_are_padding_already():
-    weights, sure, _ = sentences()
-    batch, gold = padded(weights, 0.0)[0], padded(sure, 0)[0]
-    want = by_sets(weights, sure, sure)
-    assert alignment_error_rate(batch, gold) == pytest.approx(want)
-
-
 def test_masked_links_do_not_matter():
     weights, sure, possible = sentences()
     batch, mask = padded(weights, 3.0)

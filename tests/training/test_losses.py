@@ -72,11 +72,6 @@ class TestFormula:
         short, long = loss(IDS, logits()), loss(longer, noise)
         assert float(short) == pytest.approx(float(long), rel=1e-6)
 
-    def test_the_mask_of_the_logits_is_ignored(self):
-        want = float(SequenceCrossentropy()(IDS, logits()))
-        found = SequenceCrossentropy()(IDS, all_padding(logits()))
-        assert float(found) == want
-
     def test_padding_the_model_forbids_costs_nothing(self):
         x = logits()
         x[..., 0] = -np.inf
@@ -153,26 +148,11 @@ class TestTraining:
 
 
 class TestConfig:
-    def test_keras_serializes_it(self):
-        loss = SequenceCrossentropy(0.2, name="smooth")
-        revived = keras.losses.deserialize(keras.losses.serialize(loss))
-        assert isinstance(revived, SequenceCrossentropy)
-        assert revived.get_config() == {
-            "label_smoothing": 0.2,
-            "name": "smooth",
-        }
-
     @pytest.mark.parametrize("smoothing", [-0.1, 1.0, float("nan"), None, True])
     def test_refuses_smoothing_that_is_no_share(self, smoothing):
         says = "`label_smoothing` must be a non-negative number, below 1"
         with pytest.raises(ValueError, match=says):
             SequenceCrossentropy(smoothing)
-
-    def test_refuses_shapes_that_do_not_fit(self):
-        with pytest.raises(ValueError, match="same B and T"):
-            SequenceCrossentropy()(IDS[:, 1:], logits())
-        with pytest.raises(ValueError, match="`sample_weight` needs"):
-            SequenceCrossentropy()(IDS, logits(), np.ones(3))
 
 
 LINKS = np.array(
@@ -232,11 +212,6 @@ class TestGuidedAlignment:
         weights[~LINKS.any(-1)] = 0.2
         want = float(GuidedAlignmentLoss()(LINKS, attention()))
         assert float(GuidedAlignmentLoss()(LINKS, weights)) == want
-
-    def test_the_mask_of_the_weights_is_ignored(self):
-        want = float(GuidedAlignmentLoss()(LINKS, attention()))
-        found = GuidedAlignmentLoss()(LINKS, all_padding(attention()))
-        assert float(found) == want
 
     def test_gradient_is_the_slope(self):
         def loss(weights):
@@ -300,16 +275,34 @@ class TestGuidedAlignment:
         np.testing.assert_array_equal(found[:, :3].argmax(-1), 2 * [[1, 2, 3]])
         assert found[links > 0].min() > 0.9
 
-    def test_keras_serializes_it(self):
-        loss = GuidedAlignmentLoss(name="guide")
-        revived = keras.losses.deserialize(keras.losses.serialize(loss))
-        assert isinstance(revived, GuidedAlignmentLoss)
-        assert revived.get_config() == {"name": "guide"}
 
-    def test_refuses_shapes_that_do_not_fit(self):
-        with pytest.raises(ValueError, match="links and weights of one shape"):
-            GuidedAlignmentLoss()(LINKS[:, 1:], attention())
-        with pytest.raises(ValueError, match="Pad the links with zeros"):
-            GuidedAlignmentLoss()(LINKS[0], attention())
+BOTH = [
+    (SequenceCrossentropy(0.2, name="smooth"), IDS, logits),
+    (GuidedAlignmentLoss(name="guide"), LINKS, attention),
+]
+
+
+@pytest.mark.parametrize(("loss", "targets", "draw"), BOTH)
+class TestBoth:
+    def test_keras_serializes_it(self, loss, targets, draw):
+        revived = keras.losses.deserialize(keras.losses.serialize(loss))
+        assert type(revived) is type(loss)
+        smoothing = {}
+        if targets is IDS:
+            smoothing = {"label_smoothing": 0.2}
+        assert revived.get_config() == {"name": loss.name, **smoothing}
+        assert float(revived(targets, draw())) == float(loss(targets, draw()))
+
+    def test_the_mask_of_the_output_is_ignored(self, loss, targets, draw):
+        want = float(loss(targets, draw()))
+        assert float(loss(targets, all_padding(draw()))) == want
+
+    def test_refuses_shapes_that_do_not_fit(self, loss, targets, draw):
+        says = "links and weights of one shape.*Pad the links with zeros"
+        if targets is IDS:
+            says = "same B and T"
+        for wrong in (targets[:, 1:], targets[0]):
+            with pytest.raises(ValueError, match=says):
+                loss(wrong, draw())
         with pytest.raises(ValueError, match="`sample_weight` needs"):
-            GuidedAlignmentLoss()(LINKS, attention(), np.ones(3))
+            loss(targets, draw(), np.ones(3))
