@@ -106,14 +106,6 @@ def test_a_reader_sees_everything_at_one_size(scene):
     assert not any(overlap(*pair) for pair in itertools.combinations(found, 2))
 
 
-@pytest.mark.slow
-def test_a_batch_has_no_empty_space_around_it():
-    figure = batch()[0].figure
-    figure.draw_without_rendering()
-    box, size = figure.get_tightbbox(), figure.get_size_inches()
-    np.testing.assert_allclose(box.size, size, atol=0.25)
-
-
 def test_captions_of_any_length_fit():
     words = ["a word that is much too long for its picture", "b", "c"]
     axes = plot_attention_over_image(
@@ -150,13 +142,6 @@ class TestPlaces:
 
 
 class TestFit:
-    @pytest.mark.slow
-    @pytest.mark.parametrize("columns", some([2, 3, 1, 5], 1))
-    def test_every_picture_has_its_size(self, columns):
-        axes = drawn(SIZES, columns)
-        for ax, size in zip(axes, SIZES, strict=True):
-            np.testing.assert_allclose(inches(ax), size, rtol=0.02)
-
     @pytest.mark.slow
     def test_pictures_of_a_row_begin_at_one_height(self):
         axes = drawn(SIZES, 2)

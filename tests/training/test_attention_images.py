@@ -288,7 +288,7 @@ class TestErrors:
         model, x = keras.Sequential([keras.layers.Dense(1)]), np.ones((2, 1))
         data = x, x
         if kind is Seq2Seq:
-            cell = AttentionDecoderCell(keras.layers.LSTMCell(6))
+            cell = AttentionDecoderCell(keras.layers.LSTMCell(6), None)
             model = make_model(decoder=AttentionDecoder(cell))
             data = (SOURCES, TARGETS[:, :-1]), TARGETS[:, 1:]
         model.compile("sgd", "mse", run_eagerly=True)
