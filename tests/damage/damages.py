@@ -1,11 +1,12 @@
 """Damaged copies of files, the same ones for a seed."""
 
-import functools
 import io
 import json
 import random
 import re
+import struct
 import zipfile
+import zlib
 
 HUGE = 3 << 30  # what an archive may claim to unpack to
 SIZES = {  # where headers of a ZIP archive have sizes, offsets, checksums
@@ -98,25 +99,48 @@ def lie(content, draw):
     return content[:at] + value.to_bytes(size, "little") + content[at + size :]
 
 
-@functools.lru_cache
-def archive_with(members, large):
-    """Make an archive of members, one of them of 3 GiB of zeros."""
-    written = io.BytesIO()
-    options = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 1}
-    with zipfile.ZipFile(written, "w", **options) as archive:
-        for name, value in members:
-            with archive.open(name, "w", force_zip64=name == large) as member:
-                for _ in range(HUGE >> 20 if name == large else 0):
-                    member.write(bytes(2**20))
-                member.write(b"" if name == large else value)
-    return written.getvalue()
-
-
 def bomb(content, draw):
-    """Let one member of an archive unpack to 3 GiB."""
+    """Make an archive with members of these names, one of them of 3 GiB."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = [(name, archive.read(name)) for name in archive.namelist()]
-    return archive_with((*members,), draw.choice(members)[0])
+        members = {name: archive.read(name) for name in archive.namelist()}
+    large, written = draw.choice([*members]), io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, value in members.items():
+            archive.writestr(name, bytes(0x5EED) if name == large else value)
+        info = archive.getinfo(large)
+    made = written.getvalue()
+    begin = info.header_offset + 30 + len(large.encode())
+    stream = zeros_by_deflate(HUGE)
+    made = made[:begin] + stream + made[begin + info.compress_size :]
+    return with_sizes(made, large, len(stream), info.compress_size)
+
+
+def zeros_by_deflate(count):
+    """Compress zeros by compressing 1 MiB of them, and repeating it."""
+    maker = zlib.compressobj(9, zlib.DEFLATED, -15)
+    maker.compress(b"")
+    block = maker.compress(bytes(2**20)) + maker.flush(zlib.Z_FULL_FLUSH)
+    return block * (count >> 20) + maker.flush()
+
+
+def with_sizes(made, name, size, before):
+    """Correct the headers of an archive whose member has become longer."""
+    made, grown = bytearray(made), size - before
+    local = made.index(b"PK\3\4")
+    while made[local + 30 : local + 30 + len(name)] != name.encode():
+        local = made.index(b"PK\3\4", local + 4)
+    struct.pack_into("<LL", made, local + 18, size, HUGE)
+    at = made.index(b"PK\1\2", local + 30 + size)
+    while made[at : at + 4] == b"PK\1\2":
+        offset = struct.unpack_from("<L", made, at + 42)[0]
+        if offset == local:
+            struct.pack_into("<LL", made, at + 20, size, HUGE)
+        elif offset > local:
+            struct.pack_into("<L", made, at + 42, offset + grown)
+        at += 46 + sum(struct.unpack_from("<HHH", made, at + 28))
+    end = struct.unpack_from("<L", made, at + 16)[0]
+    struct.pack_into("<L", made, at + 16, end + grown)
+    return bytes(made)
 
 
 def change_value(content, draw):
