@@ -85,6 +85,7 @@ def test_what_is_right_without_looking_is_told(capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_each_task_is_learned_anew(monkeypatch):
     found = {}
     for tasks in [("copy",), ("sort", "copy")]:

@@ -150,8 +150,9 @@ def in_onnx(function):
     ("run", "part"),
     [
         (in_litert, slice(None)),
-        (in_onnx, slice(5)),
-        pytest.param(in_onnx, slice(5, 9), marks=THOROUGH),
+        (in_onnx, slice(2)),
+        pytest.param(in_onnx, slice(2, 6), marks=THOROUGH),
+        pytest.param(in_onnx, slice(6, 9), marks=THOROUGH),
         pytest.param(in_onnx, slice(9, None), marks=THOROUGH),
     ],
 )

@@ -1,0 +1,109 @@
+"""A model with a lexicon and a shortlist: files give what Python gives."""
+
+import keras
+import numpy as np
+import pytest
+from seq2seqs import small_model
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+
+if keras.backend.backend() == "tensorflow":
+    import onnxruntime
+    import tensorflow as tf
+
+    from keras_attention import BeamSearch
+    from keras_attention import CharacterTokenizer
+    from keras_attention import Shortlist
+    from keras_attention import Translator
+    from keras_attention.export import agreement
+    from keras_attention.export.litert import run_litert
+
+TEXTS = ["01234", "42", "", "300"]
+SEVERAL = [TEXTS, TEXTS[1:2]]  # each with words of its own
+
+
+@pytest.fixture(scope="module")
+def translator():
+    """A translator whose lexicon and whose shortlist change what it says."""
+    tokenizer = CharacterTokenizer("01234", "identity")
+    size = tokenizer.vocabulary_size
+    model = small_model(lexical=True)
+    parts = model, tokenizer, tokenizer
+    search = BeamSearch(3, n_best=2, max_length=6, coverage_penalty=0.2)
+    table = np.random.default_rng(0).integers(5, size - 1, (size, 1))
+    translator = Translator(*parts, search, shortlist=Shortlist(table, [1]))
+    texts = translator(TEXTS)
+    assert Translator(*parts, search)(TEXTS) != texts
+    kernel = model.lexical_translation.output_kernel
+    value = keras.ops.convert_to_numpy(kernel)
+    kernel.assign(0 * value)
+    assert translator(TEXTS) != texts
+    kernel.assign(value)
+    return translator
+
+
+def ids_of(translator, texts):
+    return translator.source_tokenizer.tokenize(texts).numpy()
+
+
+def generate(translator, ids):
+    return translator.model.generate(
+        ids, translator.search, shortlist=translator.shortlist
+    )
+
+
+def test_saved_model(translator, tmp_path):
+    translator.export(tmp_path / "x")
+    served = tf.saved_model.load(tmp_path / "x").signatures["serving_default"]
+    for texts in SEVERAL:
+        found = served(text=tf.constant(texts))
+        rows = found["translations"].numpy().tolist()
+        wanted = translator(texts, return_scores=True)
+        assert [[x.decode() for x in row] for row in rows] == wanted.texts
+        np.testing.assert_allclose(found["scores"], wanted.scores, atol=1e-4)
+
+
+def in_litert(path, ids):
+    (found,) = run_litert(path, "translate_ids", [{"source_ids": ids}])
+    return found["tokens"], found["scores"]
+
+
+def in_onnx(path, ids):
+    session = onnxruntime.InferenceSession(path)
+    return session.run(["tokens", "scores"], {"source_ids": ids})
+
+
+@pytest.mark.parametrize(
+    ("format", "suffix", "run"),
+    [("litert", ".tflite", in_litert), ("onnx", ".onnx", in_onnx)],
+)
+def test_files_from_ids_to_ids(translator, tmp_path, format, suffix, run):
+    path = (tmp_path / "x").with_suffix(suffix)
+    translator.export(path, format)
+    for texts in SEVERAL:
+        ids = ids_of(translator, texts)
+        tokens, scores = run(path, ids)
+        wanted = generate(translator, ids)
+        np.testing.assert_array_equal(tokens, wanted.tokens)
+        np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
+
+
+def test_a_saved_translator_comes_back(translator, tmp_path):
+    translator.save(tmp_path / "x")
+    again = Translator.load(tmp_path / "x")
+    assert again.model.lexical
+    assert again(TEXTS) == translator(TEXTS)
+
+
+def test_a_text_is_scored_among_the_listed_words(translator):
+    """Where rounding decided for another text, its score is asked for."""
+    model = translator.model.limited_to(translator.shortlist)
+    ids = ids_of(translator, TEXTS)
+    found = generate(translator, ids)
+    scores = agreement._score_texts(
+        model, translator.search, ids, found.tokens.numpy()
+    )
+    exists = np.isfinite(found.scores)
+    np.testing.assert_allclose(
+        scores[exists], found.scores.numpy()[exists], atol=1e-5
+    )
