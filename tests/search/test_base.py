@@ -23,6 +23,57 @@ DEFAULTS = {
     "no_repeat_ngram_size": 0,
     "forbidden_ids": (),
 }
+COUNTS = [0, -1, 2.0, "3", None, True]
+NUMBERS = ["1", None, np.nan, np.inf, True]
+TEMPERATURES = [0, -1.0, np.nan, np.inf, "1", None]
+OPTIONS = {
+    "max_length": 9,
+    "min_length": 2,
+    "start_id": 1,
+    "end_id": 4,
+    "no_repeat_ngram_size": 3,
+    "forbidden_ids": [1, 5],
+}
+SEARCHES = {
+    "GreedySearch": {},
+    "BeamSearch": {
+        "beam_size": 4,
+        "n_best": 2,
+        "length_penalty": 0.6,
+        "coverage_penalty": 0.2,
+    },
+    "Sampling": {"temperature": 0.7, "top_k": 20, "top_p": 0.9, "seed": 4},
+}
+REFUSED = [  # of which search, what option, what values, and what is said
+    ("GreedySearch", "max_length", COUNTS, "must be a positive"),
+    ("GreedySearch", "min_length", COUNTS, "must be a positive"),
+    ("GreedySearch", "min_length", [101], "cannot exceed `max_length`"),
+    ("GreedySearch", "start_id", [-1, 1.5, "<s>"], "must be an integer"),
+    ("GreedySearch", "end_id", [-1, 1.5, "<s>"], "must be an integer"),
+    ("GreedySearch", "no_repeat_ngram_size", [-1, 1.5, None], "must be"),
+    (
+        "GreedySearch",
+        "forbidden_ids",
+        [[-1], ["a"], [1, 2.0]],
+        "must be an int",
+    ),
+    ("GreedySearch", "forbidden_ids", [1, None], "must be a list"),
+    ("BeamSearch", "beam_size", [0, 2.0, None], "must be a positive"),
+    ("BeamSearch", "n_best", [0, 2.0, None], "must be a positive"),
+    ("BeamSearch", "n_best", [5], "cannot exceed"),
+    ("BeamSearch", "length_penalty", NUMBERS, "must be a .*number"),
+    ("BeamSearch", "coverage_penalty", NUMBERS, "must be a .*number"),
+    ("BeamSearch", "coverage_penalty", [-0.1], "must be a non-neg"),
+    ("Sampling", "temperature", TEMPERATURES, "must be a pos"),
+    ("Sampling", "top_k", [0, 1.5, True], "must be a positive"),
+    (
+        "Sampling",
+        "top_p",
+        [0.0, 1.1, -0.5, "0.9", np.nan],
+        "must be a positive",
+    ),
+    ("Sampling", "seed", [-1, 0.5, "a"], "must be an integer"),
+]
 
 
 def never(*_):
@@ -30,47 +81,25 @@ def never(*_):
 
 
 class TestArguments:
-    @pytest.mark.parametrize("name", ["max_length", "min_length"])
-    @pytest.mark.parametrize("value", [0, -1, 2.0, "3", None, True])
-    def test_refuses_lengths_that_do_not_count(self, name, value):
-        with pytest.raises(ValueError, match=f"`{name}` must be a positive"):
-            GreedySearch(**{name: value})
-
-    @pytest.mark.parametrize("name", ["start_id", "end_id"])
-    @pytest.mark.parametrize("value", [-1, 1.5, "<s>"])
-    def test_refuses_ids_that_are_none(self, name, value):
-        with pytest.raises(ValueError, match=f"`{name}` must be an integer"):
-            GreedySearch(**{name: value})
-
-    def test_refuses_a_minimum_above_the_maximum(self):
-        with pytest.raises(ValueError, match="`min_length` cannot exceed"):
-            GreedySearch(max_length=3, min_length=4)
+    @pytest.mark.parametrize(
+        ("kind", "name", "value", "said"),
+        [(*x, value, y) for *x, values, y in REFUSED for value in values],
+    )
+    def test_refuses_what_an_option_cannot_be(self, kind, name, value, said):
+        options = {**SEARCHES[kind], name: value}
+        with pytest.raises(ValueError, match=f"`{name}` {said}"):
+            getattr(search, kind)(**options)
 
     def test_takes_numpy_integers(self):
         search = GreedySearch(max_length=np.int64(7), end_id=np.int32(5))
         assert type(search.get_config()["max_length"]) is int
         assert search.end_id == 5
 
-    @pytest.mark.parametrize("value", [-1, 1.5, None])
-    def test_refuses_ngrams_that_do_not_count(self, value):
-        with pytest.raises(ValueError, match="`no_repeat_ngram_size` must be"):
-            GreedySearch(no_repeat_ngram_size=value)
-
-    @pytest.mark.parametrize("value", [[-1], ["<unk>"], [1, 2.0]])
-    def test_refuses_forbidden_ids_that_are_none(self, value):
-        with pytest.raises(ValueError, match="`forbidden_ids` must be an int"):
-            GreedySearch(forbidden_ids=value)
-
     def test_takes_forbidden_ids_from_any_sequence(self):
         for ids in ((1, 5), range(1, 6, 4), np.array([1, 5])):
             config = GreedySearch(forbidden_ids=ids).get_config()
             assert config["forbidden_ids"] == [1, 5]
             assert json.dumps(config)
-
-    @pytest.mark.parametrize("value", [1, None])
-    def test_refuses_forbidden_ids_that_are_no_list(self, value):
-        with pytest.raises(ValueError, match="`forbidden_ids` must be a list"):
-            GreedySearch(forbidden_ids=value)
 
     @pytest.mark.parametrize("shape", [(3,), (1, 2, 3)])
     def test_refuses_a_prefix_of_other_axes(self, shape):
@@ -120,59 +149,38 @@ class TestArguments:
             AbstractSearch()(never, (), 1)
 
 
-@pytest.mark.parametrize("name", ["GreedySearch", "BeamSearch", "Sampling"])
-class TestSignature:
-    def test_shows_every_argument(self, name):
-        signature = inspect.signature(getattr(search, name))
-        shown = {k: v.default for k, v in signature.parameters.items()}
-        assert all(
-            x.kind != x.VAR_KEYWORD for x in signature.parameters.values()
-        )
-        assert {k: shown[k] for k in DEFAULTS} == DEFAULTS
-
-    def test_is_annotated(self, name):
-        for parameter in inspect.signature(
-            getattr(search, name)
-        ).parameters.values():
-            assert parameter.annotation is not parameter.empty, parameter
-
-    def test_documents_every_argument(self, name):
+@pytest.mark.parametrize("name", SEARCHES)
+class TestOptions:
+    def test_every_one_is_shown_and_documented(self, name):
         found = getattr(search, name)
+        parameters = inspect.signature(found).parameters
+        for parameter in parameters.values():
+            assert parameter.kind != parameter.VAR_KEYWORD
+            assert parameter.annotation is not parameter.empty, parameter
+        shown = {k: v.default for k, v in parameters.items()}
+        assert {k: shown[k] for k in DEFAULTS} == DEFAULTS
         args = found.__doc__.split("Args:")[1].split("Shapes:")[0]
         listed = re.findall(r"^ +(\w+): [A-Z]", args, re.M)
-        assert listed == list(inspect.signature(found).parameters)
+        assert listed == list(parameters)
+
+    def test_they_are_the_config(self, name):
+        arguments = {**SEARCHES[name], **OPTIONS}
+        made = getattr(search, name)(**arguments)
+        assert made.get_config() == arguments
+        config = keras.saving.serialize_keras_object(made)
+        assert config["registered_name"] == f"keras_attention>{name}"
+        revived = keras.saving.deserialize_keras_object(config)
+        assert isinstance(revived, type(made))
+        assert revived.get_config() == arguments
+
+
+def test_defaults_are_the_contract():
+    defaults = {**DEFAULTS, "forbidden_ids": []}
+    assert search.GreedySearch().get_config() == defaults
+    assert search.Sampling().get_config()["seed"] is None
 
 
 def test_every_part_is_documented():
     for name, part in vars(search).items():
         if callable(part):
             assert part.__doc__, name
-
-
-class TestConfig:
-    arguments = {
-        "max_length": 9,
-        "min_length": 2,
-        "start_id": 1,
-        "end_id": 4,
-        "no_repeat_ngram_size": 3,
-        "forbidden_ids": [1, 5],
-    }
-
-    def test_config_is_the_arguments(self):
-        search = GreedySearch(**self.arguments)
-        assert search.get_config() == self.arguments
-        revived = GreedySearch.from_config(search.get_config())
-        assert revived.get_config() == self.arguments
-
-    def test_keras_serializes_it(self):
-        config = keras.saving.serialize_keras_object(
-            GreedySearch(**self.arguments)
-        )
-        assert config["registered_name"] == "keras_attention>GreedySearch"
-        revived = keras.saving.deserialize_keras_object(config)
-        assert isinstance(revived, GreedySearch)
-        assert revived.get_config() == self.arguments
-
-    def test_defaults_are_the_contract(self):
-        assert GreedySearch().get_config() == {**DEFAULTS, "forbidden_ids": []}

@@ -250,6 +250,13 @@ class TestEverySearch:
         for b in range(6):
             check_texts(found, b, [])
 
+    @pytest.mark.tensorflow  # what serving may get
+    def test_no_rows(self, name):
+        step = whole_history(*history_tables(0))
+        found = arrays(SEARCHES[name](max_length=4)(step, root_state([]), 0))
+        shapes = [x.shape for x in found]
+        assert shapes == [(0, 1, 4), (0, 1), (0, 1), (0, 1, 4, 3)]
+
 
 def test_beams_go_apart_after_the_prefix():
     found = run("beam", [[1, 2]] * 6, n_best=3)

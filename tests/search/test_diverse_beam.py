@@ -242,10 +242,3 @@ def test_keras_serializes_it():
     assert isinstance(revived, DiverseBeamSearch)
     assert revived.get_config() == search.get_config()
     assert revived.get_config()["diversity"] == 1.5
-
-
-def test_it_is_checked_like_any_other():
-    search = DiverseBeamSearch(6, 3, end_id=4)
-    step = whole_history(*history_tables(0))
-    with pytest.raises(ValueError, match="`end_id` must be an id of the mod"):
-        search(step, root_state([0]), 1)

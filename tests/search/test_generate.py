@@ -99,15 +99,6 @@ def test_weights_are_those_of_the_texts():
 
 
 @pytest.mark.slow
-def test_one_beam_is_greedy():
-    one = model().generate(SOURCE, BeamSearch(1, max_length=20))
-    greedy = model().generate(SOURCE, GreedySearch(max_length=20))
-    np.testing.assert_array_equal(to_numpy(one.tokens), to_numpy(greedy.tokens))
-    for x, y in zip(one[1:], greedy[1:], strict=True):
-        np.testing.assert_allclose(to_numpy(x), to_numpy(y), rtol=1e-5)
-
-
-@pytest.mark.slow
 def test_rows_and_padding_do_not_matter():
     search = BeamSearch(4, 2, coverage_penalty=0.2, max_length=LENGTH)
     every = model().generate(SOURCE, search)

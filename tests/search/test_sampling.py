@@ -134,11 +134,8 @@ class TestDistribution:
         chi = ((counts - want) ** 2 / want)[common].sum()
         assert chi < 44.3  # 1 in 10,000 at 15 degrees of freedom
 
-
-class TestTemperature:
     def test_a_temperature_near_zero_is_greedy(self):
-        check = draw(PROBABILITIES, count=100, temperature=1e-30)
-        assert check[3] == 100
+        assert draw(PROBABILITIES, count=100, temperature=1e-30)[3] == 100
 
 
 class TestTexts:
@@ -170,12 +167,6 @@ class TestTexts:
         step = constant([0.25, 0.25, 0.5, 0.0])
         found = arrays(Sampling(seed=0, max_length=30)(step, (), 4))
         assert len({tuple(row) for row in found.tokens[:, 0].tolist()}) == 4
-
-    @pytest.mark.skipif(BACKEND != "tensorflow", reason="what serving may get")
-    def test_no_rows(self):
-        step = first_order(random_tables(1, 0)[0])
-        found = Sampling(top_p=0.5, max_length=5)(step, rows_state([]), 0)
-        assert arrays(found).tokens.shape == (0, 1, 5)
 
 
 class TestSeed:
@@ -248,49 +239,6 @@ class TestSeed:
         for _ in range(2):
             found, value = search(value)
             assert arrays(found).tokens.tolist() == self.sample(eager)
-
-
-class TestArguments:
-    @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "1", None])
-    def test_refuses_temperatures_that_are_none(self, value):
-        with pytest.raises(ValueError, match="`temperature` must be a pos"):
-            Sampling(value)
-
-    @pytest.mark.parametrize("value", [0, 1.5, True])
-    def test_refuses_a_top_k_that_does_not_count(self, value):
-        with pytest.raises(ValueError, match="`top_k` must be a positive"):
-            Sampling(top_k=value)
-
-    @pytest.mark.parametrize("value", [0.0, 1.1, -0.5, "0.9", np.nan])
-    def test_refuses_a_top_p_that_is_no_probability(self, value):
-        with pytest.raises(ValueError, match="`top_p` must be a positive"):
-            Sampling(top_p=value)
-
-    @pytest.mark.parametrize("value", [-1, 0.5, "a"])
-    def test_refuses_seeds_that_are_none(self, value):
-        with pytest.raises(ValueError, match="`seed` must be an integer"):
-            Sampling(seed=value)
-
-    def test_config_is_the_arguments(self):
-        arguments = {
-            "temperature": 0.7,
-            "top_k": 20,
-            "top_p": 0.9,
-            "seed": 4,
-            "max_length": 9,
-            "min_length": 2,
-            "start_id": 1,
-            "end_id": 4,
-            "no_repeat_ngram_size": 3,
-            "forbidden_ids": [1],
-        }
-        assert Sampling(**arguments).get_config() == arguments
-        config = keras.saving.serialize_keras_object(Sampling(**arguments))
-        assert config["registered_name"] == "keras_attention>Sampling"
-        revived = keras.saving.deserialize_keras_object(config)
-        assert isinstance(revived, Sampling)
-        assert revived.get_config() == arguments
-        assert Sampling().get_config()["seed"] is None
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
