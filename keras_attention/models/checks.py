@@ -268,8 +268,9 @@ def check_losses(model, history):
     Raises:
         ValueError: If the first loss is NaN.
     """
-    losses = history.history.get("loss")
-    if losses and np.isnan(losses[0]):
+    losses, epochs = history.history.get("loss", []), len(history.epoch)
+    # Keras keeps in a `History` what trainings before have had.
+    if epochs and np.isnan(losses[-epochs:][:1]).any():
         raise ValueError(
             "Seq2Seq.fit needs ids that its vocabularies have. Received: "
             "a first epoch whose loss is NaN, with "
