@@ -286,12 +286,13 @@ class TestErrors:
     @pytest.mark.parametrize("kind", [keras.Sequential, Seq2Seq])
     def test_a_model_without_attention(self, tmp_path, kind):
         model, x = keras.Sequential([keras.layers.Dense(1)]), np.ones((2, 1))
-        data = x, x
+        data, loss = (x, x), "mse"
         if kind is Seq2Seq:
+            loss = SequenceCrossentropy()
             cell = AttentionDecoderCell(keras.layers.LSTMCell(6), None)
             model = make_model(decoder=AttentionDecoder(cell))
             data = (SOURCES, TARGETS[:, :-1]), TARGETS[:, 1:]
-        model.compile("sgd", "mse", run_eagerly=True)
+        model.compile("sgd", loss, run_eagerly=True)
         callbacks = [AttentionImages(tmp_path, SOURCES)]
         with pytest.raises(ValueError, match="a Seq2Seq that attends"):
             model.fit(*data, callbacks=callbacks, verbose=0)
