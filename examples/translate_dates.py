@@ -94,7 +94,9 @@ def train(
         units: Size of the model.
         epochs: Number of epochs.
     """
-    source = CharacterTokenizer.train(pairs[0], 200, lowercase=True)
+    source = CharacterTokenizer.train(
+        pairs[0], 200, normalization="nfkc", lowercase=True
+    )
     target = CharacterTokenizer("0123456789-")
 
     def ids(pairs):

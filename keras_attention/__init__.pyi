@@ -53,6 +53,7 @@ from .search import Sampling as Sampling
 from .text import AbstractTokenizer as AbstractTokenizer
 from .text import CharacterTokenizer as CharacterTokenizer
 from .text import SentencePieceTokenizer as SentencePieceTokenizer
+from .text import SymbolTokenizer as SymbolTokenizer
 from .text import WordPieceTokenizer as WordPieceTokenizer
 from .text import WordTokenizer as WordTokenizer
 from .training import AttentionCoverage as AttentionCoverage

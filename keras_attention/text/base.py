@@ -8,6 +8,7 @@ from typing import Self
 import keras
 
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_object
 from keras_attention.files import open_to_read
 from keras_attention.files import replaced_file
 from keras_attention.text.cleaning import check_normalization
@@ -48,12 +49,17 @@ class AbstractTokenizer(tf.Module):
 
     Args:
         names: The names of the ids from 4 on, in their order.
-        normalization: `"nfkc"`, `"nfc"` or `"identity"`, the only one that
-            works without `tensorflow_text`. Defaults to `"nfkc"`.
+        normalization: A form of Unicode, or `"identity"` for none. `"nfc"`
+            changes no text that keyboards write; `"nfd"` cuts Hangul and
+            letters with marks into their parts. `"nfkc"` and `"nfkd"` also
+            replace what looks special, such as "tʰ" by "th" and "②" by "2",
+            so targets come back as other strings. All but `"identity"` need
+            `tensorflow_text`. Defaults to `"nfc"`.
         lowercase: Whether to put text into lower case. Defaults to `False`.
 
     Raises:
-        ValueError: If `normalization` is not one of these.
+        ValueError: If `normalization` is not one of these, or `lowercase` is
+            not a boolean.
         ImportError: If it needs `tensorflow_text`, which is not installed.
     """
 
@@ -62,13 +68,14 @@ class AbstractTokenizer(tf.Module):
     def __init__(
         self,
         names: Iterable[str],
-        normalization: str = "nfkc",
+        normalization: str = "nfc",
         lowercase: bool = False,
     ):
         super().__init__()
         check_normalization(normalization, type(self).__name__)
         self.normalization = normalization
-        self.lowercase = bool(lowercase)
+        check_object("lowercase", lowercase, bool, "Give True or False.")
+        self.lowercase = lowercase
         self._names = tf.constant([*SPECIAL_NAMES, *names], tf.string)
 
     def encode(self, text):

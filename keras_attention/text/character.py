@@ -20,8 +20,8 @@ class CharacterTokenizer(AbstractVocabularyTokenizer):
 
     Args:
         vocabulary: Characters, with the ids 4, 5, ... in this order.
-        normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
-            `"nfkc"`.
+        normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
+            `"nfkd"`, or `"identity"`. Defaults to `"nfc"`.
         lowercase: Whether to put text into lower case. Defaults to `False`.
 
     Raises:
@@ -42,7 +42,7 @@ class CharacterTokenizer(AbstractVocabularyTokenizer):
     def __init__(
         self,
         vocabulary: Iterable[str],
-        normalization: str = "nfkc",
+        normalization: str = "nfc",
         lowercase: bool = False,
     ):
         if isinstance(vocabulary, str):

@@ -5,7 +5,7 @@ from keras_attention.extras import require
 from keras_attention.text.tensors import HAS_TENSORFLOW
 from keras_attention.text.tensors import tf
 
-NORMALIZATIONS = ("nfkc", "nfc", "identity")
+NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd", "identity")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -30,7 +30,7 @@ def clean(text, normalization: str, lowercase: bool):
 
     Args:
         text: Strings of any shape, any bytes.
-        normalization: `"nfkc"`, `"nfc"` or `"identity"`.
+        normalization: One of `NORMALIZATIONS`.
         lowercase: Whether to put text into lower case. A NUL, at which
             TensorFlow's lower case would cut the text off, becomes U+FFFD.
 

@@ -49,6 +49,11 @@ class SentencePieceTokenizer(AbstractTokenizer):
     included, after normalization. The only exception is U+2581, by which the
     model writes a space.
 
+    By default that is NFKC, as in `sentencepiece`, for models that read what
+    people type: "ﬁ" becomes "fi", "…" three dots, "②" "2", and "tʰ" "th". A
+    target is then learned and written so. To get it back as it was, train
+    with `normalization="nfc"`, or `"identity"` for the same bytes.
+
     A character without a piece is spelled in bytes if the model has pieces
     for all bytes. Otherwise it is unknown: a run of such characters is one
     id.
@@ -65,8 +70,8 @@ class SentencePieceTokenizer(AbstractTokenizer):
 
     Args:
         model: The content of a model's file as `bytes`, or its `Path`.
-        normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
-            `"nfkc"`.
+        normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
+            `"nfkd"`, or `"identity"`. Defaults to `"nfkc"`.
         lowercase: Whether to put text into lower case. Defaults to `False`.
 
     Raises:
@@ -190,8 +195,8 @@ class SentencePieceTokenizer(AbstractTokenizer):
                 ones. A text with fewer pieces gives fewer ids.
             model_type: `"unigram"` or `"bpe"`, byte pair encoding. Defaults
                 to `"unigram"`.
-            normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
-                `"nfkc"`.
+            normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
+                `"nfkd"`, or `"identity"`. Defaults to `"nfkc"`.
             lowercase: Whether to put text into lower case. Defaults to
                 `False`.
             byte_fallback: Whether each of the 256 bytes gets an id. Defaults

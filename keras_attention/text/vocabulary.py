@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Set
 from pathlib import Path
 from typing import Self
 
@@ -15,6 +17,8 @@ from keras_attention.text.tensors import tf
 from keras_attention.text.training import check_room
 from keras_attention.text.training import clean_batches
 
+ASCII_SPACES = r"\s\x0b"  # at which `tf.strings.split` splits
+
 
 class AbstractVocabularyTokenizer(AbstractTokenizer):
     """Splits text into tokens and looks up each of them in a list.
@@ -24,8 +28,8 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
 
     Args:
         vocabulary: The tokens with the ids 4, 5, ... in this order.
-        normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
-            `"nfkc"`.
+        normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
+            `"nfkd"`, or `"identity"`. Defaults to `"nfc"`.
         lowercase: Whether to put text into lower case. Defaults to `False`.
 
     Raises:
@@ -36,7 +40,7 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
     def __init__(
         self,
         vocabulary: Iterable[str],
-        normalization: str = "nfkc",
+        normalization: str = "nfc",
         lowercase: bool = False,
     ):
         vocabulary = check_vocabulary(vocabulary, type(self).__name__)
@@ -73,7 +77,7 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
         sentences_or_files: Iterable[str | Path],
         vocabulary_size: int,
         min_frequency: int = 1,
-        normalization: str = "nfkc",
+        normalization: str = "nfc",
         lowercase: bool = False,
     ) -> Self:
         """Build a tokenizer from the most frequent tokens of a text.
@@ -88,8 +92,8 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
                 ones. A text with fewer tokens gives fewer ids.
             min_frequency: How often a token must occur to get an id. Defaults
                 to `1`.
-            normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
-                `"nfkc"`.
+            normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
+                `"nfkd"`, or `"identity"`. Defaults to `"nfc"`.
             lowercase: Whether to put text into lower case. Defaults to
                 `False`.
 
@@ -100,24 +104,55 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
             ValueError: If there is no token, no room for one, or an item that
                 is neither a sentence nor a `Path`.
         """
-        room = check_room(cls.__name__, vocabulary_size, 1, "a token")
-        check_integer("min_frequency", min_frequency)
-        untrained = cls([], normalization, lowercase)
-        sentences = read_sentences(sentences_or_files, cls.__name__)
-        counts = Counter()
-        for batch in clean_batches(untrained.clean, sentences):
-            counts.update(as_list(untrained.split(batch).flat_values))
-        for name in SPECIAL_NAMES:
-            counts.pop(name, None)
-        ranked = sorted(counts, key=lambda token: (-counts[token], token))
-        vocabulary = [t for t in ranked if counts[t] >= min_frequency]
-        if not vocabulary:
-            raise ValueError(
-                f"`{cls.__name__}.train` needs text. Received: no token that "
-                f"occurs min_frequency={min_frequency} times. Give more "
-                "sentences, or lower `min_frequency`."
-            )
-        return cls(vocabulary[:room], normalization, lowercase)
+        check_integer("vocabulary_size", vocabulary_size)
+        options = {"normalization": normalization, "lowercase": lowercase}
+        tokens = frequent_tokens(
+            *(cls([], **options), sentences_or_files),
+            *(vocabulary_size, min_frequency),
+        )
+        return cls(tokens, **options)
+
+
+def frequent_tokens(
+    untrained: AbstractVocabularyTokenizer,
+    sentences_or_files: Iterable[str | Path],
+    vocabulary_size: int | None,
+    min_frequency: int = 1,
+) -> list[str]:
+    """List the most frequent tokens of a text.
+
+    Args:
+        untrained: A tokenizer without vocabulary, which splits.
+        sentences_or_files: As of `train`.
+        vocabulary_size: The maximum number of ids, with the four special
+            ones, or `None`.
+        min_frequency: How often a token must occur. Defaults to `1`.
+
+    Returns:
+        The tokens. Of equally frequent ones, the one that sorts first.
+
+    Raises:
+        ValueError: If there is no token, or no room for one.
+    """
+    name, room = type(untrained).__name__, None
+    if vocabulary_size is not None:
+        room = check_room(name, vocabulary_size, 1, "a token")
+    check_integer("min_frequency", min_frequency)
+    sentences = read_sentences(sentences_or_files, name)
+    counts = Counter()
+    for batch in clean_batches(untrained.clean, sentences):
+        counts.update(as_list(untrained.split(batch).flat_values))
+    for special in SPECIAL_NAMES:
+        counts.pop(special, None)
+    ranked = sorted(counts, key=lambda token: (-counts[token], token))
+    tokens = [token for token in ranked if counts[token] >= min_frequency]
+    if not tokens:
+        raise ValueError(
+            f"`{name}.train` needs text. Received: no token that occurs "
+            f"min_frequency={min_frequency} times. Give more sentences, or "
+            "lower `min_frequency`."
+        )
+    return tokens[:room]
 
 
 def check_vocabulary(vocabulary: Iterable[str], class_name: str) -> list[str]:
@@ -134,7 +169,8 @@ def check_vocabulary(vocabulary: Iterable[str], class_name: str) -> list[str]:
         ValueError: If a token is empty, is not a string, appears twice, or is
             the name of a special id.
     """
-    one = isinstance(vocabulary, str) or not isinstance(vocabulary, Iterable)
+    one = isinstance(vocabulary, str | Mapping | Set)  # whose ids are unclear
+    one = one or not isinstance(vocabulary, Iterable)
     tokens = [] if one else list(vocabulary)
     counts = Counter(token for token in tokens if isinstance(token, str))
     bad = [vocabulary] if one else []

@@ -72,8 +72,8 @@ class WordTokenizer(AbstractVocabularyTokenizer):
 
     Args:
         vocabulary: Words and signs, with the ids 4, 5, ... in this order.
-        normalization: `"nfkc"`, `"nfc"` or `"identity"`. Defaults to
-            `"nfkc"`.
+        normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
+            `"nfkd"`, or `"identity"`. Defaults to `"nfc"`.
         lowercase: Whether to put text into lower case. Defaults to `False`.
 
     Raises:
@@ -97,7 +97,7 @@ class WordTokenizer(AbstractVocabularyTokenizer):
     def __init__(
         self,
         vocabulary: Iterable[str],
-        normalization: str = "nfkc",
+        normalization: str = "nfc",
         lowercase: bool = False,
     ):
         super().__init__(vocabulary, normalization, lowercase)

@@ -21,11 +21,11 @@ from keras_attention.text.training import clean_sentences
 from keras_attention.text.training import frequent_characters
 from keras_attention.text.training import learn_model
 from keras_attention.text.training import parse_model
+from keras_attention.text.vocabulary import ASCII_SPACES
 from keras_attention.text.vocabulary import check_no_space
 from keras_attention.text.vocabulary import check_vocabulary
 
 LONGEST_WORD = 100_000  # bytes; a longer word is unknown
-ASCII_SPACES = r"\s\x0b"
 JOINER = "##"  # marks a piece that continues a word
 INNER_JOINER = "\x01"  # in no cleaned text, unlike "##"
 UNKNOWN_NAME = SPECIAL_NAMES[UNKNOWN]

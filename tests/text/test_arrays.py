@@ -69,6 +69,7 @@ CASES = {
 }
 RAGGED = {
     "split": lambda ops: ops.strings.split(TEXT, "\n"),
+    "split at spaces": lambda ops: ops.strings.split(TEXT),
     "characters": lambda ops: ops.strings.unicode_split(TEXT, "UTF-8"),
     "left out": lambda ops: ops.ragged.boolean_mask(WORDS, WORDS != ""),
     "left out of rows": lambda ops: left_out(
@@ -130,7 +131,7 @@ def test_bytes_are_kept_whatever_they_are():
     assert found.encode("utf-8", "surrogateescape") == b"\xff\xe4a"
 
 
-@pytest.mark.parametrize("form", ["NFC", "NFKC"])
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
 def test_normalizes_as_tensorflow_normalizes(form):
     wanted = tensorflow_text.normalize_utf8(TEXT, form)
     found = arrays.strings.normalize(TEXT, form)

@@ -8,23 +8,39 @@ from tokenizers import strings
 from tokenizers import train
 
 from keras_attention.text import CharacterTokenizer
+from keras_attention.text import SymbolTokenizer
 from keras_attention.text import WordPieceTokenizer
 from keras_attention.text import WordTokenizer
 from keras_attention.text.cleaning import clean
 
 pytestmark = pytest.mark.tensorflow
 
-NORMALIZING = [kind for kind in KINDS if kind is not WordPieceTokenizer]
+EXACT = SymbolTokenizer, WordPieceTokenizer
+NORMALIZING = [kind for kind in KINDS if kind not in EXACT]
+FORMS = {
+    "identity": "ﬁne Cafe\u0301 한",
+    "nfc": "ﬁne Café 한",
+    "nfd": "ﬁne Cafe\u0301 \u1112\u1161\u11ab",
+    "nfkc": "fine Café 한",
+    "nfkd": "fine Cafe\u0301 \u1112\u1161\u11ab",
+}
 
 
 @pytest.mark.parametrize("kind", NORMALIZING)
-@pytest.mark.parametrize("normalization", ["nfkc", "nfc", "identity"])
+@pytest.mark.parametrize("normalization", FORMS)
 def test_text_is_normalized(kind, normalization):
-    tokenizer = train(kind, ["ﬁne Cafe\u0301"], normalization=normalization)
-    form = {"nfkc": "fine Café", "nfc": "ﬁne Café"}
-    ids = tokenizer.tokenize(["ﬁne Cafe\u0301"])
-    want = form.get(normalization, "ﬁne Cafe\u0301")
-    assert strings(tokenizer.detokenize(ids)) == [want]
+    text = [FORMS["identity"]]
+    tokenizer = train(kind, text, normalization=normalization)
+    found = tokenizer.detokenize(tokenizer.tokenize(text))
+    assert strings(found) == [FORMS[normalization]]
+
+
+@pytest.mark.parametrize("kind", [CharacterTokenizer, WordTokenizer])
+@pytest.mark.parametrize("text", ["tʰ v ɛ", "sʲ ɛ", "x² ½ ﬁ ①", "한글 é"])
+def test_targets_come_back_as_they_are_written(kind, text):
+    tokenizer = kind.train([text], 50)
+    assert tokenizer.get_config()["normalization"] == "nfc"
+    assert strings(tokenizer.detokenize(tokenizer.tokenize([text]))) == [text]
 
 
 @pytest.mark.parametrize("kind", NORMALIZING)
@@ -51,8 +67,8 @@ def test_only_normalization_needs_an_op_of_tensorflow_text():
 
 
 def test_an_unknown_normalization_is_refused():
-    with pytest.raises(ValueError, match="'nfkc', 'nfc', 'identity'"):
-        WordTokenizer([], normalization="nfd")
+    with pytest.raises(ValueError, match="'nfkc', 'nfkd', 'identity'"):
+        WordTokenizer([], normalization="NFD")
 
 
 def test_invalid_bytes_become_the_replacement_character():
@@ -62,7 +78,7 @@ def test_invalid_bytes_become_the_replacement_character():
 
 
 @pytest.mark.parametrize("lowercase", [False, True])
-@pytest.mark.parametrize("normalization", ["nfkc", "nfc", "identity"])
+@pytest.mark.parametrize("normalization", FORMS)
 def test_cleaning_twice_changes_nothing(normalization, lowercase):
     marked = ["\u03aa\u0301".encode(), "\u0130\u0316".encode()]
     texts = tf.constant(marked + hostile_texts(520, ["Ein Mann"], 1))

@@ -9,6 +9,7 @@ import sys
 import keras
 import numpy as np
 import pytest
+from tokenizers import OPTIONS
 from tokenizers import TEXT
 from tokenizers import every_kind
 from tokenizers import train
@@ -16,7 +17,6 @@ from tokenizers import train
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
-from keras_attention.text import WordPieceTokenizer
 from keras_attention.text import WordTokenizer
 
 pytestmark = pytest.mark.tensorflow
@@ -24,14 +24,6 @@ pytestmark = pytest.mark.tensorflow
 
 def pickled(x):
     return pickle.loads(pickle.dumps(x))
-
-
-OPTIONS = {
-    CharacterTokenizer: {"normalization": "nfc", "lowercase": True},
-    SentencePieceTokenizer: {"normalization": "nfc", "lowercase": True},
-    WordPieceTokenizer: {"lowercase": True},
-    WordTokenizer: {"normalization": "nfc", "lowercase": True},
-}
 
 
 @every_kind
@@ -116,6 +108,41 @@ def test_a_broken_model_in_a_file_is_named(tmp_path):
         file.write_text(json.dumps(content))
         with pytest.raises(ValueError, match=r"tokenizer\.json"):
             AbstractTokenizer.load(tmp_path)
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        *(("lowercase", x) for x in ("x", 1, None, [True])),
+        *(("normalization", x) for x in ("NFC", None, ["nfc"], {})),
+        *(("vocabulary", x) for x in ({"a": 4}, 7, [["a"]], ["a", "a"])),
+        ("model", "a"),
+        ("more", 1),
+    ],
+)
+def test_nonsense_in_a_file_is_refused(kind, key, wrong, tmp_path):
+    tokenizer = train(kind)
+    content = json.loads(tokenizer.to_json())
+    content["config"][key] = wrong
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"tokenizer\.json.*cannot be used"):
+        AbstractTokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize("normalization", ["nfkc", "identity"])
+def test_a_saved_tokenizer_keeps_what_it_was_trained_with(normalization):
+    content = {
+        "class_name": "keras_attention>WordTokenizer",
+        "config": {
+            "vocabulary": ["th"],
+            "normalization": normalization,
+            "lowercase": False,
+        },
+    }
+    tokenizer = AbstractTokenizer.from_json(json.dumps(content))
+    found = tokenizer.tokenize(["tʰ"])[0, 1]
+    assert int(found) == (4 if normalization == "nfkc" else 1)
 
 
 @pytest.mark.thorough

@@ -129,7 +129,7 @@ def test_a_small_text_gives_a_small_vocabulary():
     ("options", "named"),
     [
         ({"model_type": "word"}, "model_type"),
-        ({"normalization": "nfd"}, "normalization"),
+        ({"normalization": "nmt"}, "normalization"),
         ({"character_coverage": 0}, "character_coverage"),
     ],
 )

@@ -16,7 +16,6 @@ NOT_AS_WRITTEN = {  # before and after
     "l\u2019homme n\u2019est pas l\u00e0": "l'homme n'est pas là",
     "2 + 2=4": "2 + 2 = 4",
     "AT&T & Co": "AT&T & Co",
-    "…": "...",
     "1990 \N{EN DASH} 2000": "1990 \N{EN DASH} 2000",
 }
 AS_WRITTEN = [

@@ -52,7 +52,7 @@ def normalize(text, form: str) -> np.ndarray:
 
     Args:
         text: Strings of any shape.
-        form: `"NFC"` or `"NFKC"`.
+        form: `"NFC"`, `"NFD"`, `"NFKC"` or `"NFKD"`.
 
     Returns:
         Strings of the same shape.
@@ -80,8 +80,11 @@ def regex_replace(text, pattern: str, rewrite: str) -> np.ndarray:
     return each(lambda x: replace(rewrite, x), text)
 
 
-def split(text, sep: str) -> RaggedTensor:
-    """Split strings `(B,)` at a separator."""
+def split(text, sep: str = "") -> RaggedTensor:
+    """Split strings `(B,)` at a separator, or at white space of ASCII."""
+    if not sep:
+        words = re.compile(f"[^{ASCII_SPACES}]+")
+        return ragged.constant([words.findall(x) for x in text], string)
     return ragged.constant([x.split(sep) for x in text], string)
 
 
