@@ -21,7 +21,7 @@ from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 from keras_attention import TokenAccuracy
-from keras_attention import ValidationBleu
+from keras_attention import ValidationScores
 from keras_attention import resumable_fit
 
 SCORES = {
@@ -177,7 +177,7 @@ def train(
     recipe: Recipe,
     batches: Iterable,
     validation: Iterable,
-    bleu: ValidationBleu,
+    scores: ValidationScores,
     folder: Path,
     *others: keras.callbacks.Callback,
 ) -> keras.callbacks.History:
@@ -190,7 +190,7 @@ def train(
         recipe: The recipe.
         batches: Of training, `((source, target[:, :-1]), target[:, 1:])`.
         validation: Likewise.
-        bleu: The BLEU by which the best epoch is chosen.
+        scores: The BLEU by which the best epoch is chosen.
         folder: Gets `model.weights.h5` and `curves.csv`.
         *others: More callbacks.
     """
@@ -212,7 +212,7 @@ def train(
         callbacks=[
             *others,
             *(average if recipe.average else []),
-            bleu,
+            scores,
             keras.callbacks.EarlyStopping(
                 "val_bleu",
                 mode="max",

@@ -51,7 +51,7 @@ import keras_attention
 from keras_attention import GreedySearch
 from keras_attention import SentencePieceTokenizer
 from keras_attention import Translator
-from keras_attention import ValidationBleu
+from keras_attention import ValidationScores
 from keras_attention import WordTokenizer
 from keras_attention import parallel_dataset
 from keras_attention.data.pairs import read_parallel
@@ -115,9 +115,9 @@ def fit(recipe: Recipe, files: dict, tokenizer, seed: int, folder: Path):
     if not (folder / WEIGHTS).exists():
         search = GreedySearch(max_length=60)
         greedy = Translator(model, tokenizer, tokenizer, search)
-        bleu = ValidationBleu(greedy, *map(read_lines, files["val"]))
+        scores = ValidationScores(greedy, *map(read_lines, files["val"]))
         batches = read_batches(files, tokenizer, recipe, seed)
-        train(model, recipe, *batches, bleu, folder)
+        train(model, recipe, *batches, scores, folder)
     model.load_weights(folder / WEIGHTS)
     return model
 

@@ -67,7 +67,7 @@ from .training import Perplexity as Perplexity
 from .training import ScheduledSampling as ScheduledSampling
 from .training import SequenceCrossentropy as SequenceCrossentropy
 from .training import TokenAccuracy as TokenAccuracy
-from .training import ValidationBleu as ValidationBleu
+from .training import ValidationScores as ValidationScores
 from .training import alignment_error_rate as alignment_error_rate
 from .translation import Translation as Translation
 from .translator import Translator as Translator

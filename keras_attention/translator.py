@@ -11,6 +11,7 @@ from typing import Self
 
 import keras
 
+from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.export import find_format
@@ -59,7 +60,8 @@ class Translator:
     the child if it has run in the parent.
 
     Args:
-        model: A trained `Seq2Seq`.
+        model: A `Seq2Seq`. It may be built and trained later, as for a
+            callback that translates while it trains.
         source_tokenizer: The tokenizer of its source.
         target_tokenizer: The tokenizer of its target.
         search: A search strategy. Defaults to `GreedySearch()`.
@@ -95,9 +97,10 @@ class Translator:
 
     Raises:
         ValueError: If an argument has a wrong value: a single string as
-            `sentences`, a model without weights, a class where an object is
-            needed; or if a vocabulary is larger than the model's or, where
-            words are copied, not the same on both sides.
+            `sentences`, a class where an object is needed; if a vocabulary is
+            larger than the model's or, where words are copied, not the same
+            on both sides; or if a model without weights shall translate, be
+            saved or exported.
     """
 
     def __init__(
@@ -140,6 +143,12 @@ class Translator:
         # The graph holds them, so that no other object gets their ids.
         return self._graphs.get(version, (*map(id, given), options), make)
 
+    def _ready_graph(self):
+        """Return the graph of a model that has its weights."""
+        graph = self._find_graph()
+        check_built(self.model, "generate", "Train it, load it, or build it.")
+        return graph
+
     def __call__(
         self,
         sentences: Iterable[str | bytes],
@@ -160,7 +169,7 @@ class Translator:
                     f"Received: {len(prefixes)} prefixes for "
                     f"{len(sentences)} sentences."
                 )
-        graph, aligned = self._find_graph(), return_attention_scores
+        graph, aligned = self._ready_graph(), return_attention_scores
         run = graph.align if aligned else graph.translate
         longest = self.max_source_length
         rows, counts = read_rows(graph.read, sentences, longest)
@@ -225,7 +234,7 @@ class Translator:
         Raises:
             ValueError: If something else stands there.
         """
-        self._find_graph()  # checks what was exchanged
+        self._ready_graph()  # checks what was exchanged
         content = {
             "version": __version__,
             "search": keras.saving.serialize_keras_object(self.search),
@@ -317,7 +326,7 @@ class Translator:
             ValueError: If there is no such `format`, if this backend cannot
                 write it, or if it has no `quantize`.
         """
-        model = self._find_graph().model  # checks what was exchanged
+        model = self._ready_graph().model  # checks what was exchanged
         chosen = find_format(format, quantize)
         search = self.search
         if max_length is not None:

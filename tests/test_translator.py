@@ -101,8 +101,33 @@ def test_several_texts_come_best_first():
     for rows, source, weights in zip(
         told.target_tokens, told.source_tokens, told.attention, strict=True
     ):
-        longest = max(map(len, rows))
-        assert weights.shape == (3, longest, len(source))
+        shapes = [(len(tokens), len(source)) for tokens in rows]
+        assert [x.shape for x in weights] == shapes
+        for each in weights:
+            np.testing.assert_allclose(each.sum(axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_model_may_be_built_later(tmp_path, listed):
+    trained = tiny_translator().model
+    model = type(trained).from_config(trained.get_config())
+    size = model.source_vocabulary_size
+    shortlist = Shortlist(np.full((size, 2), 5), always=[6])
+    options = {"shortlist": shortlist} if listed else {}
+    translator = make(model=model, **options)
+    for use in (
+        lambda: translator(["1"]),
+        lambda: translator.save(tmp_path / "saved"),
+        lambda: translator.export(tmp_path / "exported"),
+        lambda: model.limited_to(shortlist).generate(np.ones((1, 2), int)),
+    ):
+        with pytest.raises(ValueError, match="has its weights"):
+            use()
+    assert list(tmp_path.iterdir()) == []
+    model.build(((None, None), (None, None)))
+    model.set_weights(trained.get_weights())
+    assert translator(NUMBERS) == make(**options)(NUMBERS)
 
 
 @pytest.mark.slow

@@ -112,8 +112,9 @@ print(all(map(np.array_equal, fresh.get_weights(), model.get_weights())))
 #
 # None of these is in Keras:
 #
-# - `ValidationBleu(translator, sources, references)` writes `val_bleu` to the
-#   logs, for an `EarlyStopping` behind it. It needs the extra `evaluation`.
+# - `ValidationScores(translator, sources, references, ["bleu", "wer"])` writes
+#   `val_bleu` and `val_wer` to the logs, for an `EarlyStopping` behind it. It
+#   needs the extra `evaluation`.
 # - `AverageWeights(5)` ends with the mean weights of the last five epochs.
 # - `InverseSquareRootSchedule(0.001, warmup=4000)` is a learning rate.
 # - `parallel_dataset(..., sample_subwords=0.1)` cuts words into other pieces in

@@ -5,9 +5,11 @@ import re
 import sys
 from pathlib import Path
 
-from keras_attention.extras import require
+from keras_attention.checks import check_choice
 from keras_attention.text import read_lines
+from keras_attention.training import MODES
 from keras_attention.training import error_rate_of_links
+from keras_attention.training import score_texts
 
 LINK = re.compile(r"(\d{1,18})([-?p])(\d{1,18})")
 
@@ -19,6 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser):
     add("references", nargs="+", help=right)
     found = "what is scored (standard input)"
     add("--hypotheses", metavar="FILE", help=found)
+    some = f"those of {','.join(MODES)} to print (all)"
+    add("--metrics", metavar="NAMES", default=",".join(MODES), help=some)
     capitals = "do not distinguish capital letters"
     add("--lowercase", action="store_true", help=capitals)
     add(
@@ -30,7 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser):
 
 
 def run(arguments: argparse.Namespace):
-    """Score translations by BLEU and chrF, or alignments by AER."""
+    """Score translations, by BLEU or error rates, or alignments by AER."""
+    names = arguments.metrics.split(",")
+    for name in names:
+        check_choice("--metrics", name, MODES)
     references = [read_lines(x) for x in arguments.references]
     hypotheses = _read(arguments.hypotheses)
     for name, lines in zip(arguments.references, references, strict=True):
@@ -48,11 +55,10 @@ def run(arguments: argparse.Namespace):
             )
         print(f"AER = {alignment_error(hypotheses, references[0]):.4f}")
         return
-    metrics = require("sacrebleu.metrics", "evaluation", "`score`")
-    for kind in (metrics.BLEU, metrics.CHRF):
-        metric = kind(lowercase=arguments.lowercase)
-        score = metric.corpus_score(hypotheses, references)
-        print(f"{score.format(width=2)} {metric.get_signature()}")
+    given = hypotheses, references, arguments.lowercase
+    for name in names:
+        value, signature = score_texts(name, *given)
+        print(f"{name} = {value:.2f} {signature}".rstrip())
 
 
 def _read(file):

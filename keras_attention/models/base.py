@@ -227,10 +227,10 @@ class AbstractModel(keras.Model):
                 of its table.
         """
         attends = return_attention_scores
+        check_built(self, "generate", BUILD)
         if shortlist is not None:
             limited = self.limited_to(shortlist)
             return limited.generate(source, search, prefix, attends)
-        check_built(self, "generate", BUILD)
         search = GreedySearch() if search is None else search
         checks.check_search(search)
         source = ops.convert_to_tensor(source)

@@ -440,7 +440,6 @@ class Seq2Seq(AbstractModel):
         return [self._score(decoded, source, encoded, False)[1]]
 
     def _limit(self, shortlist):
-        check_built(self, "generate", BUILD)
         sizes = self.source_vocabulary_size, self.target_vocabulary_size
         limited = ShortlistOutput(self.readout, shortlist, *sizes)
         return WithOutput(self, limited)

@@ -1,5 +1,7 @@
 """A model with another output: the same layers, other scores."""
 
+from keras_attention.checks import check_built
+from keras_attention.models.base import BUILD
 from keras_attention.models.base import AbstractModel
 from keras_attention.outputs import AbstractOutput
 
@@ -8,7 +10,7 @@ class WithOutput(AbstractModel):
     """Writes as a `Seq2Seq` does, by the scores of another output.
 
     Args:
-        model: A `Seq2Seq` that is built.
+        model: A `Seq2Seq`. It may be built later.
         output: An `AbstractOutput`.
     """
 
@@ -35,6 +37,7 @@ class WithOutput(AbstractModel):
         return self.model.version
 
     def begin(self, source, beams=1, search=None, prefix=None):
+        check_built(self.model, "generate", BUILD)
         asked = source, beams, search, prefix
         return self.model.begin(*asked, output=self.readout)
 

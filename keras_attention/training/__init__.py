@@ -15,4 +15,6 @@ from .metrics import TokenAccuracy as TokenAccuracy
 from .scheduled_sampling import ScheduledSampling as ScheduledSampling
 from .schedules import InverseSigmoidSchedule as InverseSigmoidSchedule
 from .schedules import InverseSquareRootSchedule as InverseSquareRootSchedule
-from .validation_bleu import ValidationBleu as ValidationBleu
+from .text_scores import MODES as MODES
+from .text_scores import score_texts as score_texts
+from .validation_scores import ValidationScores as ValidationScores

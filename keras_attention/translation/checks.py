@@ -1,6 +1,5 @@
 """What a translator is made of: model, tokenizers, search."""
 
-from keras_attention.checks import check_built
 from keras_attention.checks import check_object
 from keras_attention.models import AbstractModel
 from keras_attention.search import AbstractSearch
@@ -17,7 +16,7 @@ def check_translator(
     """Raise a `ValueError` unless the parts of a translator fit together.
 
     Args:
-        model: Must be an `AbstractModel` with weights, such as a `Seq2Seq`.
+        model: Must be an `AbstractModel`, such as a `Seq2Seq`.
         source_tokenizer: Must be a tokenizer, whose ids the model knows. If
             the model copies words, both tokenizers have all of its ids.
         target_tokenizer: Likewise.
@@ -29,7 +28,6 @@ def check_translator(
         AbstractModel,
         "Only a Seq2Seq, or a model like it, generates translations.",
     )
-    check_built(model, "generate", "Train it, load it, or call it once.")
     check_object("search", search, AbstractSearch, "Give a `BeamSearch(5)`.")
     tokenizers = {"source": source_tokenizer, "target": target_tokenizer}
     for side, tokenizer in tokenizers.items():

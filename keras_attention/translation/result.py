@@ -19,16 +19,17 @@ class Translation(NamedTuple):
             one for each column of its attention. `None` if not asked for.
         target_tokens: A list of tokens a text, without the start, with the
             end: one for each row of its attention. `None` if not asked for.
-        attention: An array `(T, Tv)` a sentence, `(N, T, Tv)` if there are
-            several texts. `None` if not asked for. A sentence's entry is
-            `None` if the model does not attend.
+        attention: An array `(T, Tv)` a text: one a sentence, or a list of
+            `N` of them, each with its own `T`, if the search gives several.
+            `None` if not asked for. A sentence's entry is `None` if the model
+            does not attend.
     """
 
     texts: list[str] | list[list[str]]
     scores: list[float] | list[list[float]] | None = None
     source_tokens: list[list[str]] | None = None
     target_tokens: list[list[str]] | list[list[list[str]]] | None = None
-    attention: list[np.ndarray | None] | None = None
+    attention: list[np.ndarray | list[np.ndarray] | None] | None = None
 
 
 def read_answers(answer: dict) -> Iterator[Translation]:
@@ -59,8 +60,10 @@ def _read_row(answer):
     targets = [_tokens(row) for row in answer["target_tokens"]]
     attention = answer.get("attention")
     if attention is not None:
-        longest = max(len(tokens) for tokens in targets)
-        attention = attention[:, :longest, : len(source)]
+        attention = [
+            weights[: len(tokens), : len(source)]
+            for weights, tokens in zip(attention, targets, strict=True)
+        ]
     return Translation(
         one(texts),
         one(scores),

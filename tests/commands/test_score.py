@@ -26,11 +26,20 @@ def test_scores_are_those_of_sacrebleu(right, lowercase):
     code, out, err = shell("score", right, *words, given=FOUND)
     assert (code, err) == (0, "")
     lines = [FOUND.decode().splitlines(), [RIGHT.splitlines()]]
-    for kind, row in zip("BLEU CHRF".split(), out.splitlines(), strict=True):
+    rows = out.splitlines()
+    for kind, row in zip("BLEU CHRF".split(), rows, strict=False):
         metric = getattr(sacrebleu.metrics, kind)(lowercase=lowercase)
         score = metric.corpus_score(*lines).score
-        assert f"= {score:.2f}" in row
-        assert str(metric.get_signature()) in row
+        signature = metric.get_signature()
+        assert row == f"{kind.lower()} = {score:.2f} {signature}"
+    wrong = 1 if lowercase else 2  # of 11 words and 41 characters
+    assert rows[3:] == [
+        f"wer = {100 * wrong / 11:.2f}",
+        f"cer = {100 * (wrong + 3) / 41:.2f}",
+        f"accuracy = {50 * (2 - wrong):.2f}",
+    ]
+    asked = "score", right, "--metrics", "cer,wer", *words
+    assert shell(*asked, given=FOUND)[1].splitlines() == [rows[4], rows[3]]
 
 
 def test_reads_files_and_several_references(right, tmp_path):
@@ -40,20 +49,22 @@ def test_reads_files_and_several_references(right, tmp_path):
     words = right, tmp_path / "other.txt", "--hypotheses"
     code, out, _ = shell("score", *words, tmp_path / "found.txt")
     assert code == 0
-    assert "BLEU = 100.00" in out
+    assert "bleu = 100.00 nrefs:2|" in out
+    assert "\naccuracy = 100.00\n" in out
 
 
 @pytest.mark.parametrize(
     ("given", "words", "message"),
     [
         (b"one\n", [], "1 hypotheses, and 2 lines"),
+        (b"", ["--metrics", "per"], "`--metrics` must be one of"),
         (b"a\n\xff\n", [], "UTF-8"),
         (b"0-0\n1 2\n", ["--alignments"], "'1' in line 2"),
         (b"0-0\n1-%s\n" % (b"9" * 19), ["--alignments"], "9' in line 2"),
     ],
 )
 def test_wrong_lines_are_errors(right, given, words, message):
-    if words:
+    if "--alignments" in words:
         right.write_text("0-0\n1-1\n")
     code, out, err = shell("score", right, *words, given=given)
     assert (code, out) == (1, "")

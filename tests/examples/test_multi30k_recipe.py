@@ -30,7 +30,7 @@ class Pairs(keras.utils.PyDataset):
 
 
 class Grades(keras.callbacks.Callback):
-    """Stands for `ValidationBleu`: the first epoch is the best."""
+    """Stands for `ValidationScores`: the first epoch is the best."""
 
     def __init__(self):
         super().__init__()

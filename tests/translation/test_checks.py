@@ -74,10 +74,3 @@ def test_a_vocabulary_that_is_larger_than_the_models_is_refused():
     bigger = type(large)([*large.get_config()["vocabulary"], *"abcdefghijk"])
     with pytest.raises(ValueError, match="`source_tokenizer` must give ids"):
         check(source_tokenizer=bigger)
-
-
-def test_a_model_without_weights_is_refused():
-    model = tiny_translator().model
-    empty = type(model).from_config(model.get_config())
-    with pytest.raises(ValueError, match="call it once"):
-        check(model=empty)

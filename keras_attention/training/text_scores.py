@@ -1,0 +1,106 @@
+"""How good texts are, each number as its field counts it."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from keras_attention.extras import require
+
+SACREBLEU = {"bleu": "BLEU", "chrf": "CHRF", "ter": "TER"}
+UNITS = {"wer": str.split, "cer": str.strip}  # what is counted
+MODES = {  # which of two numbers is better
+    "bleu": "max",
+    "chrf": "max",
+    "ter": "min",
+    "wer": "min",
+    "cer": "min",
+    "accuracy": "max",
+}
+
+
+class TextScore(NamedTuple):
+    """One number about texts.
+
+    Attributes:
+        value: The number, a hundredth of what is counted being 1.
+        signature: How sacreBLEU has counted it; empty for the others.
+    """
+
+    value: float
+    signature: str = ""
+
+
+def score_texts(
+    name: str,
+    texts: list[str],
+    references: list[list[str]],
+    lowercase: bool = False,
+) -> TextScore:
+    """Compare texts with right ones, over all of them together.
+
+    Formula:
+
+    ```
+    accuracy = 100 * sum_i [texts[i] is a reference] / count
+    wer, cer = 100 * sum_i min_r D(texts[i], r) / sum_i mean_r length(r)
+    ```
+
+    `D` is the Levenshtein distance, the least number of words (`"wer"`) or
+    characters (`"cer"`, Unicode's, spaces between words included) to insert,
+    delete or substitute; `r` runs over the references of a text. Words stand
+    between spaces, so `"wer"` of symbols is what is called phone error rate.
+    `"bleu"`, `"chrf"` and `"ter"` are those of sacreBLEU. Spaces around a
+    text count nowhere, Unicode forms do: `"é"` is not `"e\u0301"`.
+
+    Args:
+        name: `"bleu"`, `"chrf"`, `"ter"`, `"wer"`, `"cer"` or `"accuracy"`.
+        texts: The texts.
+        references: Lists of right texts, each with one for every text.
+        lowercase: Whether letter case does not count. It never does in
+            `"ter"`. Defaults to `False`.
+
+    Returns:
+        A `TextScore`.
+
+    Raises:
+        ValueError: If all references are empty.
+        ImportError: If the package that counts is not installed.
+
+    Reference:
+        BLEU: [Papineni et al., 2002](https://aclanthology.org/P02-1040/);
+        chrF: [Popović, 2015](https://aclanthology.org/W15-3049/); TER, and
+        several references: [Snover et al., 2006](
+        https://aclanthology.org/2006.amta-papers.25/); sacreBLEU:
+        [Post, 2018](https://aclanthology.org/W18-6319/).
+    """
+    if not any(text.strip() for right in references for text in right):
+        raise ValueError(
+            "`references` needs a text that is not empty. Received: "
+            f"{sum(map(len, references))} empty ones. Read the right files."
+        )
+    if name in SACREBLEU:
+        package = require("sacrebleu.metrics", "evaluation", f"`{name}`")
+        options = {} if name == "ter" else {"lowercase": lowercase}
+        metric = getattr(package, SACREBLEU[name])(**options)
+        value = metric.corpus_score(texts, references).score
+        return TextScore(float(value), str(metric.get_signature()))
+    if lowercase:
+        texts = [text.lower() for text in texts]
+        references = [[text.lower() for text in x] for x in references]
+    if name in UNITS:
+        return TextScore(100 * _error_rate(UNITS[name], texts, references))
+    right = [
+        text.strip() in map(str.strip, known)
+        for text, *known in zip(texts, *references, strict=True)
+    ]
+    return TextScore(100 * sum(right) / len(right))
+
+
+def _error_rate(split: Callable, texts, references) -> float:
+    package = require("rapidfuzz.distance", "evaluation", "An error rate")
+    distance = package.Levenshtein.distance
+    errors = length = 0
+    for text, *known in zip(texts, *references, strict=True):
+        found, known = split(text), [split(x) for x in known]
+        errors += min(distance(found, x) for x in known)
+        length += sum(map(len, known)) / len(known)
+    return errors / length

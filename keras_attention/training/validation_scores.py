@@ -1,0 +1,122 @@
+"""A callback that translates, and reports how good the texts are."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import keras
+
+from keras_attention.checks import check_choice
+from keras_attention.checks import check_integer
+from keras_attention.training.text_scores import MODES
+from keras_attention.training.text_scores import score_texts
+
+
+class ValidationScores(keras.callbacks.Callback):
+    """Translates sentences after an epoch, and writes scores to the logs.
+
+    Their names in the logs and in the history are `val_<name>`, so that
+    callbacks behind this one can use them:
+    `EarlyStopping("val_wer", mode="min")`. All are numbers from 0 to 100, but
+    error rates can be higher, if far too much is written:
+
+    | name | what | better |
+    | --- | --- | --- |
+    | `"bleu"` | BLEU of sacreBLEU | higher |
+    | `"chrf"` | chrF2 of sacreBLEU | higher |
+    | `"ter"` | translation edit rate of sacreBLEU, without case | lower |
+    | `"wer"` | errors in 100 words, or symbols between spaces | lower |
+    | `"cer"` | errors in 100 characters | lower |
+    | `"accuracy"` | texts that are right, of 100 | higher |
+
+    Translating takes time; a `GreedySearch` and some hundred sentences are
+    enough to tell epochs apart. If a search gives several texts a sentence,
+    the best one counts.
+
+    Args:
+        translator: A `Translator` of the model that is trained, which need
+            not be built before. Or any function of a list of sentences and
+            `batch_size` that returns the list of their translations.
+        sources: Sentences to translate.
+        references: The translation of each of them.
+        metrics: Names from the table; or a dictionary of names to functions,
+            from the texts and the references to a number. Defaults to
+            `("bleu",)`.
+        batch_size: How many sentences run at a time. Defaults to `32`.
+        frequency: Number of epochs from one evaluation to the next. In
+            between, the last numbers stay in the logs. Defaults to `1`.
+
+    Raises:
+        ValueError: If there are no sentences, or not as many references, if a
+            metric is not known, or if a number is not positive.
+        ImportError: If sacrebleu or rapidfuzz is not installed.
+
+    Example:
+
+    >>> def echo(texts, batch_size):
+    ...     return texts
+    >>> names = "accuracy", "wer"
+    >>> scores = ValidationScores(echo, ["a b c", "d"], ["a b", "d"], names)
+    >>> logs = {}
+    >>> scores.on_epoch_end(0, logs)
+    >>> {name: round(value, 1) for name, value in logs.items()}
+    {'val_accuracy': 50.0, 'val_wer': 33.3}
+    """
+
+    def __init__(
+        self,
+        translator: Callable,
+        sources: Sequence[str],
+        references: Sequence[str],
+        metrics: Sequence[str] | Mapping[str, Callable] = ("bleu",),
+        batch_size: int = 32,
+        frequency: int = 1,
+    ):
+        super().__init__()
+        self.translator = translator
+        self.sources = _as_sentences("sources", sources)
+        self.references = _as_sentences("references", references)
+        if len(self.sources) != len(self.references):
+            raise ValueError(
+                "ValidationScores needs one reference for each source. "
+                f"Received: {len(self.sources)} sources, "
+                f"{len(self.references)} references. Read both from parallel "
+                "files."
+            )
+        self.metrics = [metrics] if isinstance(metrics, str) else metrics
+        self.batch_size = check_integer("batch_size", batch_size)
+        self.frequency = check_integer("frequency", frequency)
+        self.values = {}
+        if not isinstance(self.metrics, Mapping):
+            for name in self.metrics:
+                check_choice("metrics", name, MODES)
+            self._score(self.references)  # what is missing is told at once
+
+    def on_epoch_end(self, epoch, logs=None):
+        if not self.values or (epoch + 1) % self.frequency == 0:
+            found = self.translator(self.sources, batch_size=self.batch_size)
+            texts = [x if isinstance(x, str) else x[0] for x in found]
+            self.values = self._score(texts)
+        if logs is not None:
+            logs.update(self.values)
+
+    def _score(self, texts):
+        return {
+            f"val_{name}": float(
+                self.metrics[name](texts, self.references)
+                if isinstance(self.metrics, Mapping)
+                else score_texts(name, texts, [self.references]).value
+            )
+            for name in self.metrics
+        }
+
+
+def _as_sentences(name, sentences):
+    found = [] if isinstance(sentences, str) else list(sentences)
+    if not found or not all(isinstance(x, str) for x in found):
+        raise ValueError(
+            f"`{name}` must be a list of sentences. Received: "
+            f"{name}={sentences!r:.80}. Of a file: "
+            "Path(file).read_text().splitlines()."
+        )
+    return found
