@@ -15,7 +15,14 @@ NAMES = {
     for alias in node.names
 }
 LATE = {  # import TensorFlow, where it is there
-    *("data.dataset", "export", "text", "translation", "translator"),
+    *(
+        "data.dataset",
+        "data.pairs",
+        "export",
+        "text",
+        "translation",
+        "translator",
+    ),
 }
 
 __all__ = sorted(NAMES)

@@ -25,6 +25,7 @@ from .attention import Memory as Memory
 from .attention import MultiHead as MultiHead
 from .attention import SelfAttention as SelfAttention
 from .data.dataset import parallel_dataset as parallel_dataset
+from .data.pairs import read_pairs as read_pairs
 from .decoder import AttentionDecoder as AttentionDecoder
 from .decoder import AttentionDecoderCell as AttentionDecoderCell
 from .decoder import FreeRunningDecoder as FreeRunningDecoder

@@ -72,7 +72,8 @@ class Batches:
                 f"{count} pairs that are not too long or empty. "
                 "Lower `batch_size`, raise `max_length` or give more text."
             )
-        ends, self.widths = choose_buckets(corpus.lengths(), buckets)
+        least = min(batch_size, count)
+        ends, self.widths = choose_buckets(corpus.lengths(), buckets, least)
         self.bucket = np.concatenate(
             [
                 np.searchsorted(ends, lengths.max(axis=0)).astype(
@@ -97,9 +98,9 @@ class Batches:
         return full + (rest > 0 and not self.training)
 
     def __call__(self) -> Iterator:
-        random = self.position.next_generator()
+        epoch, random = self.position.next_epoch()
         index, count = self.shard
-        for number, pairs in enumerate(self._plan(random)):
+        for number, pairs in enumerate(self._plan(random, epoch)):
             sides = [[side[i] for i in pairs] for side in self.corpus.sides]
             widths = self._widths(pairs, sides)
             if self.rate:
@@ -163,17 +164,17 @@ class Batches:
         wider = np.maximum.accumulate(wider).astype("int64")
         return np.minimum(wider, self.widths[-1])
 
-    def _plan(self, random):
+    def _plan(self, random, epoch):
         """Return an iterator over the pairs of each batch."""
         count = len(self.bucket)
         dtype = "int32" if count < 2**31 else "int64"
         order = np.arange(count, dtype=dtype)
         if self.training:
+            # All pairs are left out equally often, and none twice in a row.
+            left = count % self.batch_size
+            order = np.roll(order, -epoch * left % count)[left:]
             random.shuffle(order)
         order = self._by_bucket(order)
-        if self.training:  # leave out short pairs as often as long ones
-            first = random.integers(count % self.batch_size + 1)
-            order = order[first : first + len(self) * self.batch_size]
         starts = np.arange(0, len(order), self.batch_size)
         if self.training:
             random.shuffle(starts)
@@ -233,13 +234,14 @@ def check_shard(shard: Shard | None) -> Shard:
 
 
 def choose_buckets(
-    lengths: Iterable[np.ndarray], buckets: int
+    lengths: Iterable[np.ndarray], buckets: int, least: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
     """Choose the buckets that need least padding, by dynamic programming.
 
     Args:
         lengths: The lengths of both sides of each pair, in parts `(2, n)`.
         buckets: The maximum number of buckets.
+        least: The minimum number of pairs in a bucket. Defaults to `1`.
 
     Returns:
         ends: `(K,)`, rising: the longer side of the longest pair in each
@@ -248,11 +250,11 @@ def choose_buckets(
     """
     ends, pairs, widths = _candidates(lengths)
     area = widths.sum(axis=1)
-    cost = pairs * area  # of one bucket up to each end, (E,)
+    cost = np.where(pairs < least, np.inf, pairs * area)  # of one bucket, (E,)
     chosen = [[end] for end in range(len(ends))]
     for _ in range(buckets - 1):
-        last = (pairs - pairs[:, None]) * area  # (E, E): from row to column
-        last = np.where(last < 0, np.inf, last)
+        last = pairs - pairs[:, None]  # (E, E): from row to column
+        last = np.where((last == 0) | (last >= least), last * area, np.inf)
         total = cost[:, None] + last
         before = total.argmin(axis=0)
         cost = total.min(axis=0)

@@ -19,7 +19,7 @@ from keras_attention.data.cache import Cache
 from keras_attention.data.encode import SIDES
 from keras_attention.data.encode import EncodedPart
 from keras_attention.data.encode import PairEncoder
-from keras_attention.data.pairs import FilePairs
+from keras_attention.data.pairs import Pairs
 from keras_attention.data.pairs import stream_parallel
 from keras_attention.text.tensors import tf
 from keras_attention.version import __version__
@@ -100,14 +100,14 @@ class Corpus(NamedTuple):
 
 
 def read_corpus(
-    files: FilePairs,
+    pairs: Pairs,
     encoder: PairEncoder,
     cache: Cache | None,
 ) -> Corpus:
     """Read parallel text as ids.
 
     Args:
-        files: Each source file with its target file.
+        pairs: Each source with its target: paths, or lists of sentences.
         encoder: Turns pairs of lines into ids.
         cache: Keeps the arrays in files; `None` for memory.
 
@@ -121,13 +121,12 @@ def read_corpus(
     dtypes = encoder.dtypes()
     names = [f"{x}.{file}" for x in dtypes for file in (VALUES, OFFSETS)]
     names.append(DROPPED)
-    parts = encoder.encode(stream_parallel(files))
+    parts = encoder.encode(stream_parallel(pairs))
     if cache is None:
         streams = {name: io.BytesIO() for name in names}
         _write(parts, dtypes, streams)
         return _open({x: y.getbuffer() for x, y in streams.items()}, dtypes)
-    texts = [Path(file) for both in files for file in both]
-    digests = cache.digests(texts)
+    digests = _digests(cache, pairs)
     key = _key(digests, encoder)
     with cache.folder(key, names) as draft:
         if draft:
@@ -137,7 +136,7 @@ def read_corpus(
                     for name in names
                 }
                 _write(parts, dtypes, streams)
-            if cache.digests(texts) != digests:
+            if _digests(cache, pairs) != digests:
                 raise ValueError(
                     "Text must stay as it is while parallel_dataset reads it. "
                     "Received: files that have changed meanwhile. Call it "
@@ -147,11 +146,25 @@ def read_corpus(
     return _open({name: _map_file(folder / name) for name in names}, dtypes)
 
 
+def _digests(cache, pairs):
+    """Return the SHA-256 of each text."""
+    texts = [text for both in pairs for text in both]
+    files = cache.digests(text for text in texts if isinstance(text, Path))
+    files = iter(files)
+    return [
+        next(files) if isinstance(text, Path) else _sha256_of(text)
+        for text in texts
+    ]
+
+
+def _sha256_of(content):
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
 def _key(digests, encoder):
     """Return a name that differs if anything that decides the ids does."""
     versions = FORM, __version__, tf.__version__
-    content = json.dumps([versions, digests, encoder.settings()])
-    return hashlib.sha256(content.encode()).hexdigest()[:NAME]
+    return _sha256_of([versions, digests, encoder.settings()])[:NAME]
 
 
 def _write(

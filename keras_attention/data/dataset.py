@@ -14,8 +14,8 @@ from keras_attention.data.batches import check_shard
 from keras_attention.data.cache import Cache
 from keras_attention.data.corpus import read_corpus
 from keras_attention.data.encode import PairEncoder
-from keras_attention.data.pairs import Files
-from keras_attention.data.pairs import pair_files
+from keras_attention.data.pairs import Texts
+from keras_attention.data.pairs import pair_texts
 from keras_attention.text.base import FRAME
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.segmentation import load_sampler
@@ -25,8 +25,8 @@ from keras_attention.text.tensors import tf
 
 
 def parallel_dataset(
-    source_files: Files,
-    target_files: Files,
+    sources: Texts,
+    targets: Texts,
     source_tokenizer: AbstractTokenizer,
     target_tokenizer: AbstractTokenizer,
     batch_size: int,
@@ -47,12 +47,17 @@ def parallel_dataset(
     as ids: in memory, or in the files of a `cache`.
 
     A batch holds pairs of similar length, padded to the width of the bucket
-    of its longest pair, so full batches have at most `buckets` shapes. With
-    `training`, pairs and batches are shuffled anew in every epoch, and those
-    pairs that do not fill a batch, fewer than `batch_size`, are left out. The
-    same seed gives the same sequence of epochs. Without `training`, every
-    pair appears exactly once, short pairs first, and the last batch may not
-    be full.
+    of its longest pair, so full batches have at most `buckets` shapes. A
+    bucket has at least as many pairs as a batch.
+
+    With `training`, pairs and batches are shuffled anew in every epoch. Its
+    batches are full: `N` pairs leave `r = N mod batch_size` over. Epoch `e`,
+    from 0, leaves out `r` pairs in the order of the text, from pair
+    `e r mod N` on, and then from the first one again. So a pair that one epoch
+    leaves out is in the next, and all pairs are trained equally often. The
+    same seed gives the same sequence of epochs. Without `training`, every pair
+    appears exactly once, short pairs first, and the last batch may not be
+    full.
 
     Segmentations that are drawn come in the same order of pairs. Their buckets
     are wider, but none is wider than the widest; one that is longer than the
@@ -89,10 +94,12 @@ def parallel_dataset(
     `model.fit(dataset, shuffle=False)`.
 
     Args:
-        source_files: A file with one sentence a line, UTF-8, plain or gzip,
-            or a list of files.
-        target_files: As many files, in the same order: line `n` of each
-            translates line `n` of its source file.
+        sources: The `Path` of a file with one sentence a line, UTF-8, plain or
+            gzip; a list of such paths; or a list of `str`, which are
+            sentences, as `read_pairs` returns them. A `str` alone is the name
+            of a file.
+        targets: As many files or sentences, in the same order: line `n` of
+            each translates line `n` of its source.
         source_tokenizer: The tokenizer of the source.
         target_tokenizer: The tokenizer of the target.
         batch_size: The number `B` of pairs in a batch, of one process.
@@ -121,24 +128,22 @@ def parallel_dataset(
         is not installed, a `keras.utils.PyDataset` with the same batches.
 
     Raises:
-        ValueError: If a number is out of range, a file is broken, two files
-            differ in their number of lines, there are too few pairs for a
-            batch, the tokenizers differ in `copying`, or one cannot draw
-            segmentations with `sample_subwords`.
+        ValueError: If a number is out of range, a file is broken, two texts
+            differ in their number of lines, a list of `str` has names of
+            files, there are too few pairs for a batch, the tokenizers differ
+            in `copying`, or one cannot draw segmentations with
+            `sample_subwords`.
         OSError: If `cache` cannot be written, or has no room.
 
     Example:
 
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
     >>> from keras_attention import CharacterTokenizer, parallel_dataset
-    >>> file = Path(mkdtemp()) / "digits.txt"
-    >>> _ = file.write_text("12\n3\n")
+    >>> text = ["12", "3"]
     >>> digits = CharacterTokenizer("0123456789")
-    >>> dataset = parallel_dataset(file, file, digits, digits, batch_size=2)
+    >>> dataset = parallel_dataset(text, text, digits, digits, batch_size=2)
     >>> (source, inputs), labels = next(iter(dataset))
     >>> source.numpy().tolist(), labels.numpy().tolist()
-    ([[2, 7, 3, 0], [2, 5, 6, 3]], [[7, 3, 0], [5, 6, 3]])
+    ([[2, 5, 6, 3], [2, 7, 3, 0]], [[5, 6, 3], [7, 3, 0]])
     """
     check_integer("batch_size", batch_size)
     check_integer("buckets", buckets)
@@ -158,8 +163,7 @@ def parallel_dataset(
     if sample_subwords:
         _check_can_sample(sample_subwords, tokenizers, copying)
     cache = None if cache is None else Cache(cache)
-    files = pair_files(source_files, target_files)
-    corpus = read_corpus(files, encoder, cache)
+    corpus = read_corpus(pair_texts(sources, targets), encoder, cache)
     _warn_of_drops(corpus, max_length)
     batches = Batches(
         *(corpus, batch_size, training, seed, buckets, shard),

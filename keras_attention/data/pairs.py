@@ -1,82 +1,154 @@
-"""Reads pairs of sentences from files whose lines belong together."""
+"""Reads pairs of sentences, from files or from memory."""
 
 import itertools
+from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
+from collections.abc import Set
 from pathlib import Path
 
+from keras_attention.checks import check_integer
+from keras_attention.text.files import refuse_paths
 from keras_attention.text.files import stream_lines
 
-Files = str | Path | Sequence[str | Path]
-FilePairs = list[tuple[str | Path, str | Path]]
+Texts = str | Path | Sequence[Path] | Sequence[str]
+Text = Path | list[str]  # a file, or sentences
+Pairs = list[tuple[Text, Text]]
 
 
-def read_parallel(
-    source_files: Files, target_files: Files
-) -> tuple[list[str], list[str]]:
-    """Read pairs of sentences from files whose lines belong together.
+def read_pairs(
+    path: str | Path, columns: Sequence[int] = (0, 1)
+) -> tuple[list[str], ...]:
+    r"""Read columns of a table whose columns are separated by tabs.
+
+    Nothing is quoted or stripped, and there is no header: each line is a row.
 
     Args:
-        source_files: A file or a list of them.
-        target_files: As many files, in the same order: line `n` of each
-            translates line `n` of its source file.
+        path: A file in UTF-8, plain or gzip.
+        columns: The numbers of columns, from 0 on. Defaults to `(0, 1)`.
 
     Returns:
-        The lines of all source files, and those of all target files.
+        One list for each of `columns`, with one string a line: sources and
+        targets for `parallel_dataset`.
 
     Raises:
-        ValueError: If the numbers of files or lines differ, or a file is
+        ValueError: If a line has fewer columns, or the file is broken (see
+            `read_lines`). The message names the file and the line.
+
+    Example:
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from keras_attention import read_pairs
+    >>> file = Path(mkdtemp()) / "words.tsv"
+    >>> _ = file.write_text("cat\tk æ t\nox\tɒ k s\n", encoding="utf-8")
+    >>> read_pairs(file)
+    (['cat', 'ox'], ['k æ t', 'ɒ k s'])
+    """
+    if not isinstance(columns, Sequence) or not columns:
+        raise ValueError(
+            "`columns` must list the numbers of columns, from 0 on. Received: "
+            f"columns={columns!r}. Give such as (0, 1)."
+        )
+    least = 1 + max(check_integer("columns", x, 0) for x in columns)
+    rows = []
+    for number, line in enumerate(stream_lines(path), 1):
+        row = line.split("\t")
+        if len(row) < least:
+            raise ValueError(
+                f"`read_pairs` needs {least} columns, separated by tabs. "
+                f"Received: {path}:{number}, with {len(row)}: {line!r:.60}. "
+                "Correct the line, or name other `columns`."
+            )
+        rows.append([row[column] for column in columns])
+    return tuple(map(list, zip(*rows, strict=True)))
+
+
+def read_parallel(sources: Texts, targets: Texts) -> tuple[list[str], ...]:
+    """Read pairs of sentences.
+
+    Args:
+        sources: As of `parallel_dataset`.
+        targets: Likewise.
+
+    Returns:
+        The sentences of all sources, and those of all targets.
+
+    Raises:
+        ValueError: If the numbers of texts or lines differ, or a file is
             broken (see `read_lines`).
     """
-    pairs = stream_parallel(pair_files(source_files, target_files))
-    sources, targets = map(list, zip(*pairs, strict=True))
-    return sources, targets
+    pairs = stream_parallel(pair_texts(sources, targets))
+    return tuple(map(list, zip(*pairs, strict=True)))
 
 
-def pair_files(source_files: Files, target_files: Files) -> FilePairs:
-    """List which files belong together, and check that each can be read.
+def pair_texts(sources: Texts, targets: Texts) -> Pairs:
+    """List which texts belong together, and check that each can be read.
 
     Args:
-        source_files: A file or a list of them.
-        target_files: As many files, in the same order.
+        sources: A file, a list of files, or a list of sentences.
+        targets: As many texts, in the same order.
 
     Returns:
-        Each source file with its target file.
+        Each source with its target: paths, or lists of sentences.
 
     Raises:
-        ValueError: If the numbers of files differ, there is none, or one
-            cannot be read.
+        ValueError: If the numbers of texts differ, there is none, or one
+            cannot be read or is neither.
     """
-    sources, targets = (
-        [files] if isinstance(files, str | Path) else [*files]
-        for files in (source_files, target_files)
-    )
-    if len(sources) != len(targets) or not sources:
+    sides = _texts("sources", sources), _texts("targets", targets)
+    if len(sides[0]) != len(sides[1]):
         raise ValueError(
             "Parallel text needs as many source files as target files. "
-            f"Received: {len(sources)} source_files and "
-            f"{len(targets)} target_files. Name them in pairs."
+            f"Received: {len(sides[0])} in `sources` and {len(sides[1])} in "
+            "`targets`. Name them in pairs."
         )
-    for file in (*sources, *targets):
-        next(stream_lines(file))  # before hours with the files before it
-    return [*zip(sources, targets, strict=True)]
+    for text in itertools.chain(*sides):
+        if isinstance(text, Path):  # before hours with the files before it
+            next(stream_lines(text))
+    return [*zip(*sides, strict=True)]
 
 
-def stream_parallel(files: FilePairs) -> Iterator[tuple[str, str]]:
+def _texts(name, given) -> list[Text]:
+    """List the files of a side; sentences are one text."""
+    if isinstance(given, str | Path):
+        return [Path(given)]
+    ordered = isinstance(given, Iterable) and not isinstance(
+        given, Mapping | Set | bytes
+    )
+    items = [*given] if ordered else []
+    if items and all(isinstance(item, Path) for item in items):
+        return items
+    if not items or not all(isinstance(item, str) for item in items):
+        raise ValueError(
+            f"`{name}` must be the `pathlib.Path` of a file, a list of such "
+            f"paths, or a list of sentences as `str`. Received: "
+            f"{name}={given!r:.80}. Give one of them."
+        )
+    refuse_paths(items, "parallel_dataset")
+    # Halves of surrogate pairs become question marks, as in `Translator`.
+    return [[text.encode("utf-8", "replace").decode() for text in items]]
+
+
+def stream_parallel(pairs: Pairs) -> Iterator[tuple[str, str]]:
     """Read pairs of sentences one by one, as `read_parallel` does.
 
     Args:
-        files: Each source file with its target file.
+        pairs: Each source with its target, as `pair_texts` lists them.
 
     Yields:
-        A line of the source, and the line that translates it.
+        A sentence of the source, and the one that translates it.
 
     Raises:
-        ValueError: If two files differ in their number of lines, or one is
+        ValueError: If two texts differ in their number of lines, or a file is
             broken, as soon as it is read so far.
     """
-    for both in files:
-        sides = [*map(stream_lines, both)]
+    for both in pairs:
+        sides = [
+            stream_lines(text) if isinstance(text, Path) else iter(text)
+            for text in both
+        ]
         count = 0
         for pair in itertools.zip_longest(*sides):
             if None in pair:
@@ -85,14 +157,18 @@ def stream_parallel(files: FilePairs) -> Iterator[tuple[str, str]]:
             yield pair
 
 
-def _fail_at(count, pair, files, sides):
-    """Raise a `ValueError` with the numbers of lines of two files."""
+def _fail_at(count, pair, both, sides):
+    """Raise a `ValueError` with the numbers of lines of two texts."""
+    names = [
+        text if isinstance(text, Path) else f"a list of {side}"
+        for text, side in zip(both, ("sources", "targets"), strict=True)
+    ]
     counts = [
         count + (line is not None) + sum(1 for _ in side)
         for line, side in zip(pair, sides, strict=True)
     ]
     raise ValueError(
-        "Parallel files need equally many lines. Received: "
-        f"{files[0]} with {counts[0]} and {files[1]} with {counts[1]}. Align "
+        "Parallel texts need equally many lines. Received: "
+        f"{names[0]} with {counts[0]} and {names[1]} with {counts[1]}. Align "
         "them again."
     )

@@ -56,11 +56,11 @@ class Position:
         """Include this position in `read_positions`, as long as it exists."""
         _shuffled[next(_numbers)] = self
 
-    def next_generator(self) -> np.random.Generator:
-        """Begin an epoch, and return its random generator."""
-        generator = np.random.default_rng([self.seed, self.epoch])
+    def next_epoch(self) -> tuple[int, np.random.Generator]:
+        """Begin an epoch, and return its number and its random generator."""
+        epoch = self.epoch
         self.epoch += 1
-        return generator
+        return epoch, np.random.default_rng([self.seed, epoch])
 
 
 def read_positions() -> list[dict]:

@@ -108,7 +108,7 @@ def read_sentences(
         )
     items = iter(sentences_or_files)
     first = list(itertools.islice(items, FEW))
-    _check_no_paths(first, class_name)
+    refuse_paths(first, f"`{class_name}.train`")
     for item in itertools.chain(first, items):
         if isinstance(item, Path):
             yield from read_lines(item)
@@ -121,14 +121,20 @@ def read_sentences(
             )
 
 
-def _check_no_paths(first, class_name):
-    """Raise a `ValueError` if all strings among the first items are paths."""
+def refuse_paths(items: list, needed_by: str):
+    """Raise a `ValueError` if all strings among the first items are paths.
+
+    Args:
+        items: Sentences, perhaps beside other things.
+        needed_by: Who reads them, as the user typed it.
+    """
+    first = items[:FEW]
     strings = [item for item in first if isinstance(item, str)]
     named = strings and all(map(os.path.isfile, strings))
     spelled = len(first) < FEW and all(map(PATH.fullmatch, strings))
     if named or (strings and spelled):
         raise ValueError(
-            f"`{class_name}.train` takes strings as sentences, not as names "
+            f"{needed_by} takes a list of strings as sentences, not as names "
             f"of files. Received: {strings[0]!r}. To read this file, wrap it: "
             f"`pathlib.Path({strings[0]!r})`."
         )

@@ -30,13 +30,15 @@ def corpus():
 def expected(seed, epoch, batch_size, buckets, training):
     """The pairs of all batches, as the README of seeds promises: a formula."""
     random = np.random.default_rng([seed, epoch])
-    ends, _ = choose_buckets([LENGTHS], buckets)
+    ends, _ = choose_buckets([LENGTHS], buckets, batch_size)
     bucket = np.searchsorted(ends, LENGTHS.max(axis=0))
-    order = random.permutation(PAIRS) if training else np.arange(PAIRS)
-    order = order[np.argsort(bucket[order], kind="stable")]
+    order = np.arange(PAIRS)
     if training:
-        first = random.integers(PAIRS % batch_size + 1)
-        order = order[first : first + PAIRS // batch_size * batch_size]
+        left = PAIRS % batch_size
+        full = PAIRS - left
+        order = [(epoch * left + left + i) % PAIRS for i in range(full)]
+        order = random.permutation(order)
+    order = order[np.argsort(bucket[order], kind="stable")]
     starts = np.arange(0, len(order), batch_size)
     if training:
         random.shuffle(starts)
@@ -55,7 +57,7 @@ def test_the_order_of_a_seed_stays(training, buckets):
 
 
 def test_rows_are_padded_to_the_width_of_their_bucket():
-    _, widths = choose_buckets([LENGTHS], 4)
+    _, widths = choose_buckets([LENGTHS], 4, 9)
     for (source, inputs), labels in Batches(corpus(), 9, True, 0, 4, (0, 1))():
         pairs = source[:, 0] - 10
         lengths = LENGTHS[:, pairs]
@@ -88,15 +90,28 @@ def padded(lengths, ends):
     return total
 
 
+def sizes(lengths, ends):
+    """Count the pairs of buckets with these ends."""
+    return np.bincount(np.searchsorted(ends, lengths.max(axis=0)))
+
+
 @pytest.mark.parametrize("buckets", [1, 2, 3, 5])
-def test_no_other_buckets_need_less_padding(buckets):
-    ends, widths = choose_buckets(np.split(SMALL, 4, 1), buckets)
+@pytest.mark.parametrize("least", [1, 9, 21, 60])
+def test_no_other_buckets_need_less_padding(buckets, least):
+    ends, widths = choose_buckets(np.split(SMALL, 4, 1), buckets, least)
     longest = np.unique(SMALL.max(axis=0))
+    every = [
+        [*chosen, longest[-1]]
+        for count in range(buckets)
+        for chosen in combinations(longest[:-1], count)
+    ]
     best = min(
-        padded(SMALL, [*chosen, longest[-1]])
-        for chosen in combinations(longest[:-1], buckets - 1)
+        padded(SMALL, other)
+        for other in every
+        if sizes(SMALL, other).min() >= least
     )
     assert padded(SMALL, ends) == best
+    assert sizes(SMALL, ends).min() >= least
     assert len(ends) == len(widths) <= buckets
 
 
@@ -123,3 +138,32 @@ def test_equal_pairs_need_one_bucket():
     ends, widths = choose_buckets([np.full((2, 9), 5)], 8)
     assert ends.tolist() == [5]
     assert widths.tolist() == [[5, 5]]
+
+
+@pytest.mark.parametrize("batch_size", [7, 64, 100, 200, 201])
+def test_no_pair_is_left_out_twice_in_a_row(batch_size):
+    batches = Batches(corpus(), batch_size, True, 5, 8, (0, 1))
+    everything, before = {*range(PAIRS)}, set()
+    counts = np.zeros(PAIRS, int)
+    for _ in range(PAIRS):
+        taken = [pair for (x, _), _ in batches() for pair in x[:, 0] - 10]
+        left = everything - {*taken}
+        assert (
+            len(taken) == PAIRS - len(left) == PAIRS // batch_size * batch_size
+        )
+        assert not left & before
+        before = left
+        counts[taken] += 1
+    assert {*counts} == {PAIRS // batch_size * batch_size}
+
+
+def test_a_hundred_pairs_in_batches_of_64_are_trained():
+    """In two epochs each of them, and each batch in a bucket of its own."""
+    rows = [
+        Rows(np.arange(s.sum()), np.cumsum([0, *s])) for s in LENGTHS[:, :100]
+    ]
+    batches = Batches(Corpus(rows, [], {}, []), 64, True, 0, 8, (0, 1))
+    taken = [x for _ in range(2) for (x, _), _ in batches()]
+    assert [len(x) for x in taken] == [64, 64]
+    assert len({tuple(row[row > 0]) for x in taken for row in x}) == 100
+    assert len(batches.widths) == 1

@@ -136,6 +136,17 @@ def test_other_content_is_another_folder(files, tmp_path):
     assert count() == 6
 
 
+def test_other_sentences_are_another_folder(tmp_path, no_tokenizing):
+    cache = tmp_path / "cache"
+    sides = ["1", "23"], ["4", "5"]
+    wanted = batches(sides, cache=cache)
+    batches((["1", "23"], ["4", "6"]), cache=cache)
+    batches((["12", "3"], ["4", "5"]), cache=cache)
+    assert len(folders(cache)) == 3
+    no_tokenizing()
+    assert batches(sides, cache=cache) == wanted
+
+
 def test_many_ids_take_four_bytes(files, tmp_path):
     small, large = (
         CharacterTokenizer([chr(0x10000 + n) for n in range(size)])

@@ -90,17 +90,14 @@ def test_training_takes_full_batches_of_different_pairs(files):
         assert source.shape[0] == inputs.shape[0] == labels.shape[0] == 8
 
 
-@pytest.mark.slow
-def test_all_that_may_be_left_out_is(files):
-    """Of 10 pairs two do not fill a batch: short ones, long ones, or both."""
-    lines = [str(n) * n for n in range(1, 10)] + ["0" * 10]
-    write(files, lines, lines)
-    dataset = batches(files, training=True, seed=1, buckets=10)
-    left_out = set()
-    for _ in range(24):
-        found = {source.decode() for source, _ in pairs(dataset)}
-        left_out.add(tuple(i for i, x in enumerate(lines) if x not in found))
-    assert left_out == {(0, 1), (0, 9), (8, 9)}
+@pytest.mark.parametrize("kind", [list, tuple, np.array, iter])
+def test_sentences_in_memory_are_as_those_of_files(files, kind):
+    texts = [file.read_text().splitlines() for file in files]
+    wanted = batches(files, training=True, seed=1)
+    given = [kind(text) for text in texts]
+    assert pairs(batches(given, training=True, seed=1)) == pairs(wanted)
+    mixed = batches([[files[0]], texts[1]], training=True, seed=1)
+    assert pairs(mixed) == pairs(batches(files, training=True, seed=1))
 
 
 def test_a_long_line_is_read_alone(files, monkeypatch):

@@ -25,7 +25,7 @@ def remembered(seed=7, numbers=NUMBERS, batch_size=2):
 
 
 def draw(position):
-    return position.next_generator().integers(0, 10**9)
+    return position.next_epoch()[1].integers(0, 10**9)
 
 
 def test_numbers_are_known_by_their_values(monkeypatch):
