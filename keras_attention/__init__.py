@@ -43,7 +43,7 @@ def __getattr__(name):
         raise ImportError(
             f"keras_attention.{name} needs TensorFlow, which is not installed. "
             "All but exports and WordPieceTokenizer runs without it. Install "
-            'it with: pip install "keras-attention[tensorflow]"'
+            'it with: pip install "keras-rnn-attention[tensorflow]"'
         )
     return getattr(room, name)
 

@@ -25,7 +25,7 @@ def require(module: str, extra: str, needed_by: str) -> ModuleType:
         missing = (error.name or module).partition(".")[0]
         raise ImportError(
             f"{needed_by} needs `{missing}`, which is not installed. "
-            f'Install it with: pip install "keras-attention[{extra}]"'
+            f'Install it with: pip install "keras-rnn-attention[{extra}]"'
         ) from error
     except Exception as error:
         if type(error).__name__ != "VersionError":

@@ -21,7 +21,7 @@ def test_gives_the_module():
 def test_names_the_extra(module):
     message = (
         "plot_attention needs `no_such_module`, which is not installed. "
-        'Install it with: pip install "keras-attention[plots]"'
+        'Install it with: pip install "keras-rnn-attention[plots]"'
     )
     with pytest.raises(ImportError, match=re.escape(message)):
         require(module, "plots", "plot_attention")

@@ -260,6 +260,36 @@ def ways_to_scores(run) -> list:
     return ways
 
 
+NAME = "[-_]".join(("keras", "attention"))  # of another project on PyPI
+OTHER_PROJECT = re.compile(  # extra, version or address; command; its name
+    rf"(?<![\w/.-]){NAME}(?:\[|\s*(?:[=<>~!]=|@))"
+    rf"|\b(?:install|add)\b(?:[^\n]|\\\n)*(?<![\w/.-]){NAME}(?![\w/.-])"
+    rf"|(?m:^name *= *\W?{NAME}\W?$)"
+)
+FOLDERS = ".ci", "benchmarks", "docs", "examples", "keras_attention", "tests"
+
+
+def test_nothing_installs_the_other_project():
+    name = NAME.replace("[-_]", "-")
+    for line in (
+        *(f"pip install {name}", f'install it: "{name}[text]"', f"{name}>=1"),
+        *(
+            f"pip install \\\n  -U {name}",
+            f'name = "{name}"',
+            f"{name} @ git+a",
+        ),
+        f"uv add {name.replace('-', '_')}",
+    ):
+        assert OTHER_PROJECT.search(line), line
+    inside = (file for x in FOLDERS for file in (source.ROOT / x).rglob("*"))
+    broken = []
+    for file in (*source.ROOT.glob("*.*"), *inside):
+        if file.is_file() and file.suffix in source.TEXTS:
+            found = OTHER_PROJECT.search(file.read_text("utf-8"))
+            broken += [f"{file}: {found.group()}"] if found else []
+    assert not broken
+
+
 def test_the_way_to_a_score_is_short():
     """From `Seq2Seq.fit` down: a reader opens few files, and no floor twice.
 

@@ -33,4 +33,4 @@ def test_all_but_export_runs(backend, tmp_path):
     assert said[0] == "interrupted"
     assert len(said) == 3
     for line in said[1:]:
-        assert 'pip install "keras-attention[tensorflow]"' in line
+        assert 'pip install "keras-rnn-attention[tensorflow]"' in line

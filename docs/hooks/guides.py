@@ -163,7 +163,7 @@ def as_notebook(notebook: nbformat.NotebookNode, repository: str | None) -> str:
     """
     what = f'# In a clone of the repository:\n%pip install -q -e ".[{EXTRAS}]"'
     if repository:
-        what = f'"keras-attention[{EXTRAS}] @ git+{repository}"'
+        what = f'"keras-rnn-attention[{EXTRAS}] @ git+{repository}"'
         what = f"%pip install -q {what}"
     seeded = f"{what}\n\nimport keras\n\n{SEED}"
     install = nbformat.v4.new_code_cell(seeded)

@@ -127,7 +127,7 @@ def load(module: str):
     except ModuleNotFoundError as error:
         raise ClientError(
             f"gRPC needs `{module}`, which is not installed. Install it with: "
-            'pip install "keras-attention[serving]". Or ask with --rest.'
+            'pip install "keras-rnn-attention[serving]". Or ask with --rest.'
         ) from error
 
 

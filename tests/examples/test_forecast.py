@@ -108,7 +108,7 @@ def test_quantiles_do_not_cross():
 
 def test_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "statsmodels.datasets.co2", None)
-    with pytest.raises(ImportError, match=r"keras-attention\[forecast\]"):
+    with pytest.raises(ImportError, match=r"keras-rnn-attention\[forecast\]"):
         co2.monthly()
 
 

@@ -137,7 +137,8 @@ def test_the_clients_repeat_what_the_server_refuses(server, way):
 
 def test_without_grpc_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "grpc", None)
-    with pytest.raises(client.ClientError, match=r"keras-attention\[serving\]"):
+    needed = r"keras-rnn-attention\[serving\]"
+    with pytest.raises(client.ClientError, match=needed):
         client.main(["1"])
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")

@@ -7,6 +7,18 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "keras_attention"
 FILES = sorted(PACKAGE.rglob("[a-z]*.py"))  # all but `__init__`
+TEXTS = {
+    "",
+    ".cff",
+    ".cfg",
+    ".in",
+    ".md",
+    ".py",
+    ".pyi",
+    ".sh",
+    ".toml",
+    ".yml",
+}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 

@@ -52,7 +52,7 @@ def test_lower_case_is_no_folding(kind):
 
 def test_a_missing_tensorflow_text_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow_text", None)
-    with pytest.raises(ImportError, match=r"keras-attention\[text\]"):
+    with pytest.raises(ImportError, match=r"keras-rnn-attention\[text\]"):
         WordTokenizer([])
     assert WordTokenizer([], normalization="identity").tokenize([""]).shape[0]
 

@@ -126,7 +126,7 @@ def test_batches_are_the_same(options, tmp_path, monkeypatch):
 def test_what_needs_tensorflow_names_its_extra(monkeypatch):
     leave_out_tensorflow(monkeypatch)
     monkeypatch.setitem(sys.modules, "tensorflow_text", None)
-    with pytest.raises(ImportError, match=r"keras-attention\[text\]"):
+    with pytest.raises(ImportError, match=r"keras-rnn-attention\[text\]"):
         WordPieceTokenizer(["a"])
 
 
