@@ -6,6 +6,7 @@ from keras_attention.alignments.reading import AbstractReading
 from keras_attention.checks import check_built
 from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream
+from keras_attention.ops.positions import count_positions
 
 BUILD = "Let the attention layer's `build` call `super().build(...)`."
 DECIDED = (
@@ -111,6 +112,27 @@ class AbstractAlignment(keras.layers.Layer):
             "align(scores, mask, state, noise, query, lengths)",
             "from scores (B, K, Tv) to weights and the next state",
         )
+
+    def align_source(self, scores, mask, state, noise, query, real) -> tuple:
+        """Align as `align`, by where the real positions are.
+
+        Override it where positions count from the beginning of a source,
+        which padding in front moves.
+
+        Args:
+            scores: As in `align`.
+            mask: As in `align`.
+            state: As in `align`.
+            noise: As in `align`.
+            query: As in `align`.
+            real: Boolean `(B, Tv)`, `True` at real positions, or `None` for
+                all.
+
+        Returns:
+            What `align` returns.
+        """
+        lengths = count_positions(real, scores)
+        return self.align(scores, mask, state, noise, query, lengths)
 
     def observe(self, state, query, weights, values) -> tuple:
         """Return the next state, once the weights of a step are known.

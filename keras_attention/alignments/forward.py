@@ -14,7 +14,7 @@ from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import mix
 from keras_attention.ops import product
-from keras_attention.ops.monotonic import first_true
+from keras_attention.ops.positions import first_true
 
 LEAST = 1e-30  # of a prior weight; its inverse and logarithm are finite
 

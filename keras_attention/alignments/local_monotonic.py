@@ -6,6 +6,7 @@ from keras import ops
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.alignments.reading import WindowReading
 from keras_attention.checks import check_integer
+from keras_attention.ops import first_position
 from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 
@@ -18,9 +19,9 @@ class LocalMonotonic(AbstractAlignment):
 
         weights = softmax of the scores at |j - t| <= window
 
-    Steps `t` and positions `j` count from 0. The window has `2 window + 1`
-    positions. If all of them are padding or beyond the source, all weights
-    are 0.
+    Steps `t` and positions `j` count from 0, which is the first real position
+    of a source. The window has `2 window + 1` positions. If all of them are
+    padding or beyond the source, all weights are 0.
 
     Args:
         window: Largest distance of a position from `t`, positive.
@@ -45,14 +46,14 @@ class LocalMonotonic(AbstractAlignment):
         "monotonic".
     """
 
-    state_count = 1  # the index `t` of the step, `(B, K, 1)`
+    state_count = 1  # the position of `t`, `(B, K, 1)`
 
     def __init__(self, window: int, **kwargs):
         super().__init__(**kwargs)
         self.window = check_integer("window", window)
 
     def first_state(self, real) -> tuple:
-        return (ops.zeros((*ops.shape(real)[:2], 1), real.dtype),)
+        return (first_position(real),)
 
     def reading(self) -> WindowReading:
         return WindowReading(self.window)

@@ -14,7 +14,9 @@ from keras_attention.layers import Regularizer
 from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import product
+from keras_attention.ops import source_positions
 from keras_attention.ops.numerics import tanh
+from keras_attention.ops.positions import count_positions
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -28,9 +30,9 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
             exp(-(j - p)^2 / (2 sigma^2)), sigma = window / 2
 
     `S` is the number of real positions of the source, and positions `j` count
-    from 0. The Gaussian, through which `p` is trained, comes after the
-    softmax, so weights sum to less than 1. Before training `p` is near the
-    middle of the source.
+    from 0, the first of them. The Gaussian, through which `p` is trained,
+    comes after the softmax, so weights sum to less than 1. Before training `p`
+    is near the middle of the source.
 
     Args:
         window: Largest distance of a position from `p`, positive.
@@ -86,15 +88,16 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         reason = "places its window by the length of the source"
         refuse_to_stream("alignment=LocalPredictive", reason, DECIDED)
 
-    def align(self, scores, mask, state, noise, query, lengths) -> tuple:
+    def align_source(self, scores, mask, state, noise, query, real) -> tuple:
         self.check_built("align")
         query = ops.cast(query, scores.dtype)
         hidden = tanh(product(query, self.position_kernel))
         vector = ops.cast(self.position_vector, scores.dtype)
         share = ops.sum(hidden * vector, axis=-1, keepdims=True)
+        lengths = count_positions(real, scores)
         centre = lengths * ops.sigmoid(share)  # (B, K, 1)
-        positions = ops.arange(ops.shape(scores)[-1], dtype=scores.dtype)
-        distance = positions - centre
+        words = ops.shape(scores)[-1]
+        distance = source_positions(real, words, scores.dtype) - centre
         near = ops.abs(distance) <= self.window
         gauss = ops.exp(-2 * ops.square(distance / self.window))
         weights = masked_softmax(scores, join_masks(near, mask))

@@ -9,12 +9,12 @@ from keras_attention.checks import check_choice
 from keras_attention.checks import check_number
 from keras_attention.checks import refuse_to_stream
 from keras_attention.ops.monotonic import behind
-from keras_attention.ops.monotonic import first_true
 from keras_attention.ops.monotonic import step_hard
 from keras_attention.ops.monotonic import step_softly
 from keras_attention.ops.monotonic import stop_hard
 from keras_attention.ops.monotonic import stop_in_parallel
 from keras_attention.ops.monotonic import stop_recursively
+from keras_attention.ops.positions import first_true
 
 MODES = {
     "parallel": stop_in_parallel,

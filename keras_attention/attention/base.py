@@ -11,7 +11,6 @@ from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_query
 from keras_attention.attention.memory import check_rank_3
 from keras_attention.attention.memory import check_source
-from keras_attention.attention.memory import count_positions
 from keras_attention.attention.memory import real_positions
 from keras_attention.attention.memory import visible_positions
 from keras_attention.attention.sequences import attend_in_order
@@ -77,8 +76,9 @@ class AbstractAttention(keras.layers.Layer):
         query: `(B, Tq, Dq)`.
         value: `(B, Tv, Dv)`.
         key: `(B, Tv, Dk)`. Defaults to `value`.
-        query_mask: Boolean `(B, Tq)`, `True` at real steps. It does not
-            change the outputs; only `auxiliary_loss` uses it.
+        query_mask: Boolean `(B, Tq)`, `True` at real steps. A state stays as
+            it is at others, which also `auxiliary_loss` leaves out. It
+            changes nothing else.
         value_mask: Boolean `(B, Tv)`, `True` at real positions. Keras fills
             it in when `value` carries a mask.
         attention_mask: Boolean that broadcasts to `(B, Tq, Tv)`, `True` where
@@ -220,17 +220,17 @@ class AbstractAttention(keras.layers.Layer):
         history = (self.first_history(real),) if self.remembers else ()
         return (*history, *self.aligner.first_state(real))
 
-    def reachable(self, memory, mask):
-        """Hide the positions that scores do not reach, beside masked ones.
+    def reach(self, memory, mask) -> tuple:
+        """Return what `score` gets of a source, and the positions it reaches.
 
         Args:
             memory: A `Memory`.
             mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
 
         Returns:
-            A mask of that kind. By default scores reach every position.
+            The keys, and a mask of that kind: by default those given.
         """
-        return mask
+        return memory.keys, mask
 
     def weigh(
         self, query, memory, mask, state, noise, one_by_one: bool = False
@@ -253,15 +253,14 @@ class AbstractAttention(keras.layers.Layer):
         count = int(self.remembers)
         history, rest = state[:count], state[count:]
         projected = self.project_query(query)
+        keys, mask = self.reach(memory, mask)
         if one_by_one:
-            scores = score_one_by_one(self, projected, memory.keys)
+            scores = score_one_by_one(self, projected, keys)
         else:
-            scores = widen(self.score(projected, memory.keys, *history))
+            scores = widen(self.score(projected, keys, *history))
         check_rank_3(self, "score", scores, "(B, Tq, Tv)")
-        lengths = count_positions(memory, scores.dtype)
-        mask = self.reachable(memory, mask)
-        weights, rest = self.aligner.align(
-            scores, mask, rest, noise, query, lengths
+        weights, rest = self.aligner.align_source(
+            scores, mask, rest, noise, query, memory.mask
         )
         rest = self.aligner.observe(rest, query, weights, memory.values)
         history = [self.next_history(x, weights) for x in history]
@@ -465,7 +464,7 @@ class AbstractAttention(keras.layers.Layer):
             given = query, memory, mask, self.initial_state(memory), noise
             size = self.compute_output_shape(query.shape, value.shape)[-1]
             context, weights = attend_in_order(
-                self._attend, *given, size, self.head_count
+                self._attend, *given, size, self.head_count, as_mask(query_mask)
             )
         else:
             noise = None if noise is None else noise[0]

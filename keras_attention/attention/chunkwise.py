@@ -148,8 +148,8 @@ class ChunkwiseAttention(AbstractAttention):
         )
         keys = hoist(self._keys_of_chunk, memory.keys)
         projected = self.chunk.project_query(query)
+        keys, mask = self.chunk.reach(Memory(keys, *memory[1:]), mask)
         scores = widen(self.chunk.score(projected, keys, *state[count:]))
-        mask = self.chunk.reachable(memory, mask)
         weights = spread_over_chunks(ends, scores, self.chunk_size, mask)
         rest = [self.chunk.next_history(x, weights) for x in state[count:]]
         return weights, (*moved, *rest)

@@ -16,9 +16,9 @@ from keras_attention.layers import Regularizer
 from keras_attention.ops import additive_scores
 from keras_attention.ops import product
 from keras_attention.ops import widen
-from keras_attention.ops.monotonic import first_true
 from keras_attention.ops.numerics import tanh
 from keras_attention.ops.numerics import windows
+from keras_attention.ops.positions import first_true
 
 LEAST = 1e-6  # of the prior, whose logarithm is a part of the score
 

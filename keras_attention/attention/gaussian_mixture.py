@@ -11,6 +11,7 @@ from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
 from keras_attention.ops import product
+from keras_attention.ops import source_positions
 from keras_attention.ops import widen
 
 LARGEST = 8.0  # of logarithms: exp(8) is 2981
@@ -26,7 +27,8 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
         kappa = previous kappa + step
         weights[u] = sum_m alpha_m exp(-beta_m (kappa_m - u)^2)
 
-    Positions `u` count from 1, and `kappa` starts at 0. If `W` and `b` are
+    Positions `u` count from 1, the first real one of a source, and `kappa`
+    starts at 0. If `W` and `b` are
     zero, the first step attends to the first position, and every step moves
     on by one. Weights depend on positions, not on values. They are not
     normalized: their sum can be any number, also 0. The logarithms are capped
@@ -103,11 +105,11 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
         height, width, move = ops.split(logs, 3, axis=-1)
         kappa = ops.cast(state[0], logs.dtype) + ops.exp(move)  # (B, Tq, M)
         words = ops.shape(memory.values)[1]
-        positions = 1 + ops.arange(words, dtype=logs.dtype)
+        positions = 1 + source_positions(memory.mask, words, logs.dtype)
         height, width, centre = (
             ops.expand_dims(x, 2) for x in (height, ops.exp(width), kappa)
         )
-        far = ops.square(centre - ops.expand_dims(positions, 1))
+        far = ops.square(centre - ops.expand_dims(positions, -1))
         bells = ops.exp(height - width * far)  # (B, Tq, Tv, M)
         weights = ops.sum(bells, axis=-1)
         if mask is not None:

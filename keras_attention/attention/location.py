@@ -12,6 +12,7 @@ from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
 from keras_attention.ops import join_masks
 from keras_attention.ops import product
+from keras_attention.ops import source_positions
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -22,9 +23,9 @@ class LocationAttention(AbstractKernelLayer, AbstractAttention):
 
         score(q, position j) = (q W)[j]
 
-    `W` has one column for each of `max_length` absolute positions. Later
-    positions of a longer source get weight 0. On a shorter source the softmax
-    is over its own positions.
+    `W` has one column for each of `max_length` positions, counted from the
+    first real one. Later positions of a longer source get weight 0. On a
+    shorter source the softmax is over its own positions.
 
     Args:
         max_length: Number of positions that can be attended to, positive.
@@ -86,18 +87,19 @@ class LocationAttention(AbstractKernelLayer, AbstractAttention):
             "kernel", (query_shape[-1], self.max_length)
         )
 
-    def reachable(self, memory, mask):
-        positions = ops.arange(ops.shape(memory.values)[1], dtype="int32")
-        in_reach = positions < self.max_length
-        return join_masks(mask, ops.reshape(in_reach, (1, 1, -1)))
+    def reach(self, memory, mask) -> tuple:
+        words = ops.shape(memory.values)[1]
+        positions = source_positions(memory.mask, words, "int32")
+        return positions, join_masks(mask, positions < self.max_length)
 
     def project_query(self, query):
         return product(query, self.kernel)  # (B, Tq, max_length)
 
-    def score(self, query, keys):
-        positions = ops.arange(ops.shape(keys)[1], dtype="int32")
-        columns = ops.minimum(positions, self.max_length - 1)
-        return ops.take(query, columns, axis=-1)  # (B, Tq, Tv)
+    def score(self, query, positions):
+        columns = ops.clip(positions, 0, self.max_length - 1)
+        if len(columns.shape) == 1:  # the same in every row
+            return ops.take(query, columns, axis=-1)  # (B, Tq, Tv)
+        return ops.take_along_axis(query, columns, axis=-1)
 
     def get_config(self) -> dict:
         return {**super().get_config(), "max_length": self.max_length}

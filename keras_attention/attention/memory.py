@@ -230,15 +230,6 @@ def visible_positions(
     return join_masks(as_mask(attention_mask), real, earlier)
 
 
-def count_positions(memory: Memory, dtype: str):
-    """Return the number of real positions of each source, `(B, 1, 1)`."""
-    batch, words = ops.shape(memory.values)[:2]
-    if memory.mask is None:
-        return ops.cast(words, dtype) * ops.ones((batch, 1, 1), dtype)
-    real = ops.cast(memory.mask, dtype)
-    return ops.expand_dims(ops.sum(real, axis=1, keepdims=True), 2)
-
-
 def real_positions(memory: Memory, beams: int, dtype: str):
     """Return 1.0 at real positions and 0.0 at padding, `(B, K, Tv)`."""
     batch, words = ops.shape(memory.values)[:2]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import keras
 from keras import ops
 
+from keras_attention.ops import freeze
 from keras_attention.ops import loop_over_time
 from keras_attention.ops import trainable_loop
 from keras_attention.ops import widen
@@ -28,8 +29,11 @@ def attend_in_order(
     noise,
     features: int,
     heads: int | None = None,
+    real=None,
 ) -> tuple:
     """Attend query by query, and carry the state from step to step.
+
+    A masked query keeps the state, as a masked step of a decoder does.
 
     Args:
         attend: Function from one step's query `(B, 1, Dq)`, the memory, the
@@ -44,6 +48,8 @@ def attend_in_order(
         features: Size `D` of the context.
         heads: The number `H` of heads, or `None` for weights without that
             axis. Defaults to `None`.
+        real: Boolean `(B, Tq)`, `True` at real queries. Defaults to `None`,
+            all.
 
     Returns:
         Context `(B, Tq, D)` and weights `(B, Tq, Tv)`, or `(B, H, Tq, Tv)`.
@@ -56,20 +62,22 @@ def attend_in_order(
         mask = ops.broadcast_to(mask, (batch, steps, words))
         mask = ops.swapaxes(mask, 0, 1)
 
-    def step(state, inputs):
-        query, visible, noise = inputs
+    def step(before, inputs):
+        query, visible, noise, real = inputs
         if visible is not None:
             visible = ops.expand_dims(visible, 1)
         context, weights, state = attend(
-            ops.expand_dims(query, 1), memory, visible, state, noise
+            ops.expand_dims(query, 1), memory, visible, before, noise
         )
         weights = ops.reshape(weights, (batch, rows))
         both = ops.concatenate([context[:, 0], weights], axis=-1)
-        return list(state), [both]
+        return freeze(real, state, before), [both]
 
     # One output for both: TensorFlow cannot write weights of an empty source.
     blank = [ops.zeros((batch, features + rows), memory.values.dtype)]
-    inputs = [query, mask, noise]
+    if real is not None:
+        real = ops.swapaxes(real, 0, 1)
+    inputs = [query, mask, noise, real]
     _, (both,) = loop_over_time(step, state, inputs, blank, steps)
     both = ops.swapaxes(both, 0, 1)
     context, weights = both[..., :features], both[..., features:]

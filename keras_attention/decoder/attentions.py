@@ -15,8 +15,8 @@ from keras_attention.attention.memory import with_features
 from keras_attention.checks import check_object
 from keras_attention.checks import shapes_agree
 from keras_attention.decoder.window import AttentionWindow
-from keras_attention.decoder.window import first_position
 from keras_attention.layers import symbolic_result
+from keras_attention.ops import first_position
 from keras_attention.ops import wide_dtype
 from keras_attention.ops.replicas import add_shared_loss
 

@@ -9,8 +9,8 @@ from keras_attention.alignments import SimplexAlignment
 from keras_attention.attention import Memory
 from keras_attention.attention import MultiHead
 from keras_attention.checks import check_integer
+from keras_attention.ops import first_position
 from keras_attention.ops import hoist
-from keras_attention.ops.monotonic import first_true
 
 
 class AttentionWindow(NamedTuple):
@@ -106,18 +106,6 @@ def check_window(window, attention) -> AttentionWindow | None:
         )
     names = "attention_window[0]", "attention_window[1]"
     return AttentionWindow(*map(check_integer, names, window, (0, 0)))
-
-
-def first_position(real):
-    """Return the first real position.
-
-    Args:
-        real: `(B, K, Tv)`, 1.0 at real positions, 0.0 at padding.
-
-    Returns:
-        `(B, K, 1)`, in the dtype of `real`; 0 if there is none.
-    """
-    return _place(first_true(real > 0, real.dtype))
 
 
 def _margin(layer):
@@ -218,11 +206,5 @@ def _largest(weights, last, first):
     weights = ops.cast(weights, last.dtype)
     best = ops.max(weights, axis=-1, keepdims=True, initial=0.0)
     here = ops.logical_and(weights == best, best > 0)
-    found = first + _place(first_true(here, last.dtype))
+    found = first + first_position(ops.cast(here, last.dtype))
     return ops.where(best > 0, found, last)
-
-
-def _place(flags):
-    """Return the index of the only 1 on the last axis, 0 if there is none."""
-    order = ops.arange(ops.shape(flags)[-1], dtype=flags.dtype)
-    return ops.sum(flags * order, axis=-1, keepdims=True)

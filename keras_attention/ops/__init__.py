@@ -17,6 +17,8 @@ from .numerics import wide_dtype as wide_dtype
 from .numerics import widen as widen
 from .operations import hoist as hoist
 from .operations import kernels_as_they_are as kernels_as_they_are
+from .positions import first_position as first_position
+from .positions import source_positions as source_positions
 from .products import dot_scores as dot_scores
 from .products import joint_product as joint_product
 from .products import mix as mix

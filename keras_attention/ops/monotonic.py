@@ -22,6 +22,7 @@ from keras_attention.ops.numerics import join_masks
 from keras_attention.ops.numerics import masked_softmax
 from keras_attention.ops.numerics import running_sum
 from keras_attention.ops.numerics import windows
+from keras_attention.ops.positions import first_true
 
 LOWEST = -60.0  # of a logarithm: exp(60) is far from overflow in float32
 
@@ -157,20 +158,6 @@ def behind(previous):
         `(B, K, Tv)`, not negative. What leaves the last position is lost.
     """
     return ops.relu(-previous) + _shift(ops.relu(previous), 0.0)
-
-
-def first_true(flags, dtype):
-    """Return 1 at the first `True` of every row, and 0 elsewhere.
-
-    Args:
-        flags: Boolean `(..., Tv)`.
-        dtype: Dtype of the result.
-
-    Returns:
-        `(..., Tv)`, zeros in rows without a `True`.
-    """
-    count = ops.cumsum(ops.cast(flags, "int32"), axis=-1)
-    return ops.cast(ops.logical_and(flags, count == 1), dtype)
 
 
 def _probabilities(energies, mask):

@@ -8,6 +8,7 @@ from keras import ops
 from keras import tree
 
 from keras_attention.attention import Memory
+from keras_attention.ops import first_position
 from keras_attention.ops import freeze
 from keras_attention.ops import hoister
 from keras_attention.ops import join_masks
@@ -112,6 +113,17 @@ class StreamSteps:
         elif mask is None:
             mask = ops.ones(ops.shape(chunk)[:2], "bool")
         memories, mask, states = self._prepared(chunk, mask, state.encoder)
+        # What nothing real has come before begins at the first real position.
+        size = ops.shape(mask)[1]
+        real = ops.cast(mask, "int32")
+        first = ops.where(
+            ops.any(mask, axis=1), first_position(real)[:, 0], size
+        )
+        heads = [
+            ops.where(ops.equal(head, state.count), head + first, head)
+            for head in state.heads
+        ]
+        state = state._replace(heads=heads)
         return state.extended(states, memories, mask)
 
     def _prepared(self, chunk, mask, states):

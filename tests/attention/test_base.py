@@ -15,6 +15,7 @@ from keras_attention import GaussianMixtureAttention
 from keras_attention import Monotonic
 from keras_attention import MultiHead
 from keras_attention.layers import AbstractKernelLayer
+from keras_attention.ops import first_position
 from keras_attention.ops import product
 from keras_attention.ops import widen
 
@@ -39,7 +40,7 @@ class TestAbstractAttention(AttentionContract):
 
 @keras.saving.register_keras_serializable(package="tests")
 class ClockAttention(AbstractAttention):
-    """Step `t` gives position `j` the weight `exp(-|t - j|)`."""
+    """Step `t` gives the real position `j` the weight `exp(-|t - j|)`."""
 
     state_count = 1
 
@@ -47,7 +48,7 @@ class ClockAttention(AbstractAttention):
         super().__init__(None, dropout, seed, **kwargs)
 
     def first_state(self, real):
-        return (ops.zeros((*ops.shape(real)[:2], 1), real.dtype),)
+        return (first_position(real),)
 
     def weigh(self, query, memory, mask, state, noise):
         (time,) = state

@@ -97,3 +97,12 @@ def test_a_call_is_its_steps_in_order(make, alignment):
         y = to_numpy(ops.concatenate(y, axis=1))
         np.testing.assert_allclose(to_numpy(x), y, atol=1e-5)
     assert (to_numpy(out[1])[np.repeat(~MASK[:, None], T, 1)] == 0).all()
+    front, nothing = draw(B, 2, D, seed=2), np.zeros((B, 2), bool)
+    context, weights = layer(
+        query,
+        np.concatenate([front, value], axis=1),
+        value_mask=np.concatenate([nothing, MASK], axis=1),
+        return_attention_scores=True,
+    )
+    for x, y in zip(out, (context, weights[:, :, 2:]), strict=True):
+        np.testing.assert_allclose(to_numpy(x), to_numpy(y), atol=1e-5)

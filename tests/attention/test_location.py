@@ -29,13 +29,16 @@ class TestLocationAttention(ProjectedAttentionContract):
         np.testing.assert_allclose(context, want[0], atol=1e-6)
         np.testing.assert_allclose(weights[:, :, :4], want[1], atol=1e-6)
 
-    def test_a_source_beyond_the_reach_alone_is_none(self):
+    def test_holes_count_and_padding_in_front_does_not(self):
         query, value = self.inputs(words=6)
-        mask = np.array([[0, 0, 0, 0, 1, 1]] * 2, bool)
-        layer = self.layer(max_length=4)
-        context, weights = self.run(layer, query, value, value_mask=mask)
-        assert (weights == 0).all()
-        assert (context == 0).all()
+        mask = np.array([[0, 1, 0, 1, 1, 1]] * 2, bool)
+        layer = self.trained(max_length=4)
+        _, weights = self.run(layer, query, value, value_mask=mask)
+        scores = np.exp(query @ self.named(layer)["kernel"])
+        scores *= mask[0, 1:5]
+        scores /= scores.sum(-1, keepdims=True)
+        np.testing.assert_allclose(weights[:, :, 1:5], scores, atol=1e-5)
+        assert (weights[:, :, [0, 5]] == 0).all()
 
     def test_a_predicted_window_counts_the_whole_source(self):
         """`S` of LocalPredictive is the row's length, reached or not."""

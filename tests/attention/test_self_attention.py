@@ -6,6 +6,9 @@ from contracts.composed import ComposedLaws
 from gradients import to_numpy
 
 from keras_attention import BahdanauAttention
+from keras_attention import ForwardAlignment
+from keras_attention import GaussianMixtureAttention
+from keras_attention import LocalMonotonic
 from keras_attention import LuongGeneral
 from keras_attention import Monotonic
 from keras_attention import SelfAttention
@@ -73,6 +76,30 @@ class TestCausalWindow(SelfAttentionCase):
 class TestCausal(SelfAttentionCase):
     variant = True
     causal = True
+
+
+@pytest.mark.parametrize("name", ["local-m", "forward", "strict", "mixture"])
+def test_padding_in_front_moves_no_state(name):
+    alignments = {
+        "local-m": LocalMonotonic(1),
+        "forward": ForwardAlignment(transition_agent=True),
+        "strict": Monotonic(strict=True),
+    }
+    if name == "mixture":
+        layer = SelfAttention(GaussianMixtureAttention(2))
+    else:
+        inner = LuongGeneral(alignment=alignments[name])
+        layer = SelfAttention(inner, width=3)
+    x = np.random.default_rng(0).normal(size=(2, 7, 3)).astype("float32")
+    mask = np.arange(7) >= np.array([[2], [0]])
+    wide, weights = layer(x, mask=mask, return_attention_scores=True)
+    context, alone = layer(x[:1, 2:], return_attention_scores=True)
+    np.testing.assert_allclose(
+        to_numpy(wide)[:1, 2:], to_numpy(context), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        to_numpy(weights)[:1, 2:, 2:], to_numpy(alone), atol=1e-6
+    )
 
 
 def test_attention_with_a_state_runs_in_order():

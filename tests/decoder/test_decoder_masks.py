@@ -147,7 +147,7 @@ def test_at_a_masked_step_nothing_happens(order):
 # What padding may not change.
 
 
-def objective(decoder, masks):
+def objective(decoder, masks, first=0):
     """A scalar of everything that a decoder returns for real words."""
 
     def run(sequence, memory, *states):
@@ -158,35 +158,36 @@ def objective(decoder, masks):
             if i < 2:  # the same numbers, however long the padding is
                 size = x.shape[-1] if i == 0 else WORDS
                 rows = samples.draw(BATCH, STEPS, size, seed=20 + i)
-                x = x[:, :STEPS, :size]
+                x = x[:, first : first + STEPS]
+                x = x[:, :, first:][..., :size] if i else x
             total = total + ops.sum(x * ops.convert_to_tensor(rows))
         return total
 
     return run
 
 
-def pad(x, garbage):
-    tail = np.full((BATCH, 2, x.shape[-1]), garbage)
-    return np.concatenate([x, tail], axis=1)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["bahdanau", "luong"])
-@pytest.mark.parametrize("garbage", [1e4, np.nan])
-def test_padding_changes_nothing(garbage, order):
+@pytest.mark.parametrize(("garbage", "first"), [(1e4, 0), (np.nan, 2)])
+def test_padding_changes_nothing(garbage, first, order):
+    """Neither behind nor in front."""
     decoder = make("lstm", "bahdanau", order=order, attention_layer_size=7)
     arrays = [samples.sequence(), samples.source(), *first_states(decoder)]
-    longer = [*(pad(x, garbage) for x in arrays[:2]), *arrays[2:]]
+    around = (0, 0), (first, 2), (0, 0)
+    longer = [np.pad(x, around, constant_values=garbage) for x in arrays[:2]]
+    real = [np.arange(x.shape[1]) >= first for x in longer]
+    real = [x & (np.arange(len(x)) < len(x) - 2) for x in real]
     masks = {
-        "sequence_mask": samples.mask([STEPS] * BATCH, STEPS + 2),
-        "memory_mask": samples.mask([WORDS] * BATCH, WORDS + 2),
+        "sequence_mask": np.tile(real[0], (BATCH, 1)),
+        "memory_mask": np.tile(real[1], (BATCH, 1)),
     }
+    longer = [*longer, *arrays[2:]]
     weights = decoder.trainable_variables
     short = differentiate(objective(decoder, {}), arrays, weights)
-    long = differentiate(objective(decoder, masks), longer, weights)
-    for i, size in enumerate((STEPS, WORDS)):
-        assert (long[1][i][:, size:] == 0).all()
-        long[1][i] = long[1][i][:, :size]
+    long = differentiate(objective(decoder, masks, first), longer, weights)
+    for i, kept in enumerate(real):
+        assert (long[1][i][:, ~kept] == 0).all()
+        long[1][i] = long[1][i][:, kept]
     assert long[0] == pytest.approx(short[0], abs=samples.EXACT)
     for x, y in zip(long[1], short[1], strict=True):
         np.testing.assert_allclose(x, y, atol=10 * samples.EXACT)

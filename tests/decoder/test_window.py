@@ -14,7 +14,6 @@ from tiers import some
 
 import keras_attention as ka
 from keras_attention.decoder.window import AttentionWindow
-from keras_attention.decoder.window import first_position
 
 B, K, T, TV, D = 2, 2, 4, 9, 6
 REAL = np.array([[1] * 9, [0, 0, 1, 1, 1, 1, 1, 0, 0]], bool)
@@ -101,14 +100,6 @@ def test_attends_near_the_largest_weight_of_the_step_before(name, monkeypatch):
     assert_close(within(window, layer, memory, last), want, atol=2e-6)
     size = 4 + 2 * (layer.score_margin or 0)
     assert seen == {(B, TV) if name in MASKED else (B * K, size)}
-
-
-def test_starts_at_the_first_real_position():
-    real = np.array([[[0, 0, 1, 1]], [[1, 1, 1, 0]], [[0, 0, 0, 0]]])
-    found = first_position(ops.convert_to_tensor(real, "float32"))
-    assert to_numpy(found)[:, 0, 0].tolist() == [2, 0, 0]
-    nothing = ops.zeros((2, 3, 0))
-    assert tuple(first_position(nothing).shape) == (2, 3, 1)
 
 
 @pytest.mark.parametrize("name", ["additive", "location-aware", "monotonic"])

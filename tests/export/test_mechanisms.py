@@ -98,7 +98,8 @@ def two_steps(attentions):
 
     def contexts(value, queries, lengths):
         found = []
-        mask = tf.range(tf.shape(value)[1]) < lengths[:, None]
+        padding = tf.shape(value)[1] - lengths  # in front
+        mask = tf.range(tf.shape(value)[1]) >= padding[:, None]
         for layer in attentions:
             memory = layer.prepare(value, value_mask=mask)
             state = layer.initial_state(memory)

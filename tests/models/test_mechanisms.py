@@ -68,6 +68,26 @@ def test_one_step_of_fit_moves_every_weight(n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", some(MODELS, 1))
+@pytest.mark.parametrize("window", [None, (0, 1)])
+def test_padding_in_front_changes_no_text(n, window):
+    model = make_model(make_attentions(n), order(n), attention_window=window)
+    search = BeamSearch(2, n_best=2, max_length=4, coverage_penalty=0.2)
+    wide = np.pad(SOURCE, ((0, 0), (2, 0)))
+    with without_graphs():
+        plain, padded = (model.generate(x, search) for x in (SOURCE, wide))
+    np.testing.assert_array_equal(
+        to_numpy(padded.tokens), to_numpy(plain.tokens)
+    )
+    for x, y in (
+        (padded.scores, plain.scores),
+        (padded.weights[..., 2:], plain.weights),
+        (model((wide, SOURCE)), model((SOURCE, SOURCE))),
+    ):
+        np.testing.assert_allclose(to_numpy(x), to_numpy(y), atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", some(MODELS, 1))
 def test_a_hypothesis_has_the_score_of_its_own_tokens(n):
     """As a teacher would tell it: so all states have followed their beams."""
     model = make_model(make_attentions(n), order(n))

@@ -7,7 +7,6 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.ops.monotonic import first_true
 from keras_attention.ops.monotonic import step_hard
 from keras_attention.ops.monotonic import step_softly
 from keras_attention.ops.monotonic import stop_hard
@@ -114,11 +113,3 @@ class TestStepwise:
             lambda *x: ops.sum(step_hard(*x)), [ENERGIES, PREVIOUS]
         ):
             assert (slope == 0).all()
-
-
-def test_first_true_is_one_at_most():
-    flags = np.array([[0, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1, 1]], bool)
-    got = to_numpy(first_true(to_tensor(flags), "float32"))
-    np.testing.assert_array_equal(
-        got, [[0, 1, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
-    )

@@ -62,6 +62,9 @@ def test_words_are_those_of_the_whole(models, name):
     wanted, _ = generated(models[name], SOURCE)
     for sizes in PARTS:
         assert joined(streamed(models[name], SOURCE, sizes)) == wanted
+    late = np.pad(SOURCE, ((0, 0), (4, 0)))
+    late[1] = np.roll(late[1], -4)  # one row begins before the others
+    assert joined(streamed(models[name], late, [3, *PARTS[1], 1])) == wanted
 
 
 def decided_after(weights, window, size):

@@ -173,11 +173,12 @@ class AttentionCase(LayerCase):
             every.append(given)
         return [np.concatenate(x, axis=1) for x in zip(*every, strict=True)]
 
-    def loss(self, layer, **kwargs):
+    def loss(self, layer, first=0, **kwargs):
         """A number that depends on all of the context and the weights.
 
         Args:
             layer: A built layer.
+            first: The first position whose weights count.
             **kwargs: Arguments of its call, such as masks.
 
         Returns:
@@ -197,13 +198,14 @@ class AttentionCase(LayerCase):
                 out = layer(
                     query, value, return_attention_scores=True, **kwargs
                 )
-                return number(out[0]) + number(out[1])
+                return number(out[0]) + number(out[1][:, :, first:])
 
         return function
 
-    def gradients(self, layer, query, value, **kwargs):
+    def gradients(self, layer, query, value, first=0, **kwargs):
         """Gradients of `loss`: of query, of value, and a list of the rest."""
         found = gradients(
-            self.loss(layer, **kwargs), [query, value, *self.weights_of(layer)]
+            self.loss(layer, first, **kwargs),
+            [query, value, *self.weights_of(layer)],
         )
         return found[0], found[1], found[2:]

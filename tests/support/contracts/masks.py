@@ -62,6 +62,22 @@ class HiddenLaws(AttentionCase):
                     x, y, TOLERANCE[dtype], TOLERANCE[dtype]
                 )
 
+    def test_padding_in_front_never_matters(self):
+        query, value = self.inputs()
+        front = np.full((2, 3, self.value_size), np.nan, "float32")
+        layer = self.trained()
+        want = self.outcome(layer, query, value, MASK)
+        wide = np.concatenate([front, value], axis=1)
+        mask = np.concatenate([np.zeros((2, 3), bool), MASK], axis=1)
+        context, weights = self.run(layer, query, wide, value_mask=mask)
+        assert (weights[:, :, :3] == 0).all()
+        slopes = self.gradients(layer, query, wide, 3, value_mask=mask)
+        of_query, of_value, of_weights = slopes
+        assert (of_value[:, :3] == 0).all()
+        got = [context, weights[:, :, 3:], of_query, of_value[:, 3:]]
+        for x, y in zip([*got, *of_weights], want, strict=True):
+            np.testing.assert_allclose(x, y, 1e-5, 1e-5)
+
     @pytest.mark.parametrize("dtype", some(DTYPES, 1))
     def test_no_memory_no_weight(self, dtype):
         query, value = self.inputs()

@@ -1,0 +1,68 @@
+"""Where a source begins, and its positions counted from there."""
+
+from keras import ops
+
+
+def first_true(flags, dtype):
+    """Return 1 at the first `True` of every row, and 0 elsewhere.
+
+    Args:
+        flags: Boolean `(..., Tv)`.
+        dtype: Dtype of the result.
+
+    Returns:
+        `(..., Tv)`, zeros in rows without a `True`.
+    """
+    count = ops.cumsum(ops.cast(flags, "int32"), axis=-1)
+    return ops.cast(ops.logical_and(flags, count == 1), dtype)
+
+
+def first_position(real):
+    """Return the first real position of every row.
+
+    Args:
+        real: `(..., Tv)`, 1 at real positions, 0 at padding.
+
+    Returns:
+        `(..., 1)`, in the dtype of `real`; 0 if there is none.
+    """
+    first = first_true(real > 0, real.dtype)
+    order = ops.arange(ops.shape(real)[-1], dtype=real.dtype)
+    return ops.sum(first * order, axis=-1, keepdims=True)
+
+
+def source_positions(real, words, dtype):
+    """Number the positions of each source from its first real one.
+
+    Padding in front has negative numbers; a hole in between counts.
+
+    Args:
+        real: Boolean `(B, Tv)`, `True` at real positions, or `None` for all.
+        words: The number `Tv` of positions.
+        dtype: Dtype of the result.
+
+    Returns:
+        `(B, 1, Tv)`; `(Tv,)` if `real` is `None`.
+    """
+    order = ops.arange(words, dtype=dtype)
+    if real is None:
+        return order
+    return order - first_position(ops.cast(real[:, None], dtype))
+
+
+def count_positions(real, scores):
+    """Return the number of real positions of each source.
+
+    Args:
+        real: Boolean `(B, Tv)`, `True` at real positions, or `None` for all.
+        scores: `(B, K, Tv)`.
+
+    Returns:
+        `(B, 1, 1)`, in the dtype of `scores`.
+    """
+    if real is None:
+        batch, _, words = ops.shape(scores)
+        ones = ops.ones((batch, 1, 1), scores.dtype)
+        return ops.cast(words, scores.dtype) * ones
+    real = ops.cast(real[:, None], scores.dtype)
+    return ops.sum(real, axis=2, keepdims=True)
