@@ -9,13 +9,15 @@ It needs no data and no network, only the extras `text`, `plots` and `litert`.
 script prints the share of held-out dates that come out exactly right, and draws
 where the model looked. It exports the model for TensorFlow Serving, and runs
 this export in a new process, without `keras_attention`. It also writes a LiteRT
-file, for phones, which `litert_translate.py` runs.
+file, for phones, which `litert_translate.py` runs. What `Translator.save` wrote
+is for the command line; three commands to try are printed at the end.
 
 All files go to `outputs/dates`, or to the folder of `--output`.
 """
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 import time
@@ -40,6 +42,7 @@ from keras_attention import plot_attention
 from keras_attention.extras import require
 
 SAVED_MODEL, LITERT, PICTURE = "1", "translator.tflite", "attention.png"
+SAVED, TRY = "translator", "try.txt"
 BATCH_SIZE = 128
 SHOWN = [  # a leap day, and held out
     "Thursday, February 29, 2024",
@@ -112,9 +115,8 @@ def train(
         metrics=[TokenAccuracy()],
     )
     validation = ids(held_out)
-    model.fit(
-        *ids(pairs), BATCH_SIZE, epochs, verbose=2, validation_data=validation
-    )
+    bar = 1 if sys.stdout.isatty() else 2
+    model.fit(*ids(pairs), BATCH_SIZE, epochs, bar, validation_data=validation)
     return Translator(model, source, target, GreedySearch(max_length=11))
 
 
@@ -164,6 +166,21 @@ def read_back(folder: Path, sentences: list[str]) -> list[str]:
     return json.loads(answer.stdout)
 
 
+def commands(folder: Path) -> list[str]:
+    """Write what the command line works with, and say what to try."""
+    lines = "".join(f"{sentence}\n" for sentence in SHOWN)
+    (folder / TRY).write_text(lines, encoding="utf-8")
+    saved = str(folder / SAVED)
+    return [
+        shlex.join([sys.executable, "-m", "keras_attention", *words])
+        for words in (
+            ("translate", saved, str(folder / TRY)),
+            ("show", saved),
+            ("export", saved, str(folder / "small.tflite"), "--quantize=int8"),
+        )
+    ]
+
+
 def main(
     quick: bool = False, output: str | Path = "outputs/dates", seed: int = 0
 ) -> float:
@@ -171,8 +188,8 @@ def main(
 
     Args:
         quick: Whether to train for seconds only, to try the code.
-        output: Folder of the picture, the SavedModel (as version 1) and the
-            LiteRT file.
+        output: Folder of the picture, the SavedModel (as version 1), the
+            LiteRT file and the translator that the commands load.
         seed: Seed of all random numbers.
 
     Returns:
@@ -193,10 +210,12 @@ def main(
     picture, folder, file = places
     show(translator, picture)
     export(translator, folder, file)
+    translator.save(Path(output) / SAVED)
     print(f"{time.perf_counter() - began:.0f} seconds in all")
     print(f"Picture: {picture}")
     print(f"SavedModel: {folder}")
     print(f"LiteRT: {file}, {file.stat().st_size / 1e6:.1f} MB")
+    print("Try it:", *commands(Path(output)), sep="\n")
     return share
 
 

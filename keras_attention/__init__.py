@@ -3,6 +3,8 @@
 import ast
 import importlib.resources
 import importlib.util
+import pathlib
+import sys
 
 from .version import __version__ as __version__
 
@@ -29,9 +31,30 @@ __all__ = sorted(NAMES)
 if importlib.util.find_spec("tensorflow") is None:
     __all__.remove("export_stream")  # a star would ask for it
 
-for _room in dict.fromkeys(NAMES.values()):
-    if _room not in LATE:  # or Keras would not know the classes in a file
-        importlib.import_module(f".{_room}", __name__)
+
+def import_rooms():
+    """Import what has classes that a file names, or Keras knows them not."""
+    for room in dict.fromkeys(NAMES.values()):
+        if room not in LATE:
+            importlib.import_module(f".{room}", __name__)
+
+
+def is_command(argv: list[str], whole: list[str]) -> bool:
+    """Return whether a process runs the command line, which imports later.
+
+    Args:
+        argv: `sys.argv`; its first word is `-m` while Python looks for the
+            module that it shall run.
+        whole: `sys.orig_argv`.
+    """
+    program = argv[0] if argv else ""
+    if program == "-m":
+        return whole[-len(argv)].endswith(__name__)
+    return pathlib.Path(program).stem == "keras-attention"
+
+
+if not is_command(sys.argv, sys.orig_argv):
+    import_rooms()
 
 
 def __getattr__(name):

@@ -3,6 +3,7 @@
 import io
 import json
 import tempfile
+import time
 import warnings
 import zipfile
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.export import find_format
+from keras_attention.export.formats import FORMATS
 from keras_attention.files import check_archive
 from keras_attention.files import recover
 from keras_attention.files import replaced_folder
@@ -29,6 +31,7 @@ from keras_attention.text import as_bytes
 from keras_attention.translation import Translation
 from keras_attention.translation import TranslationGraph
 from keras_attention.translation import check_translator
+from keras_attention.translation import has_terminal
 from keras_attention.translation import in_batches
 from keras_attention.translation import join_entries
 from keras_attention.translation import read_answers
@@ -40,6 +43,7 @@ MODEL = "model.keras"
 SOURCE = "source_tokenizer/tokenizer.json"
 TARGET = "target_tokenizer/tokenizer.json"
 SHORTLIST = "shortlist.npz"  # only if there is one
+SAVED_MODEL = "saved_model.pb"  # in a folder that was exported
 PARTS = ("model", "source_tokenizer", "target_tokenizer", "search")
 OPTIONS = ("max_source_length", "replace_unknown")  # in the main file
 
@@ -294,9 +298,10 @@ class Translator:
     def export(
         self,
         path: str | Path,
-        format: str = "tf_saved_model",
+        format: str | None = None,
         max_length: int | None = None,
         quantize: str | None = None,
+        verbose: int | str = "auto",
     ) -> None:
         """Write the translator for programs that run without this package.
 
@@ -316,18 +321,24 @@ class Translator:
                 `"litert"` for phones or `"onnx"` for onnxruntime, both from
                 ids to ids, with tokenizers in the file; `"litert_text"`, text
                 to text with `tensorflow_text`; or one that was registered.
-                Defaults to `"tf_saved_model"`.
+                Defaults to `None`, by the ending of `path`: `"litert"` of
+                `.tflite`, `"onnx"` of `.onnx`, `"tf_saved_model"` of others.
             max_length: The most tokens of a translation. Defaults to the
                 search's own.
             quantize: How LiteRT stores weights: `"float16"`, `"int8"`, or
                 `None` for float32. Defaults to `None`.
+            verbose: `1` to print a line at the begin and one at the end, `0`
+                for none; `"auto"` prints them if standard output is a
+                terminal, as it can take minutes. Defaults to `"auto"`.
 
         Raises:
-            ValueError: If there is no such `format`, if this backend cannot
-                write it, or if it has no `quantize`.
+            ValueError: If there is no such `format`, if `path` has the ending
+                of another, if this backend cannot write it, or if it has no
+                `quantize`.
         """
+        check_choice("verbose", verbose, ("auto", 0, 1))
         model = self._ready_graph().model  # checks what was exchanged
-        chosen = find_format(format, quantize)
+        chosen = find_format(path, format, quantize)
         search = self.search
         if max_length is not None:
             config = {**search.get_config(), "max_length": max_length}
@@ -335,18 +346,24 @@ class Translator:
         options = {name: getattr(self, name) for name in chosen.options}
         if quantize is not None:
             options["quantize"] = quantize
-        chosen.write(
-            path,
-            model,
-            self.source_tokenizer,
-            self.target_tokenizer,
-            search,
-            **options,
-        )
+        says = has_terminal() if verbose == "auto" else verbose
+        began = time.monotonic()
+        if says:
+            print(f"Writes and runs {path} ({chosen.name}) ...", flush=True)
+        sides = self.source_tokenizer, self.target_tokenizer
+        chosen.write(path, model, *sides, search, **options)
+        if says:
+            print(f"Wrote {path} in {time.monotonic() - began:.0f} s")
 
 
 def _read_main(file):
     """Read the options of a translator, and the checksums of other files."""
+    exported = [] if file.exists() else _exported(file.parent)
+    if exported:
+        raise ValueError(
+            f"an export stands there: {', '.join(exported)}. It runs without "
+            "this package; what `save` wrote is another folder"
+        )
     content = json.loads(file.read_text(encoding="utf-8"))
     search = keras.saving.deserialize_keras_object(content["search"])
     if not isinstance(search, AbstractSearch):
@@ -356,6 +373,17 @@ def _read_main(file):
     if not isinstance(checksums, dict):
         raise ValueError(f"its checksums are no object, but {checksums!r}")
     return {"search": search, **options}, checksums
+
+
+def _exported(path):
+    """Name what `export` wrote at a path, or in a folder of that path."""
+    parts = [path, *sorted(path.glob("*"))]
+    endings = {x.suffix for x in FORMATS.values() if x.suffix}
+    return [
+        str(part)
+        for part in parts
+        if part.suffix in endings or (part / SAVED_MODEL).exists()
+    ]
 
 
 def _load_model(file):

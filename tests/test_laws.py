@@ -44,6 +44,7 @@ BACKENDS = {"tensorflow", "tensorflow_text", "jax", "jaxlib", "torch"}
 NAME_BACKENDS = {"backend", "text", "export", "training", "migration"}
 MAY_IMPORT_LATE = {
     "backend",
+    "commands",  # after it has read its arguments
     "extras",
 }  # beside the package's own `__getattr__`
 CODE = [

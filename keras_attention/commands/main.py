@@ -1,24 +1,20 @@
 """Reads a command line, runs one command, and says how it went."""
 
 import argparse
+import contextlib
+import importlib
 import os
 import sys
+import tempfile
 import warnings
+from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
+from pathlib import Path
 
-from keras_attention.commands import export
-from keras_attention.commands import score
-from keras_attention.commands import show
-from keras_attention.commands import translate
-from keras_attention.version import __version__
+from keras_attention.commands.arguments import PROGRAM
+from keras_attention.commands.arguments import read_arguments
 
-PROGRAM = "keras-attention"
-COMMANDS = {
-    "translate": translate,
-    "export": export,
-    "score": score,
-    "show": show,
-}
 FAILED, CLOSED, INTERRUPTED = 1, 128 + 13, 128 + 2  # 2: wrong arguments
 
 
@@ -34,12 +30,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error names, 130 after Ctrl-C, and 141 if nobody reads on, as in
         `| head`. Wrong arguments raise `SystemExit` with code 2.
     """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # errors only
-    given = _parser().parse_args(arguments)
+    given = read_arguments(arguments)
+    name = f"{PROGRAM} {given.command}"
+
+    def show_warning(message, *_):
+        print(f"{name}: warning: {message}", file=sys.stderr)
+
     try:
+        _check_paths(given)
+        run = _import_command(given.command)
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            COMMANDS[given.command].run(given)
+            warnings.showwarning = show_warning
+            run(given)
             sys.stdout.flush()
     except BrokenPipeError:
         _forget_output()
@@ -47,32 +49,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except (ValueError, OSError, ImportError) as error:
-        print(f"{PROGRAM}: error: {error}", file=sys.stderr)
+        said = error
+        if isinstance(error, OSError) and error.filename and error.strerror:
+            said = f"{error.filename}: {error.strerror}"
+        print(f"{name}: error: {said}", file=sys.stderr)
         return FAILED
     return 0
 
 
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM,
-        description="Work with the folders that Translator.save writes.",
-    )
-    parser.add_argument(
-        "--version", action="version", version=f"{PROGRAM} {__version__}"
-    )
-    parsers = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND"
-    )
-    for name, command in COMMANDS.items():
-        about = (command.run.__doc__ or "").split("\n")[0]
-        command.add_arguments(
-            parsers.add_parser(name, help=about, description=about)
-        )
-    return parser
+def _check_paths(given: argparse.Namespace):
+    """Raise an error if something that will be read is not there."""
+    for value in given.__dict__.values():
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, Path):
+                path.stat()
 
 
-def _show_warning(message, *_):
-    print(f"{PROGRAM}: warning: {message}", file=sys.stderr)
+def _import_command(name: str) -> Callable[[argparse.Namespace], None]:
+    """Import the package, which starts the backend, and a command's `run`."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # exceptions tell more
+    with _quiet_start():
+        importlib.import_module("keras_attention").import_rooms()
+        return importlib.import_module(f"keras_attention.commands.{name}").run
+
+
+@contextlib.contextmanager
+def _quiet_start() -> Iterator[None]:
+    """Keep back what libraries write to standard error, unless they fail.
+
+    TensorFlow writes some lines before it has read how many it shall write.
+    """
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is no standard error
+        yield
+        return
+    with tempfile.TemporaryFile() as said, os.fdopen(kept, "wb") as screen:
+        os.dup2(said.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            said.seek(0)
+            screen.write(said.read())
+            raise
+        finally:
+            screen.flush()
+            os.dup2(screen.fileno(), 2)
 
 
 def _forget_output():

@@ -3,41 +3,16 @@
 import argparse
 import re
 import sys
-from pathlib import Path
 
-from keras_attention.checks import check_choice
 from keras_attention.text import read_lines
-from keras_attention.training import MODES
 from keras_attention.training import error_rate_of_links
 from keras_attention.training import score_texts
 
 LINK = re.compile(r"(\d{1,18})([-?p])(\d{1,18})")
 
 
-def add_arguments(parser: argparse.ArgumentParser):
-    """Add the arguments of the command."""
-    add = parser.add_argument
-    right = "files with one right translation a line, one or several"
-    add("references", nargs="+", help=right)
-    found = "what is scored (standard input)"
-    add("--hypotheses", metavar="FILE", help=found)
-    some = f"those of {','.join(MODES)} to print (all)"
-    add("--metrics", metavar="NAMES", default=",".join(MODES), help=some)
-    capitals = "do not distinguish capital letters"
-    add("--lowercase", action="store_true", help=capitals)
-    add(
-        "--alignments",
-        action="store_true",
-        help="both files are alignments in Pharaoh's form: 1-2 is sure, 1?2 "
-        "possible; prints the alignment error rate",
-    )
-
-
 def run(arguments: argparse.Namespace):
     """Score translations, by BLEU or error rates, or alignments by AER."""
-    names = arguments.metrics.split(",")
-    for name in names:
-        check_choice("--metrics", name, MODES)
     references = [read_lines(x) for x in arguments.references]
     hypotheses = _read(arguments.hypotheses)
     for name, lines in zip(arguments.references, references, strict=True):
@@ -56,14 +31,14 @@ def run(arguments: argparse.Namespace):
         print(f"AER = {alignment_error(hypotheses, references[0]):.4f}")
         return
     given = hypotheses, references, arguments.lowercase
-    for name in names:
+    for name in arguments.metrics:
         value, signature = score_texts(name, *given)
         print(f"{name} = {value:.2f} {signature}".rstrip())
 
 
 def _read(file):
     if file is not None:
-        return read_lines(Path(file))
+        return read_lines(file)
     lines = sys.stdin.buffer.read().split(b"\n")
     lines = lines[:-1] if not lines[-1] else lines
     try:

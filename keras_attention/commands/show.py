@@ -7,22 +7,15 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from keras_attention.models import Seq2Seq
 from keras_attention.translator import MAIN_FILE
 from keras_attention.translator import MODEL
 from keras_attention.translator import Translator
 
 
-def add_arguments(parser: argparse.ArgumentParser):
-    """Add the arguments of the command."""
-    parser.add_argument("folder", help="what Translator.save has written")
-    parser.add_argument(
-        "--json", action="store_true", help="write JSON, for programs"
-    )
-
-
 def run(arguments: argparse.Namespace):
     """Show what is in a saved translator: sizes, search, versions, hash."""
-    found = describe(Path(arguments.folder))
+    found = describe(arguments.folder)
     if arguments.json:
         print(json.dumps(found, indent=1))
         return
@@ -70,16 +63,20 @@ def describe(folder: Path) -> dict[str, Any]:
 
 
 def _describe_model(model):
-    attentions = getattr(model.decoder.cell, "attentions", ())
-    return {
+    found = {
         "class": type(model).__name__,
         "weights": model.count_params(),
-        "encoder": type(model.encoder).__name__,
-        "attention": " ".join(type(x).__name__ for x in attentions) or None,
-        "copying": model.copying,
-        "lexical": model.lexical,
         "dtype": model.dtype_policy.name,
     }
+    if isinstance(model, Seq2Seq):
+        names = [type(x).__name__ for x in model.decoder.cell.attentions]
+        found |= {
+            "encoder": type(model.encoder).__name__,
+            "attention": " ".join(names) or None,
+            "copying": model.copying,
+            "lexical": model.lexical,
+        }
+    return found
 
 
 def _describe_shortlist(shortlist):

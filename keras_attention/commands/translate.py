@@ -1,6 +1,7 @@
 """`translate FOLDER`: lines in, translated lines out, in order."""
 
 import argparse
+import contextlib
 import itertools
 import sys
 import time
@@ -11,7 +12,7 @@ from typing import Self
 
 import numpy as np
 
-from keras_attention.checks import check_integer
+from keras_attention.files import replaced_file
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
 from keras_attention.text import split_in_parts
@@ -22,42 +23,26 @@ BYTES = 2**22  # that are read at a time, as if each line had the longest
 PAUSE = 0.2  # seconds from one line of progress to the next
 
 
-def add_arguments(parser: argparse.ArgumentParser):
-    """Add the arguments of the command."""
-    add = parser.add_argument
-    add("folder", help="what Translator.save has written")
-    scores = "add the score of each translation, after a tab"
-    add("--scores", action="store_true", help=scores)
-    best = "write the N best translations of each line, on N lines"
-    add("--n-best", type=int, metavar="N", help=best)
-    add(
-        "--alignments",
-        action="store_true",
-        help="add, after a tab, pairs such as 0-0 1-2: tokens of the source "
-        "and of the translation, counted from 0, without start and end; for "
-        "each token of the translation the one that it attends to most",
-    )
-    size = "how many lines run at a time (32)"
-    add("--batch-size", type=int, default=32, metavar="B", help=size)
-    add("--beam-size", type=int, metavar="K", help="search with K beams")
-    add("--length-penalty", type=float, metavar="A", help="of a beam search")
-    add("--max-length", type=int, metavar="T", help="most tokens of a line")
-
-
 def run(arguments: argparse.Namespace):
-    """Translate the lines of standard input, and write them in their order."""
-    check_integer("batch_size", arguments.batch_size)
+    """Translate lines, and write them in their order."""
     translator = Translator.load(arguments.folder)
     search = choose_search(translator.search, arguments)
     if search is not translator.search:
         translator = translator.with_search(search)
-    with Progress("sentences") as progress:
+    with contextlib.ExitStack() as stack:
+        source, target = sys.stdin.buffer, sys.stdout.buffer
+        if arguments.file is not None:
+            source = stack.enter_context(open(arguments.file, "rb"))
+        if arguments.output is not None:
+            draft = stack.enter_context(replaced_file(arguments.output))
+            target = stack.enter_context(open(draft, "wb"))
+        progress = stack.enter_context(Progress("sentences"))
         count = 0
-        for lines in parts(sys.stdin.buffer, arguments.batch_size):
+        for lines in parts(source, arguments.batch_size):
             rows = translate(translator, lines, arguments, first=count + 1)
             text = "".join(f"{row}\n" for row in rows)
-            sys.stdout.buffer.write(text.encode("utf-8", errors="replace"))
-            sys.stdout.buffer.flush()
+            target.write(text.encode("utf-8", errors="replace"))
+            target.flush()
             count += len(lines)
             progress.show(count)
 
@@ -114,7 +99,7 @@ def translate(
     arguments: argparse.Namespace,
     first: int,
 ) -> Iterator[str]:
-    """Translate some lines.
+    """Translate some lines; of a blank line, nothing.
 
     Args:
         translator: The translator.
@@ -125,10 +110,11 @@ def translate(
     Yields:
         A row for each translation.
     """
+    real = [line for line in lines if not _is_blank(line)]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         found = translator(
-            lines,
+            real,
             return_scores=True,
             return_attention_scores=arguments.alignments,
             batch_size=arguments.batch_size,
@@ -139,16 +125,27 @@ def translate(
         warnings.warn(
             f"Lines {first} to {last}: {warning.message}", stacklevel=2
         )
-    several = translator.search.get_config().get("n_best", 1) > 1
+    several = translator.search.get_config().get("n_best", 1)
     columns = [found.texts, found.scores]
     if arguments.alignments:
         columns += [found.target_tokens, found.attention]
     sources = found.source_tokens or itertools.repeat(None)
-    for source, *row in zip(sources, *columns, strict=False):
-        if several:  # and no weights at all, if the model does not attend
-            row = [itertools.repeat(None) if x is None else x for x in row]
-        for one in zip(*row, strict=False) if several else [row]:
+    answers = zip(sources, *columns, strict=False)
+    nothing = "", 0.0, *([[], None] if arguments.alignments else [])
+    for line in lines:
+        if _is_blank(line):
+            rows, source = several * [nothing], None
+        else:
+            source, *row = next(answers)
+            if several > 1:  # and no weights, if the model does not attend
+                row = [itertools.repeat(None) if x is None else x for x in row]
+            rows = zip(*row, strict=False) if several > 1 else [row]
+        for one in rows:
             yield _row(source, *one, with_score=arguments.scores)
+
+
+def _is_blank(line):
+    return not line.decode("utf-8", errors="replace").strip()
 
 
 def _row(source, text, score, target=None, weights=None, *, with_score):

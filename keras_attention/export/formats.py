@@ -1,6 +1,8 @@
 """The formats that a translator is exported in, and what each of them takes."""
 
 from collections.abc import Callable
+from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from keras_attention.checks import check_choice
@@ -23,12 +25,16 @@ class ExportFormat(NamedTuple):
             `write` takes, in the translator's values. Defaults to `()`.
         takes_quantize: Whether `write` takes `quantize`, where the user gives
             it. Defaults to `False`.
+        suffix: How its files end, such as `".onnx"`. A path that ends so is
+            of the first format of this suffix, unless one is named. Defaults
+            to `""`: folders, and files of any other ending.
     """
 
     name: str
     write: Callable[..., None]
     options: tuple[str, ...] = ()
     takes_quantize: bool = False
+    suffix: str = ""
 
 
 FORMATS: dict[str, ExportFormat] = {}
@@ -54,11 +60,14 @@ def register_format(format: ExportFormat):
     FORMATS[format.name] = format
 
 
-def find_format(name: str, quantize: str | None = None) -> ExportFormat:
+def find_format(
+    path: str | Path, name: str | None, quantize: str | None = None
+) -> ExportFormat:
     """Look up a format.
 
     Args:
-        name: Its name.
+        path: What will be written.
+        name: Its name; `None` for that of the path's ending.
         quantize: What the user wants of it. Its values are for the format to
             check. Defaults to `None`.
 
@@ -66,13 +75,14 @@ def find_format(name: str, quantize: str | None = None) -> ExportFormat:
         The format.
 
     Raises:
-        ValueError: If there is none of this name, or if it takes no
-            `quantize` and one is given.
+        ValueError: If there is none of this name, if the path ends otherwise,
+            or if it takes no `quantize` and one is given.
         ImportError: If TensorFlow is not installed, which writes it.
     """
     if name not in FORMATS and not HAS_TENSORFLOW:
         require("tensorflow", "tensorflow", f"`export` with format={name!r}")
-    check_choice("format", name, FORMATS)
+    suffixes = {name: known.suffix for name, known in FORMATS.items()}
+    name = choose_format(path, name, suffixes)
     found = FORMATS[name]
     if quantize is not None and not found.takes_quantize:
         able = tuple(x.name for x in FORMATS.values() if x.takes_quantize)
@@ -82,3 +92,36 @@ def find_format(name: str, quantize: str | None = None) -> ExportFormat:
             "these, or leave `quantize` out."
         )
     return found
+
+
+def choose_format(
+    path: str | Path, name: str | None, suffixes: Mapping[str, str]
+) -> str:
+    """Return the name of a format, which a path does not contradict.
+
+    Args:
+        path: What will be written.
+        name: What the user asks for, or `None`.
+        suffixes: How the path ends, for each name; `""` if in no other way.
+
+    Returns:
+        `name`; by default the first format whose suffix the path has.
+
+    Raises:
+        ValueError: If there is none of this name, or if the path has the
+            suffix of another.
+    """
+    ending = Path(path).suffix
+    if ending not in suffixes.values():
+        ending = ""
+    fitting = [known for known, suffix in suffixes.items() if suffix == ending]
+    if name is None:
+        return fitting[0]
+    check_choice("format", name, suffixes)
+    if ending and suffixes[name] != ending:
+        raise ValueError(
+            f"`path` must not end as another format's does. Received: "
+            f"path={str(path)!r}, format={name!r}, where {ending} is of "
+            f"{tuple(fitting)}. Leave `format` out, or name another path."
+        )
+    return name

@@ -240,4 +240,6 @@ def run_litert(
     return [program.from_json(answer) for answer in json.loads(done.stdout)]
 
 
-register_format(ExportFormat("litert", export_litert, takes_quantize=True))
+register_format(
+    ExportFormat("litert", export_litert, takes_quantize=True, suffix=".tflite")
+)

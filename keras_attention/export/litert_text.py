@@ -133,5 +133,6 @@ register_format(
         "litert_text",
         export_litert_text,
         takes_quantize=True,
+        suffix=".tflite",
     )
 )

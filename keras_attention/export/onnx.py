@@ -104,4 +104,4 @@ def _run(onnx, runtime, file, sources):
     return [dict(zip(OUTPUTS, answer, strict=True)) for answer in found]
 
 
-register_format(ExportFormat("onnx", export_onnx))
+register_format(ExportFormat("onnx", export_onnx, suffix=".onnx"))

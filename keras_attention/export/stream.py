@@ -10,6 +10,7 @@ from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
+from keras_attention.export.formats import choose_format
 from keras_attention.export.ids import check_float32
 from keras_attention.export.litert import QUANTIZATIONS
 from keras_attention.export.litert import convert_functions
@@ -28,7 +29,7 @@ from keras_attention.ops import kernels_as_they_are
 from keras_attention.streaming import StreamState
 from keras_attention.streaming import StreamSteps
 
-FORMATS = ("tf_saved_model", "litert")
+SUFFIXES = {"tf_saved_model": "", "litert": ".tflite"}
 ASKED = "export_stream"
 MEMORY = ("keys", "values", "mask")  # whose axis 1 has any size
 
@@ -37,7 +38,7 @@ def export_stream(
     path: str | Path,
     model: Seq2Seq,
     max_length: int = 100,
-    format: str = "tf_saved_model",
+    format: str | None = None,
     quantize: str | None = None,
     start_id: int = 2,
     end_id: int = 3,
@@ -62,8 +63,8 @@ def export_stream(
         model: A `Seq2Seq` that can be streamed.
         max_length: Longest text, in tokens, the end token included. Defaults
             to `100`.
-        format: `"tf_saved_model"` or `"litert"`. Defaults to
-            `"tf_saved_model"`.
+        format: `"tf_saved_model"` or `"litert"`. Defaults to `None`, that of
+            the path's ending.
         quantize: For LiteRT, as in `export_litert`. Defaults to `None`.
         start_id: The token to begin with. Defaults to `2`.
         end_id: The token that ends a text. Defaults to `3`.
@@ -80,10 +81,10 @@ def export_stream(
     ```python
     model.harden()  # what was trained with Monotonic() can be streamed
     export_stream("reader/1", model, max_length=60)
-    export_stream("reader.tflite", model, 60, format="litert")
+    export_stream("reader.tflite", model, 60)
     ```
     """
-    check_choice("format", format, FORMATS)
+    format = choose_format(path, format, SUFFIXES)
     check_choice("quantize", quantize, QUANTIZATIONS)
     check_integer("max_length", max_length)
     check_object("model", model, Seq2Seq, "Only a Seq2Seq can be streamed.")

@@ -1,5 +1,6 @@
 """Text through a model: graph, batches, and what comes of it."""
 
+from .batches import has_terminal as has_terminal
 from .batches import in_batches as in_batches
 from .batches import read_rows as read_rows
 from .checks import check_translator as check_translator

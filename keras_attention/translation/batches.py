@@ -72,7 +72,7 @@ def in_batches(
     """
     order = sorted(range(len(rows)), key=lambda i: len(rows[i][0]))
     if verbose == "auto":
-        verbose = int(len(order) > batch_size and _has_terminal())
+        verbose = int(len(order) > batch_size and has_terminal())
     bar = keras.utils.Progbar(len(order), verbose=verbose, unit_name="sentence")
 
     def size_of(i):
@@ -98,6 +98,6 @@ def _padded(column):
     return batch
 
 
-def _has_terminal():
+def has_terminal() -> bool:
     """Return whether standard output is seen, and not written to a file."""
     return sys.stdout is not None and sys.stdout.isatty()

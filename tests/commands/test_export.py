@@ -27,7 +27,7 @@ def test_exports_as_the_translator_does(tmp_path, monkeypatch):
     assert shell("export", saved(), path) == (0, "", "")
     assert asked == [
         ((path, "litert"), {"max_length": 9, "quantize": "int8"}),
-        ((path, "tf_saved_model"), {"max_length": None, "quantize": None}),
+        ((path, None), {"max_length": None, "quantize": None}),
     ]
 
 

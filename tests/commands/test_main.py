@@ -16,26 +16,92 @@ if keras.backend.backend() == "tensorflow":
     from shell import shell
 
     from keras_attention import __version__
-    from keras_attention.commands import export
     from keras_attention.commands import main
-    from keras_attention.commands import score
-    from keras_attention.commands import show
     from keras_attention.commands import translate
+    from keras_attention.commands.arguments import COMMANDS
+    from keras_attention.commands.arguments import FORMATS
+    from keras_attention.commands.arguments import SCORES
+    from keras_attention.commands.arguments import read_arguments
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_an_error_is_a_line_and_not_a_trace(tmp_path):
     code, out, err = shell("show", tmp_path / "nothing")
     assert (code, out) == (1, "")
-    assert err.startswith("keras-attention: error: ")
-    assert str(tmp_path / "nothing") in err
+    missing = f"{tmp_path / 'nothing'}: No such file or directory"
+    assert err == f"keras-attention show: error: {missing}\n"
 
 
-@pytest.mark.parametrize("words", [[], ["sing"], ["translate"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["sing"],
+        ["translate"],
+        ["translate", ".", "--sing"],
+        ["translate", ".", "--batch-size", "0"],
+        ["translate", ".", "--n-best", "many"],
+        ["export", ".", "x", "--format", "x"],
+        ["score", ".", "--metrics", "bleu,per"],
+        ["show", ".", "another"],
+    ],
+)
 def test_wrong_arguments_are_told_from_errors(words, capsys):
     with pytest.raises(SystemExit) as error:
         main(words)
     assert error.value.code == 2
-    assert "usage: keras-attention" in capsys.readouterr().err
+    command = words[0] + " " if len(words) > 1 else ""
+    assert f"usage: keras-attention {command}" in capsys.readouterr().err
+
+
+def test_what_can_be_chosen_is_all_there_is():
+    from keras_attention.export.formats import FORMATS as known
+    from keras_attention.training import MODES
+
+    assert set(FORMATS) == set(known)
+    assert set(SCORES) == set(MODES)
+
+
+SCRIPT = """
+import sys
+sys.argv[0] = "/usr/bin/keras-attention"  # as pip writes it
+from keras_attention.commands import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "start", [["-m", "keras_attention"], ["-c", SCRIPT]], ids=["-m", "script"]
+)
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(["--help"], 0), (["show"], 2), (["show", "nothing"], 1)],
+)
+def test_what_can_be_said_at_once_starts_no_backend(start, words, code):
+    command = [sys.executable, "-X", "importtime", *start, *words]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == code
+    imported = {x.rpartition("|")[2].strip() for x in ran.stderr.splitlines()}
+    assert "keras_attention.commands.arguments" in imported
+    assert not imported & {"keras", "numpy", "tensorflow"}
+
+
+@pytest.mark.slow
+def test_standard_error_is_for_messages_of_commands():
+    """TensorFlow writes lines when it starts."""
+    command = [sys.executable, "-m", "keras_attention", "show", saved()]
+    options = {"cwd": ROOT, "capture_output": True, "text": True}
+    options["env"] = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    ran = subprocess.run(command, **options)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("folder: ")
+    (command[-1].parent / "nothing").mkdir()
+    command[-1] = command[-1].parent / "nothing"
+    ran = subprocess.run(command, **options)
+    assert len(ran.stderr.splitlines()) == 1
+    assert "keras-attention show: error: Translator.load needs" in ran.stderr
 
 
 def test_says_its_version_and_its_commands(capsys):
@@ -49,16 +115,14 @@ def test_says_its_version_and_its_commands(capsys):
         assert command in said
 
 
-def test_the_commands_of_the_readme_are_understood(monkeypatch):
-    text = (Path(__file__).parents[2] / "README.md").read_text()
-    lines = re.findall(r"^python -m keras_attention (.*)$", text, re.M)
-    ran = []
-    for command in (translate, export, score, show):
-        monkeypatch.setattr(command, "run", ran.append)
-    for line in lines:
-        words = line.partition(" <")[0].split()
-        assert shell(*words) == (0, "", "")
-    assert {x.command for x in ran} == {"translate", "export", "score", "show"}
+def test_the_commands_of_the_readme_are_understood():
+    found = set()
+    for page in ("README.md", "docs/reference/commands.md"):
+        text = (ROOT / page).read_text()
+        for line in re.findall(r"^python -m keras_attention (.*)$", text, re.M):
+            words = re.split(" [<>]", line)[0].split()
+            found.add(read_arguments(words).command)
+    assert found == set(COMMANDS)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +133,7 @@ def test_ends_quietly(monkeypatch, error, code):
         raise error
 
     monkeypatch.setattr(translate, "run", end)
-    assert shell("translate", "folder") == (code, "", "")
+    assert shell("translate", ".") == (code, "", "")
 
 
 def test_bugs_keep_their_trace(monkeypatch):
@@ -78,7 +142,7 @@ def test_bugs_keep_their_trace(monkeypatch):
 
     monkeypatch.setattr(translate, "run", fail)
     with pytest.raises(KeyError):
-        main(["translate", "folder"])
+        main(["translate", "."])
 
 
 @pytest.mark.slow

@@ -57,7 +57,6 @@ def test_reads_files_and_several_references(right, tmp_path):
     ("given", "words", "message"),
     [
         (b"one\n", [], "1 hypotheses, and 2 lines"),
-        (b"", ["--metrics", "per"], "`--metrics` must be one of"),
         (b"a\n\xff\n", [], "UTF-8"),
         (b"0-0\n1 2\n", ["--alignments"], "'1' in line 2"),
         (b"0-0\n1-%s\n" % (b"9" * 19), ["--alignments"], "9' in line 2"),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import keras
 import pytest
@@ -9,12 +10,22 @@ import pytest
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
+    from shell import load
     from shell import saved
     from shell import saved_list
     from shell import shell
 
+    from keras_attention import AbstractModel
     from keras_attention import Translator
     from keras_attention import __version__
+
+    @keras.saving.register_keras_serializable("test_show")
+    class Echo(AbstractModel):
+        source_vocabulary_size = target_vocabulary_size = 9
+
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.built = True
 
 
 @pytest.mark.slow
@@ -29,6 +40,28 @@ def test_shows_what_is_there():
     assert f"keras_attention {__version__}, keras {keras.__version__}" in out
     main = (saved(2) / "translator.json").read_bytes()
     assert f"sha256: {hashlib.sha256(main).hexdigest()}\n" in out
+
+
+def test_an_export_is_told_from_a_translator():
+    dates = Path(__file__).parents[2] / "saved_models" / "dates"
+    for path, named in (
+        (dates, ("dates/1, ", "dates/translator.tflite. ")),
+        (dates / "1", ("dates/1. ",)),
+        (dates / "translator.tflite", ("dates/translator.tflite. ",)),
+    ):
+        code, out, err = shell("show", path)
+        assert (code, out) == (1, "")
+        assert "an export stands there" in err
+        assert all(name in err for name in named)
+
+
+def test_shows_a_model_of_any_kind(tmp_path):
+    """One without encoder, decoder or attention: it repeats its source."""
+    whole = load(saved())
+    sides = whole.source_tokenizer, whole.target_tokenizer
+    Translator(Echo(), *sides).save(tmp_path / "echo")
+    found = json.loads(shell("show", tmp_path / "echo", "--json")[1])
+    assert found["model"] == {"class": "Echo", "weights": 0, "dtype": "float32"}
 
 
 def test_shows_json_to_programs_and_a_shortlist():

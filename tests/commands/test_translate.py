@@ -26,7 +26,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.commands.translate import pharaoh
     from keras_attention.commands.translate import translate
 
-LINES = ["0123", "4", "", "431", "22", "10", "3"]
+LINES = ["0123", "4", "431", "22", "10", "3"]
 TEXT = "".join(f"{x}\n" for x in LINES).encode()
 
 
@@ -65,6 +65,61 @@ def test_another_search_keeps_the_shortlist():
     assert code == 0
     assert set(out) <= {"0", "1", "\n"}
     assert not {*"".join(translator()(LINES))} <= {"0", "1"}
+
+
+@pytest.mark.parametrize("options", [[], ["--n-best", 2], ["--scores"]])
+def test_blank_lines_stay_blank(options):
+    """And run through no model, which finds some text for them."""
+    blank = ["", " \t", "\u3000", ""]
+    lines = blank[:1] + LINES[:2] + blank[1:] + LINES[2:]
+    given = "".join(f"{x}\n" for x in lines).encode()
+    words = "translate", saved(2), *options
+    rows = shell(*words, given=given)[1].split("\n")[:-1]
+    n = 2 if "--n-best" in options else 1
+    assert len(rows) == n * len(lines)
+    nothing = ["\t0.000000" if "--scores" in options else ""]
+    found = {x: rows[n * i : n * i + n] for i, x in enumerate(lines)}
+    assert all(found[x] == n * nothing for x in blank)
+    full = shell(*words, given=TEXT)[1].split("\n")[:-1]
+    assert [row for x in LINES for row in found[x]] == full
+    assert shell(*words, given=b"\n\n") == (0, 2 * n * f"{nothing[0]}\n", "")
+
+
+def test_reads_a_file_and_writes_one(tmp_path):
+    source, target = tmp_path / "in.txt", tmp_path / "new" / "out.txt"
+    source.write_bytes(TEXT)
+    wanted = shell("translate", saved(), given=TEXT)[1]
+    assert shell("translate", saved(), source) == (0, wanted, "")
+    words = "translate", saved(), source, "-o", target
+    assert shell(*words, given=b"9\n") == (0, "", "")
+    assert target.read_text() == wanted
+    assert shell(*words[:2], "-", *words[3:], given=b"\n") == (0, "", "")
+    assert target.read_text() == "\n"
+
+
+def test_a_file_stays_if_the_command_fails(tmp_path, monkeypatch):
+    target = tmp_path / "out.txt"
+    target.write_text("before")
+    for error, code in ((KeyboardInterrupt, 130), (OSError("full"), 1)):
+
+        def fail(*_, error=error, **__):
+            raise error
+
+        name = "keras_attention.commands.translate.translate"
+        monkeypatch.setattr(name, fail)
+        words = "translate", saved(), "--output", target
+        assert shell(*words, given=TEXT)[0] == code
+        assert [*tmp_path.iterdir()] == [target]
+        assert target.read_text() == "before"
+
+
+@pytest.mark.parametrize("missing", ["in.txt", "."])
+def test_files_that_cannot_be_read_are_named(tmp_path, missing):
+    code, out, err = shell("translate", saved(), tmp_path / missing)
+    assert (code, out) == (1, "")
+    said = "Is a directory" if missing == "." else "No such file or directory"
+    path = tmp_path / missing
+    assert err == f"keras-attention translate: error: {path}: {said}\n"
 
 
 def test_no_lines_are_no_lines():
@@ -113,10 +168,10 @@ def test_takes_options_of_the_search():
 
 
 def test_wrong_options_are_errors():
-    for words in (["--batch-size", 0], ["--beam-size", 2, "--n-best", 3]):
-        code, out, err = shell("translate", saved(), *words, given=TEXT)
-        assert (code, out) == (1, "")
-        assert "Received: " in err
+    words = "--beam-size", 2, "--n-best", 3
+    code, out, err = shell("translate", saved(), *words, given=TEXT)
+    assert (code, out) == (1, "")
+    assert "Received: " in err
 
 
 def test_without_attention_alignments_are_empty():

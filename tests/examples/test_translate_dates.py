@@ -1,13 +1,19 @@
 import datetime
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 
 import dates
+import keras
 import pytest
 import translate_dates
 from dates import LANGUAGES
 from source import ROOT
+
+if keras.backend.backend() == "tensorflow":
+    from shell import shell
 
 DATES = dates.all_dates(held_out=False)
 HELD_OUT = dates.all_dates(held_out=True)
@@ -116,9 +122,22 @@ def test_it_runs_and_draws(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(translate_dates, "export", without_exports)
     assert 0 <= translate_dates.main(quick=True) <= 1
-    picture = tmp_path / "outputs" / "dates" / "attention.png"
+    folder = tmp_path / "outputs" / "dates"
+    picture = folder / "attention.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "256 dates to learn, 256 held out" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "256 dates to learn, 256 held out" in printed
+    asked = printed.partition("Try it:\n")[2].splitlines()
+    start, outputs = [sys.executable, "-m", "keras_attention"], []
+    for command in asked:
+        words = shlex.split(command)
+        assert words[:3] == start
+        code, out, err = shell(*words[3:])
+        assert (code, err) == (0, "")
+        outputs.append(out)
+    assert len(outputs[0].splitlines()) == len(translate_dates.SHOWN)
+    assert "source: class CharacterTokenizer" in outputs[1]
+    assert (folder / "small.tflite").exists()
 
 
 def changes():

@@ -1,6 +1,7 @@
 """Formats: known by their names, each with what it takes."""
 
 import json
+from pathlib import Path
 
 import keras
 import pytest
@@ -94,7 +95,40 @@ def test_a_format_gets_the_options_that_it_takes(registered, tmp_path):
 
 def test_a_removed_format_is_unknown():
     with pytest.raises(ValueError, match=r"`format` must be one of .*'onnx'"):
-        find_format("sizes")
+        find_format("x", "sizes")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("x.tflite", "litert"),
+        (Path("a.onnx/x.onnx"), "onnx"),
+        ("x", "tf_saved_model"),
+        ("1", "tf_saved_model"),
+        ("de_en.v1.2", "tf_saved_model"),
+        ("x.onnx/1", "tf_saved_model"),
+    ],
+)
+def test_a_path_says_its_format(path, name):
+    assert find_format(path, None).name == name
+    assert find_format(path, name).name == name
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("x.tflite", "tf_saved_model"),
+        ("x.tflite", "onnx"),
+        ("x.onnx", "litert"),
+        ("x.onnx", "litert_text"),
+        ("x.onnx", "sizes"),
+    ],
+)
+def test_a_path_of_another_format_is_refused(registered, tmp_path, path, name):
+    registered(ExportFormat("sizes", write_sizes))
+    with pytest.raises(ValueError, match=rf"path='.*{path}', format='{name}'"):
+        tiny_translator().export(tmp_path / path, name)
+    assert not list(tmp_path.iterdir())
 
 
 def test_every_format_says_what_it_takes():

@@ -45,9 +45,13 @@ def saved_list() -> Path:
 
 
 @functools.cache
+def _loaded(folder: str) -> Translator:
+    return LOAD(folder)
+
+
 def load(folder) -> Translator:
     """Load a translator once."""
-    return LOAD(folder)
+    return _loaded(str(folder))
 
 
 def shell(*words, given=b""):
