@@ -1,6 +1,7 @@
 """The source of the package, as laws read it: files, imports, docstrings."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -22,6 +23,7 @@ TEXTS = {
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+@functools.cache
 def parse(path):
     return ast.parse(path.read_text())
 
@@ -193,12 +195,19 @@ def calls(path, name):
             yield node
 
 
+@functools.cache
+def file_of(code):
+    """The file of the package that code stands in, or `None`."""
+    path = Path(code.co_filename)
+    return path if PACKAGE in path.parents else None
+
+
 def files_of_stack(frame):
     """Files of the package that called each other, the first one first."""
     files = []
     while frame:
-        path = Path(frame.f_code.co_filename)
-        if PACKAGE in path.parents and path not in files[-1:]:
+        path = file_of(frame.f_code)
+        if path is not None and path not in files[-1:]:
             files.append(path)
         frame = frame.f_back
     return files[::-1]
