@@ -22,7 +22,7 @@ from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
-from keras_attention.export.signatures import save_signatures
+from keras_attention.export.saved_model import save_signatures
 from keras_attention.translation import TranslationGraph
 from keras_attention.translation.graph import TEXT
 

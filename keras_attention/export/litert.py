@@ -18,8 +18,8 @@ from keras_attention.export.formats import register_format
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
-from keras_attention.export.quiet import quiet
-from keras_attention.export.signatures import save_signatures
+from keras_attention.export.portable import quiet
+from keras_attention.export.saved_model import save_signatures
 from keras_attention.extras import require
 from keras_attention.files import SEAL
 from keras_attention.files import check_seal
@@ -75,7 +75,7 @@ def export_litert(
     check_ids_only(model, "export_litert")
     with replaced_file(path, ".tflite") as draft:
         function = trace_ids(model, search)
-        content = convert_to_litert(model, SIGNATURE, function, quantize)
+        content = convert_to_litert(model, {SIGNATURE: function}, quantize)
         draft.write_bytes(content)
         append_tokenizers(draft, source_tokenizer, target_tokenizer)
         sources = probe_sources(model.source_vocabulary_size)
@@ -93,41 +93,18 @@ def export_litert(
 
 def convert_to_litert(
     model: Seq2Seq,
-    signature: str,
-    function: tf.types.experimental.PolymorphicFunction,
-    quantize: str | None,
-    tokenizers: Sequence[AbstractTokenizer] = (),
-) -> bytes:
-    """Convert one function of a model to the content of a LiteRT file.
-
-    Args:
-        model: The `Seq2Seq`, for the error.
-        signature: What to call the function.
-        function: A traced `tf.function`.
-        quantize: As in `export_litert`.
-        tokenizers: Those that the function calls. With them, operations of
-            `tensorflow_text` are allowed. Defaults to `()`.
-
-    Raises:
-        ValueError: If LiteRT has no operations for it.
-    """
-    functions = {signature: function}
-    return convert_functions(model, functions, quantize, tokenizers)
-
-
-def convert_functions(
-    model: Seq2Seq,
     functions: dict[str, tf.types.experimental.PolymorphicFunction],
     quantize: str | None,
     tokenizers: Sequence[AbstractTokenizer] = (),
 ) -> bytes:
-    """Convert several functions of a model to the content of one file.
+    """Convert functions of a model to the content of one LiteRT file.
 
     Args:
-        model: As in `convert_to_litert`.
+        model: The `Seq2Seq`, for the error.
         functions: Traced `tf.function`s, by the names of their signatures.
-        quantize: As in `convert_to_litert`.
-        tokenizers: As in `convert_to_litert`.
+        quantize: As in `export_litert`.
+        tokenizers: Those that the functions call. With them, operations of
+            `tensorflow_text` are allowed. Defaults to `()`.
 
     Raises:
         ValueError: If LiteRT has no operations for them.

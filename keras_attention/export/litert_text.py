@@ -71,7 +71,7 @@ def export_litert_text(
     with replaced_file(path, ".tflite") as draft:
         function = _trace_text(trace_ids(model, search), *tokenizers)
         content = convert_to_litert(
-            model, SIGNATURE, function, quantize, tokenizers
+            model, {SIGNATURE: function}, quantize, tokenizers
         )
         draft.write_bytes(content)
         seal(draft)

@@ -10,7 +10,7 @@ from keras import tree
 
 from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.stack import run_cells
-from keras_attention.export.sublayers import sublayers
+from keras_attention.export.portable import sublayers
 from keras_attention.layers import loops_as_keras
 
 

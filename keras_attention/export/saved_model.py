@@ -1,5 +1,6 @@
 """A translator as a SavedModel, for TensorFlow Serving."""
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,6 @@ from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
-from keras_attention.export.signatures import save_signatures
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
@@ -20,6 +20,7 @@ from keras_attention.translation.graph import TranslationGraph
 
 PROBE = ["", "a", "3 b, c."]  # texts that the folder is tried on
 MAIN_FILE = "saved_model.pb"
+Function = tf.types.experimental.PolymorphicFunction
 
 
 def export_saved_model(
@@ -94,6 +95,44 @@ def _equal(x, y):
     if x.dtype.kind == "f":
         return x.shape == y.shape and np.allclose(x, y, atol=1e-4)
     return np.array_equal(x, y)
+
+
+def save_signatures(
+    folder: str | Path,
+    functions: dict[str, Function],
+    tokenizers: Iterable[AbstractTokenizer] = (),
+) -> None:
+    """Write functions to a folder, each traced once.
+
+    A `tf.function`, also one in a `keras.export.ExportArchive`, would be
+    traced once more while it is saved, and its graph written twice.
+
+    Args:
+        folder: The folder of the SavedModel.
+        functions: Each `tf.function` with an input signature, by the name of
+            its signature.
+        tokenizers: Those that the functions call, whose tables are written.
+            Defaults to `()`.
+    """
+    traced = {k: f.get_concrete_function() for k, f in functions.items()}
+    module = tf.Module()
+    module.held = {
+        "variables": _once(v for f in traced.values() for v in f.variables),
+        "tables": _once(
+            part
+            for tokenizer in tokenizers
+            for part in tf.train.TrackableView(tokenizer).descendants()
+            if isinstance(part, tf.saved_model.experimental.TrackableResource)
+        ),
+    }
+    for name, function in traced.items():
+        setattr(module, name, function)
+    tf.saved_model.save(module, str(folder), traced)
+
+
+def _once(objects):
+    """List objects without those that come again."""
+    return list({id(x): x for x in objects}.values())
 
 
 register_format(

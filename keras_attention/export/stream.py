@@ -13,13 +13,13 @@ from keras_attention.checks import check_object
 from keras_attention.export.formats import choose_format
 from keras_attention.export.ids import check_float32
 from keras_attention.export.litert import QUANTIZATIONS
-from keras_attention.export.litert import convert_functions
+from keras_attention.export.litert import convert_to_litert
 from keras_attention.export.litert import run_litert
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.recurrent import exportable_recurrence
 from keras_attention.export.saved_model import MAIN_FILE
-from keras_attention.export.signatures import save_signatures
+from keras_attention.export.saved_model import save_signatures
 from keras_attention.extras import require
 from keras_attention.files import replaced_file
 from keras_attention.files import replaced_folder
@@ -207,7 +207,7 @@ def _write_litert(path, model, quantize, *options):
             functions = stream_functions(model, *options)
             for function in functions.values():
                 function.get_concrete_function()
-        draft.write_bytes(convert_functions(model, functions, quantize))
+        draft.write_bytes(convert_to_litert(model, functions, quantize))
         seal(draft)
 
         def run(calls):

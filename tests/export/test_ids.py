@@ -16,7 +16,7 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     from keras_attention.export.ids import check_ids_only
     from keras_attention.export.ids import trace_ids
-    from keras_attention.export.sublayers import sublayers
+    from keras_attention.export.portable import sublayers
 
 
 @pytest.mark.slow

@@ -266,7 +266,7 @@ def test_argmax_of_floats_is_named():
             lambda x: {"y": largest(x)}, spec, autograph=False
         )
         function.get_concrete_function()
-        return litert.convert_to_litert(model, "find", function, None)
+        return litert.convert_to_litert(model, {"find": function}, None)
 
     with pytest.raises(ValueError, match=r"(?s)argmax` of floats.*top_k") as e:
         convert(lambda x: keras.ops.argmax(x, axis=-1))
@@ -290,7 +290,7 @@ def test_what_runs_wrong_leaves_the_old_file(tmp_path, monkeypatch):
 
     spec = [tf.TensorSpec((None, None), tf.int32, "source_ids")]
     function = tf.function(nothing, spec, autograph=False)
-    zeros = litert.convert_to_litert(None, "translate_ids", function, None)
+    zeros = litert.convert_to_litert(None, {"translate_ids": function}, None)
     broken = [b"nothing", zeros]
     said = ["cannot be run.*ended with 1", "other `tokens`.*Nothing was"]
     for content, message in zip(broken, said, strict=True):

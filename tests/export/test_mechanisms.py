@@ -29,7 +29,7 @@ if keras.backend.backend() == "tensorflow":
 
     from keras_attention import CharacterTokenizer
     from keras_attention import Translator
-    from keras_attention.export.quiet import quiet
+    from keras_attention.export.portable import quiet
 
     SPECS = [
         tf.TensorSpec((None, None, UNITS), "float32", "value"),

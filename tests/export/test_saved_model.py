@@ -9,7 +9,11 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
+    from keras_attention import CharacterTokenizer
     from keras_attention.export import saved_model
+    from keras_attention.export.saved_model import save_signatures
+
+THREE = keras.Variable(3.0)
 
 
 @pytest.mark.thorough
@@ -35,3 +39,57 @@ def test_another_folder_is_not_replaced(tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(ValueError, match="Will not replace"):
         tiny_translator().export(tmp_path)
+
+
+# Functions as signatures: each with its tables, once.
+
+
+def save(folder):
+    """Save two functions of one tokenizer each; give how often each ran."""
+    tokenizers = CharacterTokenizer("ab"), CharacterTokenizer("ba")
+    ran = []
+
+    def reads(tokenizer):
+        def read(text):
+            ran.append(tokenizer)
+            ids = tokenizer.tokenize(text)
+            # A loop, whose body is a function of the graph as well.
+            ids = tf.map_fn(lambda x: x + 0, ids)
+            return {"ids": ids, "three": THREE + 0}
+
+        return read
+
+    text = [tf.TensorSpec((None,), tf.string, name="text")]
+    functions = {
+        name: tf.function(reads(tokenizer), text, autograph=False)
+        for name, tokenizer in zip("ab", tokenizers, strict=True)
+    }
+    save_signatures(folder, functions, tokenizers)
+    return ran, tokenizers
+
+
+def test_a_folder_holds_all_tables_and_variables(tmp_path):
+    save(tmp_path / "here")
+    (tmp_path / "here").rename(tmp_path / "there")
+    loaded = tf.saved_model.load(tmp_path / "there")
+    assert set(loaded.signatures) == {"a", "b"}
+    for name, ids in (("a", [2, 4, 5, 3]), ("b", [2, 5, 4, 3])):
+        found = loaded.signatures[name](text=tf.constant(["ab"]))
+        assert found["ids"].numpy().tolist() == [ids]
+        assert found["three"] == 3
+        assert getattr(loaded, name)(tf.constant(["ab"]))["three"] == 3
+
+
+def test_a_function_is_traced_and_written_once(tmp_path):
+    ran, tokenizers = save(tmp_path)
+    assert ran == list(tokenizers)
+    library = read_functions(tmp_path)
+    assert sum("map_while_body" in name for name in library) == 2
+
+
+def read_functions(folder):
+    """List the names of the functions in a SavedModel."""
+    with tf.compat.v1.Session(graph=tf.Graph()) as session:
+        tags = [tf.saved_model.SERVING]
+        found = tf.compat.v1.saved_model.load(session, tags, str(folder))
+    return [x.signature.name for x in found.graph_def.library.function]

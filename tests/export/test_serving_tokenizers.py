@@ -17,7 +17,7 @@ if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
     import keras_attention
-    from keras_attention.export.signatures import save_signatures
+    from keras_attention.export.saved_model import save_signatures
     from keras_attention.translation.graph import TEXT
 
     NAMES = [
