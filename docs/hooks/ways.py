@@ -63,7 +63,8 @@ def watch(run: Callable, until: str | None = None) -> list[str]:
     ways = [[]]
 
     def note(frame, event, _):
-        if event == "call" and until in (None, frame.f_code.co_name):
+        code = frame.f_code
+        if event == "call" and until in (None, code.co_name) and _file(code):
             ways.append(_files(frame))
 
     threading.setprofile(note)
@@ -76,15 +77,20 @@ def watch(run: Callable, until: str | None = None) -> list[str]:
     return max(ways, key=len)
 
 
+@cache
+def _file(code):
+    """Return the file of the package that code stands in, or `None`."""
+    path = Path(code.co_filename)
+    return str(path.relative_to(PACKAGE)) if PACKAGE in path.parents else None
+
+
 def _files(frame):
     """Return the files of the package, the first that was called first."""
     files = []
     while frame:
-        path = Path(frame.f_code.co_filename)
-        if PACKAGE in path.parents:
-            files.append(str(path.relative_to(PACKAGE)))
+        files.append(_file(frame.f_code))
         frame = frame.f_back
-    return list(dict.fromkeys(reversed(files)))
+    return [*filter(None, dict.fromkeys(reversed(files)))]
 
 
 def walk() -> dict[str, list[str]]:

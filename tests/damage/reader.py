@@ -21,20 +21,16 @@ import litert_translate
 import numpy as np
 import onnx
 import onnxruntime
+import seq2seqs
 from damages import damage
 from memory import most_kilobytes
 
 from keras_attention import AbstractTokenizer
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
 from keras_attention import RecurrentEncoder
 from keras_attention import SentencePieceTokenizer
-from keras_attention import Seq2Seq
 from keras_attention import Shortlist
-from keras_attention import StateBridge
 from keras_attention import Translator
 from keras_attention import WordPieceTokenizer
 from keras_attention import WordTokenizer
@@ -138,19 +134,9 @@ def fingerprint(model):
 
 def make_model(seed, units=4):
     keras.utils.set_random_seed(seed)
-    cell = AttentionDecoderCell(
-        keras.layers.GRUCell(2 * units), BahdanauAttention(units)
-    )
-    model = Seq2Seq(
-        source_vocabulary_size=300,
-        target_vocabulary_size=300,
-        embedding_dim=units,
-        encoder=RecurrentEncoder(units, cell="gru"),
-        bridge=StateBridge(),
-        decoder=AttentionDecoder(cell),
-    )
-    model.build(((None, None), (None, None)))
-    return model
+    encoder = RecurrentEncoder(units, cell="gru")
+    sizes = {"words": 300, "embedding_dim": units, "encoder": encoder}
+    return seq2seqs.built_model(2 * units, units, **sizes)
 
 
 @functools.cache

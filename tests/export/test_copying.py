@@ -4,15 +4,11 @@ import keras
 import numpy as np
 import pytest
 from ready import GRAPH
+from seq2seqs import built_model
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
 from keras_attention import RecurrentEncoder
-from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
-from keras_attention import StateBridge
 from keras_attention import Translator
 from keras_attention import WordTokenizer
 from keras_attention import parallel_dataset
@@ -40,19 +36,14 @@ def sentences(count, seed):
 def untrained():
     tokenizer = WordTokenizer(["by", "greeted", "greets", "is", "."])
     keras.utils.set_random_seed(0)
-    cell = AttentionDecoderCell(
-        keras.layers.LSTMCell(32), BahdanauAttention(16)
-    )
-    model = Seq2Seq(
-        source_vocabulary_size=tokenizer.vocabulary_size,
-        target_vocabulary_size=tokenizer.vocabulary_size,
+    model = built_model(
+        keras.layers.LSTMCell(32),
+        attention=16,
+        words=tokenizer.vocabulary_size,
         embedding_dim=16,
         encoder=RecurrentEncoder(16),
-        decoder=AttentionDecoder(cell),
-        bridge=StateBridge(),
         copying=True,
     )
-    model.build(((None, None), (None, None)))
     return Translator(model, tokenizer, tokenizer, BeamSearch(3, max_length=9))
 
 

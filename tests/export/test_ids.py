@@ -3,13 +3,11 @@
 import keras
 import numpy as np
 import pytest
+from seq2seqs import make_model
 from tiny import tiny_translator
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
 from keras_attention import Generation
 from keras_attention import Sampling
-from keras_attention import Seq2Seq
 
 pytestmark = pytest.mark.tensorflow
 
@@ -101,13 +99,7 @@ def test_a_search_that_draws_is_named():
 
 
 def test_a_model_of_features_is_refused():
-    cell = AttentionDecoderCell(keras.layers.GRUCell(4), None)
-    model = Seq2Seq(
-        target_vocabulary_size=9,
-        embedding_dim=4,
-        encoder=keras.layers.GRU(4, return_sequences=True, return_state=True),
-        decoder=AttentionDecoder(cell),
-    )
+    model = make_model(source_vocabulary_size=None)
     with pytest.raises(ValueError, match="export_x needs a model that reads"):
         check_ids_only(model, "export_x")
     assert check_ids_only(tiny_translator().model, "export_x") is None

@@ -8,10 +8,10 @@ import keras
 import numpy as np
 import pytest
 from keras import layers
+from seq2seqs import built_model
 from tiers import some
 from tiny import tiny_translator
 
-from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
@@ -20,7 +20,6 @@ from keras_attention import GreedySearch
 from keras_attention import LocationAttention
 from keras_attention import LuongGeneral
 from keras_attention import RecurrentEncoder
-from keras_attention import Seq2Seq
 from keras_attention import StateBridge
 
 pytestmark = pytest.mark.tensorflow
@@ -188,26 +187,15 @@ MODELS = {
 }
 
 
-def make_model(encoder, cell, bridge, **options):
+def make(encoder, cell, bridge):
     keras.utils.set_random_seed(0)
-    model = Seq2Seq(
-        source_vocabulary_size=14,
-        target_vocabulary_size=14,
-        embedding_dim=8,
-        encoder=encoder,
-        decoder=AttentionDecoder(cell),
-        bridge=bridge,
-        **options,
-    )
-    ids = np.array([[2, 4, 3]], "int32")
-    model((ids, ids))
-    return model
+    return built_model(cell, words=14, encoder=encoder, bridge=bridge)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", MODELS)
 def test_other_models_go_in_as_well(tmp_path, name):
-    model = make_model(*MODELS[name]())
+    model = make(*MODELS[name]())
     search = BeamSearch(2, max_length=5) if "luong" in name else GREEDY
     check_same(
         export(tmp_path / "x.tflite", search, None, model), search, model
@@ -244,12 +232,12 @@ class Scanner(layers.Layer):
 @pytest.mark.slow
 def test_another_encoder_is_named(tmp_path):
     cell = AttentionDecoderCell(layers.SimpleRNNCell(8), None)
-    model = make_model(
+    model = make(
         Reversed(8, name="odd", **BOTH), cell, StateBridge("zeros", units=8)
     )
     with pytest.raises(ValueError, match="Reversed `odd`"):
         export(tmp_path / "x.tflite", model=model)
-    model = make_model(Scanner(name="odd"), cell, None)
+    model = make(Scanner(name="odd"), cell, None)
     with pytest.raises(ValueError, match=r"(?s)Scanner `odd`.*LiteRT says"):
         export(tmp_path / "x.tflite", model=model)
     assert not list(tmp_path.iterdir())

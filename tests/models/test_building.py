@@ -9,6 +9,7 @@ from keras import layers
 from keras import ops
 from ready import EAGER
 from ready import GRAPH
+from seq2seqs import make_model
 from tiers import some
 
 from keras_attention import AttentionDecoder
@@ -21,7 +22,6 @@ from keras_attention import RecurrentEncoder
 from keras_attention import Sampling
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
-from keras_attention import StateBridge
 
 SOURCE = np.array([[2, 4, 5, 3, 0], [2, 6, 4, 5, 3], [2, 4, 3, 0, 0]], "int32")
 TARGET = np.array([[2, 4, 6, 3], [2, 5, 3, 0], [2, 5, 6, 3]], "int32")
@@ -45,24 +45,14 @@ FORMS = {
 
 
 def make(form="plain", attention=BahdanauAttention):
-    depth = 2 if form == "stacked" else 1
-    cell = [layers.LSTMCell(4) for _ in range(depth)]
-    size = 3 if form.startswith("tied") else None
-    arguments = {
-        "source_vocabulary_size": 7,
-        "target_vocabulary_size": 7,
-        "embedding_dim": 3,
-        "encoder": RecurrentEncoder(2),
-        "bridge": StateBridge(),
-        **FORMS[form],
-    }
-    if callable(arguments["encoder"]) and form in ("stacked", "no_bridge"):
-        arguments["encoder"] = FORMS[form]["encoder"]()
-    return Seq2Seq(
-        decoder=AttentionDecoder(
-            AttentionDecoderCell(cell, attention(3), attention_layer_size=size)
-        ),
-        **arguments,
+    changes = {"encoder": lambda: RecurrentEncoder(2), **FORMS[form]}
+    return make_model(
+        [layers.LSTMCell(4) for _ in range(2 if form == "stacked" else 1)],
+        attention(3),
+        words=7,
+        embedding_dim=3,
+        attention_layer_size=3 if form.startswith("tied") else None,
+        **{**changes, "encoder": changes["encoder"]()},
     )
 
 
@@ -96,33 +86,6 @@ def test_build_makes_all_weights(form, tmp_path):
     fresh.load_weights(tmp_path / "model.weights.h5")
     for x, y in zip(flat(fresh(inputs(form))), wanted, strict=True):
         np.testing.assert_array_equal(x, y)
-
-
-def test_a_summary_needs_no_call():
-    model, said = make(), []
-    model.build(shapes("plain"))
-    model.summary(print_fn=said.append)
-    assert "attention_decoder" in "".join(said)
-    assert model.count_params() > 0
-
-
-@pytest.mark.slow
-def test_a_backup_restores_before_a_call(tmp_path):
-    """`BackupAndRestore` loads when training begins."""
-    backup = keras.callbacks.BackupAndRestore(
-        tmp_path / "backup", delete_checkpoint=False
-    )
-    model = make()
-    model.build(shapes("plain"))
-    model.compile("sgd", loss=SequenceCrossentropy(), **EAGER)
-    data = (SOURCE, TARGET[:, :-1]), TARGET[:, 1:]
-    model.fit(*data, epochs=1, callbacks=[backup], verbose=0)
-    again = make()
-    again.build(shapes("plain"))
-    again.compile("sgd", loss=SequenceCrossentropy(), **EAGER)
-    again.fit(*data, epochs=1, callbacks=[backup], verbose=0)
-    for x, y in zip(model.weights, again.weights, strict=True):
-        np.testing.assert_array_equal(to_numpy(x), to_numpy(y))
 
 
 @pytest.mark.slow

@@ -10,17 +10,12 @@ import pytest
 from generations import assert_same
 from generations import to_numpy
 from keras import ops
+from seq2seqs import built_model
 from tiers import some
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
-from keras_attention import RecurrentEncoder
 from keras_attention import Sampling
-from keras_attention import Seq2Seq
-from keras_attention import StateBridge
 from keras_attention.models import generation
 from keras_attention.models.generation import search_compiled
 from keras_attention.models.generation import search_words
@@ -33,22 +28,13 @@ GREEDY = GreedySearch(max_length=5)
 
 @pytest.fixture(scope="module")
 def model():
+    return make_model()
+
+
+def make_model(**changes):
     keras.utils.set_random_seed(3)
-    return make_model(RecurrentEncoder(4, cell="gru"))
-
-
-def make_model(encoder, bridge=True):
-    cell = AttentionDecoderCell(keras.layers.GRUCell(8), BahdanauAttention(6))
-    model = Seq2Seq(
-        source_vocabulary_size=WORDS,
-        target_vocabulary_size=WORDS,
-        embedding_dim=8,
-        encoder=encoder,
-        decoder=AttentionDecoder(cell),
-        bridge=StateBridge(units=8) if bridge else None,
-    )
-    model.build(((None, None), (None, None)))
-    return model
+    sizes = {"words": WORDS, "embedding_dim": 8}
+    return built_model(8, 6, **sizes, **changes)
 
 
 def draw(rows, length):
@@ -321,8 +307,7 @@ def quantize(model):
 @pytest.mark.filterwarnings("ignore:.*does not have a `quantize`")
 @pytest.mark.parametrize("change", [enable_lora, quantize])
 def test_it_goes_on_with_the_variables_of_today(change):
-    keras.utils.set_random_seed(3)
-    model = make_model(RecurrentEncoder(4, cell="gru"))
+    model = make_model()
     source = draw(2, 5)
     before, version = to_numpy(model.generate(source, GREEDY)), model.version
     change(model)
@@ -336,12 +321,11 @@ def test_it_goes_on_with_the_variables_of_today(change):
 @pytest.mark.parametrize("depth", [0, 1])
 def test_an_encoder_that_reads_padding_gets_none(depth):
     """Where XLA compiles, that is for each length of its own."""
-    keras.utils.set_random_seed(3)
     encoder = keras.layers.Conv1D(8, 3, padding="same")
     if depth:
         gru = keras.layers.GRU(8, return_sequences=True)
         encoder = keras.Sequential([encoder, gru])
-    model = make_model(encoder, bridge=False)
+    model = make_model(encoder=encoder, bridge=None)
     model.compile("sgd", jit_compile=BACKEND == "tensorflow")
     source = draw(3, 5)
     assert_same(model.generate(source, GREEDY), plain(model, source, GREEDY))

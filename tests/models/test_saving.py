@@ -17,14 +17,13 @@ from ready import dtype_policy
 from ready import make_ready
 from samples import draw
 from samples import to_numpy
+from seq2seqs import make_model
 from seq2seqs import small_model
 from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
 from keras_attention import RecurrentEncoder
-from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 
@@ -67,15 +66,9 @@ def functional(cell, attention, **kwargs):
     return keras.Model([source, target], layers.Dense(8)(outputs))
 
 
-def seq2seq(cell, attention, encoder=None, bridge=None, **kwargs):
-    return Seq2Seq(
-        source_vocabulary_size=8,
-        target_vocabulary_size=8,
-        embedding_dim=5,
-        encoder=RecurrentEncoder(3) if encoder is None else encoder,
-        decoder=decoder(cell, attention, **kwargs),
-        bridge=StateBridge() if bridge is None else bridge,
-    )
+def seq2seq(cell, attention, **changes):
+    options = {"words": 8, "encoder": RecurrentEncoder(3), **changes}
+    return make_model(cell, attention, **options)
 
 
 def every_attention():
@@ -99,7 +92,6 @@ MODELS = {
         encoder=RecurrentEncoder(3, depth=2, cell="gru"),
         order="luong",
         attention_layer_size=7,
-        attention_use_bias=True,
     ),
     "keras_stack": lambda: seq2seq(
         layers.StackedRNNCells([layers.LSTMCell(6), layers.LSTMCell(6)]),
@@ -296,18 +288,8 @@ def test_a_decoder_over_features_saves_alone(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:.*does not have a `quantize`")
 def test_a_quantized_model_is_saved_whole(tmp_path):
-    keras.utils.set_random_seed(0)
-    cell = AttentionDecoderCell(
-        keras.layers.GRUCell(8), BahdanauAttention(4), attention_layer_size=6
-    )
-    model = Seq2Seq(
-        source_vocabulary_size=9,
-        target_vocabulary_size=9,
-        embedding_dim=6,
-        encoder=keras.layers.GRU(8, return_sequences=True),
-        decoder=AttentionDecoder(cell),
-    )
-    model.build(((None, None), (None, None)))
+    encoder = layers.GRU(8, return_sequences=True)
+    model = small_model(layer_size=6, encoder=encoder, bridge=None)
     model.quantize("int8")
     inputs = np.array([[2, 4, 5, 3]]), np.array([[2, 6, 7]])
     wanted = model(inputs)

@@ -13,6 +13,7 @@ from ready import make_ready
 from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
+from seq2seqs import make_model
 from seq2seqs import small_model
 from tiers import some
 
@@ -21,7 +22,6 @@ from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
 from keras_attention import LuongGeneral
 from keras_attention import RecurrentEncoder
-from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 from keras_attention import TokenAccuracy
@@ -88,16 +88,11 @@ class Subclassed(keras.Model):
         return self.dense(outputs)
 
 
-def seq2seq(**changes):
-    options = {
-        "source_vocabulary_size": VOCABULARY,
-        "target_vocabulary_size": VOCABULARY,
-        "embedding_dim": 8,
-        "encoder": RecurrentEncoder(8),
-        "decoder": make_decoder(),
-        "bridge": StateBridge(),
-    }
-    return Seq2Seq(**{**options, **changes})
+def seq2seq(cell=None, attention=None, **changes):
+    cell, attention = cell or layers.LSTMCell(16), attention or LuongGeneral()
+    options = {"words": VOCABULARY, "embedding_dim": 8}
+    options = {**options, "encoder": RecurrentEncoder(8), **changes}
+    return make_model(cell, attention, **options)
 
 
 MODELS = {
@@ -154,29 +149,6 @@ def test_the_loss_goes_down(kind, tmp_path):
     np.testing.assert_allclose(again, before, rtol=0.5)
 
 
-@pytest.mark.thorough
-@pytest.mark.tensorflow
-@pytest.mark.parametrize(
-    ("kind", "jit_compile"), [("subclassed", False), ("seq2seq", True)]
-)
-def test_tf_data_of_unknown_lengths(kind, jit_compile):
-    """One trace for all lengths, one compilation of XLA for each."""
-    import tensorflow as tf
-
-    batches = [make_batch(4, longest) for longest in (3, 5, 3)]
-    words = tf.TensorSpec((None, None), "int32")
-    data = tf.data.Dataset.from_generator(
-        lambda: (((s, t), y) for s, t, y in batches),
-        output_signature=((words, words), words),
-    )
-    keras.utils.set_random_seed(0)
-    model = compiled(MODELS[kind](), jit_compile=jit_compile)
-    make_ready(model, batches[0][:2])
-    history = model.fit(data, epochs=2, verbose=0).history
-    assert history["loss"][1] < history["loss"][0]
-    assert model.jit_compile == jit_compile
-
-
 # Compiled and not.
 
 
@@ -203,53 +175,6 @@ def test_compiled_losses_are_those_of_eager():
     assert len(set(found[0])) == 3
 
 
-class EveryAttention(keras.Model):
-    """One decoder for each attention layer, in either order by turns."""
-
-    def __init__(self):
-        super().__init__()
-        self.embed = layers.Embedding(VOCABULARY, samples.DV, mask_zero=True)
-        self.decoders = [
-            make_decoder(
-                make(),
-                layers.SimpleRNNCell(samples.DV),
-                order=("bahdanau", "luong")[k % 2],
-            )
-            for k, make in enumerate(samples.ATTENTIONS.values())
-        ]
-        self.dense = [layers.Dense(VOCABULARY) for _ in self.decoders]
-
-    def call(self, inputs):
-        source, target = inputs
-        memory, words = self.embed(source), self.embed(target)
-        return sum(
-            dense(decoder(words, memory))
-            for dense, decoder in zip(self.dense, self.decoders, strict=True)
-        )
-
-
-@pytest.mark.thorough
-@pytest.mark.tensorflow
-def test_every_attention_trains_in_xla():
-    source, target, labels = make_batch(4)
-    found = []
-    for way in (EAGER, {"jit_compile": True}):
-        keras.utils.set_random_seed(0)
-        model = EveryAttention()
-        model.compile(
-            keras.optimizers.SGD(0.5), loss=SequenceCrossentropy(), **way
-        )
-        make_ready(model, (source, target))
-        loss = [
-            float(model.train_on_batch((source, target), labels))
-            for _ in range(2)
-        ]
-        assert loss[1] < loss[0]
-        found.append(loss)
-        found[-1].extend(float(ops.sum(w)) for w in model.trainable_variables)
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-3, atol=1e-4)
-
-
 # Dropout.
 
 
@@ -271,8 +196,9 @@ def test_dropout_with_changing_sizes(kind):
     cells = [cell(16, **rates) for cell, rates in CELLS[kind]]
     encoder = "lstm" if kind == "lstm" else "gru"
     model = seq2seq(
+        cells,
+        BahdanauAttention(8, dropout=0.2),
         encoder=RecurrentEncoder(8, depth=len(cells), cell=encoder),
-        decoder=make_decoder(BahdanauAttention(8, dropout=0.2), cells),
     )
     compiled(model, **(GRAPH if kind == "lstm" else EAGER))
     make_ready(model, make_batch(5, 3)[:2])
@@ -388,13 +314,13 @@ def test_regularizers_are_part_of_the_loss():
 @pytest.mark.slow
 def test_constraints_are_kept_to():
     limit = keras.constraints.MaxNorm(0.2)
-    decoder = make_decoder(
-        LuongGeneral(kernel_constraint=limit),
+    model = seq2seq(
         layers.LSTMCell(16, kernel_constraint=limit),
+        LuongGeneral(kernel_constraint=limit),
     )
-    model = seq2seq(decoder=decoder)
     losses(model, [make_batch(4)], **EAGER)
-    for kernel in (decoder.cell.attention.kernel, decoder.cell.cell.kernel):
+    cell = model.decoder.cell
+    for kernel in (cell.attention.kernel, cell.cell.kernel):
         norms = np.linalg.norm(to_numpy(kernel.value), axis=0)
         assert norms.max() <= 0.2 + 1e-5
 

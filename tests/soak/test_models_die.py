@@ -14,16 +14,11 @@ import pytest
 from memory import give_back
 from memory import kilobytes
 from ready import GRAPH
+from seq2seqs import make_model
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
-from keras_attention import RecurrentEncoder
 from keras_attention import Sampling
-from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
-from keras_attention import StateBridge
 
 if keras.backend.backend() == "tensorflow":
     from keras_attention import CharacterTokenizer
@@ -36,18 +31,7 @@ IDS = np.random.default_rng(0).integers(4, 20, (2, 8))
 
 def use_one_model(search, folder=None, optimizer="sgd", tie=False):
     """Build a model and use it; return what tells whether it is alive."""
-    cell = AttentionDecoderCell(
-        keras.layers.GRUCell(4), BahdanauAttention(4), attention_layer_size=4
-    )
-    model = Seq2Seq(
-        source_vocabulary_size=20,
-        target_vocabulary_size=20,
-        embedding_dim=4,
-        encoder=RecurrentEncoder(2, cell="gru"),
-        decoder=AttentionDecoder(cell),
-        bridge=StateBridge(units=4),
-        tie_embeddings=tie,
-    )
+    model = make_model(words=20, attention_layer_size=5, tie_embeddings=tie)
     model.compile(optimizer, SequenceCrossentropy(), **GRAPH)
     model.fit((IDS, IDS), IDS, verbose=0)
     model.generate(IDS, search)
@@ -56,7 +40,7 @@ def use_one_model(search, folder=None, optimizer="sgd", tie=False):
         assert tokenizer.vocabulary_size == 20
         Translator(model, tokenizer, tokenizer, search).export(folder / "1")
         shutil.rmtree(folder)
-    return [weakref.ref(x) for x in (model, model.decoder, cell)]
+    return [weakref.ref(x) for x in (model, model.decoder, model.decoder.cell)]
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import samples
 from keras import layers
 from keras import ops
 from ready import dtype_policy
+from seq2seqs import make_model
 
 import keras_attention as ka
 from keras_attention.streaming import StreamSteps
@@ -23,19 +24,14 @@ def additive(alignment=HARD):
 
 
 def steps_of(attention, encoder=None, bridge=ZEROS, window=None, **options):
-    cell = ka.AttentionDecoderCell(
-        layers.LSTMCell(6), attention, attention_window=window
+    encoder = encoder or ka.RecurrentEncoder(6, bidirectional=False)
+    options = {**options, "encoder": encoder, "bridge": bridge}
+    options["embedding_dim"] = SIZE
+    return StreamSteps(
+        make_model(
+            layers.LSTMCell(6), attention, attention_window=window, **options
+        )
     )
-    model = ka.Seq2Seq(
-        source_vocabulary_size=9,
-        target_vocabulary_size=9,
-        embedding_dim=4,
-        encoder=encoder or ka.RecurrentEncoder(6, bidirectional=False),
-        decoder=ka.AttentionDecoder(cell),
-        bridge=bridge,
-        **options,
-    )
-    return StreamSteps(model)
 
 
 class OwnScore(ka.BahdanauAttention):

@@ -5,6 +5,7 @@ import itertools
 import keras
 import numpy as np
 import pytest
+import seq2seqs
 import streams
 from gradients import to_numpy
 from streaming import measure
@@ -287,15 +288,8 @@ def test_wrong_numbers(models, wrong):
 
 
 def test_a_model_without_weights_says_how_to_get_them():
-    encoder, cell = streams.MODELS["lstm"]()
-    model = ka.Seq2Seq(
-        target_vocabulary_size=9,
-        embedding_dim=4,
-        encoder=encoder,
-        decoder=ka.AttentionDecoder(cell),
-    )
     with pytest.raises(ValueError, match=r"model\.build"):
-        model.stream()
+        seq2seqs.make_model().stream()
 
 
 # One line from soft to hard.

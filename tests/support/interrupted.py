@@ -8,21 +8,17 @@ from pathlib import Path
 import h5py
 import keras
 import numpy as np
+import seq2seqs
 from keras import layers
 from keras import ops
 from ready import EAGER
 from ready import GRAPH
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
 from keras_attention import CharacterTokenizer
 from keras_attention import InverseSigmoidSchedule
-from keras_attention import RecurrentEncoder
 from keras_attention import ScheduledSampling
-from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
-from keras_attention import StateBridge
 from keras_attention import TokenAccuracy
 from keras_attention import parallel_dataset
 from keras_attention import resumable_fit
@@ -141,16 +137,9 @@ def make_larger():
 
 def make_model():
     """A model that draws in every step: dropout and its own words."""
-    cell = AttentionDecoderCell(
-        layers.GRUCell(6, dropout=0.2), BahdanauAttention(4, dropout=0.1)
-    )
-    model = Seq2Seq(
-        source_vocabulary_size=WORDS,
-        target_vocabulary_size=WORDS,
-        embedding_dim=4,
-        encoder=RecurrentEncoder(3, cell="gru"),
-        decoder=AttentionDecoder(cell),
-        bridge=StateBridge(),
+    model = seq2seqs.make_model(
+        layers.GRUCell(6, dropout=0.2),
+        BahdanauAttention(4, dropout=0.1),
         scheduled_sampling=True,
     )
     adam = keras.optimizers.Adam(0.05)

@@ -11,6 +11,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import samples
+from seq2seqs import built_model
 
 import keras_attention as ka
 
@@ -120,18 +121,15 @@ def make_model(
 ) -> ka.Seq2Seq:
     """Make a tiny model with random weights, as large as after training."""
     keras.utils.set_random_seed(0)
-    cell = ka.AttentionDecoderCell(
-        keras.layers.GRUCell(UNITS), attention, **ORDERS[order], **options
-    )
-    model = ka.Seq2Seq(
-        source_vocabulary_size=words,
-        target_vocabulary_size=words,
+    model = built_model(
+        UNITS,
+        attention,
+        words,
         embedding_dim=4,
         encoder=ka.RecurrentEncoder(UNITS // 2, cell="gru"),
-        decoder=ka.AttentionDecoder(cell),
-        bridge=ka.StateBridge(),
+        **ORDERS[order],
+        **options,
     )
-    model.build(((None, None), (None, None)))
     samples.randomize(model)
     return model
 

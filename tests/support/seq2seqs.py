@@ -14,51 +14,81 @@ from keras_attention import StateBridge
 WORDS = 9  # of source and of target
 SOURCE = np.array([[2, 5, 6, 7, 3], [2, 4, 3, 0, 0], [2, 8, 8, 3, 0]])
 TARGET = np.array([[2, 5, 6, 7], [2, 4, 0, 0], [2, 8, 4, 0]])
+OF_CELL = {"order", "input_feeding", "attention_layer_size", "attention_window"}
 
 
-def sure_model(source_words: int, target_words: int) -> Seq2Seq:
-    """Make a model whose choices are clear, so that no rounding turns them."""
-    keras.utils.set_random_seed(0)
-    cell = AttentionDecoderCell(keras.layers.GRUCell(8), BahdanauAttention(8))
-    model = Seq2Seq(
-        source_vocabulary_size=source_words,
-        target_vocabulary_size=target_words,
-        embedding_dim=8,
-        encoder=RecurrentEncoder(4, cell="gru"),
-        decoder=AttentionDecoder(cell),
-        bridge=StateBridge(units=8),
-    )
-    model.build(((None, None), (None, None)))
-    for weight in model.weights:
-        weight.assign(4 * weight)
-    return model
-
-
-def small_model(
-    attention="bahdanau", seed=3, layer_size=None, **changes
-) -> Seq2Seq:
-    """Make a model with weights as large as after some training.
+def make_model(cell=8, attention=5, words=WORDS, **changes) -> Seq2Seq:
+    """Make a model whose weights are not made yet.
 
     Args:
-        attention: Of the decoder cell; `"bahdanau"` is for one of 5 units.
-        seed: Of the weights.
-        layer_size: Of the attentional layer, if there is one.
-        **changes: Arguments of `Seq2Seq`.
+        cell: The cell of the decoder, or the units of a GRU.
+        attention: That of the decoder, or the units of an additive one. Where
+            the cell is an `AttentionDecoderCell`, it has its own.
+        words: Ids of source and of target.
+        **changes: Arguments of `Seq2Seq`, and those of `OF_CELL`.
     """
-    if attention == "bahdanau":
-        attention = BahdanauAttention(5)
-    cell = AttentionDecoderCell(
-        keras.layers.GRUCell(8), attention, attention_layer_size=layer_size
-    )
+    own = {name: changes.pop(name) for name in OF_CELL & changes.keys()}
+    if isinstance(cell, int):
+        cell = keras.layers.GRUCell(cell)
+    if isinstance(attention, int):
+        attention = BahdanauAttention(attention)
+    if not isinstance(cell, AttentionDecoderCell):
+        cell = AttentionDecoderCell(cell, attention, **own)
     options = {
-        "source_vocabulary_size": WORDS,
-        "target_vocabulary_size": WORDS,
+        "source_vocabulary_size": words,
+        "target_vocabulary_size": words,
         "embedding_dim": 5,
         "encoder": RecurrentEncoder(4, cell="gru"),
         "decoder": AttentionDecoder(cell),
         "bridge": StateBridge(),
     }
-    model = Seq2Seq(**{**options, **changes})
+    return Seq2Seq(**{**options, **changes})
+
+
+def built_model(*arguments, features=None, **changes) -> Seq2Seq:
+    """Make the same with the weights that training begins with.
+
+    Args:
+        *arguments: Those of `make_model`.
+        features: The number of features of the source, in place of ids.
+        **changes: Those of `make_model`.
+    """
+    source = None, None
+    if features is not None:
+        changes["source_vocabulary_size"] = None
+        source = *source, features
+    model = make_model(*arguments, **changes)
+    model.build((source, (None, None)))
+    return model
+
+
+def sure_model(source_words: int, target_words: int) -> Seq2Seq:
+    """Make a model whose choices are clear, so that no rounding turns them."""
+    keras.utils.set_random_seed(0)
+    model = built_model(
+        attention=8,
+        source_vocabulary_size=source_words,
+        target_vocabulary_size=target_words,
+        embedding_dim=8,
+        bridge=StateBridge(units=8),
+    )
+    for weight in model.weights:
+        weight.assign(4 * weight)
+    return model
+
+
+def small_model(attention=5, seed=3, layer_size=None, **changes) -> Seq2Seq:
+    """Make a model with weights as large as after some training.
+
+    Args:
+        attention: As of `make_model`.
+        seed: Of the weights.
+        layer_size: Of the attentional layer, if there is one.
+        **changes: As of `make_model`.
+    """
+    model = make_model(
+        attention=attention, attention_layer_size=layer_size, **changes
+    )
     model.build((SOURCE.shape, TARGET.shape))
     samples.randomize(model, seed, scale=1.0)
     if changes.get("scheduled_sampling"):

@@ -8,6 +8,7 @@ import numpy as np
 import samples
 from gradients import to_numpy
 from keras import layers
+from seq2seqs import built_model
 
 import keras_attention as ka
 
@@ -85,17 +86,14 @@ def make_model(name="lstm", seed=None, features=False, **options) -> ka.Seq2Seq:
     bridge = ka.StateBridge("zeros", bidirectional=False)
     if not getattr(encoder, "return_state", True):
         bridge = None
-    model = ka.Seq2Seq(
-        source_vocabulary_size=None if features else WORDS,
-        target_vocabulary_size=WORDS,
-        embedding_dim=5,
+    model = built_model(
+        cell,
+        words=WORDS,
+        features=FEATURES if features else None,
         encoder=encoder,
-        decoder=ka.AttentionDecoder(cell),
         bridge=bridge,
         **options,
     )
-    source = (None, None, FEATURES) if features else (None, None)
-    model.build((source, (None, None)))
     samples.randomize(model, seed or SEEDS.get(name, 119), scale=1.0)
     return model
 

@@ -6,16 +6,12 @@ import keras
 import numpy as np
 from ready import GRAPH
 from ready import make_ready
+from seq2seqs import make_model
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
 from keras_attention import CharacterTokenizer
 from keras_attention import GreedySearch
 from keras_attention import RecurrentEncoder
-from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
-from keras_attention import StateBridge
 from keras_attention import Translator
 
 LETTERS = dict(zip("0123456789", "zyxwvutsrq", strict=True))
@@ -41,15 +37,13 @@ def tiny_translator(attention: bool = True) -> Translator:
         tokenizer.tokenize(side).numpy()
         for tokenizer, side in zip(tokenizers, (sources, targets), strict=True)
     )
-    layer = BahdanauAttention(16) if attention else None
-    cell = AttentionDecoderCell(keras.layers.LSTMCell(32), layer)
-    model = Seq2Seq(
+    model = make_model(
+        keras.layers.LSTMCell(32),
+        attention=16 if attention else None,
         source_vocabulary_size=tokenizers[0].vocabulary_size,
         target_vocabulary_size=tokenizers[1].vocabulary_size,
         embedding_dim=16,
         encoder=RecurrentEncoder(16),
-        decoder=AttentionDecoder(cell),
-        bridge=StateBridge(),
     )
     adam = keras.optimizers.Adam(0.01)
     model.compile(adam, loss=SequenceCrossentropy(), **GRAPH)
