@@ -189,7 +189,8 @@ MODELS = {
 
 def make(encoder, cell, bridge):
     keras.utils.set_random_seed(0)
-    return built_model(cell, words=14, encoder=encoder, bridge=bridge)
+    sizes = {"words": 14, "embedding_dim": 8}
+    return built_model(cell, encoder=encoder, bridge=bridge, **sizes)
 
 
 @pytest.mark.thorough
