@@ -9,13 +9,15 @@ the SHA-256 of all before them:
 
 This program needs only `numpy` and `ai-edge-litert`, the extra `litert`. It
 shows every step that an app has to write in its own language: text to ids, ids
-to ids, ids to text. It reads `CharacterTokenizer`s; a `WordTokenizer` splits
-the text in another way.
+to ids, ids to text. Text in is read by letters or by symbols between spaces, as
+`CharacterTokenizer` and `SymbolTokenizer` do; text out may also be words, of a
+`WordTokenizer`, which splits text by more rules than it joins it.
 """
 
 import argparse
 import hashlib
 import json
+import re
 import unicodedata
 import zipfile
 from collections.abc import Callable
@@ -28,36 +30,53 @@ ROOT = Path(__file__).parents[1]
 FILE = "saved_models/dates/translator.tflite"
 SHOWN = ["12 May 2021", "Donnerstag, den 29. Februar 2024", "2024년 2월 29일"]
 PAD, UNKNOWN, START, END, FIRST = range(5)
-TOKENIZER = "keras_attention>CharacterTokenizer"
+JOINS = {
+    "CharacterTokenizer": "",
+    "SymbolTokenizer": " ",
+    "WordTokenizer": None,
+}
+# What has no space before it, what has none behind it, and what has it in turn.
+CLOSING = re.compile(r" ?[.,:;!?%)\]}'\u2019/\u2044]|'(s|m|d|ll|re|ve)|", re.I)
+OPENING = re.compile(
+    r"[(\[{#@$£¿¡\u2018\u201a/\u2044]|([cdjlmnst]|(jus|lors|puis)?qu)'", re.I
+)
+QUOTES = {*'"\u201e\u201c\u201d«»'}
 
 
-class Characters:
-    """Gives every character the id that `CharacterTokenizer` gives it.
+class Tokenizer:
+    """Gives letters or symbols the ids that they had in training.
 
     Args:
         saved: Content of `source_tokenizer.json` or `target_tokenizer.json`.
 
     Raises:
-        ValueError: If it is not that of a `CharacterTokenizer`.
+        ValueError: If it is of a tokenizer that is not known here.
     """
 
     def __init__(self, saved: str | bytes):
         content = json.loads(saved)
-        if content["class_name"] != TOKENIZER:
-            raise ValueError(
-                f"This program reads {TOKENIZER} only. Received: "
-                f"{content['class_name']}. Write its `tokenize` here."
-            )
+        self.kind = content["class_name"].removeprefix("keras_attention>")
+        if self.kind not in JOINS:
+            self._refuse("writes", JOINS)
         config = content["config"]
-        self.normalization = config["normalization"]
-        self.lowercase = config["lowercase"]
-        self.characters = config["vocabulary"]
-        self.ids = {c: i for i, c in enumerate(self.characters, FIRST)}
+        self.normalization = config.get("normalization", "identity")
+        self.lowercase = config.get("lowercase", False)
+        self.ids = {c: i for i, c in enumerate(config["vocabulary"], FIRST)}
+
+    def _refuse(self, does, known):
+        raise ValueError(
+            f"This program {does} {', '.join(known)} only. Received: "
+            f"{self.kind}. Write down here what it does."
+        )
 
     def tokenize(self, sentences: list[str]) -> np.ndarray:
         """Turn sentences into ids `(B, T)`, with start and end, padded."""
+        if JOINS[self.kind] is None:
+            self._refuse(
+                "reads", [k for k, x in JOINS.items() if x is not None]
+            )
         rows = [
-            [START, *(self.ids.get(c, UNKNOWN) for c in self.clean(x)), END]
+            [START, *(self.ids.get(c, UNKNOWN) for c in self.split(x)), END]
             for x in sentences
         ]
         ids = np.full((len(rows), max(map(len, rows))), PAD, np.int32)
@@ -70,8 +89,17 @@ class Characters:
         ids = ids.tolist()
         ids = ids[: ids.index(END)] if END in ids else ids
         names = {i: c for c, i in self.ids.items()}
-        hidden = {PAD: "", START: "", UNKNOWN: "\N{REPLACEMENT CHARACTER}"}
-        return "".join({**names, **hidden}[i] for i in ids)
+        letters = self.kind == "CharacterTokenizer"
+        names[UNKNOWN] = "\N{REPLACEMENT CHARACTER}" if letters else "<unk>"
+        found = [names[i] for i in ids if i not in (PAD, START)]
+        between = JOINS[self.kind]
+        return join_words(found) if between is None else between.join(found)
+
+    def split(self, text: str) -> list[str]:
+        """Split a text into letters, or into symbols at ASCII's spaces."""
+        if self.kind == "CharacterTokenizer":
+            return list(self.clean(text))
+        return re.findall(r"[^ \t-\r]+", text)
 
     def clean(self, text: str) -> str:
         """Normalize a text, and convert it to lower case if the model is."""
@@ -82,6 +110,20 @@ class Characters:
         if self.normalization == "identity":
             return text
         return unicodedata.normalize(self.normalization.upper(), text)
+
+
+def join_words(words: list[str]) -> str:
+    """Write words with the spaces that people put between them."""
+    text, quoted, sticks, closed = "", False, True, False
+    for word in words:
+        closes = quoted and word in QUOTES
+        follows = closed and word.startswith("-") and word != "-"
+        joined = closes or follows or CLOSING.fullmatch(word)
+        text += word if sticks or joined else " " + word
+        quoted ^= word in QUOTES
+        sticks = bool(OPENING.fullmatch(word)) or (quoted and word in QUOTES)
+        closed = closes
+    return text.strip()
 
 
 def check(file: Path):
@@ -111,7 +153,7 @@ def load(file: Path) -> Callable[[list[str]], list[str]]:
     check(file)
     with zipfile.ZipFile(file) as archive:
         source, target = (
-            Characters(archive.read(f"{side}_tokenizer.json"))
+            Tokenizer(archive.read(f"{side}_tokenizer.json"))
             for side in ("source", "target")
         )
     run = Interpreter(str(file)).get_signature_runner("translate_ids")

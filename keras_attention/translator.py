@@ -17,7 +17,6 @@ from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.export import find_format
 from keras_attention.export.formats import FORMATS
-from keras_attention.files import check_archive
 from keras_attention.files import recover
 from keras_attention.files import replaced_folder
 from keras_attention.files import sha256_of
@@ -34,8 +33,10 @@ from keras_attention.translation import check_translator
 from keras_attention.translation import has_terminal
 from keras_attention.translation import in_batches
 from keras_attention.translation import join_entries
+from keras_attention.translation import load_model
 from keras_attention.translation import read_answers
 from keras_attention.translation import read_rows
+from keras_attention.translation import save_model
 from keras_attention.version import __version__
 
 MAIN_FILE = "translator.json"
@@ -105,6 +106,28 @@ class Translator:
             larger than the model's or, where words are copied, not the same
             on both sides; or if a model without weights shall translate, be
             saved or exported.
+
+    Example:
+
+    >>> digits = CharacterTokenizer("0123456789")
+    >>> cell = AttentionDecoderCell(LSTMCell(16), BahdanauAttention(8))
+    >>> model = Seq2Seq(
+    ...     source_vocabulary_size=digits.vocabulary_size,
+    ...     target_vocabulary_size=digits.vocabulary_size,
+    ...     embedding_dim=8,
+    ...     encoder=RecurrentEncoder(8),
+    ...     bridge=StateBridge(),
+    ...     decoder=AttentionDecoder(cell),
+    ... )
+    >>> translator = Translator(model, digits, digits, BeamSearch(2))
+    >>> ids = digits.tokenize(["12", "345"]).numpy()
+    >>> model.compile("adam", loss=SequenceCrossentropy())
+    >>> history = model.fit((ids, ids[:, :-1]), ids[:, 1:], verbose=0)
+    >>> found = translator(["12", "345"], return_attention_scores=True)
+    >>> len(found.texts)
+    2
+    >>> found.attention[1].shape == (len(found.target_tokens[1]), 5)
+    True
     """
 
     def __init__(
@@ -231,6 +254,10 @@ class Translator:
     def save(self, folder: str | Path) -> None:
         """Write model, tokenizers, search and all else into one folder.
 
+        The model is written without its optimizer, which is half or two
+        thirds of it: compile it again before you train it again, or keep
+        `model.save(...)` of your own.
+
         Args:
             folder: The folder. What `save` wrote there before is replaced,
                 whole or not at all.
@@ -245,7 +272,7 @@ class Translator:
             **{name: getattr(self, name) for name in OPTIONS},
         }
         with replaced_folder(folder, MAIN_FILE) as new:
-            self.model.save(new / MODEL)
+            save_model(self.model, new / MODEL)
             self.source_tokenizer.save((new / SOURCE).parent)
             self.target_tokenizer.save((new / TARGET).parent)
             names = [MODEL, SOURCE, TARGET]
@@ -287,7 +314,7 @@ class Translator:
             return AbstractTokenizer.load(file.parent)
 
         options, checksums = read(MAIN_FILE, _read_main)
-        model = read(MODEL, _load_model)
+        model = read(MODEL, load_model)
         source = read(SOURCE, load_tokenizer)
         target = read(TARGET, load_tokenizer)
         if SHORTLIST in checksums or (folder / SHORTLIST).exists():
@@ -384,12 +411,6 @@ def _exported(path):
         for part in parts
         if part.suffix in endings or (part / SAVED_MODEL).exists()
     ]
-
-
-def _load_model(file):
-    if file.exists():  # Keras says of a damaged one that it is not there
-        check_archive(file)
-    return keras.saving.load_model(file)
 
 
 def _check_content(file, checksum):

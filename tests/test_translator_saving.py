@@ -7,6 +7,7 @@ import pickle
 import shutil
 
 import keras
+import numpy as np
 import pytest
 from tiers import some
 from tiny import tiny_translator
@@ -36,6 +37,26 @@ def test_save_and_load(tmp_path):
     wanted = translator(NUMBERS, return_scores=True)
     assert again(NUMBERS, return_scores=True) == wanted
     assert again.search.get_config() == translator.search.get_config()
+
+
+def test_the_optimizer_is_left_out(tmp_path):
+    """The model is as it was, and what is loaded can be trained again."""
+    tiny = tiny_translator()
+    before = tiny.model.optimizer
+    tiny.save(tmp_path / "saved")
+    assert tiny.model.optimizer is before
+    size = (tmp_path / "saved" / "model.keras").stat().st_size
+    tiny.model.save(tmp_path / "whole.keras")
+    with_optimizer = (tmp_path / "whole.keras").stat().st_size
+    assert size < 0.5 * with_optimizer
+    assert len(list((tmp_path / "saved").iterdir())) == 4
+    again = Translator.load(tmp_path / "saved").model
+    assert not again.compiled
+    for ours, theirs in zip(again.weights, tiny.model.weights, strict=True):
+        assert ours.name == theirs.name
+        np.testing.assert_array_equal(ours, theirs)
+    again.compile("sgd", "mse")
+    assert again.compiled
 
 
 def test_options_are_saved(tmp_path):

@@ -1,5 +1,6 @@
 """Pictures of attention: the source words each target word attends to."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CELL = 0.36  # inches, for a label of ten points with a little air
-UPRIGHT = 3  # columns: a longer source label is turned by 90 degrees
+UPRIGHT = 3  # columns: with a longer word, source labels are turned
+MARK = re.compile("<.+>")  # which turns itself alone, such as </s>
 
 
 def plot_attention(
@@ -248,11 +250,14 @@ def _margins(pictures):
 
 
 def _label(ax, picture, title, style):
-    upright = _longest(picture.source) <= UPRIGHT
+    marks = [x for x in picture.source if MARK.fullmatch(x)]
+    upright = _longest(x for x in picture.source if x not in marks) <= UPRIGHT
     ax.xaxis.tick_top()
     ax.set_xticks(range(len(picture.source)), picture.source, **style)
     ax.set_yticks(range(len(picture.target)), picture.target, **style)
-    ax.tick_params("x", rotation=0 if upright else 90)
+    for label in ax.get_xticklabels():
+        stands = upright and columns_of(label.get_text()) <= UPRIGHT
+        label.set_rotation(0 if stands else 90)
     ax.tick_params(length=0)
     if title is not None:
         ax.set_title(title, **style)

@@ -5,6 +5,8 @@ from .batches import in_batches as in_batches
 from .batches import read_rows as read_rows
 from .checks import check_translator as check_translator
 from .graph import TranslationGraph as TranslationGraph
+from .model_file import load_model as load_model
+from .model_file import save_model as save_model
 from .result import Translation as Translation
 from .result import join_entries as join_entries
 from .result import read_answers as read_answers

@@ -1,9 +1,9 @@
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import keras
+import numpy as np
 import pytest
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
@@ -12,6 +12,7 @@ if keras.backend.backend() == "tensorflow":
     import litert_translate
 
     from keras_attention import CharacterTokenizer
+    from keras_attention import SymbolTokenizer
     from keras_attention import WordTokenizer
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +59,7 @@ def test_main_gives_what_it_prints(capsys):
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_text_becomes_the_same_ids(normalization, lowercase):
     theirs = CharacterTokenizer.train(TEXTS, 40, 1, normalization, lowercase)
-    ours = litert_translate.Characters(theirs.to_json())
+    ours = litert_translate.Tokenizer(theirs.to_json())
     ids = ours.tokenize(TEXTS)
     assert ids.tolist() == theirs.tokenize(TEXTS).numpy().tolist()
     wanted = theirs.detokenize(ids).numpy().tolist()
@@ -67,14 +68,45 @@ def test_text_becomes_the_same_ids(normalization, lowercase):
 
 def test_an_unknown_id_reads_as_the_tokenizer_reads_it():
     theirs = CharacterTokenizer("abc", "identity")
-    ours = litert_translate.Characters(theirs.to_json())
+    ours = litert_translate.Tokenizer(theirs.to_json())
     ids = theirs.tokenize(["axb"])
     wanted = theirs.detokenize(ids).numpy()[0].decode()
     assert ours.detokenize(ids.numpy()[0]) == wanted
 
 
+def test_symbols_become_the_same_ids():
+    theirs = SymbolTokenizer(["tʰ", "˧˧", "a\u00a0b"])
+    texts = ["tʰ ˧˧  x\ta\u00a0b", "", "  ", " tʰ\n"]
+    ours = litert_translate.Tokenizer(theirs.to_json())
+    ids = ours.tokenize(texts)
+    assert ids.tolist() == theirs.tokenize(texts).numpy().tolist()
+    wanted = theirs.detokenize(ids).numpy().tolist()
+    assert [ours.detokenize(row).encode() for row in ids] == wanted
+
+
+WORDS = [
+    "He said: \"The man's well-known (3.5 %) 'em.\" - [x], {y}!",
+    "L'homme qu'il \u201evoit\u201c « ici » : non ! ¿Qué? ¡Oh! $5 #1 @a",
+    'Mann/Frau \u2018a\u2019 \u201ab\u2019 "T"-Shirt, Obst- oder-"x" -y',
+    "1\u20442 jusqu'à we'll",
+    "",
+]
+
+
+def test_words_come_out_as_the_tokenizer_writes_them():
+    theirs = WordTokenizer.train(WORDS, 200, 1)
+    ours = litert_translate.Tokenizer(theirs.to_json())
+    ids = theirs.tokenize([*WORDS, "unknown, here"]).numpy()
+    draw = np.random.default_rng(0).integers
+    mixed = draw(1, theirs.vocabulary_size, (200, 12))
+    for rows in (ids, np.where(np.isin(mixed, (2, 3)), 1, mixed)):
+        wanted = theirs.detokenize(rows.astype("int32")).numpy().tolist()
+        assert [ours.detokenize(row).encode() for row in rows] == wanted
+
+
 def test_other_tokenizers_are_named():
-    saved = WordTokenizer(["a"], "identity").to_json()
-    assert json.loads(saved)["class_name"] == "keras_attention>WordTokenizer"
-    with pytest.raises(ValueError, match=r"Received: .*WordTokenizer"):
-        litert_translate.Characters(saved)
+    words = litert_translate.Tokenizer(WordTokenizer(["a"]).to_json())
+    with pytest.raises(ValueError, match=r"reads Char.*Received: WordT"):
+        words.tokenize(["a"])
+    with pytest.raises(ValueError, match="Received: ByteTokenizer"):
+        litert_translate.Tokenizer('{"class_name": "ByteTokenizer"}')

@@ -49,6 +49,16 @@ class TestOnePicture:
         assert {x.get_rotation() for x in ax.get_xticklabels()} == {degrees}
         assert {x.get_rotation() for x in ax.get_yticklabels()} == {0}
 
+    @pytest.mark.parametrize("marks", [("<s>", "</s>"), ("</s>", "<unk>")])
+    def test_letters_stand_upright_beside_marks(self, marks):
+        for words, turned in ((["a", "bc"], False), (["a", "word"], True)):
+            source = [marks[0], *words, marks[1]]
+            ax = plot_attention(weights(), source, TARGET)
+            for label in ax.get_xticklabels():
+                text = label.get_text()
+                lies = turned or (text in marks and text != "<s>")
+                assert label.get_rotation() == (90 if lies else 0)
+
     def test_padding_at_the_end_is_left_out(self):
         source, target = ["", "a", "", ""], ["b", b"", ""]
         ax = plot_attention(weights(), source, target)

@@ -1,0 +1,86 @@
+"""The model of a saved translator: a `.keras` file without an optimizer."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import h5py
+import keras
+
+from keras_attention.files import check_archive
+from keras_attention.models import AbstractModel
+
+CONFIG, WEIGHTS = "config.json", "model.weights.h5"
+
+
+def save_model(model: AbstractModel, file: Path):
+    """Write a `.keras` file that generates, and is not compiled.
+
+    An optimizer remembers one or two numbers for each weight, which would be
+    half or two thirds of the file.
+
+    Args:
+        model: The model.
+        file: The file. Beside it another one is written for a while.
+    """
+    model.save(file)
+    whole = file.replace(file.with_suffix(".whole"))
+    few = file.with_suffix(".few")
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(file, "w") as new:
+        for name in old.namelist():
+            if name == CONFIG:
+                config = json.loads(old.read(name))
+                new.writestr(name, json.dumps(_not_compiled(config)))
+            elif name == WEIGHTS:
+                with (
+                    old.open(name) as content,
+                    h5py.File(content) as source,
+                    h5py.File(few, "w") as target,
+                ):
+                    _copy(source, target)
+                new.write(few, name)
+            else:
+                new.writestr(name, old.read(name))
+    whole.unlink()
+    few.unlink()
+
+
+def load_model(file: Path) -> AbstractModel:
+    """Read what `save_model` wrote, or any other `.keras` file.
+
+    Args:
+        file: The file.
+
+    Returns:
+        The model.
+
+    Raises:
+        ValueError: If the file is damaged.
+    """
+    if file.exists():  # Keras says of a damaged one that it is not there
+        check_archive(file)
+    return keras.saving.load_model(file)
+
+
+def _not_compiled(config):
+    """Drop how a model, and the models in it, were compiled."""
+    if isinstance(config, list):
+        return [_not_compiled(x) for x in config]
+    if not isinstance(config, dict):
+        return config
+    return {
+        name: None if name == "compile_config" else _not_compiled(x)
+        for name, x in config.items()
+    }
+
+
+def _copy(source, target):
+    """Copy a group of HDF5, but for optimizers."""
+    target.attrs.update(source.attrs)
+    for name, part in source.items():
+        if name == "optimizer":
+            continue
+        if isinstance(part, h5py.Group):
+            _copy(part, target.create_group(name))
+        else:
+            source.copy(part, target, name)
