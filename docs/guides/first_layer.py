@@ -48,7 +48,7 @@ softmax = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
 print("difference:", np.abs(softmax - np.array(weights)[:, 0]).max())
 
 # %% [markdown]
-# ## Padding
+# ## Padding and masking
 #
 # Sources differ in length, so the shorter ones are padded. Padding must get no
 # weight. Say where it is with `value_mask`, or let Keras do it: the mask of an

@@ -40,10 +40,48 @@ def rewrite(text: str) -> str:
     return text.replace("\nCall arguments:\n", "\nOther Args: Called with\n")
 
 
-class Docstrings(griffe.Extension):
-    """Rewrites every docstring before it is parsed."""
+def without_defaults(text: str, parameters) -> str:
+    """Leave out defaults of arguments that the signature tells.
 
-    def on_instance(self, *, obj, **_):
-        """Rewrite one docstring; Griffe calls it for each object."""
+    Args:
+        text: A docstring.
+        parameters: The parameters of the signature, from Griffe.
+    """
+    for parameter in parameters:
+        if (default := parameter.default) is not None:
+            told = re.escape(str(default)).replace("'", "[\"']")
+            text = re.sub(
+                rf"(^    {re.escape(parameter.name)}: [^:]*?)"
+                rf"\s+Defaults\s+to\s+`{told}`\.$",
+                r"\1",
+                text,
+                count=1,
+                flags=re.M,
+            )
+    return text
+
+
+class Docstrings(griffe.Extension):
+    """Rewrites every docstring before it is parsed.
+
+    A method that a subclass redefines is told once, where it is defined first.
+    """
+
+    def on_package(self, *, pkg, **_):
+        """Rewrite the docstrings of all that a package defines."""
+        self._rewrite(pkg)
+
+    def _rewrite(self, obj):
+        for member in obj.members.values():
+            if not member.is_alias:
+                self._rewrite(member)
+        if obj.is_class:
+            told = {name for base in obj.mro() for name in base.members}
+            for name in told & obj.members.keys() - {"__init__"}:
+                member = obj.members[name]
+                if member.docstring and "Args:" not in member.docstring.value:
+                    member.docstring = None
         if obj.docstring:
-            obj.docstring.value = rewrite(obj.docstring.value)
+            parameters = getattr(obj, "parameters", ())
+            text = without_defaults(obj.docstring.value, parameters)
+            obj.docstring.value = rewrite(text)

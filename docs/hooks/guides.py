@@ -10,6 +10,7 @@ A cell's metadata `alt="..."` is the alternative text of its pictures.
 
 import base64
 import hashlib
+import logging
 import os
 import re
 from pathlib import Path
@@ -19,6 +20,7 @@ import nbformat
 from mkdocs.structure.files import File
 from nbclient import NotebookClient
 
+LOG = logging.getLogger("mkdocs.plugins.guides")
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "guides"
 CACHE = ROOT / ".cache" / "guides"
@@ -103,14 +105,24 @@ def _kept(script: Path) -> Path:
 
 def _run(notebooks: dict[str, nbformat.NotebookNode]):
     """Run all cells of all notebooks, one after the other, in one kernel."""
-    cells = []
+    cells, begins = [], {}
     for name in sorted(notebooks, key=lambda name: name != FIRST):
         notebook = notebooks[name]
+        begins[len(cells)] = name
         cells.append(nbformat.v4.new_code_cell(BEGIN))
         cells.extend(notebook.cells)
     whole = nbformat.v4.new_notebook(cells=cells)
+
+    def tell(cell_index, **_):
+        if name := begins.get(cell_index):
+            LOG.info("Running the guide %s", name)
+
     client = NotebookClient(
-        whole, timeout=1200, kernel_name="python3", coalesce_streams=True
+        whole,
+        timeout=1200,
+        kernel_name="python3",
+        coalesce_streams=True,
+        on_cell_start=tell,
     )
     client.execute(env={**os.environ, **KERNEL})
 

@@ -7,7 +7,7 @@ A page may have these lines, which are replaced when the site is built:
 
 The first is the text below a heading, or a whole file without its title. The
 second is the question of an example, its picture with this alternative text (or
-`none`), and what its docstring says.
+`none`), what its docstring says, and a link to its source.
 """
 
 import ast
@@ -29,6 +29,7 @@ WHOLE = {x: y for x, y in PAGES.items() if not y.startswith("hood/")}
 GUIDE = re.compile(r"^(guides/\w+)\.py$")  # a script that becomes a page
 INCLUDE = re.compile(r"^\{\{ include ([^#}]+?)(?:#([^}]+?))? \}\}$", re.M)
 EXAMPLE = re.compile(r"^\{\{ example (\w+): ([^}]+?) \}\}$", re.M)
+CODE = re.compile(r'<div class="(?:[\w-]+ )*highlight"')
 LINK = re.compile(
     r"(!?)\[((?:[^\]]|\]\()*?)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)"
 )
@@ -49,7 +50,13 @@ def on_page_markdown(markdown, page, config, **_):
     if uri in WHOLE.values():
         return markdown
     markdown = _relink(markdown, f"docs/{uri}", uri, config.repo_url)
-    markdown = EXAMPLE.sub(_example, markdown)
+
+    def entry(found):
+        source = f"[examples/{found[1]}.py](examples/{found[1]}.py)"
+        source = _relink(source, "README.md", uri, config.repo_url)
+        return f"{_example(found)}\n\nSource: {source}"
+
+    markdown = EXAMPLE.sub(entry, markdown)
 
     def included(found):
         text = section(found[1], found[2])
@@ -59,10 +66,11 @@ def on_page_markdown(markdown, page, config, **_):
 
 
 def on_page_content(html, config, **_):
-    """Load pictures when they are seen; search no source code, but link it."""
+    """Load pictures when they are seen; search words, not code; link it."""
     html = html.replace("<img ", '<img loading="lazy" ')
     details = '<details class="mkdocstrings-source"'
     html = html.replace(details, f"{details} data-search-exclude")
+    html = CODE.sub(r"\g<0> data-search-exclude", html)
     if config.repo_url:
         link = rf'<a href="{config.repo_url}/blob/main/\1">\1</a>'
         html = re.sub(r"<code>(keras_attention/[\w/]+\.py)</code>", link, html)

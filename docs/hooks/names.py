@@ -80,7 +80,7 @@ def table(room: str) -> str:
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.ClassDef)
     }
-    rows = ["| | | paper |", "| --- | --- | --- |"]
+    rows = ["| class | score, or what it does | paper |", "| --- | --- | --- |"]
     for name in names_of(room):
         said, _, reference = docstrings.get(name, "").partition("\nReference:")
         if paper := PAPER.search(" ".join(reference.split())):

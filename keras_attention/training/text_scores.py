@@ -39,10 +39,8 @@ def score_texts(
 
     Formula:
 
-    ```
-    accuracy = 100 * sum_i [texts[i] is a reference] / count
-    wer, cer = 100 * sum_i min_r D(texts[i], r) / sum_i mean_r length(r)
-    ```
+        accuracy = 100 * sum_i [texts[i] is a reference] / count
+        wer, cer = 100 * sum_i min_r D(texts[i], r) / sum_i mean_r length(r)
 
     `D` is the Levenshtein distance, the least number of words (`"wer"`) or
     characters (`"cer"`, Unicode's, spaces between words included) to insert,

@@ -68,3 +68,19 @@ def test_griffe_uses_it():
     kinds = [section.kind.value for section in parsed]
     assert kinds.count("parameters") == 1
     assert '<div class="formula"' in parsed[0].value
+
+
+@pytest.mark.slow
+def test_a_default_and_a_hook_are_told_once():
+    module = griffe.load(
+        "keras_attention",
+        search_paths=[source.ROOT],
+        extensions=griffe.load_extensions(Docstrings),
+    )
+    attention = module["attention.bahdanau.BahdanauAttention"]
+    assert "Whether to use the weight-normalized" in attention.docstring.value
+    assert "Defaults to `False`" not in attention.docstring.value
+    assert "score" in attention.members
+    assert attention["score"].docstring is None
+    assert module["attention.base.AbstractAttention.score"].docstring
+    assert module["models.seq2seq.Seq2Seq"].docstring

@@ -157,6 +157,9 @@ def check_search(site):
     wanted = {f"keras_attention.{name}" for name in ka.__all__}
     assert wanted - entries == set()
     assert "self.score_vector = self.add_kernel" not in str(index)
+    assert "import BahdanauAttention" not in str(index)  # cells of guides
+    titles = {entry["title"] for entry in index["docs"]}
+    assert {"Install", "Padding and masking"} <= titles
 
 
 def check_entry(site):
