@@ -55,6 +55,7 @@ from .text import AbstractTokenizer as AbstractTokenizer
 from .text import CharacterTokenizer as CharacterTokenizer
 from .text import SentencePieceTokenizer as SentencePieceTokenizer
 from .text import SymbolTokenizer as SymbolTokenizer
+from .text import TaggedTokenizer as TaggedTokenizer
 from .text import WordPieceTokenizer as WordPieceTokenizer
 from .text import WordTokenizer as WordTokenizer
 from .training import AttentionCoverage as AttentionCoverage

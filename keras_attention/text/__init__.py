@@ -13,5 +13,6 @@ from .sentencepiece import SentencePieceTokenizer as SentencePieceTokenizer
 from .sentences import as_bytes as as_bytes
 from .sentences import split_in_parts as split_in_parts
 from .symbol import SymbolTokenizer as SymbolTokenizer
+from .tagged import TaggedTokenizer as TaggedTokenizer
 from .word import WordTokenizer as WordTokenizer
 from .wordpiece import WordPieceTokenizer as WordPieceTokenizer

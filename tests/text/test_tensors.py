@@ -20,7 +20,9 @@ if keras.backend.backend() == "tensorflow":
 
     from keras_attention.data.dataset import parallel_dataset
     from keras_attention.text import AbstractTokenizer
+    from keras_attention.text import CharacterTokenizer
     from keras_attention.text import SentencePieceTokenizer
+    from keras_attention.text import TaggedTokenizer
     from keras_attention.text import WordPieceTokenizer
     from keras_attention.text import tensors
 else:
@@ -81,6 +83,17 @@ def test_arrays_give_what_tensors_give(kind, lowercase, monkeypatch):
     assert again.to_json() == saved
     for found, one in zip(results(again, texts), wanted, strict=True):
         assert found == one
+
+
+def test_tags_are_read_alike(monkeypatch):
+    texts = ["ein Hund\tPL;no;DAT", "x", "\tPL", "der\t\tPL", b"\xff\t;"]
+    inner = train(CharacterTokenizer, SENTENCES)
+    tokenizer = TaggedTokenizer(inner, ["PL", "DAT", "\ufffd"])
+    wanted = results(tokenizer, texts)
+    saved = tokenizer.to_json()
+    leave_out_tensorflow(monkeypatch)
+    found = results(AbstractTokenizer.from_json(saved), texts)
+    assert found == wanted
 
 
 def test_segmentations_are_drawn_alike(monkeypatch):

@@ -31,7 +31,6 @@ maximum = np.maximum
 minimum = np.minimum
 size = np.size
 stack = np.stack
-concat = np.concatenate
 clip_by_value = np.clip
 cumsum = np.cumsum
 reduce_max = np.max
@@ -137,6 +136,13 @@ def cast(x, dtype: np.dtype) -> np.ndarray:
 def ensure_shape(x, shape: tuple) -> np.ndarray:
     """Return an array: its shape is known anyway."""
     return x
+
+
+def concat(values, axis: int) -> np.ndarray | ragged.RaggedTensor:
+    """Join arrays along an axis, or ragged rows along their second one."""
+    if isinstance(values[0], ragged.RaggedTensor):
+        return ragged.concat(values)
+    return np.concatenate(values, axis)
 
 
 def gather(params, indices, batch_dims: int = 0) -> np.ndarray:

@@ -75,6 +75,15 @@ def constant(rows: list[list], dtype: np.dtype) -> RaggedTensor:
     return RaggedTensor(np.fromiter(values, dtype, sum(lengths)), lengths)
 
 
+def concat(rows: list[RaggedTensor]) -> RaggedTensor:
+    """Join the rows of several, each behind the same row of those before."""
+    order = np.argsort(
+        np.concatenate([x.row_ids() for x in rows]), kind="stable"
+    )
+    values = np.concatenate([x.flat_values for x in rows])[order]
+    return RaggedTensor(values, sum(x.lengths for x in rows))
+
+
 def map_flat_values(call: Callable, rows: RaggedTensor) -> RaggedTensor:
     """Call a function with the entries of all rows at once."""
     return rows.with_flat_values(call(rows.flat_values))

@@ -1,0 +1,134 @@
+"""Tags in front of a text, each with an id of its own."""
+
+import json
+from collections.abc import Iterable
+from typing import Self
+
+import keras
+
+from keras_attention.checks import check_object
+from keras_attention.text.base import PAD
+from keras_attention.text.base import SPECIAL_NAMES
+from keras_attention.text.base import UNKNOWN
+from keras_attention.text.base import AbstractTokenizer
+from keras_attention.text.tensors import tf
+from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
+
+TAB = "\t"
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class TaggedTokenizer(AbstractTokenizer):
+    r"""Reads a text, a tab, and tags, and puts the tags in front of the text.
+
+    Such as a lemma and what its form shall say: "deve", a tab, "N;ACC;PL".
+    Each tag is one symbol, as it is written; the text is that of a tokenizer
+    of your own. A text without a tab has no tags. What follows the first tab
+    are tags, and empty ones are none.
+
+    Args:
+        tokenizer: The tokenizer of the text. Its ids stay as they are.
+        tags: The tags, with the ids after those of `tokenizer`.
+        separator: What stands between two tags. Defaults to `";"`.
+
+    Raises:
+        ValueError: If an entry of `tags` has the separator in it, is empty, is
+            not a string, appears twice, or is the name of a special id; or if
+            another argument is not what it should be.
+
+    Example:
+
+    >>> from keras_attention.text import CharacterTokenizer, TaggedTokenizer
+    >>> tokenizer = TaggedTokenizer(CharacterTokenizer("dev"), ["PL", "ACC"])
+    >>> ids = tokenizer.tokenize(["deve\tACC;PL"])
+    >>> ids.numpy().tolist()
+    [[2, 8, 7, 4, 5, 6, 5, 3]]
+    >>> tokenizer.detokenize(ids).numpy()[0].decode()
+    'deve\tACC;PL'
+    """
+
+    def __init__(
+        self,
+        tokenizer: AbstractTokenizer,
+        tags: Iterable[str],
+        separator: str = ";",
+    ):
+        check_object(
+            "tokenizer", tokenizer, AbstractTokenizer, "Give that of the text."
+        )
+        check_object("separator", separator, str, 'Give such as ";".')
+        if not separator or TAB in separator:
+            raise ValueError(
+                "`separator` must be a string without a tab. Received: "
+                f"separator={separator!r}. Give such as ';'."
+            )
+        self.separator = separator
+        self._tags = _Tags(tags, separator)
+        cut = [x for x in self._tags.vocabulary if separator in x or TAB in x]
+        if cut:
+            raise ValueError(
+                "`tags` needs tags without the separator and without tabs. "
+                f"Received: tags with {cut[0]!r}. Split them."
+            )
+        super().__init__(
+            [*tokenizer.vocabulary, *self._tags.vocabulary], "identity"
+        )
+        self.tokenizer = tokenizer
+
+    def encode(self, text):
+        text, tags = self._parted(text)
+        shift = self.tokenizer.vocabulary_size - len(SPECIAL_NAMES)
+
+        def look_up(tags):
+            ids = self._tags.look_up(tags)
+            return tf.where(ids == UNKNOWN, UNKNOWN, ids + shift)
+
+        tags = tf.ragged.map_flat_values(look_up, tags)
+        return tf.concat([tags, self.tokenizer.encode(text)], axis=1)
+
+    def split(self, text):
+        text, tags = self._parted(text)
+        return tf.concat([tags, self.tokenizer.split(text)], axis=1)
+
+    def _parted(self, text):
+        """Return cleaned texts, `(B,)`, and the tags of each, ragged."""
+        tags = tf.strings.regex_replace(text, r"^[^\t]*\t?", "")
+        tags = self._tags.split(tags)
+        text = tf.strings.regex_replace(text, r"(?s)\t.*", "")
+        return self.tokenizer.clean(text), tags
+
+    def decode(self, ids, unknown):
+        is_tag = ids >= self.tokenizer.vocabulary_size  # (B, T)
+        of_text = ~is_tag & (ids != PAD)
+        count = tf.cumsum(tf.cast(is_tag, tf.int32), axis=1)
+        before = tf.where(count == 1, TAB, self.separator)
+        tags = tf.where(is_tag, before + tf.gather(self._names, ids), "")
+        if len(unknown.shape) > 0:
+            unknown = tf.ragged.boolean_mask(unknown, of_text).to_tensor()
+        text = tf.ragged.boolean_mask(ids, of_text).to_tensor(PAD)
+        text = self.tokenizer.decode(text, unknown)
+        return text + tf.strings.reduce_join(tags, axis=1)
+
+    def get_config(self) -> dict:
+        return {
+            "tokenizer": json.loads(self.tokenizer.to_json()),
+            "tags": self._tags.vocabulary,
+            "separator": self.separator,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> Self:
+        inner = AbstractTokenizer.from_json(json.dumps(config["tokenizer"]))
+        return cls(**{**config, "tokenizer": inner})
+
+
+class _Tags(AbstractVocabularyTokenizer):
+    """Looks up the strings between separators."""
+
+    def __init__(self, vocabulary, separator):
+        super().__init__(vocabulary, normalization="identity")
+        self.separator = separator
+
+    def split(self, text):
+        tags = tf.strings.split(text, self.separator)
+        return tf.ragged.boolean_mask(tags, tags != "")
