@@ -35,6 +35,7 @@ FLOORS = [
     "translation",
     "export migration",
     "translator",
+    "recipe",
     "beam commands",
 ]
 INSIDES = {"src", "python"}  # folders that packages keep to themselves
@@ -62,7 +63,7 @@ STANDARD_PARTS = {"copying", "lexical", "shortlist", "tie_embeddings"}
 # Where users name them, or where they are what a file is about.
 MAY_NAME_PARTS = {
     *("outputs", "migration", "data"),
-    *("models/seq2seq.py", "commands/show.py"),
+    *("models/seq2seq.py", "commands/show.py", "recipe.py"),
 }
 ARE_LIMITED = {"models/base.py", "models/with_output.py", "translator.py"}
 OURS = {name for path in FILES for name in source.defined_names(path)}

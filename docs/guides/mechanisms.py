@@ -22,6 +22,7 @@
 # | Do lengths of vectors mean nothing? | `CosineAttention(beta=...)` |
 # | Is it a regression over points? | `KernelAttention(bandwidth=...)` |
 # | Does only the position matter, not what stands there? | `LocationAttention(max_length)` |
+# | Is it spelling, sounds or inflection, with some thousand pairs? | the default, in Luong's order: [`keras_attention train`](../train_command.md) takes the others by `--attention` |
 # | Several relations at once? | `MultiHead(BahdanauAttention(units), num_heads=4)` |
 # | Does a decoder of real sentences learn slowly? | `AttentionDecoderCell(..., order="luong", attention_layer_size=...)`: it reads its last word before it attends, which brought 2 BLEU in the first epochs of a [translator](../quality.md) |
 #

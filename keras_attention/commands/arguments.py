@@ -1,6 +1,7 @@
 """What each command takes: read before anything slow is imported."""
 
 import argparse
+import tomllib
 from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +31,7 @@ def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     """
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
-        description="Work with the folders that Translator.save writes.",
+        description="Train and use translators.",
     )
     version = f"{PROGRAM} {__version__}"
     parser.add_argument("--version", action="version", version=version)
@@ -41,9 +42,15 @@ def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
         command = parsers.add_parser(name, help=about, description=about)
         add_arguments(command.add_argument)
     given, unknown = parser.parse_known_args(words)
+    command = parsers.choices[given.command]
     if unknown:
-        said = f"unrecognized arguments: {' '.join(unknown)}"
-        parsers.choices[given.command].error(said)
+        command.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if getattr(given, "config", None) is not None:
+        try:
+            command.set_defaults(**_read_config(given.config))
+        except (OSError, ValueError) as error:
+            command.error(f"argument --config: {given.config}: {error}")
+        given = parser.parse_args(words)
     return given
 
 
@@ -109,7 +116,90 @@ def _of_show(add: Callable):
     add("--json", action="store_true", help="write JSON, for programs")
 
 
+def _of_train(add: Callable):
+    pairs = "a table with columns between tabs, or a file of sources and one "
+    pairs += "of targets"
+    add("files", nargs="+", type=Path, metavar="FILE", help=pairs)
+    same = "likewise; the best epoch is the one that is best here"
+    add(
+        "--validation",
+        required=True,
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help=same,
+    )
+    out = "what Translator.load reads then"
+    add("--output", "-o", required=True, metavar="FOLDER", help=out)
+    config = "options in TOML; those of the command line go before them"
+    add("--config", type=Path, metavar="FILE", help=config)
+    for name, (kind, about) in RECIPE.items():
+        option = f"--{name.replace('_', '-')}"
+        many = "+" if name == "columns" else None
+        add(
+            option,
+            type=kind,
+            default=argparse.SUPPRESS,
+            nargs=many,
+            metavar=METAVARS[kind],
+            help=about,
+        )
+
+
+def _read_config(file: Path) -> dict:
+    """Read options of `train` from a file, with the names of `RECIPE`."""
+    with file.open("rb") as content:
+        found = tomllib.load(content)
+    found = {name.replace("-", "_"): x for name, x in found.items()}
+    if not found.keys() <= RECIPE.keys():
+        raise ValueError(
+            f"it has {min(found.keys() - RECIPE.keys())!r}, which is none of "
+            f"{', '.join(RECIPE)}"
+        )
+    return found
+
+
+METAVARS = {str: "NAME", int: "N", float: "R"}
+RECIPE = {  # of a `Recipe`: types, and what they are (the default)
+    "source_tokenizer": (
+        str,
+        "character, symbol, word or sentencepiece (character)",
+    ),
+    "target_tokenizer": (str, "likewise (character)"),
+    "normalization": (str, "form of Unicode of the source (nfc)"),
+    "columns": (str, "those of source and target, from 0 on (0,1)"),
+    "features": (
+        int,
+        "the column of tags; translate then reads sources, a tab, and tags",
+    ),
+    "features_separator": (str, "between two tags (;)"),
+    "attention": (
+        str,
+        "additive, general, location_aware, coverage, entmax15, sparsemax, "
+        "monotonic, forward or chunkwise (additive)",
+    ),
+    "order": (str, "luong or bahdanau (luong)"),
+    "units": (int, "size of all; the decoder has twice as many (128)"),
+    "layers": (int, "LSTM layers of encoder and decoder (1)"),
+    "dropout": (float, "rate of embeddings and outputs (0.3)"),
+    "epochs": (
+        int,
+        "as many as train 2,000 batches, 40 at least, unless given",
+    ),
+    "batch_size": (int, "pairs of a batch (64)"),
+    "rate": (float, "the learning rate, at first (0.002)"),
+    "metric": (
+        str,
+        f"by which the best epoch is kept: {', '.join(SCORES)} (accuracy)",
+    ),
+    "beam_size": (int, "beams of the search (5)"),
+    "seed": (int, "of weights, dropout and order (0)"),
+}
 COMMANDS = {  # what they do, and what they take
+    "train": (
+        "Train a translator on pairs of texts, and keep the best epoch.",
+        _of_train,
+    ),
     "translate": (
         "Translate lines, and write them in their order.",
         _of_translate,

@@ -1,0 +1,170 @@
+"""`train`: what a shell sees; `test_recipe.py` has the training itself."""
+
+import io
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import keras
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+if keras.backend.backend() == "tensorflow":
+    from shell import shell
+
+    from keras_attention.commands import arguments
+    from keras_attention.commands import main
+    from keras_attention.commands import train
+    from keras_attention.commands.train import Report
+    from keras_attention.recipe import Recipe
+
+TABLE = [f"{a}{b}\t{b} {a}\tX;{a.upper()}\n" for a in "abc" for b in "dec"]
+
+
+@pytest.fixture
+def words(tmp_path):
+    """The words of a command that trains for a second."""
+    file = tmp_path / "table.tsv"
+    file.write_text("".join(TABLE), encoding="utf-8")
+    files = ["train", file, "--validation", file, "--output", tmp_path / "out"]
+    return [*files, "--units", 4, "--epochs", 2]
+
+
+def recipe_of(words, monkeypatch):
+    """The recipe that a command trains by."""
+    found = []
+    monkeypatch.setattr(train, "train_translator", lambda *x: found.append(x))
+    code, _, err = shell(*words)
+    assert (code, err) == (0, "")
+    return found[0][3]
+
+
+@pytest.mark.slow
+def test_trains_what_the_other_commands_take(words, tmp_path):
+    code, out, err = shell(*words, "--features", 2, "--beam-size", 2)
+    assert (code, err) == (0, "")
+    *epochs, last = out.splitlines()
+    assert [line[:12] for line in epochs] == ["epoch 1 of 2", "epoch 2 of 2"]
+    assert "  val_accuracy 0" in epochs[0]
+    folder = tmp_path / "out"
+    assert last == f"Translator: {folder}"
+    assert (folder / "attention.png").exists()
+    code, out, _ = shell("show", folder)
+    assert code == 0
+    assert "beam_size 2" in out
+    assert "TaggedTokenizer" in out
+    code, out, _ = shell("translate", folder, given=b"ad\tX;B\nbe\tA\n")
+    assert code == 0
+    assert len(out.splitlines()) == 2
+    code, *_ = shell("export", folder, tmp_path / "saved")
+    assert code == 0
+
+
+def test_every_option_is_one_of_the_recipe_and_tells_its_default():
+    defaults = asdict(Recipe())
+    assert arguments.RECIPE.keys() == defaults.keys()
+    for name, (kind, about) in arguments.RECIPE.items():
+        value = defaults[name]
+        shown = ",".join(map(str, value)) if name == "columns" else value
+        if value is not None:
+            assert about.endswith(f"({shown})")
+            assert kind in (str, type(value))
+
+
+@pytest.mark.parametrize("columns", [["1,0"], ["1", "0"]])
+def test_options_are_those_of_the_recipe(words, columns, monkeypatch):
+    more = ["--target-tokenizer", "symbol", "--rate", "1e-2"]
+    found = recipe_of([*words, *more, "--columns", *columns], monkeypatch)
+    known = {"units": 4, "epochs": 2, "target_tokenizer": "symbol"}
+    assert found == Recipe(**known, rate=0.01, columns=(1, 0))
+
+
+def test_a_file_has_the_same_options_and_the_command_line_wins(
+    words, tmp_path, monkeypatch
+):
+    file = tmp_path / "recipe.toml"
+    recipe = Recipe(layers=2, epochs=9, columns=(1, 0), metric="wer", rate=1.0)
+    file.write_text(recipe.to_toml())
+    found = recipe_of([*words, "--config", file], monkeypatch)
+    assert asdict(found) == {**asdict(recipe), "units": 4, "epochs": 2}
+    file.write_text("beam-size = 3\nseed = 4\n")
+    found = recipe_of([*words, "--config", file, "--seed", 7], monkeypatch)
+    assert (found.beam_size, found.seed) == (3, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("unit = 3", "'unit', which is none of source_tokenizer, "),
+        ("units", "recipe.toml: "),
+        (None, "recipe.toml: "),
+    ],
+)
+def test_another_file_of_options_is_a_wrong_argument(
+    words, text, message, tmp_path, capsys
+):
+    file = tmp_path / "recipe.toml"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(SystemExit) as error:
+        main([*map(str, words), "--config", str(file)])
+    assert error.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--attention", "dot"], "`attention`"),
+        (["--columns", "0,7"], "table.tsv:1"),
+        (["--columns", "x"], "'x'"),
+        (["--features", 1], "counted from 0"),
+        (["--validation", "missing.tsv"], "missing.tsv: No such file"),
+        (["--validation", *3 * [__file__]], "3 files"),
+        (["--output", Path(__file__).parent], "new folder"),
+    ],
+)
+def test_errors_are_a_line(words, more, message):
+    code, out, err = shell(*words, *more)
+    assert (code, out) == (1, "")
+    assert err.startswith("keras-attention train: error: ")
+    assert len(err.splitlines()) == 1
+    assert message in err
+
+
+def test_what_is_missing_is_a_wrong_argument(words, capsys):
+    for gone in (1, slice(2, 4), slice(4, 6)):
+        left = [*words]
+        del left[gone]
+        with pytest.raises(SystemExit) as error:
+            main([*map(str, left)])
+        assert error.value.code == 2
+    assert "--output" in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
+def test_a_terminal_sees_a_bar_until_the_epoch_ends(kind, monkeypatch, capsys):
+    screen = kind()
+    monkeypatch.setattr(sys, "stderr", screen)
+    report = Report()
+    report.set_params({"steps": 4, "epochs": 3})
+    for batch in range(4):
+        report.on_train_batch_end(batch)
+    shown = screen.getvalue()
+    report.on_epoch_end(1, {"loss": 0.123456})
+    assert capsys.readouterr().out == "epoch 2 of 3  loss 0.1235\n"
+    assert screen.getvalue() == shown
+    if kind is Terminal:
+        *bars, last = shown.split("\r\x1b[K")[1:]
+        assert [bar.count("#") for bar in bars] == [7, 15, 22]
+        assert {len(bar) for bar in bars} == {len(bars[0])}
+        assert bars[0].endswith("1 of 4")
+        assert last == ""
+    else:
+        assert shown == ""

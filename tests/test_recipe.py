@@ -1,0 +1,244 @@
+"""One call from pairs of texts to a folder that translates."""
+
+import csv
+import json
+import random
+import sys
+import tomllib
+
+import keras
+import numpy as np
+import pytest
+
+from keras_attention import BeamSearch
+from keras_attention import TaggedTokenizer
+from keras_attention import Translator
+from keras_attention.recipe import ATTENTIONS
+from keras_attention.recipe import CURVES
+from keras_attention.recipe import NOTE
+from keras_attention.recipe import Recipe
+from keras_attention.recipe import make_model
+from keras_attention.recipe import make_tokenizers
+from keras_attention.recipe import read_texts
+from keras_attention.recipe import train_translator
+
+SMALL = {"units": 8, "epochs": 3, "batch_size": 8}
+
+
+def write_table(folder, count=40, tagged=False):
+    """Words, and the same words spelled; with a tag, perhaps backwards."""
+    draw, lines = random.Random(count), []
+    for _ in range(count):
+        word = draw.choices("abc", k=draw.randint(2, 4))
+        tags = draw.choice(["BACK;X", "X"])
+        sounds = word[:: -1 if tagged and "BACK" in tags else 1]
+        lines.append("\t".join(["".join(word), " ".join(sounds), tags]))
+    file = folder / f"{count}.tsv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return [file]
+
+
+class Stop(keras.callbacks.Callback):
+    def __init__(self, epoch):
+        super().__init__()
+        self.stop = epoch
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == self.stop:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder that was trained without an interruption, and its files."""
+    folder = tmp_path_factory.mktemp("recipe")
+    files = write_table(folder), write_table(folder, 12)
+    recipe = Recipe(target_tokenizer="symbol", **SMALL)
+    translator = train_translator(*files, folder / "whole", recipe)
+    return folder / "whole", files, recipe, translator
+
+
+def rows(folder):
+    with (folder / CURVES).open(newline="") as file:
+        return [*csv.DictReader(file)]
+
+
+@pytest.mark.slow
+def test_the_folder_is_a_translator_and_says_how_it_was_made(trained):
+    folder, files, recipe, translator = trained
+    loaded = Translator.load(folder)
+    sources, _ = read_texts(files[1], recipe)
+    assert loaded(sources) == translator(sources)
+    assert isinstance(loaded.search, BeamSearch)
+    assert loaded.search.beam_size == recipe.beam_size
+    text = (folder / NOTE).read_text(encoding="utf-8")
+    found = tomllib.loads(text)
+    assert Recipe(**{**found, "columns": tuple(found["columns"])}) == recipe
+    found = rows(folder)
+    assert len(found) == recipe.epochs
+    assert {"loss", "val_loss", "val_accuracy", "seconds"} <= found[0].keys()
+    for name in ("curves.png", "attention.png"):
+        assert (folder / name).read_bytes().startswith(b"\x89PNG")
+    assert not folder.with_name("whole.training").exists()
+
+
+@pytest.mark.slow
+def test_a_stopped_training_goes_on(trained):
+    folder, files, recipe, whole = trained
+    again = folder.with_name("again")
+    with pytest.raises(KeyboardInterrupt):
+        train_translator(*files, again, recipe, [Stop(2)])
+    assert not again.exists()
+    translator = train_translator(*files, again, recipe)
+    for one, other in zip(
+        whole.model.weights, translator.model.weights, strict=True
+    ):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+    ours, theirs = rows(folder), rows(again)
+    for row in (*ours, *theirs):
+        del row["seconds"]
+    assert ours == theirs
+
+
+@pytest.mark.slow
+def test_what_is_trained_is_not_trained_again(trained, monkeypatch):
+    folder, files, recipe, translator = trained
+    monkeypatch.setattr("keras_attention.recipe.resumable_fit", None)
+    again = train_translator(*files, folder, recipe)
+    assert again(["abc"]) == translator(["abc"])
+    other = Recipe(**{**SMALL, "seed": 1})
+    for changed in [(*files, folder, other), (files[0] * 2, *files[1:])]:
+        given = (
+            changed
+            if len(changed) == 4
+            else (files[1], files[1], folder, recipe)
+        )
+        with pytest.raises(ValueError, match="new folder"):
+            train_translator(*given)
+
+
+@pytest.mark.slow
+def test_the_best_epoch_is_kept(tmp_path, monkeypatch):
+    """By a metric of which smaller is better, and 1 the best epoch."""
+    files = write_table(tmp_path), write_table(tmp_path, 12)
+    weights = []
+
+    class Judge(keras.callbacks.Callback):
+        def __init__(self, *arguments):
+            super().__init__()
+
+        def on_epoch_end(self, epoch, logs=None):
+            logs["val_wer"] = [50.0, 20.0, 30.0][epoch]
+            weights.append(self.model.get_weights())
+
+    monkeypatch.setattr("keras_attention.recipe.ValidationScores", Judge)
+    recipe = Recipe(metric="wer", **SMALL)
+    found = train_translator(*files, tmp_path / "out", recipe)
+    for one, other in zip(found.model.get_weights(), weights[1], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not all(map(np.array_equal, weights[1], weights[2]))
+
+
+@pytest.mark.slow
+def test_pictures_are_missed_aloud(tmp_path, monkeypatch):
+    files = write_table(tmp_path, 12)
+    for name in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, name, None)
+    recipe = Recipe(**{**SMALL, "epochs": 1})
+    with pytest.warns(UserWarning, match=r"No pictures.*\[plots\]"):
+        train_translator(files, files, tmp_path / "out", recipe)
+    assert Translator.load(tmp_path / "out")(["abc"])
+
+
+@pytest.mark.parametrize(("pairs", "epochs"), [(40, 400), (2000, 40)])
+def test_small_corpora_have_more_epochs(tmp_path, monkeypatch, pairs, epochs):
+    asked = []
+
+    def fit(*arguments, **options):
+        asked.append(options["epochs"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("keras_attention.recipe.resumable_fit", fit)
+    files = write_table(tmp_path, pairs)
+    with pytest.raises(KeyboardInterrupt):
+        train_translator(
+            files, files, tmp_path / "out", Recipe(units=4, batch_size=8)
+        )
+    assert asked == [epochs]
+
+
+@pytest.mark.slow
+def test_fewer_pairs_than_a_batch_are_one_batch(tmp_path):
+    files = write_table(tmp_path, 5)
+    recipe = Recipe(units=4, epochs=1)
+    train_translator(files, files, tmp_path / "out", recipe)
+    assert len(rows(tmp_path / "out")) == 1
+
+
+def test_tags_are_read_in_front_of_the_source(tmp_path):
+    files = write_table(tmp_path, tagged=True)
+    recipe = Recipe(features=2, target_tokenizer="symbol")
+    sources, targets = read_texts(files, recipe)
+    line = files[0].read_text().split("\n")[0].split("\t")
+    assert (sources[0], targets[0]) == (f"{line[0]}\t{line[2]}", line[1])
+    source, target = make_tokenizers(sources, targets, recipe)
+    assert isinstance(source, TaggedTokenizer)
+    assert sorted(source.tokenizer.vocabulary) == ["a", "b", "c"]
+    assert source.vocabulary[3:] == ["BACK", "X"]
+    assert set(target.vocabulary) == {"a", "b", "c"}
+
+
+def test_two_files_and_other_columns_are_the_same_pairs(tmp_path):
+    table = write_table(tmp_path)
+    sides = read_texts(table, Recipe())
+    files = [tmp_path / "source", tmp_path / "target"]
+    for file, side in zip(files, sides, strict=True):
+        file.write_text("\n".join(side) + "\n")
+    assert [*map(list, read_texts(files, Recipe()))] == [*map(list, sides)]
+    turned = read_texts(table, Recipe(columns=(1, 0)))
+    assert [*map(list, turned)] == [*map(list, sides[::-1])]
+
+
+@pytest.mark.parametrize("count", [0, 2, 3])
+def test_features_are_a_column_of_a_table(tmp_path, count):
+    files = count * write_table(tmp_path)
+    with pytest.raises(ValueError, match="one table"):
+        read_texts(files, Recipe(features=2))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"source_tokenizer": "letters"}, "source_tokenizer"),
+        ({"attention": "dot"}, "attention"),
+        ({"order": "x"}, "order"),
+        ({"metric": "loss"}, "metric"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"rate": 0.0}, "rate"),
+        ({"units": "8"}, "units"),
+        ({"epochs": 0}, "epochs"),
+        ({"seed": -1}, "seed"),
+        ({"columns": (0, 1, 2)}, "columns"),
+        ({"columns": (0, 2), "features": 2}, "counted from 0"),
+    ],
+)
+def test_a_recipe_that_cannot_be_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Recipe(**changes)
+
+
+def test_every_text_is_quoted_as_toml_quotes_it():
+    recipe = Recipe(features=3, features_separator='"\\é\U0001f600\x01')
+    found = tomllib.loads(recipe.to_toml())
+    assert found["features_separator"] == recipe.features_separator
+    assert found["features"] == 3
+    assert json.dumps(found["columns"]) == "[0, 1]"
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("order", ["luong", "bahdanau"])
+def test_every_mechanism_fits(attention, order):
+    recipe = Recipe(units=4, layers=2, attention=attention, order=order)
+    model = make_model(recipe, 7, 9)
+    ids = np.array([[2, 5, 6, 3], [2, 4, 3, 0]])
+    assert model((ids, ids[:, :3])).shape == (2, 3, 9)
