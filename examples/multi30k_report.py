@@ -12,6 +12,7 @@ from keras_attention import Seq2Seq
 from keras_attention import Translator
 from keras_attention import plot_attention_batch
 from keras_attention.extras import require
+from keras_attention.plots import draw_curves
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import read_lines
 
@@ -192,23 +193,12 @@ def draw_attention(translator: Translator, sentences: list[str], file: Path):
     print(f"Picture: {file}")
 
 
-def draw_curves(curves: Path):
+def plot_curves(curves: Path):
     """Draw the losses and the BLEU of `curves.csv` beside it."""
-    figures = require("matplotlib.figure", "plots", NAME)
     with curves.open(encoding="utf-8", newline="") as file:
         rows = [*csv.DictReader(file)]
-    epochs = [int(row["epoch"]) + 1 for row in rows]
-    figure = figures.Figure(figsize=(9, 3.5), layout="constrained")
-    for ax, names in zip(
-        figure.subplots(1, 2),
-        (("loss", "val_loss"), ("val_bleu",)),
-        strict=True,
-    ):
-        for name in names:
-            ax.plot(epochs, [float(row[name]) for row in rows], label=name)
-        ax.set_xlabel("epoch")
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.legend(frameon=False)
+    history = {name: [float(row[name]) for row in rows] for name in rows[0]}
+    figure = draw_curves(history, (("loss", "val_loss"), ("val_bleu",)))
     figure.savefig(curves.with_suffix(".png"))
     print(f"Picture: {curves.with_suffix('.png')}")
 

@@ -43,8 +43,8 @@ from multi30k_recipe import build
 from multi30k_recipe import claim
 from multi30k_recipe import train
 from multi30k_report import draw_attention
-from multi30k_report import draw_curves
 from multi30k_report import export as export_all
+from multi30k_report import plot_curves
 from multi30k_report import report
 
 import keras_attention
@@ -135,7 +135,7 @@ def finish(
     )
     test = [read_lines(file) for file in files["test_2016_flickr"]]
     draw_attention(translator, test[0], Path(plot or folder / "attention.png"))
-    draw_curves(folder / "curves.csv")
+    plot_curves(folder / "curves.csv")
     if save:
         translator.save(save)
         print(f"Translator: {save}")

@@ -50,7 +50,7 @@ def test_the_command_line_has_the_same_options(path):
     name = "outputs/dates" if path.stem == "translate_dates" else "outputs"
     assert options["output"] == name
     assert options["seed"] == 0
-    own = "data|source|target|epochs|units|wav|compare"
+    own = "data|source|target|epochs|units|wav|compare|language|seeds|download"
     own = rf'    parser\.add_argument\("--({own})".*\n'
     text = re.sub(own, "", path.read_text())
     assert text.endswith(TAIL.format(name))
@@ -78,8 +78,8 @@ def test_the_first_line_says_what_it_is_about(path):
     assert len(first) <= 77
 
 
-def test_nine_examples_and_the_dates_draw():
-    assert len(DRAW) == 10
+def test_ten_examples_and_the_dates_draw():
+    assert len(DRAW) == 11
 
 
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="text")

@@ -1,0 +1,183 @@
+"""How are words pronounced, learned from 3,600 of them?
+
+Trains an attentive LSTM to read the words of a language letter by letter, and
+to write their sounds:
+
+    python examples/pronounce.py --data g2p2020 --download --language hun
+
+The recipe is that of `python -m keras_attention train`, the same for all
+languages. An epoch is chosen by the words of `dev`; those of `test` are read
+once, by a beam search. A training takes some minutes on two cores. Its folder
+in `--output` has the translator, a LiteRT file of int8 weights and an ONNX
+file, the curves, and the attention of ten words. `g2p2020.py` has the data.
+
+    python examples/pronounce.py --data g2p2020 --language all --seeds 3
+
+trains all fifteen languages three times, and writes a table as it goes. The
+same command goes on with one that was stopped. It needs the extras `text`,
+`evaluation`, `plots`, `litert` and `onnx`.
+"""
+
+import argparse
+import csv
+import json
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import g2p2020
+
+from keras_attention import Translator
+from keras_attention.recipe import CURVES
+from keras_attention.recipe import Recipe
+from keras_attention.recipe import read_texts
+from keras_attention.recipe import train_translator
+from keras_attention.training import score_texts
+
+QUICK = {"units": 16, "epochs": 2, "batch_size": 20}
+FORMS = {"kor": "nfd"}  # syllables of Hangul become letters
+RESULT = "result.json"  # is written last
+COLUMNS = {  # of the table
+    "wer": "wrong words of 100",
+    "per": "wrong sounds of 100",
+    "dev_wer": "wrong words of dev",
+    "minutes": "minutes",
+    "words_a_second": "words a second",
+}
+
+
+def measure(translator: Translator, sides: list[list[str]]) -> dict:
+    """Return the errors in the sounds of words, of 100, and the speed."""
+    words, wanted = sides
+    translator(words, verbose=0)  # traces
+    start = time.perf_counter()
+    found = translator(words, verbose=0)
+    seconds = time.perf_counter() - start
+    return {
+        "wer": 100 - score_texts("accuracy", found, [wanted]).value,
+        "per": score_texts("wer", found, [wanted]).value,
+        "words_a_second": len(words) / seconds,
+    }
+
+
+def export(translator: Translator, folder: Path):
+    """Write the files for phones and for onnxruntime."""
+    translator.export(folder / "translator.tflite", "litert", quantize="int8")
+    translator.export(folder / "translator.onnx", "onnx")
+
+
+def pronounce(data: Path, language: str, folder: Path, recipe: Recipe) -> dict:
+    """Train, choose on `dev`, test, and export, unless that is done.
+
+    Args:
+        data: Folder of the words.
+        language: The language.
+        folder: Of the translator and all files.
+        recipe: How it is trained.
+
+    Returns:
+        The numbers of `COLUMNS`.
+    """
+    if (folder / RESULT).exists():
+        return json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    train, dev, test = g2p2020.find(data, language)
+    translator = train_translator([train], [dev], folder, recipe)
+    export(translator, folder)
+    with (folder / CURVES).open(encoding="utf-8", newline="") as file:
+        seconds = [float(row["seconds"]) for row in csv.DictReader(file)]
+    result = {"minutes": sum(seconds) / 60}
+    result["dev_wer"] = measure(translator, read_texts([dev], recipe))["wer"]
+    result.update(measure(translator, read_texts([test], recipe)))
+    text = json.dumps(result, indent=1)
+    (folder / RESULT).write_text(text, encoding="utf-8")
+    return result
+
+
+def table(results: dict[str, list[dict]]) -> str:
+    """Write a row of means and deviations for each language, as Markdown."""
+    names = ["language", "seeds", "baseline", *COLUMNS.values()]
+    rows = [names, ["---"] * len(names)]
+    for language, found in results.items():
+        base = f"{g2p2020.BASELINE[language]:.2f}"
+        rows.append([language, str(len(found)), base, *_cells(found)])
+    if len(results) > 1:
+        base = statistics.mean(g2p2020.BASELINE[x] for x in results)
+        means = [
+            {k: statistics.mean(x[k] for x in found) for k in COLUMNS}
+            for found in results.values()
+        ]
+        cells = [f"{statistics.mean(x[k] for x in means):.2f}" for k in COLUMNS]
+        rows.append(["mean", "", f"{base:.2f}", *cells])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _cells(found):
+    for name in COLUMNS:
+        values = [x[name] for x in found]
+        cell = f"{statistics.mean(values):.2f}"
+        if len(values) > 1:
+            cell += f" ± {statistics.stdev(values):.2f}"
+        yield cell
+
+
+def main(
+    quick: bool = False,
+    data: str | Path | None = None,
+    language: str = "hun",
+    seeds: int = 1,
+    download: bool = False,
+    output: str | Path = "outputs",
+    seed: int = 0,
+) -> dict[str, list[dict]]:
+    """Train and test on some languages, with some seeds.
+
+    Args:
+        quick: Whether to train for seconds on made-up words, to try the code.
+        data: Folder of the words.
+        language: One of `g2p2020.LANGUAGES`, or `"all"`.
+        seeds: How many trainings a language.
+        download: Whether to fetch the words that are missing.
+        output: Folder of all files, in a folder `pronounce`.
+        seed: The first seed.
+
+    Returns:
+        For each language the results of each seed.
+    """
+    chosen = g2p2020.LANGUAGES if language == "all" else [language]
+    if quick:
+        data = tempfile.mkdtemp()
+        g2p2020.make_up(Path(data), chosen)
+    elif download:
+        g2p2020.download(Path(data), chosen)
+    folder, results = Path(output) / "pronounce", {}
+    for one in chosen:
+        for number in range(seed, seed + seeds):
+            recipe = Recipe(
+                target_tokenizer="symbol",
+                normalization=FORMS.get(one, "nfc"),
+                seed=number,
+                **(QUICK if quick else {}),
+            )
+            name = f"{one}_{number}"
+            result = pronounce(Path(data), one, folder / name, recipe)
+            results.setdefault(one, []).append(result)
+            print(
+                f"{folder / name}: {result['wer']:.2f} of 100 words are wrong"
+            )
+            text = table(results)
+            (folder / "table.md").write_text(text, encoding="utf-8")
+    print(text)
+    return results
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", help="folder of the words")
+    parser.add_argument("--language", default="hun", help="or all of them")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--download", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--output", default="outputs", metavar="DIR")
+    parser.add_argument("--seed", type=int, default=0)
+    main(**vars(parser.parse_args()))
