@@ -60,7 +60,6 @@ DRAWN = 4  # which of these is drawn
 READER = """
 import json, sys
 import tensorflow as tf
-import tensorflow_text  # its operations are in the graph
 
 serve = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
 found = serve(text=tf.constant(json.load(sys.stdin)))["translations"]

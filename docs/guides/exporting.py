@@ -7,11 +7,12 @@
 
 # %%
 import random
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import onnxruntime
-import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 from keras import layers
 
@@ -57,11 +58,29 @@ print(translator(["abc", "fade", "beef"]))
 
 # %%
 translator.export("served/1")
+program = """
+import tensorflow as tf
+
 served = tf.saved_model.load("served/1").signatures["serving_default"]
 answer = served(tf.constant(["abc", "fade", ""]))
 print(answer["translations"].numpy()[:, 0], answer["scores"].numpy()[:, 0])
+"""
+run = subprocess.run(
+    [sys.executable, "-c", program], capture_output=True, text=True
+)
+print(run.stdout or run.stderr)
 
 # %% [markdown]
+# Tokenizers of pieces need one line more in such a program, `import
+# tensorflow_text`; so do all of version 0.2. TensorFlow Serving has its
+# operations built in.
+#
+# | tokenizer | error without this line |
+# | --- | --- |
+# | `SentencePieceTokenizer` | `Op type not registered 'SentencepieceOp' in binary running on ...` |
+# | `WordPieceTokenizer` | `Op type not registered 'FastBertNormalize' in binary running on ...` |
+# | of version 0.2 | `Op type not registered 'NormalizeUTF8' in binary running on ...` |
+#
 # Its signatures:
 #
 # | signature | `text: string [B]` gives |

@@ -9,9 +9,10 @@
 # %%
 import itertools
 import random
+import subprocess
+import sys
 from pathlib import Path
 
-import tensorflow as tf
 from keras import layers
 
 from keras_attention import AttentionDecoder
@@ -124,16 +125,26 @@ print(result.scores, result.source_tokens[0], result.target_tokens[0])
 #
 # `save` writes a folder with everything. `export` writes a SavedModel: one graph
 # with tokenizers, model and beam search, which needs neither Keras nor this
-# library. It is run and compared with the model before it is handed over.
+# library. (With tokenizers of pieces, a program that loads it [imports
+# `tensorflow_text`](exporting.md#a-savedmodel-for-servers).) It is run and
+# compared with the model before it is handed over.
 
 # %%
 translator.save("de_en")
 translator = Translator.load("de_en")
 translator.export("de_en_served/1")
+program = f"""
+import tensorflow as tf
+
 served = tf.saved_model.load("de_en_served/1")
-answer = served.signatures["serving_default"](tf.constant(german[:2]))
+answer = served.signatures["serving_default"](tf.constant({german[:2]}))
 for name, values in sorted(answer.items()):
     print(name, values.shape, values.numpy()[0])
+"""
+run = subprocess.run(
+    [sys.executable, "-c", program], capture_output=True, text=True
+)
+print(run.stdout or run.stderr)
 
 # %% [markdown]
 # TensorFlow Serving serves this folder as it is: see [serving](serving.md). For

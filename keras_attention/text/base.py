@@ -7,11 +7,12 @@ from typing import Self
 
 import keras
 
+from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.files import open_to_read
 from keras_attention.files import replaced_file
-from keras_attention.text.cleaning import check_normalization
+from keras_attention.text.cleaning import NORMALIZATIONS
 from keras_attention.text.cleaning import clean
 from keras_attention.text.tensors import as_list
 from keras_attention.text.tensors import rank
@@ -53,14 +54,12 @@ class AbstractTokenizer(tf.Module):
             changes no text that keyboards write; `"nfd"` cuts Hangul and
             letters with marks into their parts. `"nfkc"` and `"nfkd"` also
             replace what looks special, such as "tʰ" by "th" and "②" by "2",
-            so targets come back as other strings. All but `"identity"` need
-            `tensorflow_text`. Defaults to `"nfc"`.
+            so targets come back as other strings. Defaults to `"nfc"`.
         lowercase: Whether to put text into lower case. Defaults to `False`.
 
     Raises:
         ValueError: If `normalization` is not one of these, or `lowercase` is
             not a boolean.
-        ImportError: If it needs `tensorflow_text`, which is not installed.
     """
 
     unknown_text = SPECIAL_NAMES[UNKNOWN]
@@ -72,7 +71,7 @@ class AbstractTokenizer(tf.Module):
         lowercase: bool = False,
     ):
         super().__init__()
-        check_normalization(normalization, type(self).__name__)
+        check_choice("normalization", normalization, NORMALIZATIONS)
         self.normalization = normalization
         check_object("lowercase", lowercase, bool, "Give True or False.")
         self.lowercase = lowercase

@@ -1,7 +1,6 @@
 """How text is cleaned before it is split."""
 
-from keras_attention.checks import check_choice
-from keras_attention.extras import require
+from keras_attention.text.normalization import normalizer
 from keras_attention.text.tensors import HAS_TENSORFLOW
 from keras_attention.text.tensors import tf
 
@@ -9,33 +8,17 @@ NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd", "identity")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
-def check_normalization(normalization: str, class_name: str):
-    """Raise an error for a normalization that does not exist, or not here.
-
-    Args:
-        normalization: What the user gave.
-        class_name: The tokenizer that needs it.
-
-    Raises:
-        ValueError: If `normalization` is unknown.
-        ImportError: If it needs `tensorflow_text`, which is not installed.
-    """
-    check_choice("normalization", normalization, NORMALIZATIONS)
-    if normalization != "identity" and HAS_TENSORFLOW:
-        require("tensorflow_text", "text", class_name)
-
-
 def clean(text, normalization: str, lowercase: bool):
     """Make text valid UTF-8, normalize it, and lower it if asked to.
 
     Args:
-        text: Strings of any shape, any bytes.
+        text: Strings `(B,)`, any bytes.
         normalization: One of `NORMALIZATIONS`.
         lowercase: Whether to put text into lower case. A NUL, at which
             TensorFlow's lower case would cut the text off, becomes U+FFFD.
 
     Returns:
-        Strings of the same shape.
+        Strings `(B,)`.
     """
     text = _normalize(mend(text), normalization)
     if lowercase:  # which can change the order of combining marks
@@ -57,11 +40,10 @@ def mend(text):
     return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
 
 
-@tf.autograph.experimental.do_not_convert  # it would warn of the import
 def _normalize(text, normalization):
     if normalization == "identity":
         return text
+    form = normalization.upper()
     if not HAS_TENSORFLOW:
-        return tf.strings.normalize(text, normalization.upper())
-    ops = require("tensorflow_text", "text", f"normalization={normalization!r}")
-    return ops.normalize_utf8(text, normalization.upper())
+        return tf.strings.normalize(text, form)
+    return normalizer(form)(text)

@@ -19,7 +19,7 @@ from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
-from keras_attention.text.cleaning import check_normalization
+from keras_attention.text.cleaning import NORMALIZATIONS
 from keras_attention.text.cleaning import clean
 from keras_attention.text.cleaning import mend
 from keras_attention.text.files import read_sentences
@@ -214,7 +214,7 @@ class SentencePieceTokenizer(AbstractTokenizer):
         name = cls.__name__
         check_integer("vocabulary_size", vocabulary_size)
         check_choice("model_type", model_type, ("unigram", "bpe"))
-        check_normalization(normalization, name)
+        check_choice("normalization", normalization, NORMALIZATIONS)
         if byte_fallback is None:
             byte_fallback = vocabulary_size > len(SPECIAL_NAMES) + BYTES
         least = BYTES + 1 if byte_fallback else 1

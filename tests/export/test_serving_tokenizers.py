@@ -1,6 +1,8 @@
 """Each tokenizer runs in `libtensorflow` with what Serving has built in."""
 
 import random
+import subprocess
+import sys
 
 import keras
 import numpy as np
@@ -9,9 +11,14 @@ from dates import all_dates
 from dates import make_pairs
 from hostile import hostile_texts
 from served import ask
+from source import ROOT
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 NAMES = []
+PIECES = {  # and an operation of `tensorflow_text` in their graphs
+    "SentencePieceTokenizer": "SentencepieceOp",
+    "WordPieceTokenizer": "FastBertNormalize",
+}
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
@@ -47,14 +54,34 @@ def export(tokenizer, folder):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tokenizer_needs_nothing_that_serving_lacks(name, tmp_path):
-    tokenizer = getattr(keras_attention, name).train(SENTENCES, 300)
+    """Only those of pieces need what plain TensorFlow lacks as well."""
+    options = (
+        {} if name in (*PIECES, "SymbolTokenizer") else {"lowercase": True}
+    )
+    tokenizer = getattr(keras_attention, name).train(SENTENCES, 300, **options)
     export(tokenizer, tmp_path / "1")
-    found = ask(tmp_path / "1", [("serving_default", TEXTS)])
-    assert found["used"] - found["own"] <= found["linked"]
+    requests = [("serving_default", TEXTS)]
+    found = ask(tmp_path / "1", requests, with_operations=name in PIECES)
+    foreign = found["used"] - found["own"]
+    assert foreign <= found["linked"]
+    assert (PIECES.get(name) in foreign) == bool(foreign)
     (answer,) = found["answers"]
     ids = tokenizer.tokenize(TEXTS, 64)
     assert np.array_equal(answer["tokens"], tokenizer.tokens(ids).numpy())
     assert np.array_equal(answer["texts"], tokenizer.detokenize(ids).numpy())
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_the_error_without_tensorflow_text_is_in_the_guide(name, tmp_path):
+    tokenizer = getattr(keras_attention, name).train(SENTENCES, 300)
+    export(tokenizer, tmp_path)
+    program = f"import tensorflow as t; t.saved_model.load({str(tmp_path)!r})"
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True
+    ).stderr
+    error = f"Op type not registered '{PIECES[name]}' in binary running on"
+    assert error in said
+    assert error in (ROOT / "docs/guides/exporting.py").read_text()
 
 
 def test_there_are_tokenizers():

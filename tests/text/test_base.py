@@ -23,7 +23,6 @@ pytestmark = pytest.mark.tensorflow
 SERVED = {
     "FastBertNormalize",
     "FastWordpieceTokenizeWithOffsets",
-    "NormalizeUTF8",
     "SentencepieceOp",
     "SentencepieceTokenizeWithOffsetsOp",
 }

@@ -1,5 +1,3 @@
-import sys
-
 import pytest
 import tensorflow as tf
 from hostile import hostile_texts
@@ -48,22 +46,6 @@ def test_lower_case_is_no_folding(kind):
     tokenizer = train(kind, ["ÄRGER auf der Straße"], lowercase=True)
     ids = tokenizer.tokenize(["Ärger AUF der STRAßE"])
     assert strings(tokenizer.detokenize(ids)) == ["ärger auf der straße"]
-
-
-def test_a_missing_tensorflow_text_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorflow_text", None)
-    with pytest.raises(ImportError, match=r"keras-rnn-attention\[text\]"):
-        WordTokenizer([])
-    assert WordTokenizer([], normalization="identity").tokenize([""]).shape[0]
-
-
-def test_only_normalization_needs_an_op_of_tensorflow_text():
-    ops = {}
-    for form in ("nfkc", "identity"):
-        graph = tf.function(WordTokenizer(["a"], form, True).tokenize)
-        graph = graph.get_concrete_function(tf.TensorSpec((None,), tf.string))
-        ops[form] = {op.type for op in graph.graph.get_operations()}
-    assert ops["nfkc"] - ops["identity"] == {"NormalizeUTF8"}
 
 
 def test_an_unknown_normalization_is_refused():

@@ -58,11 +58,6 @@ class TensorSpec(NamedTuple):
     name: str | None = None
 
 
-autograph = SimpleNamespace(
-    experimental=SimpleNamespace(do_not_convert=lambda function: function)
-)
-
-
 def function(
     call: Callable, signature: Iterable[TensorSpec] = (), **options
 ) -> Callable:
