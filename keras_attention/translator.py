@@ -86,6 +86,8 @@ class Translator:
             Bytes that are not UTF-8 are read as U+FFFD.
         return_scores: Whether to return the scores as well.
         return_attention_scores: Whether to return tokens and attention.
+        return_token_scores: Whether to return the target tokens, and the log
+            probability of each.
         batch_size: How many sentences run at a time. Defaults to `32`.
         prefixes: The beginning of each translation, one string a sentence,
             or `None`. Its unknown words are written as they are. Defaults to
@@ -184,33 +186,65 @@ class Translator:
         batch_size: int = 32,
         prefixes: Iterable[str | bytes] | None = None,
         verbose: int | str = "auto",
+        return_token_scores: bool = False,
     ) -> list[str] | list[list[str]] | Translation:
         check_integer("batch_size", batch_size)
         check_choice("verbose", verbose, ("auto", 0, 1))
         sentences = as_bytes("sentences", sentences)
         if prefixes is not None:
-            prefixes = as_bytes("prefixes", prefixes)
-            if len(prefixes) != len(sentences):
-                raise ValueError(
-                    "`prefixes` needs one string a sentence, empty for none. "
-                    f"Received: {len(prefixes)} prefixes for "
-                    f"{len(sentences)} sentences."
-                )
-        graph, aligned = self._ready_graph(), return_attention_scores
-        run = graph.align if aligned else graph.translate
+            prefixes = _one_each("prefixes", prefixes, sentences)
+        graph = self._ready_graph()
+        asked = return_scores, return_attention_scores, return_token_scores
+        run = graph.align if any(asked[1:]) else graph.translate
+        given = sentences, prefixes, batch_size, verbose
+        entries = self._run(graph, run, *given)
+        if any(asked):
+            return join_entries(entries, *asked)
+        return [entry.texts for entry in entries]
+
+    def _run(self, graph, run, sentences, beside, batch_size, verbose):
+        """Run sentences, with texts beside them, in batches."""
         longest = self.max_source_length
         rows, counts = read_rows(graph.read, sentences, longest)
         self._warn_of_cuts(counts)
         entries = [None] * len(rows)
         limits = batch_size, longest
-        for numbers, batch in in_batches(rows, prefixes, *limits, verbose):
+        for numbers, batch in in_batches(rows, beside, *limits, verbose):
             for i, entry in zip(
                 numbers, read_answers(run(*batch)), strict=True
             ):
                 entries[i] = entry
-        if return_scores or aligned:
-            return join_entries(entries, return_scores, aligned)
-        return [entry.texts for entry in entries]
+        return entries
+
+    def score(
+        self,
+        sentences: Iterable[str | bytes],
+        translations: Iterable[str | bytes],
+        batch_size: int = 32,
+    ) -> Translation:
+        """Score given translations by the model, such as those of others.
+
+        Args:
+            sentences: As in a call.
+            translations: A text for each sentence.
+            batch_size: How many run at a time. Defaults to `32`.
+
+        Returns:
+            A `Translation` of `texts`, `scores`, `target_tokens` and
+            `token_scores`. A score is the sum of those of its tokens, the
+            model's log probabilities; with a shortlist, among its words.
+
+        Raises:
+            ValueError: If an argument has a wrong value, or there are more or
+                fewer translations than sentences.
+        """
+        check_integer("batch_size", batch_size)
+        sentences = as_bytes("sentences", sentences)
+        texts = _one_each("translations", translations, sentences)
+        graph = self._ready_graph()
+        given = sentences, texts, batch_size, 0
+        entries = self._run(graph, graph.score, *given)
+        return join_entries(entries, True, False, True)
 
     def _warn_of_cuts(self, counts):
         cut = [i for i, n in enumerate(counts) if n > self.max_source_length]
@@ -220,7 +254,7 @@ class Translator:
                 f"max_source_length={self.max_source_length} ids. The first "
                 f"is sentences[{cut[0]}], with {counts[cut[0]]}. Split it, or "
                 "raise max_source_length.",
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def with_search(self, search: AbstractSearch) -> Self:
@@ -381,6 +415,16 @@ class Translator:
         chosen.write(path, model, *sides, search, **options)
         if says:
             print(f"Wrote {path} in {time.monotonic() - began:.0f} s")
+
+
+def _one_each(name, texts, sentences):
+    texts = as_bytes(name, texts)
+    if len(texts) != len(sentences):
+        raise ValueError(
+            f"`{name}` needs one string a sentence, empty for none. Received: "
+            f"{len(texts)} {name} for {len(sentences)} sentences."
+        )
+    return texts
 
 
 def _read_main(file):

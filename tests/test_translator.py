@@ -307,10 +307,12 @@ def test_unknown_words_need_attention():
 @pytest.mark.slow
 def test_other_backends_and_xla_go_through_the_same_text():
     tiny = tiny_translator()
-    wanted = tiny(NUMBERS, return_scores=True, return_attention_scores=True)
+    asked = {"return_scores": True, "return_attention_scores": True}
+    asked["return_token_scores"] = True
+    wanted = tiny(NUMBERS, **asked)
     tiny.model.compile("sgd", jit_compile=True)
     again = make()
-    found = again(NUMBERS, return_scores=True, return_attention_scores=True)
+    found = again(NUMBERS, **asked)
     run = again._find_graph()._functions[False, 1]
     tiny.model.compile("sgd", jit_compile=False)
     assert not hasattr(run, "get_concrete_function")
@@ -344,12 +346,34 @@ def test_it_tells_what_is_asked_for():
     assert aligned.scores is None
     assert aligned.texts == plain
     for number, source, target, weights in zip(
-        NUMBERS, *aligned[2:], strict=True
+        NUMBERS, *aligned[2:5], strict=True
     ):
         assert source == ["<s>", *number, "</s>"]
         assert target == [*write(number), "</s>"]
         assert weights.shape == (len(target), len(source))
         np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("beams", [1, 2])
+def test_tokens_have_scores_by_which_others_are_scored(beams):
+    translator = make(search=BeamSearch(beams, n_best=beams, max_length=8))
+    asked = {"return_scores": True, "return_token_scores": True}
+    found = translator(NUMBERS, **asked)
+    assert found.texts == translator(NUMBERS)
+    assert found.attention is None
+    columns = found.texts, found.scores, found.target_tokens, found.token_scores
+    if beams == 1:
+        columns = [[[x] for x in column] for column in columns]
+    for n in range(len(columns[0][0])):
+        texts, scores, tokens, gains = ([x[n] for x in c] for c in columns)
+        again = translator.score(NUMBERS, texts, batch_size=2)
+        assert again.target_tokens == tokens
+        np.testing.assert_allclose(again.scores, scores, atol=1e-4)
+        for mine, given in zip(gains, again.token_scores, strict=True):
+            np.testing.assert_allclose(mine, given, atol=1e-4)
+    with pytest.raises(ValueError, match="`translations` needs one string"):
+        translator.score(["1"], [])
+    assert translator.score([], []).texts == []
 
 
 def test_it_goes_on_with_the_options_of_today():

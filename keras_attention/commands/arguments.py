@@ -67,6 +67,8 @@ def _of_translate(add: Callable):
     add("-o", "--output", metavar="FILE", help=out)
     scores = "add the score of each translation, after a tab"
     add("--scores", action="store_true", help=scores)
+    token_scores = "add the log probabilities of its tokens, after a tab"
+    add("--token-scores", action="store_true", help=token_scores)
     best = "write the N best translations of each line, on N lines"
     add("--n-best", type=_count, metavar="N", help=best)
     add(
@@ -95,7 +97,7 @@ def _of_export(add: Callable):
 
 
 def _of_score(add: Callable):
-    right = "files with one right translation a line, one or several"
+    right = "files with one right translation a line; with --model the sources"
     add("references", nargs="+", type=Path, metavar="REFERENCES", help=right)
     found = "what is scored (standard input)"
     add("--hypotheses", type=_file, metavar="FILE", help=found)
@@ -103,6 +105,9 @@ def _of_score(add: Callable):
     add("--metrics", type=_scores, default=SCORES, metavar="NAMES", help=some)
     capitals = "do not distinguish capital letters"
     add("--lowercase", action="store_true", help=capitals)
+    model = "print the log probability that a saved translator gives to each "
+    model += "hypothesis, a line each, and then their perplexity"
+    add("--model", type=Path, metavar="FOLDER", help=model)
     add(
         "--alignments",
         action="store_true",
@@ -209,7 +214,7 @@ COMMANDS = {  # what they do, and what they take
         _of_export,
     ),
     "score": (
-        "Score translations, by BLEU or error rates, or alignments by AER.",
+        "Score translations by error rates or a model, or alignments by AER.",
         _of_score,
     ),
     "show": (

@@ -1,18 +1,20 @@
-"""`score REFERENCES`: how good translations or alignments are."""
+"""`score FILES`: how good translations, alignments or models are."""
 
 import argparse
+import math
 import re
 import sys
 
 from keras_attention.text import read_lines
 from keras_attention.training import error_rate_of_links
 from keras_attention.training import score_texts
+from keras_attention.translator import Translator
 
 LINK = re.compile(r"(\d{1,18})([-?p])(\d{1,18})")
 
 
 def run(arguments: argparse.Namespace):
-    """Score translations, by BLEU or error rates, or alignments by AER."""
+    """Score translations by error rates or a model, or alignments by AER."""
     references = [read_lines(x) for x in arguments.references]
     hypotheses = _read(arguments.hypotheses)
     for name, lines in zip(arguments.references, references, strict=True):
@@ -22,18 +24,35 @@ def run(arguments: argparse.Namespace):
                 f"{len(hypotheses)} hypotheses, and {len(lines)} lines in "
                 f"{name}. Give all lines in their order."
             )
+    if arguments.model is not None:
+        (sources,) = _one_file("--model", "sources", references)
+        _score_by_model(Translator.load(arguments.model), sources, hypotheses)
+        return
     if arguments.alignments:
-        if len(references) > 1:
-            raise ValueError(
-                "`score --alignments` needs one file of references. Received: "
-                f"{len(references)}. Mark possible links as 1?2."
-            )
+        _one_file("--alignments", "references", references)
         print(f"AER = {alignment_error(hypotheses, references[0]):.4f}")
         return
     given = hypotheses, references, arguments.lowercase
     for name in arguments.metrics:
         value, signature = score_texts(name, *given)
         print(f"{name} = {value:.2f} {signature}".rstrip())
+
+
+def _one_file(option, kind, files):
+    if len(files) > 1:
+        raise ValueError(
+            f"`score {option}` needs one file of {kind}. Received: "
+            f"{len(files)}. In alignments, mark possible links as 1?2."
+        )
+    return files
+
+
+def _score_by_model(translator, sources, texts):
+    found = translator.score(sources, texts)
+    for score in found.scores:
+        print(f"{score:.6f}")
+    total, count = sum(found.scores), sum(map(len, found.target_tokens))
+    print(f"perplexity = {math.exp(-total / max(count, 1)):.4f}")
 
 
 def _read(file):

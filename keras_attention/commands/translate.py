@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import itertools
 import sys
 import time
 import warnings
@@ -16,11 +15,13 @@ from keras_attention.files import replaced_file
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
 from keras_attention.text import split_in_parts
+from keras_attention.translation import Translation
 from keras_attention.translator import Translator
 
 BATCHES = 32  # that are read at a time, and sorted by length
 BYTES = 2**22  # that are read at a time, as if each line had the longest
 PAUSE = 0.2  # seconds from one line of progress to the next
+NOTHING = Translation("", 0.0, [], [], None, [])  # of a blank line
 
 
 def run(arguments: argparse.Namespace):
@@ -117,6 +118,7 @@ def translate(
             real,
             return_scores=True,
             return_attention_scores=arguments.alignments,
+            return_token_scores=arguments.token_scores,
             batch_size=arguments.batch_size,
             verbose=0,
         )
@@ -126,34 +128,38 @@ def translate(
             f"Lines {first} to {last}: {warning.message}", stacklevel=2
         )
     several = translator.search.get_config().get("n_best", 1)
-    columns = [found.texts, found.scores]
-    if arguments.alignments:
-        columns += [found.target_tokens, found.attention]
-    sources = found.source_tokens or itertools.repeat(None)
-    answers = zip(sources, *columns, strict=False)
-    nothing = "", 0.0, *([[], None] if arguments.alignments else [])
+    entries = (
+        Translation(*(None if x is None else x[i] for x in found))
+        for i in range(len(found.texts))
+    )
     for line in lines:
         if _is_blank(line):
-            rows, source = several * [nothing], None
-        else:
-            source, *row = next(answers)
-            if several > 1:  # and no weights, if the model does not attend
-                row = [itertools.repeat(None) if x is None else x for x in row]
-            rows = zip(*row, strict=False) if several > 1 else [row]
-        for one in rows:
-            yield _row(source, *one, with_score=arguments.scores)
+            yield from several * [_row(NOTHING, None, arguments)]
+            continue
+        entry = next(entries)
+        for n in range(several) if several > 1 else [None]:
+            yield _row(entry, n, arguments)
 
 
 def _is_blank(line):
     return not line.decode("utf-8", errors="replace").strip()
 
 
-def _row(source, text, score, target=None, weights=None, *, with_score):
+def _row(entry, n, arguments):
+    """Write the text of a sentence, the `n`-th one if there are several."""
+
+    def one(x):
+        return x if x is None or n is None else x[n]
+
+    text = one(entry.texts)
     cells = [" ".join(text.split("\t")).replace("\r", " ").replace("\n", " ")]
-    if with_score:
-        cells.append(f"{score:.6f}")
-    if target is not None:
-        cells.append(pharaoh(weights, source, target))
+    if arguments.scores:
+        cells.append(f"{one(entry.scores):.6f}")
+    if arguments.token_scores:
+        cells.append(" ".join(f"{x:.6f}" for x in one(entry.token_scores)))
+    if arguments.alignments:
+        weights, target = one(entry.attention), one(entry.target_tokens)
+        cells.append(pharaoh(weights, entry.source_tokens, target))
     return "\t".join(cells)
 
 

@@ -12,6 +12,8 @@ from keras_attention.checks import check_built
 from keras_attention.checks import missing_method
 from keras_attention.layers import carried_mask
 from keras_attention.models import checks
+from keras_attention.models.generation import score_compiled
+from keras_attention.models.generation import score_words
 from keras_attention.models.generation import search_compiled
 from keras_attention.models.generation import search_words
 from keras_attention.ops import as_written
@@ -247,6 +249,40 @@ class AbstractModel(keras.Model):
         if not empty:
             return generation
         return Generation(*[None if x is None else x[:0] for x in generation])
+
+    def score(self, source, target) -> tuple:
+        """Score given targets by their log probability.
+
+        Formula:
+
+            score = sum_t log p(y_t | y_1 ... y_{t-1}, x)
+
+        It is compiled as `generate` is, and no gradient flows through it.
+
+        Args:
+            source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+            target: Ids `(B, T)` as for training: the start id first, the end
+                id last, then padding. What follows the start id is scored.
+
+        Returns:
+            scores: `(B,)`, their sums, in float32 or wider.
+            token_scores: `(B, T - 1)`, of each id after the first one; 0 at
+                padding.
+
+        Raises:
+            ValueError: If the model is not built, a shape does not fit, or,
+                outside of a graph, an id is not in the vocabulary.
+        """
+        check_built(self, "score", BUILD)
+        source, target = map(ops.convert_to_tensor, (source, target))
+        checks.check_scored(self, source, target)
+        run = score_compiled
+        if is_traced(source) or carried_mask(source) is not None:
+            run = as_written(score_words)
+        elif target.shape[0] == 0:
+            return ops.zeros((0,)), ops.zeros((0, target.shape[1] - 1))
+        token_scores = run(self, source, target)
+        return ops.sum(token_scores, axis=1), token_scores
 
     @functools.wraps(keras.Model.fit)
     def fit(self, x=None, y=None, *arguments, **options):

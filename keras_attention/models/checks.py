@@ -8,6 +8,7 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.checks import check_rate
 from keras_attention.checks import described
+from keras_attention.checks import shapes_agree
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import StateBridge
 from keras_attention.layers.recurrence import directions
@@ -192,20 +193,10 @@ def check_generation(model, source, search, prefix=None):
             which is never generated.
     """
     prefix = as_prefix(prefix, source.shape[0])
-    shape, rank = tuple(source.shape), 1 + len(model.source_spec.shape[1:])
-    if len(shape) != rank:
-        wanted = "ids (B, Tv)" if rank == 2 else f"features of {rank} axes"
-        raise ValueError(
-            "Seq2Seq.generate needs a source as the model is built for: "
-            f"{wanted}. Received: source.shape={shape}. A single source needs "
-            "a batch axis, source[None]."
-        )
+    _check_rank("generate", model, source)
     if is_traced(source) or is_traced(prefix):
         return prefix
-    copies = shape[1] if model.source_ids else 0
-    if not model.source_ids:
-        _check_side("generate", "source", "source", source, model)
-    _check_side("generate", "prefix", "target", prefix, model, copies)
+    _check_sides("generate", model, source, "prefix", prefix)
     start = getattr(search, "start_id", 0)
     if prefix is None or start in (0, getattr(search, "end_id", None)):
         return prefix
@@ -216,6 +207,49 @@ def check_generation(model, source, search, prefix=None):
             "out: prefix[:, 1:]."
         )
     return prefix
+
+
+def check_scored(model, source, target):
+    """Check what `score` gets; ids only outside of graphs.
+
+    Args:
+        model: An `AbstractModel` that is built.
+        source: A tensor, ids `(B, Tv)` or features `(B, Tv, D)`.
+        target: A tensor, ids `(B, T)`.
+
+    Raises:
+        ValueError: If the source has another rank than that which the model
+            is built for, the target is not one row of ids for each source, or
+            an id is not in its vocabulary.
+    """
+    _check_rank("score", model, source)
+    shape, rows = tuple(target.shape), source.shape[0]
+    if not shapes_agree(shape, (rows, None)) or shape[1] in (0, 1):
+        raise ValueError(
+            f"{type(model).__name__}.score needs a target (B, T) of ids, one "
+            "row a source, with the start id and what is scored after it. "
+            f"Received: target.shape={shape} for {rows} sources."
+        )
+    if not is_traced(source) and not is_traced(target):
+        _check_sides("score", model, source, "target", target)
+
+
+def _check_rank(method, model, source):
+    shape, rank = tuple(source.shape), 1 + len(model.source_spec.shape[1:])
+    if len(shape) != rank:
+        wanted = "ids (B, Tv)" if rank == 2 else f"features of {rank} axes"
+        raise ValueError(
+            f"{type(model).__name__}.{method} needs a source as the model is "
+            f"built for: {wanted}. Received: source.shape={shape}. A single "
+            "source needs a batch axis, source[None]."
+        )
+
+
+def _check_sides(method, model, source, name, target):
+    copies = source.shape[1] if model.source_ids else 0
+    if not model.source_ids:
+        _check_side(method, "source", "source", source, model)
+    _check_side(method, name, "target", target, model, copies)
 
 
 def check_arrays(model, x, y):
@@ -231,9 +265,10 @@ def check_arrays(model, x, y):
     """
     if model.source_ids:  # ids of copied words are beyond the vocabulary
         return
-    if isinstance(x, list | tuple) and len(x) == 2:
-        _check_side("fit", "source", "source", x[0], model)
-        _check_side("fit", "target", "target", x[1], model)
+    is_pair = isinstance(x, list | tuple) and len(x) == 2
+    source, target = x if is_pair else (None, x)
+    _check_side("fit", "source", "source", source, model)
+    _check_side("fit", "target", "target", target, model)
     if isinstance(y, list | tuple) and y:
         y = y[0]
     _check_side("fit", "target", "target", y, model)
@@ -247,7 +282,7 @@ def _check_side(method, name, side, ids, model, copies=0):
         return
     more = f" and {copies} words of the source" if copies else ""
     check_ids(
-        f"Seq2Seq.{method} needs {name}",
+        f"{type(model).__name__}.{method} needs {name}",
         keras.ops.convert_to_numpy(ids),
         size + copies,
         f", with {size_name}={size}{more}",

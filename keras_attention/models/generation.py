@@ -1,6 +1,7 @@
 """From a model to what a search finds, in programs that searches share."""
 
 import copy
+import functools
 import threading
 from collections.abc import Callable
 
@@ -8,13 +9,18 @@ import keras
 from keras import ops
 from keras import tree
 
+from keras_attention.ops import freeze
 from keras_attention.ops import hoister
+from keras_attention.ops import loop_over_time
+from keras_attention.ops import widen
 from keras_attention.ops.programs import compiled
 from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.ops.programs import fitting_size
 from keras_attention.ops.rows import take_rows
+from keras_attention.ops.tokens import pick
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
+from keras_attention.search import GreedySearch
 from keras_attention.search import ban
 
 SHORTEST = 8
@@ -90,6 +96,57 @@ def word_step(
         return log_probs, states, weights if attends else None
 
     return step
+
+
+def score_words(model, source, target):
+    """Score given targets, word by word.
+
+    Args:
+        model: An `AbstractModel`.
+        source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+        target: Ids `(B, T)` with `T` of 2 at least, the start id first.
+
+    Returns:
+        `(B, T - 1)`, the log probability of each id but the first one; 0 at
+        padding.
+    """
+    target = ops.cast(target, "int32")
+    begun = model.begin(source, search=GreedySearch(), prefix=target)
+    step = word_step(model, begun.prepared, ids=begun.ids)
+    words = target
+    if begun.ids is not None:
+        words = _numbers_of(begun.ids, target, model.target_vocabulary_size)
+    words, real = ops.transpose(words), ops.transpose(ops.not_equal(target, 0))
+    columns = words[:-1], real[:-1], words[1:], real[1:]
+
+    def read(states, inputs):
+        word, is_real, after, is_scored = inputs
+        packed = tree.pack_sequence_as(begun.states, states)
+        log_probs, new, _ = step(word[:, None], packed)
+        gains = pick(widen(log_probs), after[:, None])[:, 0]
+        gains = ops.where(is_scored, gains, ops.zeros_like(gains))
+        return freeze(is_real, tree.flatten(new), states), [gains]
+
+    first = [x[0] for x in columns]  # before the loop, as `word_step` needs
+    states, (gains,) = read(tree.flatten(begun.states), first)
+    rest, blank = [x[1:] for x in columns], [ops.zeros_like(gains)]
+    steps = ops.shape(words)[0] - 2
+    _, (more,) = loop_over_time(read, states, rest, blank, steps)
+    return ops.transpose(ops.concatenate([gains[None], more]))
+
+
+def score_compiled(model, source, target):
+    """Score given targets by a compiled program, as `score_words` does."""
+    program = model.programs.get(
+        model.version,
+        "score",
+        lambda: compiled(functools.partial(score_words, model), model),
+    )
+    rows, steps = target.shape
+    if compiles_each_shape(model) and len(source.shape) == 2:
+        source = _repeat_last(_widen(source) if model.pads_freely else source)
+        target = _repeat_last(_widen(target))
+    return program(source, target)[:rows, : steps - 1]
 
 
 def _listed(ids, numbers):
@@ -226,13 +283,15 @@ def _generators(search):
 
 def _cut(found, rows, steps, columns):
     """Keep the first rows, steps and columns, `None` for all."""
+    weights, scores = found.weights, found.token_scores
+    if weights is not None:
+        weights = weights[:rows, :, :steps, :columns]
     return Generation(
         found.tokens[:rows, :, :steps],
         found.scores[:rows],
         found.lengths[:rows],
-        found.weights
-        if found.weights is None
-        else found.weights[:rows, :, :steps, :columns],
+        weights,
+        None if scores is None else scores[:rows, :, :steps],
     )
 
 

@@ -34,12 +34,16 @@ class Generation(NamedTuple):
             length 0.
         weights: `(B, N, T, Tv)`, the attention weights of every token and 0
             after the last, or `None` where the step returned none.
+        token_scores: `(B, N, T)`, the log probability of every token, as the
+            step gave it, and 0 after the last. Without penalties they add up
+            to the score.
     """
 
     tokens: Any
     scores: Any
     lengths: Any
     weights: Any = None
+    token_scores: Any = None
 
 
 class AbstractSearch:
@@ -254,16 +258,15 @@ def keep_possible(found: Generation) -> Generation:
         A `Generation` of the same shapes.
     """
     exists = ops.greater(found.scores, -math.inf)  # NaN is not
-    weights = found.weights
-    if weights is not None:
-        zero = ops.zeros((), weights.dtype)
-        weights = ops.where(exists[..., None, None], weights, zero)
-    return Generation(
-        tokens=ops.where(exists[..., None], found.tokens, 0),
-        scores=ops.where(exists, found.scores, -math.inf),
-        lengths=ops.where(exists, found.lengths, 0),
-        weights=weights,
-    )
+
+    def kept(x):
+        if x is None:
+            return None
+        shape = (*ops.shape(exists), *[1] * (len(x.shape) - 2))
+        return ops.where(ops.reshape(exists, shape), x, ops.zeros((), x.dtype))
+
+    scores = ops.where(exists, found.scores, -math.inf)
+    return Generation(*map(kept, found))._replace(scores=scores)
 
 
 def _check_ids(name, value):

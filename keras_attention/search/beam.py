@@ -145,10 +145,7 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
             grow(*begin_beams(self, step, state, batch_size)),
             longest - 1,
         )
-        best = (beams.tokens, beams.scores, beams.lengths, beams.weights)
-        return Generation(
-            *[None if x is None else x[:, : self.n_best] for x in best]
-        )
+        return best_texts(beams, self.n_best)
 
     def _grow(self, beams, found, memory_mask, prefix):
         """Extend every beam by every token, and keep the best."""
@@ -175,6 +172,18 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
             "coverage_penalty": self.coverage_penalty,
             **super().get_config(),
         }
+
+
+def best_texts(beams: Beams, count: int) -> Generation:
+    """Return the first hypotheses of each row as texts.
+
+    Args:
+        beams: The `Beams`, best first.
+        count: How many of a row.
+    """
+    first = beams.tokens, beams.scores, beams.lengths, beams.weights
+    first = *first, beams.token_scores
+    return Generation(*[None if x is None else x[:, :count] for x in first])
 
 
 def may_improve(search: BeamSearch, beams: Beams):

@@ -31,6 +31,8 @@ class Beams(NamedTuple):
         tokens: `(B, K, T)` int32, or `None` before the first.
         weights: `(B, K, T, Tv)`, or `None`.
         coverage: `(B, K, Tv)`, the weights of all steps, added up, or `None`.
+        token_scores: `(B, K, T)`, the log probability of every token, or
+            `None` before the first.
     """
 
     position: Any
@@ -43,6 +45,7 @@ class Beams(NamedTuple):
     tokens: Any = None
     weights: Any = None
     coverage: Any = None
+    token_scores: Any = None
 
 
 def begin_beams(
@@ -111,7 +114,7 @@ def select_beams(
     Returns:
         `Beams` with one token more.
     """
-    _, state, weights = found
+    log_probs, state, weights = found
     count, size = candidates.ids.shape[-1], search.beam_size
     rows = ops.arange(ops.shape(best)[0], dtype="int32")[:, None]
     chosen = best + size * count * rows  # of all candidates of all rows
@@ -127,11 +130,14 @@ def select_beams(
         return write(follow(buffer), beams.position, x, search.max_length)
 
     words = pick(candidates.ids)
+    places = parents * ops.shape(log_probs)[-1] + words
+    gains = take_rows(ops.reshape(widen(log_probs), (-1,)), places)
     scores = pick(candidates.scores) if scores is None else scores
     was_alive = follow(beams.alive)
     going_on = ops.logical_and(
         ops.not_equal(words, search.end_id), ops.greater(scores, -math.inf)
     )
+    gains = ops.where(was_alive, gains, ops.zeros_like(gains))
     if weights is not None:
         alive = beams.alive[..., None]
         weights = ops.where(alive, weights, ops.zeros_like(weights))
@@ -147,6 +153,7 @@ def select_beams(
         tokens=put(beams.tokens, ops.where(was_alive, words, 0)),
         weights=weights,
         coverage=follow(candidates.coverage),
+        token_scores=put(beams.token_scores, gains),
     )
 
 

@@ -26,6 +26,7 @@ class _Path(NamedTuple):
     state: Any
     tokens: Any = None  # (B, 1, T)
     weights: Any = None  # (B, 1, T, Tv)
+    token_scores: Any = None  # (B, 1, T)
 
 
 def follow_path(
@@ -56,8 +57,9 @@ def follow_path(
 
     Returns:
         A `Generation` with one text a row: `tokens (B, 1, T)`, `scores (B,
-        1)`, `lengths (B, 1)`, `weights (B, 1, T, Tv)` or `None`. The score is
-        the sum of the tokens' log probabilities, as the model gave them.
+        1)`, `lengths (B, 1)`, `weights (B, 1, T, Tv)` or `None`, and
+        `token_scores (B, 1, T)`, the tokens' log probabilities as the model
+        gave them. The score is their sum.
     """
 
     def grow(path):
@@ -66,7 +68,8 @@ def follow_path(
     longest = search.max_length if max_length is None else max_length
     path = grow(_begin(search, state, batch_size))
     path = loop_while(lambda x: ops.any(x.alive), grow, path, longest - 1)
-    return Generation(path.tokens, path.scores, path.lengths, path.weights)
+    texts = path.tokens, path.scores, path.lengths, path.weights
+    return Generation(*texts, path.token_scores)
 
 
 def _begin(search, state, batch_size):
@@ -92,8 +95,8 @@ def _grow(path, search, take, step, prefix):
         only = words[..., None], gains[..., None]  # of one candidate
         only = force(prefix, position, log_probs, *only)
         words, gains = (ops.squeeze(x, axis=-1) for x in only)
-    none = ops.zeros_like(gains)
-    scores = ops.add(path.scores, choose(alive, gains, none))
+    gains = choose(alive, gains, ops.zeros_like(gains))
+    scores = ops.add(path.scores, gains)
     tokens = write(path.tokens, position, ops.where(alive, words, 0), length)
     if weights is not None:
         weights = ops.where(alive[..., None], weights, ops.zeros_like(weights))
@@ -110,4 +113,5 @@ def _grow(path, search, take, step, prefix):
         state=state,
         tokens=tokens,
         weights=weights,
+        token_scores=write(path.token_scores, position, gains, length),
     )

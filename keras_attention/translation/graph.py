@@ -2,14 +2,15 @@
 
 from functools import partial
 
-import keras
 import numpy as np
+from keras import ops
 
 from keras_attention.models import AbstractModel
 from keras_attention.models.generation import search_words
 from keras_attention.ops.fast_paths import counted_alone
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.search import AbstractSearch
+from keras_attention.search import Generation
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import aligned_words
 from keras_attention.text import copied_words
@@ -101,7 +102,8 @@ class TranslationGraph:
 
         Returns:
             Those of `translate`, `source_tokens (B, Tv)`, `target_tokens (B,
-            N, T)` and, if the model attends, `attention (B, N, T, Tv)`.
+            N, T)`, `token_scores (B, N, T)`, float32, and, if the model
+            attends, `attention (B, N, T, Tv)`.
         """
         return self._functions[True, len(columns)](*columns)
 
@@ -122,6 +124,33 @@ class TranslationGraph:
         """Align text by one graph, as `translate_text` translates it."""
         return self._run(True, *self._read(text, max_source_length))
 
+    def score(self, *columns) -> dict:
+        """Score given translations by the model.
+
+        Args:
+            *columns: Those of `read`, and the translations, strings `(B,)`.
+
+        Returns:
+            Of `align`: `translations (B, 1)`, `scores (B, 1)`, `target_tokens
+            (B, 1, T)` and `token_scores (B, 1, T)`.
+        """
+        ids, *words, texts = columns
+        target = self.target_tokenizer.tokenize(texts)
+        tokens = self.target_tokenizer.tokens(target)
+        if self.model.source_ids:
+            surfaces = aligned_words(self.target_tokenizer, texts, target)
+            size = self.model.target_vocabulary_size
+            target = spell_target(target, surfaces, ids, *words, size)
+            tokens = _first_word(surfaces, tokens)
+        found = self.model.score(np.asarray(ids), np.asarray(target))
+        scores, token_scores = map(ops.convert_to_numpy, found)
+        return {
+            "translations": texts[:, None],
+            "scores": scores[:, None],
+            "target_tokens": tokens[:, None, 1:],
+            "token_scores": token_scores[:, None],
+        }
+
     def _run(self, aligned, ids, *texts):
         words = begun = prefix = None
         if self.reads_words:
@@ -129,8 +158,8 @@ class TranslationGraph:
         if texts:
             prefix, begun = self._begins(*texts, ids, words)
         attends = aligned or self.replace_unknown
-        tokens, scores, _, weights = self._generate(ids, prefix, attends)
-        answer = self._writes(ids, words, begun, tokens, scores, weights)
+        found = self._generate(ids, prefix, attends)
+        answer = self._writes(ids, words, begun, found)
         if aligned:
             return answer
         return {name: answer[name] for name in ("translations", "scores")}
@@ -182,12 +211,14 @@ class TranslationGraph:
         prefix = None if prefix is None else np.asarray(prefix)
         ids = np.asarray(ids)
         found = self.model.generate(ids, self.search, prefix, attends)
-        return [
-            None if x is None else tf.constant(keras.ops.convert_to_numpy(x))
-            for x in found
-        ]
+        return Generation(
+            *[
+                None if x is None else tf.constant(ops.convert_to_numpy(x))
+                for x in found
+            ]
+        )
 
-    def _write(self, ids, words, begun, tokens, scores, weights):
+    def _write(self, ids, words, begun, found):
         """Turn ids into text.
 
         Args:
@@ -195,13 +226,12 @@ class TranslationGraph:
             words: Its words `(B, Tv)`, or `None`.
             begun: The words that translations begin with, `(B, P)`, or `None`.
                 Unknown ones are written as they are.
-            tokens: Ids of the translations, `(B, N, T)`.
-            scores: Their scores, `(B, N)`.
-            weights: Their attention, `(B, N, T, Tv)`, or `None`.
+            found: The `Generation` of the translations.
 
         Returns:
             The outputs of `align`, by their names.
         """
+        tokens, weights = found.tokens, found.weights
         sources = self.source_tokenizer.tokens(ids)
         targets = self.target_tokenizer.tokens(tokens)
         unknown = None
@@ -221,13 +251,18 @@ class TranslationGraph:
         unknown = None if unknown is None else _rows(unknown)
         texts = self.target_tokenizer.detokenize(_rows(tokens), unknown)
         answer = {
-            "translations": tf.reshape(texts, tf.shape(scores)),
-            "scores": tf.cast(scores, tf.float32),
+            "translations": tf.reshape(texts, tf.shape(found.scores)),
             "source_tokens": sources,
             "target_tokens": targets,
         }
-        if weights is not None:
-            answer["attention"] = tf.cast(weights, tf.float32)
+        numbers = {
+            "scores": found.scores,
+            "token_scores": found.token_scores,
+            "attention": weights,
+        }
+        for name, x in numbers.items():
+            if x is not None:
+                answer[name] = tf.cast(x, tf.float32)
         return answer
 
     def _attended(self, words, weights):

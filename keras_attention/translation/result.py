@@ -23,6 +23,9 @@ class Translation(NamedTuple):
             `N` of them, each with its own `T`, if the search gives several.
             `None` if not asked for. A sentence's entry is `None` if the model
             does not attend.
+        token_scores: An array `(T,)` a text: the model's log probability of
+            each of its target tokens, which without penalties add up to its
+            score. `None` if not asked for.
     """
 
     texts: list[str] | list[list[str]]
@@ -30,6 +33,7 @@ class Translation(NamedTuple):
     source_tokens: list[list[str]] | None = None
     target_tokens: list[list[str]] | list[list[list[str]]] | None = None
     attention: list[np.ndarray | list[np.ndarray] | None] | None = None
+    token_scores: list[np.ndarray] | list[list[np.ndarray]] | None = None
 
 
 def read_answers(answer: dict) -> Iterator[Translation]:
@@ -54,9 +58,9 @@ def _read_row(answer):
     def one(column):
         return column if several else column[0]
 
-    if "source_tokens" not in answer:
+    if "target_tokens" not in answer:
         return Translation(one(texts), one(scores))
-    source = _tokens(answer["source_tokens"])
+    source = _tokens(answer.get("source_tokens", ()))
     targets = [_tokens(row) for row in answer["target_tokens"]]
     attention = answer.get("attention")
     if attention is not None:
@@ -64,17 +68,25 @@ def _read_row(answer):
             weights[: len(tokens), : len(source)]
             for weights, tokens in zip(attention, targets, strict=True)
         ]
+    gains = answer.get("token_scores")
+    if gains is not None:
+        pairs = zip(gains, targets, strict=True)
+        gains = [row[: len(tokens)] for row, tokens in pairs]
     return Translation(
         one(texts),
         one(scores),
         source,
         one(targets),
         None if attention is None else one(attention),
+        None if gains is None else one(gains),
     )
 
 
 def join_entries(
-    entries: list[Translation], scores: bool, attention: bool
+    entries: list[Translation],
+    scores: bool,
+    attention: bool,
+    token_scores: bool = False,
 ) -> Translation:
     """Join the translations of sentences, and drop what was not asked for.
 
@@ -82,6 +94,7 @@ def join_entries(
         entries: What `read_answers` gave for each sentence.
         scores: Whether scores are asked for.
         attention: Whether tokens and attention are asked for.
+        token_scores: Whether target tokens and their scores are asked for.
 
     Returns:
         A `Translation` whose fields are lists over the sentences.
@@ -90,13 +103,15 @@ def join_entries(
     def column(name):
         return [getattr(entry, name) for entry in entries]
 
-    answer = {"texts": column("texts")}
-    if scores:
-        answer["scores"] = column("scores")
-    if attention:
-        for name in ("source_tokens", "target_tokens", "attention"):
-            answer[name] = column(name)
-    return Translation(**answer)
+    asked = {
+        "texts": True,
+        "scores": scores,
+        "source_tokens": attention,
+        "target_tokens": attention or token_scores,
+        "attention": attention,
+        "token_scores": token_scores,
+    }
+    return Translation(**{k: column(k) for k, yes in asked.items() if yes})
 
 
 def _tokens(row) -> list[str]:

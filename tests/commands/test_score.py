@@ -1,11 +1,14 @@
 """`score`: the figures of sacreBLEU, and of alignments by hand."""
 
 import keras
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
+    from shell import load
+    from shell import saved
     from shell import shell
 
 RIGHT = "two dogs play in the snow .\na cat sleeps .\n"
@@ -51,6 +54,26 @@ def test_reads_files_and_several_references(right, tmp_path):
     assert code == 0
     assert "bleu = 100.00 nrefs:2|" in out
     assert "\naccuracy = 100.00\n" in out
+
+
+@pytest.mark.slow
+def test_a_model_scores_what_it_is_given(tmp_path):
+    sources, texts = ["0123", "", "431"], ["01", "4", "0"]
+    (tmp_path / "sources").write_text("".join(f"{x}\n" for x in sources))
+    given = "".join(f"{x}\n" for x in texts).encode()
+    words = "score", tmp_path / "sources", "--model", saved()
+    code, out, err = shell(*words, given=given)
+    assert (code, err) == (0, "")
+    *rows, last = out.splitlines()
+    found = load(str(saved())).score(sources, texts)
+    np.testing.assert_allclose([*map(float, rows)], found.scores, atol=1e-5)
+    words = sum(len(x) + 1 for x in texts)  # each with its end
+    wanted = np.exp(-sum(found.scores) / words)
+    assert last == f"perplexity = {wanted:.4f}"
+    words = "score", tmp_path / "sources", tmp_path / "sources", "--model"
+    code, _, err = shell(*words, saved(), given=given)
+    assert code == 1
+    assert "`score --model` needs one file" in err
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,20 @@ def test_writes_the_best_of_each():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
+@pytest.mark.parametrize("beams", [1, 2])
+def test_scores_of_tokens_add_up_to_that_of_the_text(beams):
+    words = "translate", saved(beams), "--scores", "--token-scores"
+    rows = shell(*words, "--n-best", beams, given=TEXT)[1].splitlines()
+    assert len(rows) == beams * len(LINES)
+    for row in rows:
+        text, score, tokens = row.split("\t")
+        gains = [float(x) for x in tokens.split(" ")]
+        assert len(gains) in (len(text), len(text) + 1)  # with its end
+        assert abs(sum(gains) - float(score)) < 1e-5
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_takes_options_of_the_search():
     options = {"beam_size": 3, "length_penalty": 0.6, "max_length": 4}
     words = [f"--{k.replace('_', '-')}={v}" for k, v in options.items()]
@@ -180,7 +194,8 @@ def test_without_attention_alignments_are_empty():
         return Translation([["a", "b"]], [[-1.0, -2.0]], *tokens, [None])
 
     blind.search = BeamSearch(2, n_best=2)
-    asked = Namespace(alignments=True, scores=False, batch_size=1)
+    options = {"scores": False, "token_scores": False, "batch_size": 1}
+    asked = Namespace(alignments=True, **options)
     assert [*translate(blind, [b"x"], asked, 1)] == ["a\t", "b\t"]
 
 

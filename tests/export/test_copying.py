@@ -99,6 +99,10 @@ def test_translations_begin_with_names_of_the_source(untrained):
     assert plain.target_tokens[0][:2] == ["Lou", "is"]
     assert plain.texts[2] == untrained(source)[2]
     assert untrained(source, prefixes=prefixes) == plain.texts
+    scored = untrained.score(source[:1], [plain.texts[0]])
+    assert scored.target_tokens[0] == plain.target_tokens[0]
+    found = untrained(source[:1], prefixes=prefixes[:1], return_scores=True)
+    np.testing.assert_allclose(scored.scores, found.scores, rtol=1e-4)
 
 
 def test_formats_without_text_refuse(untrained, tmp_path):

@@ -22,6 +22,7 @@ from keras_attention import GreedySearch
 from keras_attention import LuongGeneral
 from keras_attention import Sampling
 from keras_attention import SequenceCrossentropy
+from keras_attention import Shortlist
 from keras_attention.layers import embeddings
 from keras_attention.models.generation import search_words
 from keras_attention.models.generation import word_step
@@ -88,6 +89,62 @@ def test_steps_say_what_the_whole_model_says(case):
     assert (got[(target != 0)[..., None] & ~there] == -np.inf).all()
     if weights is not None:
         assert_close(ops.sum(weights, axis=-1), np.ones((3, 1)), 1e-5)
+
+
+@pytest.mark.slow
+def test_given_texts_are_scored_as_by_the_whole_model(case):
+    model, source, target = case
+    log_probs = ops.log_softmax(model((source, target[:, :-1])))
+    after = target[:, 1:]
+    want = np.take_along_axis(to_numpy(log_probs), after[..., None], -1)
+    want = want[..., 0] * (after != 0)
+    scores, token_scores = model.score(source, target)
+    assert_close(token_scores, want, 1e-4)
+    assert_close(scores, want.sum(axis=1), 1e-4)
+    padded = np.pad(target, ((0, 0), (0, 2)))
+    assert_close(model.score(source, padded)[0], scores, 1e-5)
+    alone = model.score(source[1:2], target[1:2])[1]
+    assert_close(alone, token_scores[1:2], 1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "search",
+    [
+        BeamSearch(3, 2, 0.6, 0.2, max_length=5),
+        Sampling(2.0, top_k=4, max_length=5, seed=1),
+    ],
+)
+@pytest.mark.parametrize("limited", [False, True])
+def test_tokens_that_are_found_have_the_scores_of_the_model(search, limited):
+    model = small_model()
+    if limited:
+        table = np.arange(WORDS)[:, None] % 4 + 5
+        model = model.limited_to(Shortlist(table, [8]))
+    found = model.generate(SOURCE, search)
+    tokens = to_numpy(found.tokens)
+    for n in range(tokens.shape[1]):
+        target = np.pad(tokens[:, n], ((0, 0), (1, 0)), constant_values=2)
+        _, wanted = model.score(SOURCE, target)
+        assert_close(found.token_scores[:, n], wanted, 1e-4)
+        sums = ops.sum(wanted, axis=1)
+        same = np.allclose(sums, to_numpy(found.scores)[:, n], atol=1e-4)
+        assert same == isinstance(search, Sampling)  # without penalties
+
+
+def test_no_texts_have_no_scores():
+    model = small_model()
+    none = np.zeros((0, 4), "int32")
+    shapes = [tuple(x.shape) for x in model.score(none, none)]
+    assert shapes == [(0,), (0, 3)]
+    with pytest.raises(ValueError, match=r"score needs a target \(B, T\)"):
+        model.score(SOURCE, TARGET[:2])
+    with pytest.raises(ValueError, match=r"score needs a target \(B, T\)"):
+        model.score(SOURCE, TARGET[:, :1])
+    with pytest.raises(ValueError, match="score needs target ids from 0 to"):
+        model.score(SOURCE, TARGET + 7)
+    with pytest.raises(ValueError, match="score needs a source as the"):
+        model.score(SOURCE[0], TARGET)
 
 
 class Counting(AbstractAttention):

@@ -213,7 +213,7 @@ def test_rows_do_not_depend_on_their_neighbours(name):
             prefix[None],
             shortlist=FEW,
         )
-        tokens, scores, lengths, _ = to_numpy(alone)
+        tokens, scores, lengths, *_ = to_numpy(alone)
         np.testing.assert_array_equal(tokens[0], together[0][row])
         np.testing.assert_allclose(scores[0], together[1][row], atol=1e-5)
         np.testing.assert_array_equal(lengths[0], together[2][row])
@@ -241,7 +241,7 @@ def test_a_row_with_an_unknown_prefix_gets_no_tokens():
     model = make_model()
     prefix = np.array([[WORDS], [-3], [5]])
     found = search_words(model.limited_to(FEW), SOURCE, GreedySearch(4), prefix)
-    tokens, scores, lengths, _ = to_numpy(found)
+    tokens, scores, lengths, *_ = to_numpy(found)
     assert np.isneginf(scores[:, 0]).tolist() == [True, True, False]
     assert not tokens[:2].any()
     assert lengths[:, 0].tolist()[:2] == [0, 0]

@@ -73,7 +73,8 @@ class DiverseBeamSearch(AbstractSearch):
             self.max_length - 1,
         )
         _, order = ops.top_k(beams.scores, self.beam_size)
-        found = (beams.tokens, beams.scores, beams.lengths, beams.weights)
+        found = beams.tokens, beams.scores, beams.lengths, beams.weights
+        found = *found, beams.token_scores
         return Generation(
             *[None if x is None else take_beams(x, order) for x in found]
         )

@@ -104,6 +104,7 @@ class TestInATensorFlowGraph:
             (0, count),
             (0, count),
             (0, count, 4, 3),
+            (0, count, 4),
         ]
 
     @pytest.mark.slow

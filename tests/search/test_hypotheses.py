@@ -97,7 +97,7 @@ class TestSelectBeams:
         got = {
             name: ops.convert_to_numpy(value).tolist()
             for name, value in kept._asdict().items()
-            if name not in ("state", "coverage", "weights")
+            if name not in ("state", "coverage", "weights", "token_scores")
         }
         assert got == {
             "position": 2,
@@ -112,4 +112,6 @@ class TestSelectBeams:
         assert mine.tolist() == [[20, 20]]
         paid = ops.convert_to_numpy(kept.weights)[0, :, 1]
         np.testing.assert_allclose(paid, [[0.1, 0.9]] * 2)
+        gains = ops.convert_to_numpy(kept.token_scores)
+        np.testing.assert_allclose(gains, [[[0, np.log(0.25), 0]] * 2])
         assert kept.coverage is None

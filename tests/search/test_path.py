@@ -101,12 +101,16 @@ class TestFollowPath:
         search = GreedySearch(max_length=6)
         state = ops.zeros((2, 1, 1))
         found = follow_path(search, take, step, state, 2)
-        tokens, scores, lengths, weights = map(ops.convert_to_numpy, found)
+        tokens, scores, lengths, weights, gains = map(
+            ops.convert_to_numpy, found
+        )
         assert tokens[0].tolist() == [[5, 3, 0, 0, 0, 0]]
         assert tokens[1].tolist() == [[6, 5, 7, 3, 0, 0]]
         assert lengths.tolist() == [[2], [4]]
         wanted = np.log(0.5) * lengths
         np.testing.assert_allclose(scores, wanted, rtol=1e-6)
+        wanted = np.log(0.5) * (tokens != 0)
+        np.testing.assert_allclose(gains, wanted, rtol=1e-6)
         for row, length in zip(weights[:, 0], (2, 4), strict=True):
             assert row.shape == (6, 3)
             assert (row[:length] == 1).all()

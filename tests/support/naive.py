@@ -31,9 +31,13 @@ class Text:
     """A hypothesis: its tokens, their log p, and what they attended."""
 
     tokens: list
-    total: float
+    gains: list
     attended: list
     score: float = 0.0
+
+    @property
+    def total(self):
+        return sum(self.gains)
 
 
 class Row:
@@ -70,7 +74,7 @@ class Row:
             if self.may_come(text.tokens, token) and log_p > -np.inf:
                 longer = Text(
                     [*text.tokens, token],
-                    text.total + log_p,
+                    [*text.gains, log_p],
                     [*text.attended, self.weights[node]],
                 )
                 longer.score = self.score(longer)
@@ -84,7 +88,7 @@ class Row:
 
     def exhaustive(self):
         """Every text there is, the best one first."""
-        found, growing = [], [Text([], 0.0, [])]
+        found, growing = [], [Text([], [], [])]
         while growing:
             longer = [x for text in growing for x in self.extend(text)]
             found += [x for x in longer if self.ended(x)]
@@ -93,7 +97,7 @@ class Row:
 
     def beam(self, size):
         """Beam search, without stopping early."""
-        beams = [Text([], 0.0, [])]
+        beams = [Text([], [], [])]
         while not all(self.ended(text) for text in beams):
             every = []
             for text in beams:
@@ -103,7 +107,7 @@ class Row:
 
     def diverse_beam(self, size, groups, diversity):
         """Diverse beam search: groups that avoid each other's tokens."""
-        found = [[Text([], 0.0, [])] for _ in range(groups)]
+        found = [[Text([], [], [])] for _ in range(groups)]
         for _ in range(self.rules.max_length):
             taken = []
             for g, beams in enumerate(found):
@@ -123,13 +127,13 @@ class Row:
         return sorted(every, key=lambda text: -text.score)
 
     def greedy(self):
-        text = Text([], 0.0, [])
+        text = Text([], [], [])
         while not self.ended(text):
             every = list(self.extend(text))
             if not every:
                 return []
             text = max(every, key=lambda x: x.total)
-        return [Text(text.tokens, text.total, text.attended, text.total)]
+        return [Text(text.tokens, text.gains, text.attended, text.total)]
 
 
 def check_texts(found, b, texts, rtol=1e-12):
@@ -142,6 +146,8 @@ def check_texts(found, b, texts, rtol=1e-12):
         np.testing.assert_array_equal(found.tokens[b, n], padded)
         assert found.lengths[b, n] == size
         np.testing.assert_allclose(found.scores[b, n], text.score, rtol=rtol)
+        given = np.array(text.gains + [0] * (length - size))
+        np.testing.assert_array_equal(found.token_scores[b, n], given)
         if found.weights is not None:
             got = found.weights[b, n]
             np.testing.assert_allclose(got[:size], text.attended, rtol=rtol)
@@ -150,4 +156,5 @@ def check_texts(found, b, texts, rtol=1e-12):
     assert (found.scores[b, rest] == -np.inf).all()
     assert (found.lengths[b, rest] == 0).all()
     assert (found.tokens[b, rest] == 0).all()
+    assert (found.token_scores[b, rest] == 0).all()
     assert found.weights is None or (found.weights[b, rest] == 0).all()

@@ -7,7 +7,11 @@ import pytest
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
+    from keras_attention.translation import Translation
+    from keras_attention.translation import join_entries
     from keras_attention.translation import read_answers
+
+TOKENS = "source_tokens", "target_tokens"
 
 
 def batch(count):
@@ -19,6 +23,7 @@ def batch(count):
         "source_tokens": np.array([b"<s>", b"a", b"</s>", b""], object),
         "target_tokens": np.array(targets, object),
         "attention": np.ones((count, 3, 4), np.float32),
+        "token_scores": -np.ones((count, 3), np.float32),
     }
     return {name: x[None] for name, x in answer.items()}
 
@@ -30,6 +35,7 @@ def test_one_text_stands_alone():
     assert read.source_tokens == ["<s>", "a", "</s>"]
     assert read.target_tokens == ["x", "</s>"]
     assert read.attention.shape == (2, 3)
+    assert read.token_scores.tolist() == [-1, -1]
 
 
 def test_several_texts_come_as_lists():
@@ -38,12 +44,25 @@ def test_several_texts_come_as_lists():
     assert read.scores == [-0.5, -1.0]
     assert read.target_tokens == [["x", "</s>"], ["y", "z", "</s>"]]
     assert [x.shape for x in read.attention] == [(2, 3), (3, 3)]
+    assert [x.tolist() for x in read.token_scores] == [[-1, -1], [-1, -1, -1]]
 
 
 def test_what_was_not_asked_for_is_none():
     answer = batch(1)
-    for name in ("source_tokens", "target_tokens", "attention"):
+    for name in (*TOKENS, "attention", "token_scores"):
         del answer[name]
     [read] = read_answers(answer)
-    assert read[:2] == ("x", -0.5)
-    assert read[2:] == (None, None, None)
+    assert read == Translation("x", -0.5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ((False, False, True), ("target_tokens", "token_scores")),
+        ((True, True, False), ("scores", *TOKENS, "attention")),
+    ],
+)
+def test_what_is_asked_for_is_joined(asked, names):
+    joined = join_entries([*read_answers(batch(1))], *asked)
+    given = {name for name, x in joined._asdict().items() if x is not None}
+    assert given == {"texts", *names}
