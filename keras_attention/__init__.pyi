@@ -35,8 +35,11 @@ from .export import export_stream as export_stream
 from .migration import from_keras_layers as from_keras_layers
 from .migration import load_tfa_weights as load_tfa_weights
 from .models import AbstractModel as AbstractModel
+from .models import Ensemble as Ensemble
+from .models import LanguageModel as LanguageModel
 from .models import RecurrentEncoder as RecurrentEncoder
 from .models import Seq2Seq as Seq2Seq
+from .models import ShallowFusion as ShallowFusion
 from .outputs import AbstractOutput as AbstractOutput
 from .outputs import LexicalTranslation as LexicalTranslation
 from .outputs import PointerGenerator as PointerGenerator

@@ -63,9 +63,11 @@ STANDARD_PARTS = {"copying", "lexical", "shortlist", "tie_embeddings"}
 # Where users name them, or where they are what a file is about.
 MAY_NAME_PARTS = {
     *("outputs", "migration", "data"),
-    *("models/seq2seq.py", "commands/show.py", "recipe.py"),
+    *("models/seq2seq.py", "models/language_model.py"),
+    *("commands/show.py", "recipe.py"),
 }
-ARE_LIMITED = {"models/base.py", "models/with_output.py", "translator.py"}
+MODELS = "base", "ensemble", "shallow_fusion", "with_output"
+ARE_LIMITED = {"translator.py", *(f"models/{x}.py" for x in MODELS)}
 OURS = {name for path in FILES for name in source.defined_names(path)}
 PUBLIC_PRIVATE = {"_replace", "_asdict", "_fields"}  # of named tuples
 every_file = source.every([(path,) for path in FILES])

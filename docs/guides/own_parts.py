@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Your own score, alignment, cell, search
+# # Your own score, alignment, cell, search, model
 #
 # Each is a class with one method that is the formula. What you write trains,
 # searches, saves and is exported like the parts that are there, because those
@@ -13,13 +13,17 @@ from keras import ops
 
 from keras_attention import AbstractAlignment
 from keras_attention import AbstractAttention
+from keras_attention import AbstractModel
 from keras_attention import AbstractSearch
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
+from keras_attention import BeamSearch
+from keras_attention import Ensemble
 from keras_attention import GreedySearch
 from keras_attention.decoder.equations import AbstractEquations
 from keras_attention.decoder.equations import register_equations
+from keras_attention.models import Begun
 from keras_attention.ops import hoist
 from keras_attention.ops import product
 from keras_attention.search import follow_path
@@ -183,6 +187,60 @@ for search in (GreedySearch(max_length=4), SecondThought(max_length=4)):
 
 # %% [markdown]
 # Searches with several texts a row are made of `begin_beams`, `extend_beams` and
-# `select_beams`. To put a part into the library, follow the recipes in
+# `select_beams`.
+#
+# ## A model
+#
+# `AbstractModel` is all that searches, translators, exports and ensembles know of
+# a model: `begin` reads a source, and `next_word` scores the words that may come
+# next. This one knows how often each word follows another, and reads its source
+# as a bag of words.
+
+
+# %%
+@keras.saving.register_keras_serializable("guide")
+class BagOfWords(AbstractModel):
+    """Scores words by the last one, and by all words of the source."""
+
+    def __init__(self, size, **kwargs):
+        super().__init__(**kwargs)
+        self.source_vocabulary_size = self.target_vocabulary_size = size
+
+    def build(self, input_shape):
+        shape = self.target_vocabulary_size, self.target_vocabulary_size
+        self.following = self.add_weight(shape=shape, initializer="normal")
+        self.translating = self.add_weight(shape=shape, initializer="normal")
+
+    def read(self, source):  # (B, Tv) -> (B, 1, V)
+        real = ops.cast(ops.not_equal(source, 0), "float32")[..., None]
+        words = real * ops.take(self.translating, source, axis=0)
+        return ops.sum(words, axis=1, keepdims=True)
+
+    def call(self, inputs):  # to train it by `fit`
+        source, target = inputs
+        return ops.take(self.following, target, axis=0) + self.read(source)
+
+    def begin(self, source, beams=1, search=None, prefix=None):
+        return Begun(self.read(source), states=[])
+
+    def next_word(self, tokens, states, prepared):  # (B, K) -> (B, K, V)
+        scores = ops.take(self.following, tokens, axis=0) + prepared
+        return ops.log_softmax(scores), states, None
+
+    def get_config(self):
+        return {**super().get_config(), "size": self.target_vocabulary_size}
+
+
+models = [BagOfWords(9), BagOfWords(9)]
+both = Ensemble(models)
+both.build(((None, None), (None, None)))
+found = both.generate(np.array([[2, 5, 4, 3]]), BeamSearch(3, max_length=4))
+print(np.array(found.tokens)[0, 0], np.array(found.scores)[0])
+
+# %% [markdown]
+# What it carries from word to word are its `states`, tensors `(B, K, ...)`, which
+# a search moves with its beams.
+#
+# To put a part into the library, follow the recipes in
 # [contributing](../project/contributing.md): they name the files to change, and
 # the test that fails if one was forgotten.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_attention.models import Seq2Seq
+from keras_attention.models.combination import AbstractCombination
 from keras_attention.translator import MAIN_FILE
 from keras_attention.translator import MODEL
 from keras_attention.translator import Translator
@@ -68,15 +69,18 @@ def _describe_model(model):
         "weights": model.count_params(),
         "dtype": model.dtype_policy.name,
     }
+    if isinstance(model, AbstractCombination):
+        found["models"] = _kinds(model.models)
     if isinstance(model, Seq2Seq):
-        names = [type(x).__name__ for x in model.decoder.cell.attentions]
-        found |= {
-            "encoder": type(model.encoder).__name__,
-            "attention": " ".join(names) or None,
-            "copying": model.copying,
-            "lexical": model.lexical,
-        }
+        found["encoder"] = type(model.encoder).__name__
+        found["attention"] = _kinds(model.decoder.cell.attentions) or None
+        found["copying"] = model.copying
+        found["lexical"] = model.lexical
     return found
+
+
+def _kinds(objects):
+    return " ".join(type(x).__name__ for x in objects)
 
 
 def _describe_shortlist(shortlist):

@@ -7,6 +7,8 @@ import tensorflow as tf
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.recurrent import exportable_recurrence
+from keras_attention.export.sublayers import sublayers
+from keras_attention.models import AbstractModel
 from keras_attention.models import Seq2Seq
 from keras_attention.ops import kernels_as_they_are
 from keras_attention.search import AbstractSearch
@@ -46,10 +48,13 @@ def check_float32(model: Seq2Seq, needed_by: str):
         model: A `Seq2Seq`.
         needed_by: The function that exports, as the user typed it.
     """
-    if model.compute_dtype != "float32":
+    for part in sublayers(model):
+        is_model = isinstance(part, AbstractModel)
+        if not is_model or part.compute_dtype == "float32":
+            continue
         raise ValueError(
             f"{needed_by} needs a model that computes in float32. Received: "
-            f"dtype={model.dtype_policy.name!r}. Build the same model with "
+            f"dtype={part.dtype_policy.name!r}. Build the same model with "
             "dtype policy float32, and give it the weights of this one, "
             "new_model.set_weights(model.get_weights())."
         )

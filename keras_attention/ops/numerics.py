@@ -170,3 +170,29 @@ def windows(x, before: int, after: int, fill: float = 0.0):
     last = before + after
     parts = [padded[..., d : d - last or None] for d in range(last + 1)]
     return ops.stack(parts, axis=-1)
+
+
+def log_of_mean(log_values, shares):
+    """Compute the logarithm of a weighted mean from logarithms.
+
+    Formula:
+
+        log(sum_i w_i exp(x_i))
+
+    It neither overflows nor vanishes: 0 is what is 0 everywhere.
+
+    Args:
+        log_values: List of tensors of the same shape, in float32 or wider;
+            `-inf` is allowed.
+        shares: The positive numbers `w_i`.
+
+    Returns:
+        A tensor of that shape.
+    """
+    top = MASKED
+    for x in log_values:
+        top = ops.maximum(x, top)
+    # Torch rounds it to float32, and any number near by will do.
+    top = ops.cast(top, log_values[0].dtype)
+    pairs = zip(log_values, shares, strict=True)
+    return top + ops.log(sum(share * ops.exp(x - top) for x, share in pairs))

@@ -1,8 +1,9 @@
-"""A model with a lexicon and a shortlist: files give what Python gives."""
+"""A lexicon, a shortlist, models of models: files give what Python gives."""
 
 import keras
 import numpy as np
 import pytest
+from seq2seqs import small_language_model
 from seq2seqs import small_model
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
@@ -13,6 +14,9 @@ if keras.backend.backend() == "tensorflow":
 
     from keras_attention import BeamSearch
     from keras_attention import CharacterTokenizer
+    from keras_attention import Ensemble
+    from keras_attention import LuongGeneral
+    from keras_attention import ShallowFusion
     from keras_attention import Shortlist
     from keras_attention import Translator
     from keras_attention.export import agreement
@@ -22,16 +26,26 @@ TEXTS = ["01234", "42", "", "300"]
 SEVERAL = [TEXTS, TEXTS[1:2]]  # each with words of its own
 
 
-@pytest.fixture(scope="module")
-def translator():
-    """A translator whose lexicon and whose shortlist change what it says."""
+@pytest.fixture(scope="module", params=["lexicon", "combined"])
+def translator(request):
+    """A translator all of whose parts change what it says."""
     tokenizer = CharacterTokenizer("01234", "identity")
     size = tokenizer.vocabulary_size
-    model = small_model(lexical=True)
-    parts = model, tokenizer, tokenizer
+    sides = tokenizer, tokenizer
     search = BeamSearch(3, n_best=2, max_length=6, coverage_penalty=0.2)
+    model = small_model(lexical=True)
+    parts = model, *sides
     table = np.random.default_rng(0).integers(5, size - 1, (size, 1))
-    translator = Translator(*parts, search, shortlist=Shortlist(table, [1]))
+    shortlist = Shortlist(table, [1])
+    if request.param == "combined":
+        both = Ensemble([model, small_model(LuongGeneral(), seed=8)], [1, 2])
+        fused = ShallowFusion(both, small_language_model(), 0.4)
+        translator = Translator(fused, *sides, search, shortlist=shortlist)
+        others = model, both
+        texts = [Translator(x, *sides, search)(TEXTS) for x in others]
+        assert translator(TEXTS) not in texts
+        return translator
+    translator = Translator(*parts, search, shortlist=shortlist)
     texts = translator(TEXTS)
     assert Translator(*parts, search)(TEXTS) != texts
     kernel = model.lexical_translation.output_kernel
@@ -91,7 +105,7 @@ def test_files_from_ids_to_ids(translator, tmp_path, format, suffix, run):
 def test_a_saved_translator_comes_back(translator, tmp_path):
     translator.save(tmp_path / "x")
     again = Translator.load(tmp_path / "x")
-    assert again.model.lexical
+    assert again.shortlist is not None
     assert again(TEXTS) == translator(TEXTS)
 
 

@@ -5,15 +5,18 @@ import numpy as np
 import pytest
 from keras import ops
 from samples import to_numpy
+from seq2seqs import small_model
 
 from keras_attention import AbstractModel
 from keras_attention import BeamSearch
+from keras_attention import Ensemble
 from keras_attention import GreedySearch
 from keras_attention import Shortlist
 from keras_attention import Translator
 from keras_attention import WordTokenizer
 from keras_attention.models import Begun
 
+SIDES = "source", "target"
 WORDS = 8  # start, end, and four words behind padding and unknown ones
 SOURCE = np.array([[2, 4, 5, 3], [2, 6, 3, 0]], "int32")
 
@@ -111,13 +114,18 @@ def test_what_is_missing_is_named():
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
-def test_it_is_translated_with_saved_and_exported(tmp_path):
+@pytest.mark.parametrize("alone", [True, False])
+def test_it_is_translated_with_saved_and_exported(tmp_path, alone):
+    """By itself, and as a member of an ensemble."""
     import tensorflow as tf
 
     texts = ["a b", "c", "d a c"]
     tokenizer = WordTokenizer.train(texts, WORDS)
-    search = BeamSearch(2, max_length=4)
-    translator = Translator(make_model(), tokenizer, tokenizer, search)
+    search, model = BeamSearch(2, max_length=4), make_model()
+    if not alone:
+        size = {f"{side}_vocabulary_size": WORDS for side in SIDES}
+        model = Ensemble([model, small_model(**size)])
+    translator = Translator(model, tokenizer, tokenizer, search)
     answer = translator(texts)
     translator.save(tmp_path / "saved")
     assert Translator.load(tmp_path / "saved")(texts) == answer

@@ -157,7 +157,7 @@ class TestTexts:
         found = arrays(search(step, root_state(range(50)), 50, prefix=prefix))
         for b in range(50):
             row = Row(*[x[b] for x in tables], rules, prefix[b])
-            text = Text([], 0.0, [])
+            text = Text([], [], [])
             for token in found.tokens[b, 0, : found.lengths[b, 0]]:
                 longer = {x.tokens[-1]: x for x in row.extend(text)}
                 text = longer[token]  # and nothing that is forbidden

@@ -7,6 +7,7 @@ import samples
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
+from keras_attention import LanguageModel
 from keras_attention import RecurrentEncoder
 from keras_attention import Seq2Seq
 from keras_attention import StateBridge
@@ -93,4 +94,13 @@ def small_model(attention=5, seed=3, layer_size=None, **changes) -> Seq2Seq:
     samples.randomize(model, seed, scale=1.0)
     if changes.get("scheduled_sampling"):
         model.sampling_probability.assign(0.0)
+    return model
+
+
+def small_language_model(cell=None, seed=2, **options) -> LanguageModel:
+    """Make a language model likewise, with the words of `small_model`."""
+    cell = keras.layers.GRUCell(6) if cell is None else cell
+    model = LanguageModel(WORDS, 6, cell, **options)
+    model.build((None, None))
+    samples.randomize(model, seed, scale=1.0)
     return model

@@ -1,0 +1,231 @@
+"""What models made of models share."""
+
+from collections.abc import Sequence
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_object
+from keras_attention.checks import missing_method
+from keras_attention.models.base import AbstractModel
+from keras_attention.models.base import Begun
+from keras_attention.models.embedding import UNKNOWN
+from keras_attention.ops import widen
+from keras_attention.ops.rows import take_rows
+
+MEMBER = "Give trained models, such as a Seq2Seq."
+
+
+class AbstractCombination(AbstractModel):
+    """Scores every next word by several models, each with states of its own.
+
+    All members read the same source, and take every step side by side, in one
+    loop of a search. They may differ in all but the target vocabulary. If one
+    of them copies words, the others read copied words as unknown ones.
+
+    Where the weights of attention have the same size, they are averaged; else
+    those of the first member that attends are taken.
+
+    A subclass writes `combine`.
+
+    Args:
+        models: The members.
+        shares: For each member how much its attention counts, 0 for not at
+            all. Of members that count not at all, the source is not asked
+            for.
+        **kwargs: Keras model arguments, such as `name`.
+
+    Raises:
+        ValueError: If a member is no model, or if two of them have other
+            target vocabularies, or other kinds of sources.
+    """
+
+    def __init__(
+        self, models: Sequence[AbstractModel], shares: list[float], **kwargs
+    ):
+        super().__init__(**kwargs)
+        self.models, self.shares = list(models), shares
+        for number, model in enumerate(self.models):
+            check_object(f"models[{number}]", model, AbstractModel, MEMBER)
+        sizes = {model.target_vocabulary_size for model in self.models}
+        if len(sizes) != 1:
+            raise ValueError(
+                f"{type(self).__name__} needs models with one target "
+                f"vocabulary. Received: target_vocabulary_size of {sizes}. "
+                "Train them with one target tokenizer."
+            )
+        [self.target_vocabulary_size] = sizes
+        self.source_vocabulary_size = self._source_size()
+        self.source_ids = any(model.source_ids for model in self.models)
+        self.built = all(model.built for model in self.models)
+
+    @property
+    def readers(self) -> list:
+        """The members whose source counts."""
+        pairs = zip(self.models, self.shares, strict=True)
+        return [model for model, share in pairs if share]
+
+    def _source_size(self):
+        sizes = [model.source_vocabulary_size for model in self.readers]
+        if None not in sizes:
+            return min(sizes)
+        if any(size is not None for size in sizes):
+            raise ValueError(
+                f"{type(self).__name__} needs models that all read ids, or "
+                "all features. Received: source_vocabulary_size of "
+                f"{sizes}. Combine those of one kind."
+            )
+        return None
+
+    def combine(self, log_probs: list):
+        """Combine what the members say of the next word.
+
+        Args:
+            log_probs: For each member `(B, K, V)`, in float32 or wider.
+
+        Returns:
+            `(B, K, V)`.
+        """
+        raise missing_method(self, "combine(log_probs)")
+
+    def copied(self, log_probs):
+        """Return what a member that copies no word says of copied ones.
+
+        Args:
+            log_probs: `(B, K, V)`, what it says of its own words.
+
+        Returns:
+            `(B, K, 1)`, the same for all of them. Defaults to `-inf`.
+        """
+        return ops.full_like(log_probs[..., :1], -float("inf"))
+
+    @property
+    def source_spec(self):
+        return self.readers[0].source_spec
+
+    @property
+    def pads_freely(self) -> bool:
+        return all(model.pads_freely for model in self.models)
+
+    @property
+    def uses_xla(self) -> bool:
+        return super().uses_xla or any(x.uses_xla for x in self.models)
+
+    @property
+    def version(self) -> int:
+        facts = self.changes, self.uses_xla, *(x.version for x in self.models)
+        return self._version.number(self.variables, *facts)
+
+    def build(self, input_shape):
+        for model in self.models:
+            if not model.built:
+                model.build(input_shape)
+
+    def call(self, inputs, training: bool | None = None):
+        source, target = inputs
+        found = []
+        for model in self.models:
+            known = self._known(model, source, model.source_vocabulary_size)
+            scores = model(
+                (known, self._known(model, target)), training=training
+            )
+            if isinstance(scores, tuple | list):  # and weights
+                scores = scores[0]
+            found.append(ops.log_softmax(widen(scores), axis=-1))
+        return self.combine(self._same_words(found))
+
+    def begin(self, source, beams=1, search=None, prefix=None) -> Begun:
+        begun = []
+        for model in self.models:
+            known = self._known(model, source, model.source_vocabulary_size)
+            begun.append(model.begin(known, beams, search, prefix))
+        ids = _first(x.ids for x in begun)
+        # What scores all words is asked for those that others list.
+        listed = [ids if x.ids is None else None for x in begun]
+        prepared = [x.prepared for x in begun]
+        states, mask = [x.states for x in begun], _first(x.mask for x in begun)
+        return Begun([*zip(listed, prepared, strict=True)], states, mask, ids)
+
+    def next_word(self, tokens, states, prepared) -> tuple:
+        scores, after, weights = [], [], []
+        for model, own, (ids, what) in zip(
+            self.models, states, prepared, strict=True
+        ):
+            found = model.next_word(self._known(model, tokens), own, what)
+            scores.append(_listed(widen(found[0]), ids))
+            after.append(found[1])
+            weights.append(found[2])
+        log_probs = self.combine(self._same_words(scores))
+        return log_probs, after, self._mean(weights)
+
+    def attend(self, source, target) -> list:
+        weights = []
+        for model in self.models:
+            known = self._known(model, source, model.source_vocabulary_size)
+            found = model.attend(known, self._known(model, target))
+            weights.append(sum(found) / len(found) if found else None)
+        mean = self._mean(weights)
+        return [] if mean is None else [mean]
+
+    def _known(self, model, ids, size=None):
+        """Let a member that copies no words read copied ones as unknown."""
+        if not self.source_ids or model.source_ids:
+            return ids
+        size = self.target_vocabulary_size if size is None else size
+        return ops.where(ids < size, ids, UNKNOWN)
+
+    def _same_words(self, log_probs):
+        """Let all members score the same words, also those of the source."""
+        pairs = list(zip(self.models, log_probs, strict=True))
+        copying = [x for model, x in pairs if model.source_ids]
+        if not copying:
+            return log_probs
+        beyond = ops.zeros_like(copying[0][..., self.target_vocabulary_size :])
+
+        def widened(x):
+            return ops.concatenate([x, self.copied(x) + beyond], axis=-1)
+
+        return [x if model.source_ids else widened(x) for model, x in pairs]
+
+    def _mean(self, weights):
+        """Compute the mean of weights `(B, K, Tv)`; `None` without any."""
+        pairs = zip(weights, self.shares, strict=True)
+        found = [(x, share) for x, share in pairs if x is not None and share]
+        if not found:
+            return None
+        first = found[0][0]
+        total, sums = 0.0, 0.0
+        for x, share in found:
+            x, same = _fitted(x, ops.shape(first)[-1])
+            share = share * ops.cast(same, first.dtype)
+            total, sums = total + share * ops.cast(x, first.dtype), sums + share
+        return total / sums
+
+
+def _first(values):
+    return next((x for x in values if x is not None), None)
+
+
+def _listed(log_probs, ids):
+    """Take the entries `(B, K, S)` of ids `(B, S)`; of `None` all."""
+    if ids is None:
+        return log_probs
+    rows, beams, size = ops.shape(log_probs)
+    first = size * ops.arange(rows * beams, dtype="int32")
+    places = ops.reshape(first, (rows, beams, 1)) + ops.expand_dims(ids, 1)
+    return take_rows(ops.reshape(log_probs, (-1,)), places)
+
+
+def _fitted(x, size) -> tuple:
+    """Return `(B, K, size)`, and whether `x` has this size."""
+    own = ops.shape(x)[-1]
+    if isinstance(own, int) and isinstance(size, int) and own == size:
+        return x, True
+    places = ops.minimum(ops.arange(size, dtype="int32"), own - 1)
+    return ops.take(x, places, axis=-1), ops.equal(own, size)
+
+
+def members_config(models: Sequence[AbstractModel]) -> list:
+    """Return the configs of members, without how they were trained."""
+    configs = map(keras.saving.serialize_keras_object, models)
+    return [{**x, "compile_config": None} for x in configs]

@@ -1,0 +1,168 @@
+"""Several models as one, by the mean of what they say."""
+
+from collections.abc import Sequence
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_built
+from keras_attention.checks import check_choice
+from keras_attention.checks import check_number
+from keras_attention.models.base import AbstractModel
+from keras_attention.models.combination import AbstractCombination
+from keras_attention.models.combination import members_config
+from keras_attention.ops import log_of_mean
+from keras_attention.ops import wide_dtype
+
+MEANS = ("probabilities", "log_probabilities")
+# What the configs of models that are alike need not share.
+OWN = {"name", "seed", "build_config", "shared_object_id"}
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class Ensemble(AbstractCombination):
+    """Averages what several models say of every next word.
+
+    Formula:
+
+        p(y) = sum_i w_i p_i(y)                           "probabilities"
+        p(y) = softmax of sum_i w_i log p_i(y)            "log_probabilities"
+
+    with weights that sum to 1. Models of other seeds make other mistakes, so
+    that their mean is better than each of them. It takes the time of all of
+    them. By `"probabilities"` a word needs one model that is for it, by
+    `"log_probabilities"` none that is against it.
+
+    It does what a `Seq2Seq` does, without training: it generates, is
+    translated with, saved and exported as a whole. Members read the same
+    source, and may differ in all but the target vocabulary: sizes,
+    attentions, orders, outputs. Weights of attention are the weighted mean
+    where they have the same size, else those of the first member that
+    attends.
+
+    Args:
+        models: Trained models, such as `Seq2Seq`. They are held, not copied.
+        weights: A positive number for each, `w_i` times any factor. Defaults
+            to `None`, all the same.
+        mean: `"probabilities"` or `"log_probabilities"`. Defaults to
+            `"probabilities"`.
+        **kwargs: Keras model arguments, such as `name`.
+
+    Call arguments:
+        inputs: Pair of source and target, as `Seq2Seq` takes it.
+        training: As of the members.
+
+    Returns:
+        Log probabilities `(B, T, V)`.
+
+    Raises:
+        ValueError: If there is no model, or one that does not fit; if
+            `weights` has not one positive number for each, or there is no
+            such `mean`.
+
+    Example:
+
+    >>> def make():
+    ...     cell = AttentionDecoderCell(GRUCell(16), BahdanauAttention(16))
+    ...     return Seq2Seq(
+    ...         source_vocabulary_size=20,
+    ...         target_vocabulary_size=30,
+    ...         embedding_dim=4,
+    ...         encoder=RecurrentEncoder(8, cell="gru"),
+    ...         bridge=StateBridge(),
+    ...         decoder=AttentionDecoder(cell),
+    ...     )
+    >>> model = Ensemble([make(), make()], weights=[2, 1])
+    >>> model.build(((None, None), (None, None)))
+    >>> found = model.generate([[2, 7, 8, 3]], GreedySearch(max_length=5))
+    >>> tuple(found.tokens.shape)
+    (1, 1, 5)
+    """
+
+    def __init__(
+        self,
+        models: Sequence[AbstractModel],
+        weights: Sequence[float] | None = None,
+        mean: str = "probabilities",
+        **kwargs,
+    ):
+        models = list(models)
+        given = [1.0] * len(models) if weights is None else list(weights)
+        if not models or len(given) != len(models):
+            raise ValueError(
+                "Ensemble needs models, and one of `weights` for each. "
+                f"Received: {len(models)} models, weights={weights}. Leave "
+                "`weights` out to average them evenly."
+            )
+        check_choice("mean", mean, MEANS)
+        for x in given:
+            check_number("weights", x, above=0)
+        shares = [float(x) / sum(given) for x in given]
+        super().__init__(models, shares, **kwargs)
+        self.member_weights, self.mean = weights, mean
+
+    def combine(self, log_probs: list):
+        if self.mean == "probabilities":
+            return log_of_mean(log_probs, self.shares)
+        pairs = zip(log_probs, self.shares, strict=True)
+        return ops.log_softmax(sum(share * x for x, share in pairs), axis=-1)
+
+    def _limit(self, shortlist):
+        models = [model.limited_to(shortlist) for model in self.models]
+        return Ensemble(models, self.member_weights, self.mean)
+
+    def average(self) -> AbstractModel:
+        """Return one model whose weights are the weighted means of all.
+
+        It is as fast as one member, and makes sense for checkpoints of one
+        training, whose weights are close to each other.
+
+        Returns:
+            A new model like the first member.
+
+        Raises:
+            ValueError: If members are of other classes or options, or have
+                weights that are no floats.
+        """
+        check_built(self, "average", "Build its members first.")
+        configs = members_config(self.models)
+        weights = [model.weights for model in self.models]
+        floats = all(keras.backend.is_float_dtype(x.dtype) for x in weights[0])
+        if not floats or any(
+            _options(x) != _options(configs[0]) for x in configs
+        ):
+            raise ValueError(
+                "Ensemble.average needs members with the same options and "
+                "weights that are floats, such as checkpoints of one "
+                f"training. Received: {[x.name for x in self.models]}. Use "
+                "the ensemble itself."
+            )
+        model = keras.saving.deserialize_keras_object(configs[0])
+        for mean, *values in zip(model.weights, *weights, strict=True):
+            wide = [ops.cast(x, wide_dtype(x.dtype)) for x in values]
+            pairs = zip(wide, self.shares, strict=True)
+            mean.assign(ops.cast(sum(w * x for x, w in pairs), mean.dtype))
+        return model
+
+    def get_config(self) -> dict:
+        return {
+            **super().get_config(),
+            "models": members_config(self.models),
+            "weights": self.member_weights,
+            "mean": self.mean,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "Ensemble":
+        restore = keras.saving.deserialize_keras_object
+        models = [restore(model) for model in config["models"]]
+        return cls(**{**config, "models": models})
+
+
+def _options(config):
+    """Return a config without names, seeds, and how it was built."""
+    if isinstance(config, list | tuple):
+        return [_options(x) for x in config]
+    if isinstance(config, dict):
+        return {k: _options(x) for k, x in config.items() if k not in OWN}
+    return config

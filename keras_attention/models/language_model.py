@@ -1,0 +1,165 @@
+"""A language model: the next word of a text, without a source."""
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_rate
+from keras_attention.decoder import AttentionDecoder
+from keras_attention.decoder import AttentionDecoderCell
+from keras_attention.layers import Dropout
+from keras_attention.models.base import AbstractModel
+from keras_attention.models.base import Begun
+from keras_attention.models.embedding import embed
+from keras_attention.models.embedding import make_embeddings
+from keras_attention.ops import widen
+from keras_attention.outputs import Decoded
+from keras_attention.outputs import plain_output
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class LanguageModel(AbstractModel):
+    """Scores each next word of a text by the words before it.
+
+    Formula:
+
+        logits[t] = output(cells(embed(target[:t])))
+
+    It trains on `(target[:, :-1], target[:, 1:])`, and generates with the same
+    cells. Id 0 is padding, and is masked everywhere.
+
+    It has no source: of the sources that `generate`, `score` and a
+    `Translator` take, only their number counts. `np.zeros((8, 1))` asks for 8
+    texts, and a prefix says how each of them begins.
+
+    Args:
+        vocabulary_size: Number of ids.
+        embedding_dim: Size of the embeddings.
+        cell: A Keras RNN cell, or a list of them (stacked, bottom first).
+        tie_embeddings: Whether the output layer is the embedding, transposed,
+            without a bias. The top cell then has `embedding_dim` units.
+            Defaults to `False`.
+        dropout: Rate at which embeddings and the output layer's inputs are
+            dropped in training. Defaults to `0.0`.
+        **kwargs: Keras model arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        inputs: Ids `(B, T)` that begin with the start id; or a pair of a
+            source, which is not read, and of these.
+        training: Whether to apply dropout.
+
+    Returns:
+        Logits `(B, T, V)`.
+
+    Raises:
+        ValueError: If a number has a wrong value, `cell` is no RNN cell, or
+            embeddings are tied and their size is not that of the top cell.
+
+    Example:
+
+    >>> model = LanguageModel(30, 16, GRUCell(32))
+    >>> model.compile("adam", loss=SequenceCrossentropy())
+    >>> target = np.array([[2, 7, 8, 3], [2, 5, 3, 0]])
+    >>> _ = model.fit(target[:, :-1], target[:, 1:], verbose=0)
+    >>> search = Sampling(seed=1, max_length=6)
+    >>> texts = model.generate(np.zeros((5, 1), "int32"), search).tokens
+    >>> tuple(texts.shape)
+    (5, 1, 6)
+    """
+
+    pads_freely = True
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        embedding_dim: int,
+        cell: keras.layers.Layer | list[keras.layers.Layer],
+        tie_embeddings: bool = False,
+        dropout: float = 0.0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.vocabulary_size = check_integer("vocabulary_size", vocabulary_size)
+        self.source_vocabulary_size = self.vocabulary_size  # is not read
+        self.target_vocabulary_size = self.vocabulary_size
+        self.embedding_dim = check_integer("embedding_dim", embedding_dim)
+        self.tie_embeddings = tie_embeddings
+        self.dropout = check_rate("dropout", dropout)
+        policy = self.dtype_policy
+        _, self.embedding = make_embeddings(
+            None, self.vocabulary_size, self.embedding_dim, False, policy
+        )
+        cell = AttentionDecoderCell(cell, None, dtype=policy)
+        self.decoder = AttentionDecoder(cell, dtype=policy)
+        table = self.embedding if tie_embeddings else None
+        self.readout, self.output_layer = plain_output(
+            self.vocabulary_size, table, policy
+        )
+        self.drop = Dropout(self.dropout, dtype=policy)
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        """Create all weights.
+
+        Args:
+            input_shape: Shape of the ids, such as `(None, None)`, or of a pair
+                of source and ids.
+        """
+        shape = _behind_source(input_shape)
+        self.call(keras.KerasTensor(tuple(shape), dtype="int32"))
+
+    def call(self, inputs, training: bool | None = None):
+        ids = _behind_source(inputs)
+        words = embed(self.embedding, ids, None, training)
+        words = self.drop(words, training=training)
+        outputs = self.decoder(
+            words,
+            sequence_mask=ops.not_equal(ids, 0),
+            training=training,
+        )
+        outputs = self.drop(outputs, training=training)
+        decoded = Decoded(outputs, ids, words, [])
+        return self.readout.call(decoded, (), training)[0]
+
+    def begin(self, source, beams=1, search=None, prefix=None) -> Begun:
+        rows = ops.shape(source)[0]
+        return Begun((), self.decoder.cell.first_states([], rows, beams=beams))
+
+    def next_word(self, tokens, states, prepared) -> tuple:
+        words = embed(self.embedding, tokens, None, False)
+        outputs, _, states = self.decoder.cell.step(words, states)
+        decoded = Decoded(outputs, tokens, words, [])
+        scores, *_ = self.readout.step(decoded, (), ())
+        return ops.log_softmax(widen(scores), axis=-1), states, None
+
+    def attend(self, source, target) -> list:
+        return []
+
+    def compute_output_shape(self, input_shape) -> tuple:
+        return (*_behind_source(input_shape), self.vocabulary_size)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None  # the logits carry no mask of the inputs
+
+    def get_config(self) -> dict:
+        cell = keras.saving.serialize_keras_object(self.decoder.cell.cell)
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "embedding_dim": self.embedding_dim,
+            "cell": cell,
+            "tie_embeddings": self.tie_embeddings,
+            "dropout": self.dropout,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "LanguageModel":
+        cell = keras.saving.deserialize_keras_object(config["cell"])
+        return cls(**{**config, "cell": cell})
+
+
+def _behind_source(inputs):
+    """Return ids, or their shape, that stand alone or behind a source."""
+    is_pair = isinstance(inputs, tuple | list) and len(inputs) == 2
+    is_shape = is_pair and any(isinstance(x, int | None) for x in inputs)
+    return inputs[1] if is_pair and not is_shape else inputs

@@ -1,0 +1,104 @@
+"""A model that a language model helps, by the sum of what they say."""
+
+import keras
+
+from keras_attention.checks import check_number
+from keras_attention.models.base import AbstractModel
+from keras_attention.models.combination import AbstractCombination
+from keras_attention.models.combination import members_config
+from keras_attention.models.embedding import UNKNOWN
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class ShallowFusion(AbstractCombination):
+    """Adds what a language model says to what a model says.
+
+    Formula:
+
+        score(y) = log p(y | x) + weight log p_lm(y)
+
+    of every next word. So text without a translation teaches how the target
+    language goes on. The sum is no distribution, and scores are sums of these.
+    A weight from 0.1 to 0.5 is usual; choose it on validation data.
+
+    It does what a `Seq2Seq` does, without training: it generates, is
+    translated with, saved and exported as a whole. Attention is that of the
+    model. Copied words are unknown ones to the language model.
+
+    Args:
+        model: A trained model, such as a `Seq2Seq` or an `Ensemble`.
+        language_model: A trained `LanguageModel` of the same target
+            vocabulary; or any model, which then gets the same source.
+        weight: How much the language model counts, not negative.
+        **kwargs: Keras model arguments, such as `name`.
+
+    Call arguments:
+        inputs: Pair of source and target, as `Seq2Seq` takes it.
+        training: As of the models.
+
+    Returns:
+        Scores `(B, T, V)`.
+
+    Raises:
+        ValueError: If one is no model, their target vocabularies differ, or
+            `weight` is negative.
+
+    Example:
+
+    >>> cell = AttentionDecoderCell(GRUCell(16), BahdanauAttention(16))
+    >>> translation = Seq2Seq(
+    ...     source_vocabulary_size=20,
+    ...     target_vocabulary_size=30,
+    ...     embedding_dim=4,
+    ...     encoder=RecurrentEncoder(8, cell="gru"),
+    ...     bridge=StateBridge(),
+    ...     decoder=AttentionDecoder(cell),
+    ... )
+    >>> helper = LanguageModel(30, 4, GRUCell(8))
+    >>> model = ShallowFusion(translation, helper, weight=0.2)
+    >>> model.build(((None, None), (None, None)))
+    >>> found = model.generate([[2, 7, 8, 3]], GreedySearch(max_length=5))
+    >>> tuple(found.tokens.shape)
+    (1, 1, 5)
+
+    Reference:
+        [Gulcehre et al., 2015](https://arxiv.org/abs/1503.03535), equation 6.
+    """
+
+    def __init__(
+        self,
+        model: AbstractModel,
+        language_model: AbstractModel,
+        weight: float,
+        **kwargs,
+    ):
+        super().__init__([model, language_model], [1.0, 0.0], **kwargs)
+        self.weight = check_number("weight", weight, least=0)
+
+    def combine(self, log_probs: list):
+        said, helped = log_probs
+        # 0 times an infinity is no number.
+        return said + self.weight * helped if self.weight else said
+
+    def copied(self, log_probs):
+        return log_probs[..., UNKNOWN : UNKNOWN + 1]
+
+    def _limit(self, shortlist):
+        model, language_model = self.models
+        limited = model.limited_to(shortlist)
+        return ShallowFusion(limited, language_model, self.weight)
+
+    def get_config(self) -> dict:
+        model, language_model = members_config(self.models)
+        return {
+            **super().get_config(),
+            "model": model,
+            "language_model": language_model,
+            "weight": self.weight,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "ShallowFusion":
+        restore = keras.saving.deserialize_keras_object
+        parts = {x: restore(config[x]) for x in ("model", "language_model")}
+        return cls(**{**config, **parts})
