@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
+from keras_attention.export.portable import sublayers
 from keras_attention.export.recurrent import exportable_recurrence
-from keras_attention.export.sublayers import sublayers
 from keras_attention.models import AbstractModel
 from keras_attention.models import Seq2Seq
 from keras_attention.ops import kernels_as_they_are

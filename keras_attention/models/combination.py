@@ -26,24 +26,27 @@ class AbstractCombination(AbstractModel):
     Where the weights of attention have the same size, they are averaged; else
     those of the first member that attends are taken.
 
-    A subclass writes `combine`.
+    A subclass writes `combine`, and calls `join` in its constructor.
 
     Args:
-        models: The members.
-        shares: For each member how much its attention counts, 0 for not at
-            all. Of members that count not at all, the source is not asked
-            for.
         **kwargs: Keras model arguments, such as `name`.
-
-    Raises:
-        ValueError: If a member is no model, or if two of them have other
-            target vocabularies, or other kinds of sources.
     """
 
-    def __init__(
-        self, models: Sequence[AbstractModel], shares: list[float], **kwargs
-    ):
+    def __init__(self, **kwargs):
         super().__init__(**kwargs)
+
+    def join(self, models: Sequence[AbstractModel], shares: list[float]):
+        """Take the members.
+
+        Args:
+            models: The members.
+            shares: For each how much its attention counts. Of one that counts
+                not at all, nor does the source.
+
+        Raises:
+            ValueError: If a member is no model, or if two of them have other
+                target vocabularies, or other kinds of sources.
+        """
         self.models, self.shares = list(models), shares
         for number, model in enumerate(self.models):
             check_object(f"models[{number}]", model, AbstractModel, MEMBER)
@@ -177,10 +180,10 @@ class AbstractCombination(AbstractModel):
     def _same_words(self, log_probs):
         """Let all members score the same words, also those of the source."""
         pairs = list(zip(self.models, log_probs, strict=True))
-        copying = [x for model, x in pairs if model.source_ids]
-        if not copying:
+        whole = [x for model, x in pairs if model.source_ids]
+        if not whole:
             return log_probs
-        beyond = ops.zeros_like(copying[0][..., self.target_vocabulary_size :])
+        beyond = ops.zeros_like(whole[0][..., self.target_vocabulary_size :])
 
         def widened(x):
             return ops.concatenate([x, self.copied(x) + beyond], axis=-1)
@@ -200,6 +203,13 @@ class AbstractCombination(AbstractModel):
             share = share * ops.cast(same, first.dtype)
             total, sums = total + share * ops.cast(x, first.dtype), sums + share
         return total / sums
+
+    def compute_output_shape(self, input_shape) -> tuple:
+        source, target = input_shape
+        size = self.target_vocabulary_size
+        if self.source_ids:
+            size = None if source[1] is None else size + source[1]
+        return (*target[:2], size)
 
 
 def _first(values):

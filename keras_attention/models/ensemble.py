@@ -98,7 +98,8 @@ class Ensemble(AbstractCombination):
         for x in given:
             check_number("weights", x, above=0)
         shares = [float(x) / sum(given) for x in given]
-        super().__init__(models, shares, **kwargs)
+        super().__init__(**kwargs)
+        self.join(models, shares)
         self.member_weights, self.mean = weights, mean
 
     def combine(self, log_probs: list):

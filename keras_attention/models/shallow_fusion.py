@@ -72,7 +72,8 @@ class ShallowFusion(AbstractCombination):
         weight: float,
         **kwargs,
     ):
-        super().__init__([model, language_model], [1.0, 0.0], **kwargs)
+        super().__init__(**kwargs)
+        self.join([model, language_model], [1.0, 0.0])
         self.weight = check_number("weight", weight, least=0)
 
     def combine(self, log_probs: list):
