@@ -34,26 +34,19 @@ def take_rows(x, index):
 
 
 def look_up(table, ids):
-    """Look ids up in a table, with one gradient for each id.
+    """Look ids up in a table, with a dense gradient.
 
-    Arguments and results are those of `keras_attention.ops.rows.look_up`. The
-    gradient stays sparse, for optimizers that take it so. It lists the sum
-    where an id comes first, and 0 where it comes again, in a shape that XLA
-    knows.
+    Arguments and results are those of `keras_attention.ops.rows.look_up`.
     """
-    flat = tf.reshape(ids, (-1,))
-    places = tf.range(tf.size(flat))
 
     def function(table):
         def gradient(cotangents):
             wide = tf.float64 if table.dtype == tf.float64 else tf.float32
             rows = tf.reshape(cotangents, (-1, table.shape[1]))
-            first = tf.math.unsorted_segment_min(places, flat, table.shape[0])
             sums = tf.math.unsorted_segment_sum(
-                tf.cast(rows, wide), tf.gather(first, flat), tf.size(flat)
+                tf.cast(rows, wide), tf.reshape(ids, (-1,)), table.shape[0]
             )
-            sums = tf.cast(sums, table.dtype)
-            return tf.IndexedSlices(sums, flat, tf.shape(table))
+            return tf.cast(sums, table.dtype)
 
         return tf.gather(table, ids), gradient
 

@@ -22,7 +22,7 @@ from keras_attention.ops.rows import take_rows
 
 
 class Embedding(keras.layers.Embedding):
-    """Embeds as Keras' layer; its gradient has each word once."""
+    """Embeds as Keras' layer; adds up the gradients of a word."""
 
     def call(self, inputs, training: bool | None = None):
         return _look_up(self, inputs) if training else super().call(inputs)
@@ -32,7 +32,7 @@ class Embedding(keras.layers.Embedding):
 
 
 class ReversibleEmbedding(keras.layers.ReversibleEmbedding):
-    """Embeds and scores as Keras' layer; its gradient has each word once."""
+    """Embeds and scores as Keras' layer; adds up the gradients of a word."""
 
     def call(self, inputs, reverse: bool = False, training: bool | None = None):
         if training and not reverse:

@@ -29,7 +29,7 @@ def take_rows(x, index):
 
 
 def look_up(table, ids):
-    """Look ids up in a table, with one gradient for each id.
+    """Look ids up in a table, with a gradient for all of it.
 
     Formula:
 
@@ -38,7 +38,8 @@ def look_up(table, ids):
 
     TensorFlow's own gradient lists the `d outputs[i]`, and Keras' optimizers
     square them one by one: Adam's second moments and norms for clipping are
-    then wrong where an id comes several times.
+    then wrong where an id comes several times, in one batch, in those of two
+    replicas, or because a table is looked up twice.
 
     Args:
         table: Float tensor `(V, E)`.

@@ -1,6 +1,7 @@
 """Two replicas of a strategy: the numbers of one device on all rows."""
 
 import contextlib
+import functools
 
 import keras
 import numpy as np
@@ -24,6 +25,7 @@ from keras_attention import GraphAttention
 from keras_attention import RecurrentEncoder
 from keras_attention import ScheduledSampling
 from keras_attention import SequenceCrossentropy
+from keras_attention.layers import Embedding
 
 pytestmark = pytest.mark.tensorflow
 
@@ -190,24 +192,65 @@ def test_ten_steps_are_those_of_one_device(strategy):
     )
 
 
-@pytest.mark.slow
-def test_gradients_are_accumulated(strategy):
-    """Eagerly: Keras' optimizers cannot do it in a graph."""
+OPTIMIZERS = {
+    kind.__name__: kind
+    for kind in vars(keras.optimizers).values()
+    if isinstance(kind, type) and issubclass(kind, keras.Optimizer)
+}
+RARE = {"Optimizer", "LossScaleOptimizer", "MultiOptimizer"}  # of others
+
+
+def assert_optimizer_is_that_of_one_device(
+    strategy, make, lora=False, **options
+):
+    """Compare what one step and ten change; both replicas have all words."""
+    ids = np.random.default_rng(0).integers(1, WORDS, (4, 5))
+    labels = np.roll(ids, 1)
     models = []
     for scope in (contextlib.nullcontext(), strategy.scope()):
         with scope:
             keras.utils.set_random_seed(0)
+            words = Embedding(WORDS, 4)
             model = keras.Sequential(
-                [keras.layers.Embedding(WORDS, 4), keras.layers.Dense(WORDS)]
+                [keras.Input((5,)), words, keras.layers.Dense(WORDS)]
             )
-            model.compile(
-                keras.optimizers.SGD(1.0, gradient_accumulation_steps=2),
-                loss=SequenceCrossentropy(),
-                run_eagerly=True,
-            )
-        model.fit(INPUTS[1], LABELS[0], batch_size=4, shuffle=False, verbose=0)
+            if lora:
+                words.enable_lora(2)
+            model.compile(make(), SequenceCrossentropy(), **options)
+            model.optimizer.build(model.trainable_variables)
         models.append(model)
-    assert_same_weights(*models)
+    for steps in (1, 9):
+        for model in models:
+            for _ in range(steps):
+                model.train_on_batch(ids, labels)
+        assert_same_weights(*models)
+    for x, y in zip(*[x.optimizer.variables for x in models], strict=True):
+        np.testing.assert_allclose(x.numpy(), y.numpy(), 1e-4, 1e-6, x.path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    some(sorted(OPTIMIZERS.keys() - RARE), 4),
+)
+def test_optimizers_square_one_gradient_a_word(strategy, name):
+    make = functools.partial(OPTIMIZERS[name], 0.01, use_ema=True)
+    assert_optimizer_is_that_of_one_device(strategy, make)
+
+
+@pytest.mark.slow
+def test_adapted_words_have_one_gradient(strategy):
+    make = functools.partial(keras.optimizers.Adam, 0.01)
+    assert_optimizer_is_that_of_one_device(strategy, make, lora=True)
+
+
+@pytest.mark.slow
+def test_gradients_are_accumulated(strategy):
+    """Eagerly: Keras' optimizers cannot do it in a graph."""
+    make = functools.partial(
+        keras.optimizers.Adam, 0.01, gradient_accumulation_steps=2
+    )
+    assert_optimizer_is_that_of_one_device(strategy, make, run_eagerly=True)
 
 
 @pytest.mark.slow
