@@ -106,6 +106,12 @@ print("mean of all words      ", losses[labels > 0].mean().round(4))
 print("mean of replicas' means", np.mean(means).round(4))
 
 # %% [markdown]
+# Of several *batches*, in time, Keras' `loss` and `val_loss` are means of means
+# nevertheless, on any number of devices, and so are the gradients that
+# `gradient_accumulation_steps` adds up. The metric `Perplexity` is over all
+# tokens; [Training](training.md) says how to stop by it.
+
+# %% [markdown]
 # ## Each process reads its part
 #
 # On several machines every process reads the same files, and takes its part of

@@ -62,6 +62,28 @@ model = make_model()
 model.compile("adam", SequenceCrossentropy(label_smoothing=0.1))
 
 # %% [markdown]
+# ## The loss, and what to stop by
+#
+# `Seq2Seq` gives logits of padded texts. The losses and metrics of Keras take
+# logits for probabilities, or padding for words, so `compile` refuses them, also
+# `"sparse_categorical_crossentropy"` and `"accuracy"`. `SequenceCrossentropy`,
+# `TokenAccuracy` and `Perplexity` are averages over real tokens; a function or a
+# class of your own is taken as it is.
+#
+# The averages over a batch are right, but `loss` and `val_loss` are Keras' means
+# of them, by numbers of rows: another batch size gives another `val_loss`.
+# `Perplexity` adds up all tokens first, so compile with
+# `metrics=[Perplexity()]`, and stop by
+# `keras.callbacks.EarlyStopping("val_perplexity", mode="min")`. For the same
+# reason a step of an optimizer with `gradient_accumulation_steps=2` differs a
+# little from one of a batch of twice the size: a token of a short batch counts
+# more.
+#
+# One weight for each id is `sample_weight=weights[targets]`, of the shape of the
+# targets. `fit` has no `class_weight` here, since Keras would take a row of words
+# for one class.
+
+# %% [markdown]
 # ## Interrupted training
 #
 # A training that was killed goes on when its command runs again, as if nothing

@@ -284,8 +284,26 @@ class AbstractModel(keras.Model):
         token_scores = run(self, source, target)
         return ops.sum(token_scores, axis=1), token_scores
 
+    @functools.wraps(keras.Model.compile)
+    def compile(self, *arguments, **options):
+        checks.check_compiled(self, *arguments, **options)
+        super().compile(*arguments, **options)
+
+    @functools.wraps(keras.Model.compile_from_config)
+    def compile_from_config(self, config):
+        # Unchecked: files of earlier versions may have any loss and metric.
+        super().compile(**keras.saving.deserialize_keras_object(config))
+        if self.built:
+            self.optimizer.build(self.trainable_variables)
+
+    @functools.wraps(keras.Model.train_on_batch)
+    def train_on_batch(self, *arguments, **options):
+        checks.check_classes(self, "train_on_batch", *arguments, **options)
+        return super().train_on_batch(*arguments, **options)
+
     @functools.wraps(keras.Model.fit)
     def fit(self, x=None, y=None, *arguments, **options):
+        checks.check_classes(self, "fit", x, y, *arguments, **options)
         checks.check_arrays(self, x, y)
         history = super().fit(x, y, *arguments, **options)
         checks.check_losses(self, history)

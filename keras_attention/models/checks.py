@@ -1,5 +1,7 @@
 """Checks of the parts and the inputs of a model."""
 
+import inspect
+
 import keras
 import numpy as np
 
@@ -250,6 +252,82 @@ def _check_sides(method, model, source, name, target):
     if not model.source_ids:
         _check_side(method, "source", "source", source, model)
     _check_side(method, name, "target", target, model, copies)
+
+
+def check_compiled(model, *arguments, **options):
+    """Check that no loss and no metric of words is one of Keras' own.
+
+    Where a model has several outputs, the words are the first one.
+
+    Args:
+        model: A model whose call returns logits.
+        *arguments: Arguments of `compile`.
+        **options: Those that are given by name.
+
+    Raises:
+        ValueError: If one is that takes logits for probabilities, or padding
+            for words.
+    """
+    signature = inspect.signature(keras.Model.compile)
+    given = signature.bind(model, *arguments, **options).arguments
+    for loss in keras.tree.flatten(given.get("loss"))[:1]:
+        ours = "loss=SequenceCrossentropy()"
+        _refuse_keras("loss", loss, keras.losses, ours, model)
+    for name in ("metrics", "weighted_metrics"):
+        metrics = given.get(name)
+        if isinstance(metrics, list | tuple) and any(
+            isinstance(x, list | tuple) for x in metrics
+        ):
+            metrics = metrics[0]
+        for metric in keras.tree.flatten(metrics):
+            ours = f"{name}=[TokenAccuracy()], or Perplexity()"
+            _refuse_keras(name, metric, keras.metrics, ours, model)
+
+
+def _refuse_keras(name, given, module, ours, model):
+    if type(given) is keras.metrics.MeanMetricWrapper:  # of a user's function
+        return
+    if type(given) is keras.losses.SparseCategoricalCrossentropy:
+        knows_words = given.from_logits and given.ignore_class == 0
+    elif isinstance(given, str):
+        knows_words = keras.saving.get_registered_object(given) is not None
+    else:
+        kind = given if hasattr(given, "__name__") else type(given)
+        knows_words = getattr(module, kind.__name__, None) is not kind
+    if not knows_words:
+        raise ValueError(
+            f"{type(model).__name__} needs losses and metrics of logits that "
+            "leave out padding, id 0. Keras' own take logits for "
+            f"probabilities, or padding for words. Received: {name}={given!r}. "
+            f"Try {ours}; a function or a class of your own is taken as it is."
+        )
+
+
+def check_classes(model, method: str, *arguments, **options):
+    """Check that no weights of classes are given.
+
+    Keras takes targets `(B, T)` for rows of one class, which is the position
+    of the largest id.
+
+    Args:
+        model: A model.
+        method: Name of the method that trains it.
+        *arguments: Arguments of the method.
+        **options: Those that are given by name.
+
+    Raises:
+        ValueError: If there is a `class_weight`.
+    """
+    signature = inspect.signature(getattr(keras.Model, method))
+    given = signature.bind(model, *arguments, **options).arguments
+    if given.get("class_weight") is not None:
+        raise ValueError(
+            f"{type(model).__name__}.{method} takes no `class_weight`: a row "
+            "has many words, not one class. Received: class_weight="
+            f"{given['class_weight']!r}. Weight the words themselves: "
+            "sample_weight=weights[targets], of the shape (B, T), with "
+            "`weights` an array of one number for each id."
+        )
 
 
 def check_arrays(model, x, y):

@@ -48,6 +48,9 @@ class Seq2Seq(AbstractModel):
     It trains by teacher forcing, on
     `((source, target[:, :-1]), target[:, 1:])`, and generates with the same
     decoder cell. Id 0 is padding on both sides, and is masked everywhere.
+    `compile` takes `SequenceCrossentropy`, `TokenAccuracy`, `Perplexity` and
+    losses and metrics of your own, but none of Keras', which take logits for
+    probabilities or padding for words.
 
     Args:
         target_vocabulary_size: Number of target ids.

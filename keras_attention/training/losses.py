@@ -29,6 +29,15 @@ class SequenceCrossentropy(keras.losses.Loss):
     Under a strategy of `tf.distribute` the sums are over all replicas, and
     each replica gets an equal share of the loss, as with Keras' losses.
 
+    Of several batches, Keras' `loss` and `val_loss` are means over rows of the
+    batches' means, and so depend on the batch size. `Perplexity` is over all
+    tokens: stop by `val_perplexity`. Likewise `gradient_accumulation_steps`
+    averages batches with few tokens and with many.
+
+    To weight classes, give `sample_weight=weights[targets]`. A functional model
+    with this loss cannot refuse the `class_weight` of `fit`, which weights a
+    row by the position of its largest id; `Seq2Seq` does.
+
     The loss is computed in float32 or wider, whatever dtype the logits have,
     without one-hot targets. To the softmax, the padding id 0 is a class like
     any other. An id outside the `V` classes gives NaN.

@@ -13,9 +13,11 @@ from tiers import some
 
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
+from keras_attention import GuidedAlignmentLoss
 from keras_attention import RecurrentEncoder
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
+from keras_attention import TokenAccuracy
 from keras_attention.models.checks import check_generation
 
 SOURCE = np.array([[2, 4, 5, 3], [2, 4, 3, 0]], "int32")
@@ -187,6 +189,115 @@ def test_ids_are_those_of_the_vocabulary(source, target, labels, words):
         array[0, 1] = new
     with pytest.raises(ValueError, match=words):
         fit(make(), arrays[:2], arrays[2])
+
+
+@pytest.mark.parametrize("method", ["fit", "train_on_batch"])
+def test_words_are_no_classes_of_rows(method):
+    model = make()
+    model.compile("sgd", SequenceCrossentropy(), run_eagerly=EAGER)
+    train = getattr(model, method)
+    options = {"verbose": 0} if method == "fit" else {}
+    batch = (SOURCE, TARGET), TARGET
+    weights = np.where(np.arange(8) == 3, 0.0, 1.0)
+    words = rf"Seq2Seq.{method} takes no `class_weight`.*sample_weight=weights"
+    for classes in (dict(enumerate(weights)), {}):
+        with pytest.raises(ValueError, match=words):
+            train(*batch, class_weight=classes, **options)
+    if method == "fit":
+        with pytest.raises(ValueError, match=words):
+            train(*batch, 1, 1, 0, None, 0.0, None, True, {0: 1.0})
+    train(*batch, sample_weight=weights[TARGET], **options)
+
+
+def taken(*losses):
+    """Compile a model of words, or of words and their attention."""
+    model = make(return_attention_scores=len(losses) == 2)
+    model.compile("sgd", losses if len(losses) == 2 else losses[0])
+    return model.loss
+
+
+LOGITS = {"from_logits": True}
+Losses, Metrics = keras.losses, keras.metrics
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "sparse_categorical_crossentropy",
+        "kld",
+        Losses.sparse_categorical_crossentropy,
+        Losses.SparseCategoricalCrossentropy,
+        Losses.SparseCategoricalCrossentropy(),
+        Losses.SparseCategoricalCrossentropy(**LOGITS),
+        Losses.SparseCategoricalCrossentropy(ignore_class=0),
+        Losses.CategoricalCrossentropy(**LOGITS),
+        Losses.Dice(),
+    ],
+)
+def test_losses_of_keras_know_no_words(loss):
+    words = r"Received: loss=.*Try loss=SequenceCrossentropy\(\)"
+    for losses in ([loss], [loss, GuidedAlignmentLoss()]):
+        with pytest.raises(ValueError, match=words):
+            taken(*losses)
+    taken(SequenceCrossentropy(), loss)  # of weights and links
+
+
+@pytest.mark.parametrize("name", ["metrics", "weighted_metrics"])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "accuracy",
+        "acc",
+        "sparse_top_k_categorical_accuracy",
+        Metrics.sparse_categorical_accuracy,
+        Metrics.SparseCategoricalAccuracy(),
+        Metrics.SparseCategoricalCrossentropy(**LOGITS),
+    ],
+)
+def test_metrics_of_keras_know_no_words(name, metric):
+    words = rf"Received: {name}=.*Try {name}=\[TokenAccuracy"
+    for metrics in ([TokenAccuracy(), metric], metric, {"words": metric}):
+        with pytest.raises(ValueError, match=words):
+            make().compile("sgd", SequenceCrossentropy(), **{name: metrics})
+    model = make(return_attention_scores=True)
+    both = [SequenceCrossentropy(), GuidedAlignmentLoss()]
+    with pytest.raises(ValueError, match=words):
+        model.compile("sgd", both, **{name: [[metric], []]})
+    model.compile("sgd", both, **{name: [[TokenAccuracy()], [metric]]})
+
+
+@keras.saving.register_keras_serializable()
+class Own(keras.losses.SparseCategoricalCrossentropy):
+    """A class of the user's own."""
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        None,
+        lambda x, y: ops.square(x - y),
+        Own(),
+        "Custom>Own",
+        Losses.SparseCategoricalCrossentropy(**LOGITS, ignore_class=0),
+        SequenceCrossentropy(0.1),
+    ],
+)
+def test_losses_of_words_are_taken(loss):
+    assert taken(loss) is loss
+    metrics = [TokenAccuracy(), Metrics.MeanMetricWrapper(sum), sum]
+    make().compile("sgd", loss, metrics=metrics)
+
+
+def test_files_of_earlier_versions_keep_their_loss(tmp_path):
+    model = built()
+    keras.Model.compile(
+        model, "adam", "sparse_categorical_crossentropy", metrics=["accuracy"]
+    )
+    model.optimizer.build(model.trainable_variables)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    assert loaded.loss == "sparse_categorical_crossentropy"
+    assert loaded.optimizer.built
 
 
 class Batches(keras.utils.PyDataset):
