@@ -112,17 +112,37 @@ def alone(path: str | Path) -> Iterator[None]:
         yield
 
 
-def open_to_read(path: str | Path) -> BinaryIO:
-    """Open a file of bytes, and refuse what may never end.
+def open_to_read(
+    path: str | Path, folder: str | Path | None = None
+) -> BinaryIO:
+    """Open a file of bytes, after `check_file`.
 
     Args:
         path: The file.
+        folder: The folder that it belongs to. Defaults to `None`, any.
 
     Returns:
         The open file.
 
     Raises:
-        OSError: If it cannot be opened, or is a pipe or a device.
+        OSError: If it cannot be opened, or must not be read.
+    """
+    check_file(path, folder)
+    return open(path, "rb")
+
+
+def check_file(path: str | Path, folder: str | Path | None = None):
+    """Raise an `OSError` for what may never end, or stands for another file.
+
+    Args:
+        path: A file that is about to be read.
+        folder: The folder that somebody gave us, which it belongs to. A link
+            in it could name any file of this machine. Defaults to `None`:
+            whoever named the file may read it, wherever links lead.
+
+    Raises:
+        OSError: If it is not there, is a pipe or a device, or if a link leads
+            out of `folder`.
     """
     mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
@@ -131,7 +151,14 @@ def open_to_read(path: str | Path) -> BinaryIO:
             "pipes and devices cannot be read, since files are read twice",
             str(path),
         )
-    return open(path, "rb")
+    if folder is None:
+        return
+    if not Path(path).resolve().is_relative_to(Path(folder).resolve()):
+        raise OSError(
+            errno.EPERM,
+            f"it is a link to a file that is not in {folder}; copy that file",
+            str(path),
+        )
 
 
 def sha256_of(path: str | Path) -> str:
@@ -190,7 +217,8 @@ def check_seal(file: Path):
     Args:
         file: The file.
     """
-    content = memoryview(file.read_bytes())
+    with open_to_read(file) as opened:
+        content = memoryview(opened.read())
     digest = hashlib.sha256(content[: -len(SEAL)]).hexdigest()
     if bytes(content[-len(SEAL) :]) != digest.encode():
         _fail(file, "its last 64 bytes are not the SHA-256 of the others")
@@ -203,7 +231,7 @@ def check_archive(file: Path):
         file: The archive.
     """
     try:
-        with zipfile.ZipFile(file) as archive:
+        with open_to_read(file) as content, zipfile.ZipFile(content) as archive:
             size = sum(member.file_size for member in archive.infolist())
             honest = size <= MOST_EXPANSION * file.stat().st_size
             damaged = archive.testzip() if honest else None

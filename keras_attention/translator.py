@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import tempfile
 import time
 import warnings
@@ -17,6 +18,7 @@ from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.export import find_format
 from keras_attention.export.formats import FORMATS
+from keras_attention.files import check_file
 from keras_attention.files import recover
 from keras_attention.files import replaced_folder
 from keras_attention.files import sha256_of
@@ -335,6 +337,8 @@ class Translator:
 
         def read(name, how):
             try:
+                if os.path.lexists(folder / name):
+                    check_file(folder / name, folder)
                 _check_content(folder / name, checksums.get(name))
                 return how(folder / name)
             except Exception as error:  # damaged files raise any

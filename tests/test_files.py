@@ -429,6 +429,44 @@ def test_a_seal_shows_every_change(tmp_path, end):
                 files.check_seal(path)
 
 
+def test_pipes_and_devices_are_not_opened(tmp_path):
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to("/dev/zero")
+    for path in (pipe, link, "/dev/zero", str(pipe)):
+        with pytest.raises(OSError, match="pipes and devices"):
+            files.open_to_read(path)
+        for check in (files.check_seal, files.check_archive, files.sha256_of):
+            with pytest.raises(
+                (OSError, ValueError), match="pipes and devices"
+            ):
+                check(Path(path))
+
+
+def test_a_link_out_of_its_folder_is_not_followed(tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "in").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    secret, own = tmp_path / "other" / "file", folder / "in" / "file"
+    secret.write_text("secret")
+    own.write_text("own")
+    for name, target in (("file", own), ("dir", own.parent)):
+        (folder / name).symlink_to(target)
+    for name, target in (("away", secret), ("awaydir", secret.parent)):
+        (folder / name).symlink_to(target)
+    (tmp_path / "same").symlink_to(folder)
+    for given in (folder, str(folder), tmp_path / "same"):
+        for name in ("in/file", "file", "dir/file"):
+            with files.open_to_read(Path(given) / name, given) as file:
+                assert file.read() == b"own"
+        for name in ("away", "awaydir/file", "../other/file"):
+            with pytest.raises(
+                OSError, match="a link to a file that is not in"
+            ):
+                files.open_to_read(Path(given) / name, given)
+    assert files.open_to_read(folder / "away").read() == b"secret"
+
+
 def test_an_archive_is_whole_and_of_honest_size(tmp_path):
     path = tmp_path / "x.keras"
     for size in (0, 100, 10**6):

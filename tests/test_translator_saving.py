@@ -3,6 +3,7 @@
 import copy
 import json
 import multiprocessing
+import os
 import pickle
 import shutil
 
@@ -130,15 +131,38 @@ def test_a_shortlist_of_another_model_is_named():
         Translator(*parts, shortlist=Shortlist([[0]] * 3, []))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "translator.json",
-        "model.keras",
-        "source_tokenizer/tokenizer.json",
-        "target_tokenizer/tokenizer.json",
-    ],
-)
+FILES = [
+    "translator.json",
+    "model.keras",
+    "source_tokenizer/tokenizer.json",
+    "target_tokenizer/tokenizer.json",
+]
+
+
+@pytest.mark.parametrize("name", [*FILES, "shortlist.npz", "source_tokenizer"])
+def test_what_is_not_in_the_folder_is_not_read(saved, name):
+    """Nor is what has no end. A link to a file beside it is as good as that."""
+    file, other = saved / name, saved.parent / "other"
+    if file.exists():
+        file.rename(other)
+        file.symlink_to(other)
+        with pytest.raises(
+            ValueError, match=rf"{name}.* a link to a file that"
+        ):
+            Translator.load(saved)
+        file.unlink()
+        inside = other.rename(file.with_name("inside"))
+        file.symlink_to(inside)
+        assert Translator.load(saved)(NUMBERS)
+        file.unlink()
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        make(file)
+        with pytest.raises(ValueError, match=name):
+            Translator.load(saved)
+        file.unlink()
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_load_names_the_damaged_file(tmp_path, name):
     tiny_translator().save(tmp_path / "digits")
     file = tmp_path / "digits" / name

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from keras_attention.files import alone
+from keras_attention.files import check_file
 from keras_attention.files import open_to_read
 from keras_attention.files import replaced_file
 from keras_attention.files import replaced_folder
@@ -107,7 +108,9 @@ class Cache:
         main = folder / MAIN_FILE
         files = [folder / name for name in names]
         try:
-            with open_to_read(main) as content:
+            for file in files:
+                check_file(file, self.path)
+            with open_to_read(main, self.path) as content:
                 wanted = json.load(content)["sha256"]
             if wanted.keys() != {*names}:
                 return main
@@ -154,7 +157,7 @@ class Cache:
 def _read_note(note):
     """Return a digest that was kept, or `None`."""
     try:
-        with open_to_read(note) as file:
+        with open_to_read(note, note.parent.parent) as file:
             text = file.read(2 * DIGEST + 1).decode()
         digest, check = text[:DIGEST], text[DIGEST:]
         if check == _hash(note.name + digest):
@@ -164,8 +167,9 @@ def _read_note(note):
     except (OSError, ValueError):
         pass
     folder = note.parent
+    inside = folder.is_dir() and not folder.is_symlink()
     with contextlib.suppress(OSError):
-        _remove_damaged(note if folder.is_dir() else folder)
+        _remove_damaged(note if inside else folder)
     return None
 
 

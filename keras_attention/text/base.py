@@ -310,7 +310,7 @@ class AbstractTokenizer(tf.Module):
         """
         file = Path(folder) / FILE_NAME
         try:
-            with open_to_read(file) as content:
+            with open_to_read(file, folder) as content:
                 return cls._from_json(content.read().decode("utf-8"))
         except UNUSABLE as error:
             raise ValueError(

@@ -13,6 +13,7 @@ from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.extras import require
+from keras_attention.files import open_to_read
 from keras_attention.text.base import END
 from keras_attention.text.base import PAD
 from keras_attention.text.base import SPECIAL_NAMES
@@ -272,7 +273,8 @@ def _content(model):
             "Put the name of a file into a `Path`, or call `train`."
         )
     try:
-        return model.read_bytes()
+        with open_to_read(model) as file:
+            return file.read()
     except OSError as error:
         raise ValueError(
             "SentencePieceTokenizer needs a file that can be read. "

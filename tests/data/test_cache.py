@@ -112,7 +112,13 @@ def endless(path):
     path.symlink_to("/dev/zero")
 
 
-DAMAGES = [clear, pipe, folder_of_letters, endless]
+def elsewhere(path):
+    """A link to the same content in another folder."""
+    other = path.parents[2] / f"{path.name}-elsewhere"
+    path.symlink_to(path.rename(other))
+
+
+DAMAGES = [clear, pipe, folder_of_letters, endless, elsewhere]
 
 
 @pytest.mark.parametrize(
@@ -129,16 +135,16 @@ DAMAGES = [clear, pipe, folder_of_letters, endless]
                 *(b'{"sha256": {"numbers": {}}}', b'{"sha256": {"a": "b"}}'),
             )
         ),
-        *((".", x) for x in (pipe, folder_of_letters, endless)),
+        *((".", x) for x in (pipe, folder_of_letters, endless, elsewhere)),
     ],
 )
 def test_what_is_damaged_is_named_and_made_again(tmp_path, name, damage):
-    write = Writer()
-    find(tmp_path, write)
-    damage(tmp_path / "key" / name)
+    write, cache = Writer(), tmp_path / "cache"
+    find(cache, write)
+    damage(cache / "key" / name)
     with pytest.warns(UserWarning, match=r"made again: .*key"):
-        assert make(tmp_path, write) == CONTENT
-    assert find(tmp_path, write) == CONTENT
+        assert make(cache, write) == CONTENT
+    assert find(cache, write) == CONTENT
     assert write.count == 2
 
 
@@ -242,7 +248,7 @@ class TestDigests:
             lambda note: note.write_bytes(b"\xff" * 128),
             lambda note: note.write_text("0" * 64),
             lambda note: os.truncate(note, 30),
-            *(pipe, folder_of_letters, endless),
+            *(pipe, folder_of_letters, endless, elsewhere),
             lambda note: (clear(note.parent), note.parent.write_text("")),
         ],
     )

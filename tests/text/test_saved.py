@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -143,6 +144,22 @@ def test_a_saved_tokenizer_keeps_what_it_was_trained_with(normalization):
     tokenizer = AbstractTokenizer.from_json(json.dumps(content))
     found = tokenizer.tokenize(["tʰ"])[0, 1]
     assert int(found) == (4 if normalization == "nfkc" else 1)
+
+
+def test_no_file_elsewhere_is_read_for_a_tokenizer(tmp_path):
+    folder, other = tmp_path / "folder", tmp_path / "other"
+    train(WordTokenizer).save(folder)
+    file = folder / "tokenizer.json"
+    file.rename(other)
+    for target in (other, "/dev/zero"):
+        file.symlink_to(target)
+        with pytest.raises(
+            ValueError, match=r"tokenizer\.json.*(link|devices)"
+        ):
+            AbstractTokenizer.load(folder)
+        file.unlink()
+    with pytest.raises(ValueError, match=r"/dev/zero: pipes and devices"):
+        SentencePieceTokenizer(Path("/dev/zero"))
 
 
 @pytest.mark.thorough
