@@ -16,8 +16,7 @@ from keras_attention.text.sentencepiece import SentencePieceTokenizer
 RELEASED = 2  # batches, after which mapped files are let go: 16 MB each
 AT_ONCE = 2**18  # pairs that are looked up, as NumPy copies their numbers
 CANDIDATES = 256  # for the ends of buckets
-TRIED = 512  # pairs of a bucket whose segmentations are drawn for its width
-HELD = 0.9  # of them are no longer than the bucket
+TRIED = 512  # segmentations of pairs of a bucket that are drawn for its width
 Shard = tuple[int, int]
 
 
@@ -40,6 +39,7 @@ class Batches:
         rate: As of `SentencePieceTokenizer.sample`, to draw segmentations of
             both sides anew in every batch. Defaults to `0.0`, the best ones.
         tokenizers: Those of both sides, which draw.
+        max_length: The maximum length of what is drawn, or `None`.
 
     Raises:
         ValueError: If there are too few pairs for a batch.
@@ -55,6 +55,7 @@ class Batches:
         shard: Shard,
         rate: float = 0.0,
         tokenizers: Sequence[SentencePieceTokenizer] = (),
+        max_length: int | None = None,
     ):
         self.corpus = corpus
         self.rate, self.tokenizers = rate, tokenizers
@@ -89,7 +90,7 @@ class Batches:
         )
         if rate:
             random = np.random.default_rng(self.position.seed)
-            self.widths = self._widths_of_draws(random)
+            self.widths = self._widths_of_draws(random, max_length)
         if training:
             self.position.remember()
 
@@ -104,16 +105,7 @@ class Batches:
             sides = [[side[i] for i in pairs] for side in self.corpus.sides]
             widths = self._widths(pairs, sides)
             if self.rate:
-                drawn = self._draw(pairs, random)
-                sides = [
-                    [
-                        new if len(new) <= width else best
-                        for new, best in zip(rows, bests, strict=True)
-                    ]
-                    for rows, bests, width in zip(
-                        drawn, sides, widths, strict=True
-                    )
-                ]
+                sides = self._drawn(pairs, sides, widths, random)
             own = [side[index::count] for side in sides]
             rows = self.rows if self.fills else len(own[0])
             source, target = (
@@ -134,6 +126,17 @@ class Batches:
         longest = [max(map(len, side)) for side in sides]
         return self.widths[(self.widths >= longest).all(axis=1).argmax()]
 
+    def _drawn(self, pairs, sides, widths, random):
+        """Draw segmentations, and keep the best for what is too long."""
+        drawn = zip(self._draw(pairs, random), sides, widths, strict=True)
+        return [
+            [
+                new if len(new) <= width else best
+                for new, best in zip(rows, bests, strict=True)
+            ]
+            for rows, bests, width in drawn
+        ]
+
     def _draw(self, pairs, random):
         """Draw segmentations of both sides of some pairs."""
         texts = [[side[i] for i in pairs] for side in self.corpus.texts]
@@ -146,23 +149,21 @@ class Batches:
             for tokenizer, side in zip(self.tokenizers, texts, strict=True)
         ]
 
-    def _widths_of_draws(self, random):
+    def _widths_of_draws(self, random, max_length):
         """Return the widths of buckets for the segmentations that are drawn.
 
-        Those are longer than the best ones. A bucket gets the width that
-        holds most of what is drawn for some of its pairs: one for the longest
-        of all would be padding for the others. None gets wider than the widest.
+        Those are longer than the best ones. A bucket gets the width of the
+        longest of some that are drawn for its pairs.
         """
         wider = []
         for number, least in enumerate(self.widths):
             pairs = np.flatnonzero(self.bucket == number)
-            pairs = random.choice(pairs, min(len(pairs), TRIED), replace=False)
-            drawn = self._draw(pairs, random)
-            lengths = [[len(row) for row in side] for side in drawn]
-            most = np.quantile(lengths, HELD, axis=1, method="higher")
+            drawn = self._draw(random.choice(pairs, TRIED), random)
+            most = [max(map(len, side)) for side in drawn]
             wider.append(np.maximum(most, least))
-        wider = np.maximum.accumulate(wider).astype("int64")
-        return np.minimum(wider, self.widths[-1])
+        return np.minimum(
+            np.maximum.accumulate(wider), max_length or np.inf
+        ).astype("int64")
 
     def _plan(self, random, epoch):
         """Return an iterator over the pairs of each batch."""

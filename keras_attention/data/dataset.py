@@ -59,9 +59,10 @@ def parallel_dataset(
     appears exactly once, short pairs first, and the last batch may not be
     full.
 
-    Segmentations that are drawn come in the same order of pairs. Their buckets
-    are wider, but none is wider than the widest; one that is longer than the
-    bucket of its batch, about one in ten, is replaced by the best.
+    Segmentations that are drawn come in the same order of pairs. Each bucket
+    is as wide as the longest of 512 that are drawn for its pairs. One that is
+    longer than the bucket of its batch, at most about one in 500, or than
+    `max_length`, is replaced by the best.
 
     With `shard`, each of several processes reads its part of every batch, for
     training on several machines. Together they read what one process reads
@@ -167,7 +168,7 @@ def parallel_dataset(
     _warn_of_drops(corpus, max_length)
     batches = Batches(
         *(corpus, batch_size, training, seed, buckets, shard),
-        *(rate, tokenizers),
+        *(rate, tokenizers, max_length),
     )
     dataset = _as_dataset(batches)
     dataset.dropped = corpus.dropped

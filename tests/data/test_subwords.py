@@ -109,16 +109,43 @@ def test_is_for_training_alone(files, tokenizer):
     assert same(plain[0], asked[0])
 
 
-def test_shapes_are_few_and_no_wider_than_the_widest(files, tokenizer):
+def test_shapes_are_few(files, tokenizer):
     options = {"training": True, "seed": 1, "buckets": 2}
+    drawn = epochs(files, tokenizer, 4, **options, sample_subwords=1.0)
+    assert len({(x.shape, y.shape) for epoch in drawn for x, y in epoch}) <= 2
 
-    def shapes(**more):
-        found = epochs(files, tokenizer, 4, **options, **more)
-        return {(x.shape, y.shape) for epoch in found for x, y in epoch}
 
-    drawn = shapes(sample_subwords=1.0)
-    assert len(drawn) <= 2
-    assert max(drawn) <= max(shapes())
+@pytest.mark.parametrize("rate", [0.1, 0.9])
+def test_sentences_of_one_length_are_drawn_as_others(rate):
+    """They have one bucket, which holds nearly all that is drawn for them."""
+    lines = [f"wasser {n % 7} garten {n % 11} schnee" for n in range(200)]
+    tokenizer = SentencePieceTokenizer.train(
+        lines, 60, model_type="bpe", byte_fallback=False
+    )
+    wanted = [len(row) for row in tokenizer.sample(lines * 5, rate, 3)]
+    dataset = parallel_dataset(
+        *(lines, lines, tokenizer, tokenizer, 20),
+        training=True,
+        seed=1,
+        sample_subwords=rate,
+    )
+    found = [
+        length
+        for _ in range(5)
+        for (source, _), _ in dataset
+        for length in (source.numpy() > 0).sum(axis=1)
+    ]
+    assert len(found) == len(wanted)
+    assert abs(np.mean(found) - np.mean(wanted)) < 0.02 * np.mean(wanted)
+    assert abs(np.std(found) - np.std(wanted)) < 0.1 * np.std(wanted)
+
+
+def test_nothing_that_is_drawn_is_longer_than_max_length(files, tokenizer):
+    options = {"training": True, "seed": 1, "max_length": 8}
+    with pytest.warns(UserWarning, match="parallel_dataset drops"):
+        drawn = epochs(files, tokenizer, 4, **options, sample_subwords=1.0)
+    assert max(x.shape[1] for epoch in drawn for x, _ in epoch) <= 8
+    assert max(y.shape[1] + 1 for epoch in drawn for _, y in epoch) <= 8
 
 
 def test_padding_is_for_what_is_drawn(tmp_path):
