@@ -145,6 +145,22 @@ def check_ids(
         )
 
 
+def check_dense(needed_by: str, name: str, value: Any, way_out: str):
+    """Raise a `ValueError` for rows of different lengths: a ragged tensor.
+
+    Args:
+        needed_by: Who needs what, such as `"detokenize needs ids (B, T)"`.
+        name: The argument, as the user typed it.
+        value: What was given for it.
+        way_out: A sentence that says what to do instead.
+    """
+    if hasattr(value, "flat_values"):
+        raise ValueError(
+            f"{needed_by}, rows of one length. Received: {name}={value!r:.80}, "
+            f"a ragged tensor. {way_out}"
+        )
+
+
 def check_absent(name: str, options: dict, owner, reason: str):
     """Raise a `ValueError` if an option of a base class is given.
 

@@ -8,6 +8,7 @@ from typing import Self
 import keras
 
 from keras_attention.checks import check_choice
+from keras_attention.checks import check_dense
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.files import open_to_read
@@ -139,7 +140,7 @@ class AbstractTokenizer(tf.Module):
                 integer of at least 2.
         """
         return self._framed(
-            self.encode(self.clean(_as_strings(text))), max_length
+            self.encode(self.clean(_as_strings("text", text))), max_length
         )
 
     def count(self, text):
@@ -154,7 +155,7 @@ class AbstractTokenizer(tf.Module):
         Raises:
             ValueError: If `text` is not `(B,)`.
         """
-        ids = self.encode(self.clean(_as_strings(text)))
+        ids = self.encode(self.clean(_as_strings("text", text)))
         return tf.cast(ids.row_lengths(), tf.int32) + FRAME
 
     def surfaces(self, text):
@@ -170,7 +171,7 @@ class AbstractTokenizer(tf.Module):
         Raises:
             ValueError: If `text` is not `(B,)`.
         """
-        return self.split(self.clean(_as_strings(text)))
+        return self.split(self.clean(_as_strings("text", text)))
 
     def detokenize(self, ids, unknown=None):
         """Turn ids into strings.
@@ -187,21 +188,19 @@ class AbstractTokenizer(tf.Module):
             unknown.
 
         Raises:
-            ValueError: If `ids` is not `(B, T)`.
+            ValueError: If `ids` is not `(B, T)`, or not of integers.
         """
-        ids = tf.convert_to_tensor(ids)
+        ids = _as_ids("detokenize", ids)
         if rank(ids) not in (2, None):
             raise ValueError(
                 "`detokenize` needs a batch of rows, `(B, T)`. "
                 f"Received: ids.shape={ids.shape}. Put one row into a list."
             )
-        if not keras.backend.is_int_dtype(ids.dtype):  # an empty list
-            ids = tf.cast(ids, tf.int32)
         own = own_ids(ids)
         if unknown is None:
             unknown = tf.constant(self.unknown_text)
         else:
-            unknown = tf.convert_to_tensor(unknown, tf.string)
+            unknown = _as_strings("unknown", unknown, (2, None))
             unknown = tf.where(unknown == "", self.unknown_text, unknown)
             unknown = tf.ragged.boolean_mask(unknown, own).to_tensor()
         ids = tf.ragged.boolean_mask(self._known(ids), own)
@@ -217,7 +216,7 @@ class AbstractTokenizer(tf.Module):
             Strings of the same shape. Pad is empty, start and end are `<s>`
             and `</s>`, unknown and ids outside the vocabulary are `<unk>`.
         """
-        return tf.gather(self._names, self._known(tf.convert_to_tensor(ids)))
+        return tf.gather(self._names, self._known(_as_ids("tokens", ids)))
 
     def clean(self, text):
         """Make strings valid UTF-8, normalize them, and lower their case.
@@ -378,11 +377,36 @@ def cut_or_pad(rows, width):
     return rows[:, :width]  # LiteRT pads by too much
 
 
-def _as_strings(text):
+def _as_strings(name, text, ranks=(1, None)):
+    check_dense(
+        "A tokenizer needs strings",
+        name,
+        text,
+        "Give its `flat_values`, or its `to_tensor()` where rows are needed.",
+    )
     text = tf.convert_to_tensor(text, tf.string)
-    if rank(text) not in (1, None):
+    if rank(text) not in ranks:
         raise ValueError(
             "A tokenizer needs a batch of strings, `(B,)`. "
-            f"Received: text.shape={text.shape}. Put one string into a list."
+            f"Received: {name}.shape={text.shape}. Put one string into a list."
         )
     return text
+
+
+def _as_ids(method, ids):
+    check_dense(
+        f"`{method}` needs ids `(B, T)`",
+        "ids",
+        ids,
+        "Call `.to_tensor()` on it: the zeros that it adds are padding, as the "
+        "mask `ids != 0` says.",
+    )
+    ids = tf.convert_to_tensor(ids)
+    if keras.backend.is_int_dtype(ids.dtype):
+        return ids
+    if 0 not in ids.shape:  # of which nobody knows the type
+        raise ValueError(
+            f"`{method}` needs ids of integers. Received: ids of {ids.dtype}. "
+            "Cast them."
+        )
+    return tf.cast(ids, tf.int32)

@@ -138,6 +138,23 @@ def test_detokenize_wants_rows(tokenizer):
         tokenizer.detokenize([2, 4, 3])
 
 
+def test_rows_of_different_lengths_are_refused(tokenizer):
+    ids, text = tf.ragged.constant([[2, 4], [2]]), tf.ragged.constant([["a"]])
+    for read in (tokenizer.detokenize, tokenizer.tokens):
+        with pytest.raises(
+            ValueError, match=r"a ragged.*`\.to_tensor\(\)`.*mask"
+        ):
+            read(ids)
+        with pytest.raises(ValueError, match=r"integers. .*float.*Cast them"):
+            read([[2.5, 4.0]])
+    with pytest.raises(ValueError, match=r"unknown=.*a ragged tensor.*to_ten"):
+        tokenizer.detokenize([[2, 4]], text)
+    for read in (tokenizer.tokenize, tokenizer.surfaces, tokenizer.count):
+        with pytest.raises(ValueError, match=r"text=.*ragged tensor.*flat_val"):
+            read(text)
+    assert tokenizer.detokenize([[]]).numpy().tolist() == [b""]
+
+
 def test_every_id_has_a_name(tokenizer):
     names = tokenizer.tokens(np.array([[[0, 1]], [[2, 3]]]))
     assert names.shape == (2, 1, 2)
