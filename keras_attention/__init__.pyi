@@ -53,6 +53,7 @@ from .search import AbstractSearch as AbstractSearch
 from .search import BeamSearch as BeamSearch
 from .search import Generation as Generation
 from .search import GreedySearch as GreedySearch
+from .search import RequiredPhrases as RequiredPhrases
 from .search import Sampling as Sampling
 from .text import AbstractTokenizer as AbstractTokenizer
 from .text import CharacterTokenizer as CharacterTokenizer

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Self
 
 import keras
+import numpy as np
 
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_object
 from keras_attention.export import find_format
 from keras_attention.export.formats import FORMATS
 from keras_attention.files import check_file
@@ -26,6 +28,7 @@ from keras_attention.models import Seq2Seq
 from keras_attention.ops.programs import Programs
 from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
+from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import as_bytes
@@ -49,6 +52,7 @@ SHORTLIST = "shortlist.npz"  # only if there is one
 SAVED_MODEL = "saved_model.pb"  # in a folder that was exported
 PARTS = ("model", "source_tokenizer", "target_tokenizer", "search")
 OPTIONS = ("max_source_length", "replace_unknown")  # in the main file
+NEEDED_BY_PHRASES = "`required` needs several beams: BeamSearch(10)."
 
 
 class Translator:
@@ -94,6 +98,13 @@ class Translator:
         prefixes: The beginning of each translation, one string a sentence,
             or `None`. Its unknown words are written as they are. Defaults to
             `None`.
+        required: Phrases that each translation contains, a list of strings a
+            sentence, as in `[["Müller"], [], ["two dogs", "snow"]]`, or
+            `None`. It needs a `BeamSearch`, with more beams than there are
+            tokens in the phrases of a sentence. A phrase is what the
+            tokenizer makes of it alone. Where no translation within the
+            search's `max_length` contains them all, it is empty, with the
+            score `-inf`, and a warning says so. Defaults to `None`.
         verbose: `1` for a progress bar, `0` for none; `"auto"` shows it if
             there is more than one batch and standard output is a terminal.
             Defaults to `"auto"`.
@@ -189,6 +200,7 @@ class Translator:
         prefixes: Iterable[str | bytes] | None = None,
         verbose: int | str = "auto",
         return_token_scores: bool = False,
+        required: Iterable[Iterable[str | bytes]] | None = None,
     ) -> list[str] | list[list[str]] | Translation:
         check_integer("batch_size", batch_size)
         check_choice("verbose", verbose, ("auto", 0, 1))
@@ -199,19 +211,29 @@ class Translator:
         asked = return_scores, return_attention_scores, return_token_scores
         run = graph.align if any(asked[1:]) else graph.translate
         given = sentences, prefixes, batch_size, verbose
-        entries = self._run(graph, run, *given)
+        if required is None:
+            entries = self._run(graph, run, *given)
+        else:
+            phrases = self._phrases(required, sentences)
+            given = sentences, prefixes or [b""] * len(sentences), *given[2:]
+            entries = self._run(graph, run, *given, phrases)
+            self._warn_of_missing(entries, phrases)
         if any(asked):
             return join_entries(entries, *asked)
         return [entry.texts for entry in entries]
 
-    def _run(self, graph, run, sentences, beside, batch_size, verbose):
-        """Run sentences, with texts beside them, in batches."""
+    def _run(
+        self, graph, run, sentences, beside, batch_size, verbose, phrases=None
+    ):
+        """Run sentences, with texts and phrases beside them, in batches."""
         longest = self.max_source_length
         rows, counts = read_rows(graph.read, sentences, longest)
         self._warn_of_cuts(counts)
         entries = [None] * len(rows)
         limits = batch_size, longest
         for numbers, batch in in_batches(rows, beside, *limits, verbose):
+            if phrases is not None:
+                batch.append(_padded([phrases[i] for i in numbers]))
             for i, entry in zip(
                 numbers, read_answers(run(*batch)), strict=True
             ):
@@ -247,6 +269,32 @@ class Translator:
         given = sentences, texts, batch_size, 0
         entries = self._run(graph, graph.score, *given)
         return join_entries(entries, True, False, True)
+
+    def _phrases(self, required, sentences):
+        """Return the phrases of each sentence, as bytes."""
+        check_object("search", self.search, BeamSearch, NEEDED_BY_PHRASES)
+        rows = list(required)
+        if len(rows) != len(sentences):
+            raise ValueError(
+                "`required` needs a list of phrases a sentence, empty for "
+                f"none. Received: {len(rows)} lists for {len(sentences)} "
+                "sentences."
+            )
+        return [as_bytes("required", row) for row in rows]
+
+    def _warn_of_missing(self, entries, phrases):
+        scores = [np.max(entry.scores, initial=-np.inf) for entry in entries]
+        pairs = enumerate(zip(scores, phrases, strict=True))
+        lacking = [i for i, (x, row) in pairs if row and np.isneginf(x)]
+        if lacking:
+            warnings.warn(
+                f"Translator finds no translation that contains `required` for "
+                f"{len(lacking)} of {len(entries)} sentences, within "
+                f"max_length={self.search.max_length}. The first is "
+                f"sentences[{lacking[0]}]. Raise max_length and beam_size, and "
+                "look for words that the target tokenizer does not know.",
+                stacklevel=3,
+            )
 
     def _warn_of_cuts(self, counts):
         cut = [i for i, n in enumerate(counts) if n > self.max_source_length]
@@ -419,6 +467,14 @@ class Translator:
         chosen.write(path, model, *sides, search, **options)
         if says:
             print(f"Wrote {path} in {time.monotonic() - began:.0f} s")
+
+
+def _padded(rows):
+    """Return phrases as an array `(B, C)`, with empty ones at the end."""
+    count = max(1, *map(len, rows)) if rows else 1
+    return np.array(
+        [[*row, *[b""] * (count - len(row))] for row in rows], object
+    )
 
 
 def _one_each(name, texts, sentences):

@@ -17,6 +17,7 @@ from source import ROOT
 import keras_attention
 from keras_attention.alignments import AbstractAlignment
 from keras_attention.attention import AbstractAttention
+from keras_attention.search import AbstractSearch
 
 CLASSES = [(path, c) for path in FILES for c in source.classes(path)]
 NEED_TENSORFLOW = {"data", "export", "text", "training", "translator"}
@@ -49,8 +50,9 @@ HOOKS = {
 }
 # Methods whose results are Python values.
 PLAIN = {"get_config", "from_config", "from_json", "load", "save", "to_json"}
-# Arguments of a base; layers made of others have the alignments of those.
+# Arguments of a base; what is made of others has those of the others.
 FIXED = {
+    "RequiredPhrases": {*AbstractSearch(max_length=1).get_config()},
     "ChunkwiseAttention": {"alignment"},
     "GaussianMixtureAttention": {"alignment"},
     "MultiHead": {"alignment"},

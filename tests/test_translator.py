@@ -477,3 +477,41 @@ def test_exports_that_cannot_be_are_refused(tmp_path, arguments, message):
     with pytest.raises(ValueError, match=message):
         tiny_translator().export(tmp_path / "x", **arguments)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_required_comes():
+    """In every text, also behind a prefix; and what cannot come is told."""
+    translator = make(search=BeamSearch(8, n_best=2, max_length=8))
+    plain = translator(NUMBERS)
+    required = [[], ["zz"], ["xw", "s"], [], ["r"]]
+    found = translator(NUMBERS, required=required, batch_size=2)
+    for texts, phrases in zip(found, required, strict=True):
+        assert all(phrase in text for text in texts for phrase in phrases)
+    assert [found[0][0], found[3][0]] == [plain[0][0], plain[3][0]]
+    options = {"prefixes": ["q"] * 5, "required": required}
+    for texts, phrases in zip(
+        translator(NUMBERS, **options), required, strict=True
+    ):
+        assert all(text.startswith("q") for text in texts)
+        assert all(phrase in text for text in texts for phrase in phrases)
+    for phrase in ("z" * 9, "?"):  # too long, and of no vocabulary
+        with pytest.warns(UserWarning, match="no translation that contains"):
+            found = translator(
+                ["42"], required=[[phrase]], return_token_scores=True
+            )
+        assert found.texts == [["", ""]]
+        assert found.token_scores[0][0].size == 0
+
+
+@pytest.mark.parametrize(
+    ("search", "required", "message"),
+    [
+        ("greedy", [["z"]], "`search` must be an object of BeamSearch"),
+        ("beams", [], "`required` needs a list of phrases a sentence"),
+        ("beams", ["zz"], "`required`"),
+    ],
+)
+def test_what_cannot_be_required_is_refused(search, required, message):
+    searches = {"greedy": GreedySearch(8), "beams": BeamSearch(4, max_length=8)}
+    with pytest.raises(ValueError, match=message):
+        make(search=searches[search])(["1"], required=required)

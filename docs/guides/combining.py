@@ -115,6 +115,16 @@ print(found.target_tokens[0], found.token_scores[0].round(2))
 print(translator.score(["1234", "1234"], ["4321", "4312"]).scores)
 
 # %% [markdown]
+# ## Words that must come
+#
+# A term, a name: `required` has phrases for each sentence. Beams are shared out
+# among texts that have more and fewer of them (Post and Vilar 2018), so that each
+# is put where the model likes it best.
+
+# %%
+print(translator(["1234", "1234"], required=[[], ["87"]]))
+
+# %% [markdown]
 # All is saved and exported as one model: `translator.save(folder)`,
 # `translator.export(path)`. A class of [your own](own_parts.md#a-model) can be a
 # member, too.

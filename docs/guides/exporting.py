@@ -87,6 +87,7 @@ print(run.stdout or run.stderr)
 # | --- | --- |
 # | `serving_default` | `translations: string [B, N]`, `scores: float32 [B, N]` |
 # | `align` | the same, `source_tokens: string [B, Tv]`, `target_tokens: string [B, N, T]`, `token_scores: float32 [B, N, T]`, `attention: float32 [B, N, T, Tv]` |
+# | `constrained`, with a `BeamSearch` | `text` and `required: string [B, C]`, phrases of each translation: as `serving_default` |
 #
 # The folder is what TensorFlow Serving calls version 1 of a model. Versions,
 # requests over HTTP, warm-up and batches: [serving](serving.md).

@@ -14,11 +14,14 @@ from keras_attention.export.portable import portable
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
+from keras_attention.search import BeamSearch
 from keras_attention.text import AbstractTokenizer
+from keras_attention.translation.graph import REQUIRED
 from keras_attention.translation.graph import TEXT
 from keras_attention.translation.graph import TranslationGraph
 
 PROBE = ["", "a", "3 b, c."]  # texts that the folder is tried on
+PHRASES = [["", ""], ["a", ""], ["3", "b"]]  # and phrases for them
 MAIN_FILE = "saved_model.pb"
 Function = tf.types.experimental.PolymorphicFunction
 
@@ -34,8 +37,9 @@ def export_saved_model(
 ) -> None:
     """Write text to text as a SavedModel, and read it back.
 
-    Its signatures are `serving_default` and `align`; `TranslationGraph` names
-    their outputs, as `translate` and `align`. Tables and weights are inside
+    Its signatures are `serving_default` and `align`, and with a `BeamSearch`
+    `constrained(text, required)`; `TranslationGraph` names their outputs, as
+    `translate` and `align`. Tables and weights are inside
     the folder, which may be moved. It has no cuDNN operations: what is
     written on a machine with a GPU runs on one without.
 
@@ -62,16 +66,20 @@ def export_saved_model(
             search,
             replace_unknown,
         )
+        signatures = {
+            "serving_default": (graph.translate_text, [TEXT]),
+            "align": (graph.align_text, [TEXT]),
+        }
+        if isinstance(search, BeamSearch):
+            phrases = graph.constrain_text, [TEXT, REQUIRED]
+            signatures["constrained"] = phrases
         functions = {
             name: tf.function(
                 partial(function, max_source_length=max_source_length),
-                [TEXT],
+                inputs,
                 autograph=False,
             )
-            for name, function in (
-                ("serving_default", graph.translate_text),
-                ("align", graph.align_text),
-            )
+            for name, (function, inputs) in signatures.items()
         }
         save_signatures(folder, functions, [source_tokenizer, target_tokenizer])
         _check_written(folder, functions)
@@ -79,10 +87,12 @@ def export_saved_model(
 
 def _check_written(folder, functions):
     signatures = tf.saved_model.load(folder).signatures
-    text = tf.constant(PROBE)
+    probes = {"text": tf.constant(PROBE), "required": tf.constant(PHRASES)}
     for name, function in functions.items():
-        given = signatures[name](text=text)
-        for key, value in function(text).items():
+        _, known = signatures[name].structured_input_signature
+        inputs = {k: x for k, x in probes.items() if k in known}
+        given = signatures[name](**inputs)
+        for key, value in function(*inputs.values()).items():
             if not _equal(given[key].numpy(), value.numpy()):
                 raise RuntimeError(
                     f"The SavedModel's `{name}` gives other `{key}` than the "

@@ -20,4 +20,5 @@ from .loop import write as write
 from .path import follow_path as follow_path
 from .penalties import coverage_scores as coverage_scores
 from .penalties import length_penalties as length_penalties
+from .required import RequiredPhrases as RequiredPhrases
 from .sampling import Sampling as Sampling

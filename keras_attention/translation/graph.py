@@ -11,18 +11,22 @@ from keras_attention.ops.fast_paths import counted_alone
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
+from keras_attention.search import RequiredPhrases
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import aligned_words
 from keras_attention.text import copied_words
 from keras_attention.text import cut_or_pad
 from keras_attention.text import spell_source
 from keras_attention.text import spell_target
+from keras_attention.text.base import UNKNOWN
 from keras_attention.text.tensors import tf
 
 TEXT = tf.TensorSpec((None,), tf.string, name="text")
 IDS = tf.TensorSpec((None, None), tf.int32, name="ids")
 WORDS = tf.TensorSpec((None, None), tf.string, name="words")
 PREFIX = tf.TensorSpec((None,), tf.string, name="prefix")
+REQUIRED = tf.TensorSpec((None, None), tf.string, name="required")
+NO_ID = 2**30  # of what no vocabulary has, and so no text
 
 
 class TranslationGraph:
@@ -70,11 +74,12 @@ class TranslationGraph:
             self._writes = _retraced(self._write)
         source = (IDS, WORDS) if self.reads_words else (IDS,)
         self._functions = {
-            (aligned, columns): self._made(aligned, *signature)
+            (aligned, len(source) + count): self._made(aligned, *signature)
             for aligned in (False, True)
-            for columns, signature in enumerate(
-                (source, (*source, PREFIX)), len(source)
-            )
+            for count in range(3)
+            for signature in [
+                (*source, PREFIX, REQUIRED)[: len(source) + count]
+            ]
         }
 
     def _made(self, aligned, *signature):
@@ -85,8 +90,9 @@ class TranslationGraph:
         """Translate what was read.
 
         Args:
-            *columns: Those of `read`; and, if a translation of a row shall
-                begin with a text, these texts `(B,)`.
+            *columns: Those of `read`; if a translation of a row shall begin
+                with a text, these texts `(B,)`; and, if it shall contain
+                phrases, these `(B, C)`, `""` for none.
 
         Returns:
             `translations (B, N)` and `scores (B, N)`, float32. No attention is
@@ -120,6 +126,23 @@ class TranslationGraph:
         """
         return self._run(False, *self._read(text, max_source_length))
 
+    def constrain_text(
+        self, text, required, max_source_length: int | None = None
+    ):
+        """Translate text by one graph, with phrases that must come.
+
+        Args:
+            text: Strings `(B,)`.
+            required: Strings `(B, C)`, `""` for none.
+            max_source_length: As of `translate_text`.
+
+        Returns:
+            As of `translate`. The score is `-inf`, and the text empty, where
+            no text has all phrases.
+        """
+        columns = self._read(text, max_source_length)
+        return self._run(False, *columns, tf.fill(tf.shape(text), ""), required)
+
     def align_text(self, text, max_source_length: int | None = None):
         """Align text by one graph, as `translate_text` translates it."""
         return self._run(True, *self._read(text, max_source_length))
@@ -152,13 +175,17 @@ class TranslationGraph:
         }
 
     def _run(self, aligned, ids, *texts):
-        words = begun = prefix = None
+        words = begun = None
         if self.reads_words:
             words, *texts = texts
-        if texts:
-            prefix, begun = self._begins(*texts, ids, words)
+        search, (prefix, *required) = self.search, texts or [None]
+        if prefix is not None:
+            prefix, begun = self._begins(prefix, ids, words)
+        if required:
+            phrases = self._phrases(*required, ids, words)
+            search = RequiredPhrases(search, phrases)
         attends = aligned or self.replace_unknown
-        found = self._generate(ids, prefix, attends)
+        found = self._generate(ids, search, prefix, attends)
         answer = self._writes(ids, words, begun, found)
         if aligned:
             return answer
@@ -201,16 +228,35 @@ class TranslationGraph:
             ids = spell_target(ids, words, source_ids, source_words, size)
         return ids, words
 
-    def _generate(self, ids, prefix, attends):
+    def _phrases(self, required, source_ids, source_words):
+        """Turn phrases `(B, C)` into ids `(B, C, L)`.
+
+        A word that neither the vocabulary nor, where words are copied, the
+        source has gets an id that no text has.
+        """
+        rows, count = tf.shape(required)[0], tf.shape(required)[1]
+        flat = tf.reshape(required, (-1,))
+        ids = self.target_tokenizer.encode(self.target_tokenizer.clean(flat))
+        longest = tf.reduce_max(tf.pad(ids.row_lengths(), [[0, 1]]))
+        longest = tf.maximum(longest, tf.ones_like(longest))
+        ids = cut_or_pad(ids, longest)
+        if self.model.source_ids:
+            words = cut_or_pad(self.target_tokenizer.surfaces(flat), longest)
+            ids, words = (tf.reshape(x, (rows, -1)) for x in (ids, words))
+            size = self.model.target_vocabulary_size
+            ids = spell_target(ids, words, source_ids, source_words, size)
+        ids = tf.where(ids == UNKNOWN, NO_ID, ids)
+        return tf.reshape(ids, (rows, count, -1))
+
+    def _generate(self, ids, search, prefix, attends):
         """Call the model, with tensors of text on both sides."""
         if self._whole:
-            arguments = ids, self.search, prefix, attends
-            return search_words(self.model, *arguments)
+            return search_words(self.model, ids, search, prefix, attends)
         if fast_path("HAS_TEXT", True):
-            return self.model.generate(ids, self.search, prefix, attends)
+            return self.model.generate(ids, search, prefix, attends)
         prefix = None if prefix is None else np.asarray(prefix)
         ids = np.asarray(ids)
-        found = self.model.generate(ids, self.search, prefix, attends)
+        found = self.model.generate(ids, search, prefix, attends)
         return Generation(
             *[
                 None if x is None else tf.constant(ops.convert_to_numpy(x))

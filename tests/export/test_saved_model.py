@@ -1,7 +1,9 @@
 """The SavedModel: what is in it, and what it does not replace."""
 
 import keras
+import numpy as np
 import pytest
+from seq2seqs import small_model
 from tiny import tiny_translator
 
 pytestmark = pytest.mark.tensorflow
@@ -9,7 +11,9 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
+    from keras_attention import BeamSearch
     from keras_attention import CharacterTokenizer
+    from keras_attention import Translator
     from keras_attention.export import saved_model
     from keras_attention.export.saved_model import save_signatures
 
@@ -24,6 +28,31 @@ def test_signatures(tmp_path):
     outputs = loaded.signatures["serving_default"].structured_outputs
     assert set(outputs) == {"translations", "scores"}
     assert outputs["scores"].dtype == tf.float32
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("copying", [False, True])
+def test_phrases_that_are_required_come_in_the_file_too(tmp_path, copying):
+    """With copying, also a word that only the source has."""
+    digits = CharacterTokenizer("01234", "identity")
+    model = small_model(copying=copying)
+    search = BeamSearch(6, max_length=7, forbidden_ids=[1])
+    translator = Translator(model, digits, digits, search)
+    texts, required = ["01x2", "42", ""], [["20", "3"], [], ["x"]]
+    required[1] = ["x"] if not copying else []
+    if copying:
+        required[0][1] = "x"
+    with pytest.warns(UserWarning, match="no translation that contains"):
+        wanted = translator(texts, required=required, return_scores=True)
+    assert all(phrase in wanted.texts[0] for phrase in required[0])
+    assert wanted.texts[2] == ""
+    translator.export(tmp_path / "x")
+    served = tf.saved_model.load(tmp_path / "x").signatures["constrained"]
+    phrases = [[*row, "", ""][:2] for row in required]
+    found = served(text=tf.constant(texts), required=tf.constant(phrases))
+    given = [x.decode() for x in found["translations"].numpy()[:, 0]]
+    assert given == wanted.texts
+    np.testing.assert_allclose(found["scores"][:, 0], wanted.scores, atol=1e-4)
 
 
 @pytest.mark.slow

@@ -1,0 +1,309 @@
+"""Beam search for texts that contain given phrases."""
+
+from typing import Any
+from typing import NamedTuple
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_attention.checks import check_object
+from keras_attention.ops import is_traced
+from keras_attention.search.base import AbstractSearch
+from keras_attention.search.base import Generation
+from keras_attention.search.beam import BeamSearch
+from keras_attention.search.beam import may_improve
+from keras_attention.search.candidates import Candidates
+from keras_attention.search.candidates import extend_beams
+from keras_attention.search.hypotheses import begin_beams
+from keras_attention.search.hypotheses import select_beams
+from keras_attention.search.hypotheses import take_beams
+from keras_attention.search.loop import loop_while
+
+NEVER = -float("inf")
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
+    """Searches by beams the best texts that contain given phrases.
+
+    Every hypothesis knows how many tokens of the phrases it has: all of those
+    that it contains, and of the others as many as it has just begun with. At
+    each step the beams are shared out evenly among these numbers, so that
+    texts with few of the tokens and texts with many go on side by side, and
+    each hypothesis is extended by the tokens that its phrases need next. A
+    text ends when it contains them all. Phrases may overlap.
+
+    With as many beams as there are texts, it finds the best of all. Give it
+    more beams than there are tokens in the phrases of a row. Where no text
+    within `max_length` contains all of them, the score is `-inf`.
+
+    Args:
+        search: The `BeamSearch` whose options hold. Others follow one text a
+            row, and cannot go back for a phrase.
+        phrases: Integers `(B, C, L)`: for each row `C` phrases of up to `L`
+            ids, with 0 on the right. A phrase of zeros asks for nothing.
+
+    Shapes:
+        As of `BeamSearch`.
+
+    Raises:
+        ValueError: If `search` is no `BeamSearch`, or `phrases` have another
+            shape or, outside of a graph, hold the start or the end id.
+
+    Example:
+
+    >>> table = np.log([[.1, .2, .3, .4], [.1, .1, .1, .7],
+    ...                 [.5, .4, .05, .05], [.3, .3, .3, .1]])
+    >>> def step(tokens, state):
+    ...     return ops.take(table, tokens, axis=0), state, None
+    >>> search = RequiredPhrases(BeamSearch(4, max_length=5), [[[1, 1]]])
+    >>> found = search(step, state=(), batch_size=1)
+    >>> np.array(found.tokens).tolist()
+    [[[1, 1, 3, 0, 0]]]
+
+    Reference:
+        [Post and Vilar, 2018](https://arxiv.org/abs/1804.06609).
+    """
+
+    def __init__(self, search: BeamSearch, phrases):
+        way_out = "Required phrases need several beams: BeamSearch(10)."
+        check_object("search", search, BeamSearch, way_out)
+        super().__init__(
+            search.max_length,
+            search.min_length,
+            search.start_id,
+            search.end_id,
+            search.no_repeat_ngram_size,
+            search.forbidden_ids,
+        )
+        self.beam_size, self.n_best = search.beam_size, search.n_best
+        self.length_penalty = search.length_penalty
+        self.coverage_penalty = search.coverage_penalty
+        self.phrases = phrases if is_traced(phrases) else self._checked(phrases)
+
+    def _checked(self, phrases):
+        ids = np.asarray(ops.convert_to_numpy(phrases))
+        special = np.isin(ids, [self.start_id, self.end_id]).any()
+        if ids.ndim != 3 or (ids.size and ids.dtype.kind not in "iu"):
+            said = f"phrases of shape {ids.shape} and dtype {ids.dtype}"
+        elif special:
+            said = f"phrases with {self.start_id} or {self.end_id} in them"
+        else:
+            return ids.astype("int32")
+        raise ValueError(
+            "`phrases` must be ids (B, C, L), without start and end, padded "
+            f"with 0 on the right. Received: {said}. For C phrases of one "
+            "row: [[[5, 6], [7, 0]]]."
+        )
+
+    @property
+    def reads_weights(self) -> bool:
+        """Whether coverage counts, which is made of weights."""
+        return self.coverage_penalty != 0
+
+    def call(
+        self,
+        step,
+        state,
+        batch_size,
+        memory_mask=None,
+        prefix=None,
+        max_length=None,
+        phrases=None,
+    ) -> Generation:
+        longest = self.max_length if max_length is None else max_length
+        phrases = self.phrases if phrases is None else phrases
+        needs = _Needs.of(_with_rows(phrases, batch_size))
+
+        def grow(beams, progress, found):
+            candidates = self._extend(
+                beams, progress, found, needs, memory_mask, prefix
+            )
+            after = needs.after(progress, beams, candidates.ids)
+            left = longest - beams.position - 1
+            scores = ops.where(
+                needs.missing(after) <= left, candidates.scores, NEVER
+            )
+            best = _share(scores, ops.sum(after, axis=-1), needs, self)
+            chosen = candidates._replace(scores=scores)
+            beams = select_beams(self, beams, found, chosen, best)
+            count = after.shape[1] * after.shape[2]
+            after = ops.reshape(after, (-1, count, ops.shape(after)[3]))
+            return beams, take_beams(after, best)
+
+        beams, found = begin_beams(self, step, state, batch_size)
+        shape = (batch_size, self.beam_size, ops.shape(phrases)[1])
+        beams, progress = loop_while(
+            lambda carry: may_improve(self, carry[0]),
+            lambda carry: grow(*carry, step(carry[0].words, carry[0].state)),
+            grow(beams, ops.zeros(shape, "int32"), found),
+            longest - 1,
+        )
+        scores = ops.where(needs.missing(progress) == 0, beams.scores, NEVER)
+        scores, order = ops.top_k(scores, self.n_best)
+        order = ops.cast(order, "int32")
+        texts = beams.tokens, beams.lengths, beams.weights, beams.token_scores
+        tokens, lengths, weights, token_scores = (
+            None if x is None else take_beams(x, order) for x in texts
+        )
+        return Generation(tokens, scores, lengths, weights, token_scores)
+
+    def _extend(self, beams, progress, found, needs, memory_mask, prefix):
+        """Extend by what the phrases need next, and by the best of the rest.
+
+        No token is in both. None ends a text that lacks a phrase.
+        """
+        log_probs, *rest = found
+        classes = ops.arange(ops.shape(log_probs)[-1], dtype="int32")
+        wanted = ops.expand_dims(needs.next_tokens(progress), -1)
+        is_wanted = ops.any(ops.equal(wanted, classes), axis=2)  # (B, K, V)
+        lacks = ops.expand_dims(needs.missing(progress) > 0, -1)
+        ends = ops.logical_and(lacks, ops.equal(classes, self.end_id))
+        log_probs = ops.where(ends, NEVER, log_probs)
+        parts = [
+            extend_beams(
+                self,
+                beams,
+                (ops.where(left_out, NEVER, log_probs), *rest),
+                memory_mask,
+                prefix,
+                self.length_penalty,
+                self.coverage_penalty,
+            )
+            for left_out in (is_wanted, ops.logical_not(is_wanted))
+        ]
+        # A text that has ended is its own only candidate, and only once.
+        again = ops.where(beams.alive[..., None], parts[1].scores, NEVER)
+        scores = [parts[0].scores, again]
+        return Candidates(
+            ops.concatenate([x.ids for x in parts], axis=-1),
+            ops.concatenate([x.sums for x in parts], axis=-1),
+            ops.concatenate(scores, axis=-1),
+            parts[0].coverage,
+        )
+
+    def get_config(self) -> dict:
+        names = BeamSearch(1).get_config()
+        search = BeamSearch(**{name: getattr(self, name) for name in names})
+        phrases = ops.convert_to_numpy(self.phrases).tolist()
+        serialize = keras.saving.serialize_keras_object
+        return {"search": serialize(search), "phrases": phrases}
+
+    @classmethod
+    def from_config(cls, config: dict) -> "RequiredPhrases":
+        search = keras.saving.deserialize_keras_object(config["search"])
+        return cls(search, np.array(config["phrases"], "int32"))
+
+
+class _Needs(NamedTuple):
+    """What the phrases of each row need.
+
+    Progress `(..., C)` counts the tokens of each phrase that a text has: all
+    of them once it contains the phrase, else those with which it ends.
+    """
+
+    phrases: Any  # (B, C, L)
+    lengths: Any  # (B, C)
+    borders: Any  # (B, C, L + 1, L): whether p tokens end with the first l
+
+    @classmethod
+    def of(cls, phrases):
+        rows, count, size = ops.shape(phrases)
+        places = ops.arange(size, dtype="int32")
+        ends = ops.arange(size + 1, dtype="int32")
+        # Token i of the first l is token p - l + i of the first p.
+        others = ends[:, None, None] - places[:, None] + places  # (p, l, i)
+        inside = places[:, None] > places  # (l, i)
+        known = ops.minimum(ops.maximum(others, 0), size - 1)
+        taken = ops.take(phrases, ops.reshape(known, (-1,)), axis=2)
+        shape = (rows, count, size + 1, size, size)
+        same = ops.equal(
+            ops.reshape(taken, shape), phrases[:, :, None, None, :]
+        )
+        same = ops.all(ops.logical_or(same, ops.logical_not(inside)), axis=-1)
+        borders = ops.logical_and(same, places <= ends[:, None])
+        real = ops.cast(ops.not_equal(phrases, 0), "int32")
+        return cls(phrases, ops.sum(real, axis=-1), borders)
+
+    def after(self, progress, beams, tokens):
+        """Return the progress `(B, K, M, C)` after each of the tokens."""
+        size = ops.shape(self.phrases)[2]
+        ends = ops.arange(size + 1, dtype="int32")
+        here = ops.equal(progress[..., None], ends)
+        found = ops.logical_and(here[..., None], self.borders[:, None])
+        goes_on = ops.any(found, axis=3)  # (B, K, C, L)
+        phrases = self.phrases[:, None, None]  # (B, 1, 1, C, L)
+        same = ops.equal(phrases, tokens[..., None, None])
+        same = ops.logical_and(same, goes_on[:, :, None])
+        counts = ops.arange(1, size + 1, dtype="int32")
+        after = ops.max(ops.where(same, counts, 0), axis=-1, initial=0)
+        before = ops.expand_dims(progress, 2)
+        stays = ops.equal(progress, self.lengths[:, None])
+        stays = ops.logical_or(stays, ops.logical_not(beams.alive)[..., None])
+        return ops.where(ops.expand_dims(stays, 2), before, after)
+
+    def next_tokens(self, progress):
+        """Return the token `(B, K, C)` that each needs; -1 for none.
+
+        Of phrases that are begun, only those that have most go on: else a
+        text could begin with one after the other for ever.
+        """
+        places = ops.arange(ops.shape(self.phrases)[2], dtype="int32")
+        here = ops.equal(progress[..., None], places)  # (B, K, C, L)
+        tokens = ops.where(here, self.phrases[:, None], 0)
+        tokens = ops.sum(tokens, axis=-1)
+        is_open = progress < self.lengths[:, None]
+        most = ops.where(is_open, progress, -1)
+        most = ops.equal(
+            most, ops.max(most, axis=-1, keepdims=True, initial=-1)
+        )
+        return ops.where(ops.logical_and(is_open, most), tokens, -1)
+
+    def missing(self, progress):
+        """Return the least number of tokens `(B, K, ...)` that are missing."""
+        axes = [1] * (len(progress.shape) - 2)
+        rows, count = ops.shape(self.lengths)
+        lengths = ops.reshape(self.lengths, (rows, *axes, count))
+        return ops.max(lengths - progress, axis=-1, initial=0)
+
+
+def _share(scores, banks, needs, search):
+    """Share out the beams among banks: by the rank in the own bank.
+
+    So each has its best one before any has its second. Of the same rank, the
+    one that has more of the phrases comes first.
+
+    Args:
+        scores: `(B, K, M)`.
+        banks: `(B, K, M)`, how many tokens of the phrases each has.
+        needs: A `_Needs`.
+        search: A search with a `beam_size`.
+
+    Returns:
+        The numbers of the candidates `(B, K)`.
+    """
+    count = scores.shape[1] * scores.shape[2]
+    scores = ops.reshape(scores, (-1, count))
+    banks = ops.reshape(banks, (-1, count))
+    scores, order = ops.top_k(scores, count)
+    order = ops.cast(order, "int32")
+    banks = take_beams(banks, order)
+    size = 1 + ops.shape(needs.phrases)[1] * ops.shape(needs.phrases)[2]
+    inside = ops.equal(banks[..., None], ops.arange(size, dtype="int32"))
+    ranks = ops.cumsum(ops.cast(inside, "int32"), axis=1)
+    ranks = ops.sum(ops.where(inside, ranks, 0), axis=-1)
+    ranks = ops.where(ops.equal(scores, NEVER), count + 1, ranks)
+    _, first = ops.top_k(banks - ranks * size, search.beam_size)
+    return take_beams(order, ops.cast(first, "int32"))
+
+
+def _with_rows(phrases, rows):
+    """Repeat the last phrases where a batch was filled up by its last row."""
+    phrases = ops.cast(ops.convert_to_tensor(phrases), "int32")
+    if phrases.shape[0] is None or rows == phrases.shape[0]:
+        return phrases
+    places = ops.minimum(
+        ops.arange(rows, dtype="int32"), ops.shape(phrases)[0] - 1
+    )
+    return ops.take(phrases, places, axis=0)
