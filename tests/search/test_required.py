@@ -106,6 +106,19 @@ def test_few_beams_find_texts_that_contain_them(beams):
     assert better.mean() > 0.5  # without a phrase it is a beam search
 
 
+def test_a_likely_end_waits_for_the_phrases():
+    said = np.log([0.02, 0.02, 0.02, 0.9, 0.02, 0.02])
+
+    def step(tokens, state):
+        shape = (*ops.shape(tokens), 6)
+        return ops.broadcast_to(ops.convert_to_tensor(said), shape), state, None
+
+    search = RequiredPhrases(BeamSearch(2, max_length=9), [[[4, 5], [1, 0]]])
+    found = arrays(search(step, (), 1))
+    assert found.lengths.tolist() == [[4]]
+    np.testing.assert_allclose(found.scores[0], said[[4, 5, 1, 3]].sum())
+
+
 def test_without_phrases_it_is_a_beam_search():
     rules = Rules(max_length=LENGTH)
     tables = history_tables(3, ROWS, CLASSES, LENGTH)
