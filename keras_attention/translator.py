@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Self
 
 import keras
-import numpy as np
 
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
-from keras_attention.checks import check_object
 from keras_attention.export import find_format
 from keras_attention.export.formats import FORMATS
 from keras_attention.files import check_file
@@ -28,7 +26,6 @@ from keras_attention.models import Seq2Seq
 from keras_attention.ops.programs import Programs
 from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
-from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import as_bytes
@@ -38,9 +35,12 @@ from keras_attention.translation import check_translator
 from keras_attention.translation import has_terminal
 from keras_attention.translation import in_batches
 from keras_attention.translation import join_entries
+from keras_attention.translation import padded_phrases
 from keras_attention.translation import load_model
 from keras_attention.translation import read_answers
+from keras_attention.translation import read_phrases
 from keras_attention.translation import read_rows
+from keras_attention.translation import warn_of_missing
 from keras_attention.translation import save_model
 from keras_attention.version import __version__
 
@@ -52,7 +52,6 @@ SHORTLIST = "shortlist.npz"  # only if there is one
 SAVED_MODEL = "saved_model.pb"  # in a folder that was exported
 PARTS = ("model", "source_tokenizer", "target_tokenizer", "search")
 OPTIONS = ("max_source_length", "replace_unknown")  # in the main file
-NEEDED_BY_PHRASES = "`required` needs several beams: BeamSearch(10)."
 
 
 class Translator:
@@ -214,10 +213,10 @@ class Translator:
         if required is None:
             entries = self._run(graph, run, *given)
         else:
-            phrases = self._phrases(required, sentences)
+            phrases = read_phrases(required, len(sentences), self.search)
             given = sentences, prefixes or [b""] * len(sentences), *given[2:]
             entries = self._run(graph, run, *given, phrases)
-            self._warn_of_missing(entries, phrases)
+            warn_of_missing(entries, phrases, self.search)
         if any(asked):
             return join_entries(entries, *asked)
         return [entry.texts for entry in entries]
@@ -233,7 +232,7 @@ class Translator:
         limits = batch_size, longest
         for numbers, batch in in_batches(rows, beside, *limits, verbose):
             if phrases is not None:
-                batch.append(_padded([phrases[i] for i in numbers]))
+                batch.append(padded_phrases([phrases[i] for i in numbers]))
             for i, entry in zip(
                 numbers, read_answers(run(*batch)), strict=True
             ):
@@ -269,32 +268,6 @@ class Translator:
         given = sentences, texts, batch_size, 0
         entries = self._run(graph, graph.score, *given)
         return join_entries(entries, True, False, True)
-
-    def _phrases(self, required, sentences):
-        """Return the phrases of each sentence, as bytes."""
-        check_object("search", self.search, BeamSearch, NEEDED_BY_PHRASES)
-        rows = list(required)
-        if len(rows) != len(sentences):
-            raise ValueError(
-                "`required` needs a list of phrases a sentence, empty for "
-                f"none. Received: {len(rows)} lists for {len(sentences)} "
-                "sentences."
-            )
-        return [as_bytes("required", row) for row in rows]
-
-    def _warn_of_missing(self, entries, phrases):
-        scores = [np.max(entry.scores, initial=-np.inf) for entry in entries]
-        pairs = enumerate(zip(scores, phrases, strict=True))
-        lacking = [i for i, (x, row) in pairs if row and np.isneginf(x)]
-        if lacking:
-            warnings.warn(
-                f"Translator finds no translation that contains `required` for "
-                f"{len(lacking)} of {len(entries)} sentences, within "
-                f"max_length={self.search.max_length}. The first is "
-                f"sentences[{lacking[0]}]. Raise max_length and beam_size, and "
-                "look for words that the target tokenizer does not know.",
-                stacklevel=3,
-            )
 
     def _warn_of_cuts(self, counts):
         cut = [i for i, n in enumerate(counts) if n > self.max_source_length]
@@ -467,14 +440,6 @@ class Translator:
         chosen.write(path, model, *sides, search, **options)
         if says:
             print(f"Wrote {path} in {time.monotonic() - began:.0f} s")
-
-
-def _padded(rows):
-    """Return phrases as an array `(B, C)`, with empty ones at the end."""
-    count = max(1, *map(len, rows)) if rows else 1
-    return np.array(
-        [[*row, *[b""] * (count - len(row))] for row in rows], object
-    )
 
 
 def _one_each(name, texts, sentences):

@@ -7,6 +7,9 @@ from .checks import check_translator as check_translator
 from .graph import TranslationGraph as TranslationGraph
 from .model_file import load_model as load_model
 from .model_file import save_model as save_model
+from .phrases import padded_phrases as padded_phrases
+from .phrases import read_phrases as read_phrases
+from .phrases import warn_of_missing as warn_of_missing
 from .result import Translation as Translation
 from .result import join_entries as join_entries
 from .result import read_answers as read_answers

@@ -1,0 +1,65 @@
+"""Phrases that translations have to contain, beside their sentences."""
+
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from keras_attention.checks import check_object
+from keras_attention.search import AbstractSearch
+from keras_attention.search import BeamSearch
+from keras_attention.text import as_bytes
+from keras_attention.translation.result import Translation
+
+Phrases = list[list[bytes]]
+
+
+def read_phrases(
+    required: Iterable[Iterable[str | bytes]],
+    count: int,
+    search: AbstractSearch,
+) -> Phrases:
+    """Read the phrases of each sentence.
+
+    Args:
+        required: For each sentence its phrases.
+        count: How many sentences there are.
+        search: The search, which must be a `BeamSearch`.
+
+    Raises:
+        ValueError: If it is none, or there is not a list for each sentence.
+    """
+    way_out = "`required` needs several beams: BeamSearch(10)."
+    check_object("search", search, BeamSearch, way_out)
+    rows = list(required)
+    if len(rows) != count:
+        raise ValueError(
+            "`required` needs a list of phrases a sentence, empty for none. "
+            f"Received: {len(rows)} lists for {count} sentences."
+        )
+    return [as_bytes("required", row) for row in rows]
+
+
+def padded_phrases(rows: Phrases) -> np.ndarray:
+    """Return phrases as an array `(B, C)`, with empty ones at the end."""
+    count = max([1, *map(len, rows)])
+    padded = [[*row, *[b""] * (count - len(row))] for row in rows]
+    return np.array(padded, object)
+
+
+def warn_of_missing(
+    entries: list[Translation], phrases: Phrases, search: AbstractSearch
+):
+    """Warn of sentences without a translation that contains their phrases."""
+    scores = [np.max(entry.scores) for entry in entries]
+    pairs = enumerate(zip(scores, phrases, strict=True))
+    lacking = [i for i, (x, row) in pairs if row and np.isneginf(x)]
+    if lacking:
+        warnings.warn(
+            "Translator finds no translation that contains `required` for "
+            f"{len(lacking)} of {len(entries)} sentences, within "
+            f"max_length={search.max_length}. The first is "
+            f"sentences[{lacking[0]}]. Raise max_length and beam_size, and "
+            "look for words that the target tokenizer does not know.",
+            stacklevel=3,
+        )
