@@ -35,13 +35,13 @@ from keras_attention.translation import check_translator
 from keras_attention.translation import has_terminal
 from keras_attention.translation import in_batches
 from keras_attention.translation import join_entries
-from keras_attention.translation import padded_phrases
 from keras_attention.translation import load_model
+from keras_attention.translation import padded_phrases
 from keras_attention.translation import read_answers
 from keras_attention.translation import read_phrases
 from keras_attention.translation import read_rows
-from keras_attention.translation import warn_of_missing
 from keras_attention.translation import save_model
+from keras_attention.translation import warn_of_missing
 from keras_attention.version import __version__
 
 MAIN_FILE = "translator.json"
