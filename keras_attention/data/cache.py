@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from keras_attention.data.encode import in_threads
 from keras_attention.files import alone
 from keras_attention.files import check_file
 from keras_attention.files import open_to_read
@@ -90,7 +90,7 @@ class Cache:
                     _remove_damaged(damaged, folder)
                 with replaced_folder(folder, MAIN_FILE) as draft:
                     yield draft
-                    digests = _in_threads(sha256_of, [draft / x for x in names])
+                    digests = in_threads(sha256_of, (draft / x for x in names))
                     main = {"sha256": dict(zip(names, digests, strict=True))}
                     text = json.dumps(main, indent=1)
                     (draft / MAIN_FILE).write_text(text, "utf-8")
@@ -136,7 +136,7 @@ class Cache:
         Raises:
             OSError: If one cannot be read.
         """
-        return _in_threads(self._digest, files)
+        return [*in_threads(self._digest, files)]
 
     def _digest(self, file):
         about = file.stat()
@@ -185,12 +185,6 @@ def _remove_damaged(path: Path, whole: Path | None = None):
         shutil.rmtree(whole)
     else:
         whole.unlink(missing_ok=True)
-
-
-def _in_threads(function, items) -> list:
-    """Map items by threads: hashing leaves the interpreter free."""
-    with ThreadPoolExecutor() as pool:
-        return [*pool.map(function, items)]
 
 
 def _hash(text):

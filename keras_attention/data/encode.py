@@ -107,7 +107,7 @@ class PairEncoder:
         seen = sys.stdout is not None and sys.stdout.isatty()
         bar = keras.utils.Progbar(None, verbose=int(seen), unit_name="pair")
         count = shown = 0
-        for part in _in_threads(self._encode, parts):
+        for part in in_threads(self._encode, parts):
             yield part
             if count:  # a small text is done before there is anything to see
                 bar.update(count)
@@ -158,8 +158,16 @@ class PairEncoder:
         )
 
 
-def _in_threads(function: Callable, items: Iterable) -> Iterator:
-    """Map items in their order, by all cores, and read few of them ahead."""
+def in_threads(function: Callable, items: Iterable) -> Iterator:
+    """Map items in their order, by all cores, and read few of them ahead.
+
+    Args:
+        function: What leaves the interpreter free, such as TensorFlow.
+        items: Its arguments.
+
+    Yields:
+        Its results.
+    """
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:

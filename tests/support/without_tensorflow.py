@@ -94,7 +94,7 @@ def check_translation(tokenizer, folder):
     )
     texts = ["1 7 ein", "", "3"]
     found = translator(texts, return_attention_scores=True)
-    assert len(found.source_tokens[0]) == found.attention[0].shape[-1]
+    assert len(found.source_tokens[0]) == found.attention[0][0].shape[-1]
     translator.save(folder)
     again = ka.Translator.load(folder)
     assert again(texts) == found.texts
