@@ -66,6 +66,7 @@ from .training import AttentionCoverage as AttentionCoverage
 from .training import AttentionEntropy as AttentionEntropy
 from .training import AttentionImages as AttentionImages
 from .training import AverageWeights as AverageWeights
+from .training import EntmaxLoss as EntmaxLoss
 from .training import GuidedAlignmentLoss as GuidedAlignmentLoss
 from .training import InverseSigmoidSchedule as InverseSigmoidSchedule
 from .training import InverseSquareRootSchedule as InverseSquareRootSchedule

@@ -83,6 +83,9 @@ def trace_ids(
         ids = _at_least_one(source_ids)
         found = model.generate(ids, search)
         scores = tf.cast(found.scores, tf.float32)
+        # In constants of LiteRT `-inf` is -3.4e38. This overflows to it again;
+        # in ONNX a `where` of both would be a sum of products, and NaN.
+        scores = scores - 10.0 * tf.nn.relu(-3e38 - scores)
         rows = tf.shape(source_ids)[0]
         return {"tokens": found.tokens[:rows], "scores": scores[:rows]}
 

@@ -18,6 +18,7 @@ from keras_attention.models.generation import search_compiled
 from keras_attention.models.generation import search_words
 from keras_attention.ops import as_written
 from keras_attention.ops import is_traced
+from keras_attention.ops import widen
 from keras_attention.ops.programs import Programs
 from keras_attention.ops.programs import Version
 from keras_attention.ops.tokens import fused
@@ -135,6 +136,17 @@ class AbstractModel(keras.Model):
             `begin` told; the next states; and weights `(B, K, Tv)` or `None`.
         """
         raise missing_method(self, "next_word(tokens, states, prepared)")
+
+    def log_probabilities(self, scores):
+        """Compute what `next_word` gives of what a call gives.
+
+        Args:
+            scores: `(B, T, V)`, what a call returned.
+
+        Returns:
+            `(B, T, V)` in float32 or wider. Defaults to the log-softmax.
+        """
+        return ops.log_softmax(widen(scores), axis=-1)
 
     def attend(self, source, target) -> list:
         """Compute the attention of a known target.

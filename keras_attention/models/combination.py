@@ -134,7 +134,7 @@ class AbstractCombination(AbstractModel):
             )
             if isinstance(scores, tuple | list):  # and weights
                 scores = scores[0]
-            found.append(ops.log_softmax(widen(scores), axis=-1))
+            found.append(model.log_probabilities(scores))
         return self.combine(self._same_words(found))
 
     def begin(self, source, beams=1, search=None, prefix=None) -> Begun:

@@ -22,7 +22,6 @@ from keras_attention.models.embedding import make_embeddings
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.models.scheduled_sampling import feed_guesses
 from keras_attention.models.with_output import WithOutput
-from keras_attention.ops import widen
 from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.outputs import AbstractOutput
 from keras_attention.outputs import Decoded
@@ -89,8 +88,10 @@ class Seq2Seq(AbstractModel):
         return_attention_scores: Whether a call returns the weights as well,
             for a plot or a loss. Defaults to `False`.
         output: An `AbstractOutput` of your own, which scores the words in
-            place of `tie_embeddings`, `copying` and `lexical`. Defaults to
-            `None`.
+            place of `tie_embeddings`, `copying` and `lexical`. Or
+            `"entmax15"` or `"sparsemax"`: the usual output, whose scores mean
+            these probabilities, with exact zeros, in place of softmax; train
+            it with `EntmaxLoss`. Defaults to `None`.
         **kwargs: Keras model arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -145,7 +146,7 @@ class Seq2Seq(AbstractModel):
         lexical: bool = False,
         scheduled_sampling: bool = False,
         return_attention_scores: bool = False,
-        output: AbstractOutput | None = None,
+        output: AbstractOutput | str | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -190,13 +191,13 @@ class Seq2Seq(AbstractModel):
             checks.check_one_vocabulary("tie_embeddings='all'", self)
         size, policy = self.target_vocabulary_size, self.dtype_policy
         sizes = self.source_vocabulary_size, size, self.embedding_dim
-        self.source_embedding, self.target_embedding = make_embeddings(
-            *sizes, tied == "all", policy
-        )
+        tables = make_embeddings(*sizes, tied == "all", policy)
+        self.source_embedding, self.target_embedding = tables
         self.output_layer = None
-        if output is None:
+        if output is None or isinstance(output, str):
             table = self.target_embedding if tied else None
-            output, self.output_layer = plain_output(size, table, policy)
+            given = size, table, policy, output
+            output, self.output_layer = plain_output(*given)
         self.drop = Dropout(self.dropout, dtype=policy)
         self.drop_words = WordDropout(self.word_dropout, dtype=policy)
         output, self.pointer_generator, self.lexical_translation = (
@@ -416,9 +417,11 @@ class Seq2Seq(AbstractModel):
         weights = cell.attentions.unpack(weights)
         decoded = Decoded(outputs, tokens, words, weights)
         scores, aligned, more = output.step(decoded, more, prepared)
-        log_probs = ops.log_softmax(widen(scores), axis=-1)
         weights = decoded.mean_weights() if aligned is None else aligned
-        return log_probs, [*own, *more], weights
+        return output.log_probabilities(scores), [*own, *more], weights
+
+    def log_probabilities(self, scores):
+        return self.readout.log_probabilities(scores)
 
     def attend(self, source, target, real=None) -> list:
         """Compute the attention of a known target.
@@ -532,7 +535,9 @@ class Seq2Seq(AbstractModel):
         serialize = keras.saving.serialize_keras_object
         parts = {name: getattr(self, name) for name in PARTS[:3]}
         standard = self.output_layer is not None or self.tie_embeddings
-        parts["output"] = None if standard else self.readout
+        name = self.readout.probabilities
+        usual = None if name == AbstractOutput.probabilities else name
+        parts["output"] = usual if standard else self.readout
         return {
             **super().get_config(),
             "source_vocabulary_size": self.source_vocabulary_size,

@@ -4,9 +4,15 @@ from typing import Any
 from typing import NamedTuple
 
 import keras
+from keras import ops
 
 from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream
+from keras_attention.ops import entmax15
+from keras_attention.ops import sparsemax
+from keras_attention.ops import widen
+
+SPARSE = {"sparsemax": sparsemax, "entmax15": entmax15}
 
 
 class Source(NamedTuple):
@@ -62,7 +68,11 @@ class AbstractOutput(keras.layers.Layer):
     Formula:
 
         scores[t] = call(decoded[t], prepare(source))
-        log p(y_t | y_1 ... y_{t-1}) = log_softmax(scores[t])
+        p(y_t | y_1 ... y_{t-1}) = softmax(scores[t])
+
+    or, where `probabilities` says so, `sparsemax` or `entmax15` in place of
+    `softmax`: most words then have the probability 0, and a search never
+    writes them. `EntmaxLoss` trains them.
 
     A model calls `prepare` once for each source, `call` for all steps of a
     known target, and `step` for one step of a search. A search carries states
@@ -89,6 +99,8 @@ class AbstractOutput(keras.layers.Layer):
             at position `j` of the source.
         streams: Whether it scores words without the end of the source.
         state_count: Number of states.
+        probabilities: What makes probabilities of scores: `"softmax"`,
+            `"sparsemax"` or `"entmax15"`.
 
     Example:
 
@@ -121,6 +133,7 @@ class AbstractOutput(keras.layers.Layer):
     source_ids: bool = False
     streams: bool = False
     state_count: int = 0
+    probabilities: str = "softmax"
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -207,6 +220,17 @@ class AbstractOutput(keras.layers.Layer):
             source_length: Length `Tv` of the source, if it is known.
         """
         return vocabulary_size
+
+    def log_probabilities(self, scores):
+        """Compute `log p`, in float32 or wider; `-inf` where `p` is 0.
+
+        Args:
+            scores: What `call` or `step` returned, `(..., V)`.
+        """
+        scores = widen(scores)
+        if self.probabilities == "softmax":
+            return ops.log_softmax(scores, axis=-1)
+        return ops.log(SPARSE[self.probabilities](scores))
 
     def refuse_list(self) -> str | None:
         """Return what keeps a `Shortlist` from limiting it; `None` if nothing.

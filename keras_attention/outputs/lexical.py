@@ -157,6 +157,7 @@ class LexicalOutput(AbstractOutput):
         super().__init__(**kwargs)
         self.output_part = output
         self.translation = translation
+        self.probabilities = output.probabilities
 
     def prepare(self, source):
         return self.output_part.prepare(source), source.words

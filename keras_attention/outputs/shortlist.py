@@ -324,6 +324,7 @@ class ShortlistOutput(AbstractOutput):
         self.shortlist = shortlist
         self.vocabulary_size = target_size
         self.attends, self.reads_words = output.attends, output.reads_words
+        self.probabilities = output.probabilities
 
     def prepare(self, source):
         search, size = source.search, self.vocabulary_size

@@ -4,6 +4,7 @@ import keras
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import described
+from keras_attention.outputs.base import SPARSE
 from keras_attention.outputs.base import AbstractOutput
 from keras_attention.outputs.dense import DenseOutput
 from keras_attention.outputs.lexical import LexicalOutput
@@ -22,7 +23,14 @@ def check_arguments(
         ValueError: If one is unknown, or there is an output beside others.
     """
     check_choice("tie_embeddings", tie_embeddings, (False, True, "all"))
-    if output is not None and (tie_embeddings or copying or lexical):
+    if isinstance(output, str):
+        check_choice("output", output, SPARSE)
+        if copying:
+            raise ValueError(
+                "`copying` mixes two softmaxes, and has no exact zeros. "
+                f"Received: {copying=} with {output=}. Leave one of them out."
+            )
+    elif output is not None and (tie_embeddings or copying or lexical):
         raise ValueError(
             "`output` takes the place of tie_embeddings, copying and lexical. "
             f"Received: {tie_embeddings=}, {copying=}, {lexical=} beside "
@@ -31,7 +39,10 @@ def check_arguments(
 
 
 def plain_output(
-    size: int, embedding: keras.layers.Layer | None, dtype
+    size: int,
+    embedding: keras.layers.Layer | None,
+    dtype,
+    probabilities: str | None = None,
 ) -> tuple:
     """Make the output that scores words by one product.
 
@@ -39,14 +50,20 @@ def plain_output(
         size: Number of words.
         embedding: The target embedding, if it is tied, else `None`.
         dtype: Dtype policy.
+        probabilities: What makes probabilities of scores. Defaults to
+            `None`, the softmax.
 
     Returns:
         The output; and its dense layer, `None` if it is tied.
     """
+    layer = None
     if embedding is not None:
-        return TiedOutput(embedding, dtype=dtype), None
-    layer = keras.layers.Dense(size, name="output_layer", dtype=dtype)
-    return DenseOutput(layer, dtype=dtype), layer
+        output = TiedOutput(embedding, dtype=dtype)
+    else:
+        layer = keras.layers.Dense(size, name="output_layer", dtype=dtype)
+        output = DenseOutput(layer, dtype=dtype)
+    output.probabilities = probabilities or AbstractOutput.probabilities
+    return output, layer
 
 
 def extended_output(

@@ -1,16 +1,26 @@
 """Losses of sequences: cross-entropies, averaged over real tokens."""
 
+import math
+
 import keras
 from keras import ops
 
+from keras_attention.checks import check_choice
 from keras_attention.checks import check_number
+from keras_attention.ops import entmax15
+from keras_attention.ops import sparsemax
+from keras_attention.ops.numerics import MASKED
 from keras_attention.ops.numerics import TINY
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.replicas import count_replicas
 from keras_attention.ops.replicas import sum_over_replicas
+from keras_attention.ops.tokens import check_tokens
+from keras_attention.ops.tokens import pick
 from keras_attention.ops.tokens import token_crossentropy
 from keras_attention.ops.tokens import token_weights
 from keras_attention.ops.tokens import weighted_sum
+
+ENTMAX = {1.5: entmax15, 2: sparsemax}  # by alpha
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -87,6 +97,89 @@ class SequenceCrossentropy(keras.losses.Loss):
 
     def get_config(self) -> dict:
         return {"label_smoothing": self.label_smoothing, "name": self.name}
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class EntmaxLoss(keras.losses.Loss):
+    """Averages the loss of sparse probabilities over the real tokens.
+
+    Formula:
+
+        loss = sum(w * l) / sum(w), over all tokens with y_true != 0
+        l = sum_j (p[j] - [j = y]) z[j] + H(p),  p = entmax(z)
+        H(p) = sum_j (p[j] - p[j]^alpha) / (alpha (alpha - 1))
+
+    It is to `entmax` what the cross-entropy is to softmax, and its gradient is
+    `p - [j = y]` likewise. It is 0, and trains no more, once the right word
+    has the probability 1, which is so as soon as its score is above all others
+    by `1 / (alpha - 1)`. Words that get the probability 0 are not trained.
+
+    A model that is trained with it says so, or its search takes the scores for
+    those of softmax: `Seq2Seq(..., output="entmax15")` for `alpha=1.5`,
+    `output="sparsemax"` for `alpha=2`. A search then never writes a word of
+    probability 0. `Perplexity` is one of softmax, and means nothing here;
+    `TokenAccuracy` and `ValidationScores` hold.
+
+    What counts, and what does not, is as in `SequenceCrossentropy`: masks,
+    padding, dtypes, replicas. An id outside the `V` classes gives NaN. Second
+    derivatives are right, higher ones are not.
+
+    Args:
+        alpha: `1.5` for 1.5-entmax, `2` for sparsemax, which has more zeros.
+            Defaults to `1.5`.
+        name: Name of the loss. Defaults to `"entmax_loss"`.
+
+    Shapes:
+        y_true `(B, T)` integer ids, y_pred `(B, T, V)` scores, sample_weight
+        `(B,)`, `(B, 1)` or `(B, T)` -> scalar.
+
+    Raises:
+        ValueError: If `alpha` is another number, or if shapes do not fit.
+
+    Example:
+
+    >>> loss = EntmaxLoss()
+    >>> scores = np.array([[[0.0, 1.0, 3.0]]])
+    >>> float(loss([[2]], scores))  # 2 above all others
+    0.0
+    >>> round(float(loss([[1]], scores)), 4)
+    2.0
+
+    Reference:
+        [Peters et al., 2019](https://arxiv.org/abs/1905.05702), equations 8
+        and 9; [Blondel et al., 2020](https://arxiv.org/abs/1901.02324).
+    """
+
+    def __init__(self, alpha: float = 1.5, name: str = "entmax_loss"):
+        super().__init__(name=name)
+        check_choice("alpha", alpha, ENTMAX)
+        self.alpha = alpha
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        losses = self.call(y_true, y_pred)  # (B, T)
+        weights = token_weights(y_true, sample_weight, losses.dtype)
+        return _weighted_mean(losses, weights)
+
+    def call(self, y_true, y_pred):
+        z = widen(ops.convert_to_tensor(y_pred))
+        y_true = ops.cast(ops.convert_to_tensor(y_true), "int32")
+        check_tokens(y_true, z)
+        outside = ops.logical_or(y_true < 0, y_true >= ops.shape(z)[-1])
+        z = ops.where(z < MASKED, MASKED, z)
+        z = z - ops.stop_gradient(ops.max(z, axis=-1, keepdims=True))
+        p = ENTMAX[self.alpha](z)
+        fixed = ops.stop_gradient(p)
+        entropy = ops.sum(fixed - fixed**self.alpha, axis=-1)
+        entropy = entropy / (self.alpha * (self.alpha - 1))
+        right = pick(z, ops.where(outside, 0, y_true))
+        losses = ops.sum(fixed * z, axis=-1) - right + entropy
+        # Its value and gradient are 0, and its second derivative is that of p.
+        change = (z - ops.stop_gradient(z)) * (p - fixed)
+        losses = losses + 0.5 * ops.sum(change, axis=-1)
+        return ops.where(outside, math.nan, losses)
+
+    def get_config(self) -> dict:
+        return {"alpha": self.alpha, "name": self.name}
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")

@@ -121,3 +121,31 @@ def test_a_text_is_scored_among_the_listed_words(translator):
     np.testing.assert_allclose(
         scores[exists], found.scores.numpy()[exists], atol=1e-5
     )
+
+
+def test_sparse_probabilities_are_in_every_file(tmp_path):
+    """Scores are logarithms of 1.5-entmax, and `-inf` where it is 0."""
+    digits = CharacterTokenizer("01234", "identity")
+    search = BeamSearch(3, n_best=3, max_length=6)
+    parts = digits, digits, search
+    sparse = Translator(small_model(output="entmax15"), *parts)
+    ids = ids_of(sparse, TEXTS)
+    wanted = generate(sparse, ids)
+    usual = generate(Translator(small_model(), *parts), ids)
+    assert np.abs(wanted.scores[:, 0] - usual.scores[:, 0]).min() > 0.01
+    sparse.export(tmp_path / "x.tflite")
+    sparse.export(tmp_path / "x.onnx")
+    sparse.export(tmp_path / "x")
+    loaded = tf.saved_model.load(tmp_path / "x")
+    served = loaded.signatures["serving_default"](text=tf.constant(TEXTS))
+    np.testing.assert_allclose(served["scores"], wanted.scores, atol=1e-4)
+    for run, name in ((in_litert, "x.tflite"), (in_onnx, "x.onnx")):
+        tokens, scores = run(tmp_path / name, ids)
+        found = np.isfinite(wanted.scores)
+        assert not found.all()
+        np.testing.assert_array_equal(tokens[found], wanted.tokens[found])
+        np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
+    sparse.save(tmp_path / "saved")
+    again = Translator.load(tmp_path / "saved")
+    scores = again(TEXTS, return_scores=True).scores
+    np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
