@@ -51,7 +51,8 @@ class CityBlockAttention(AbstractAttention):
 
     def score(self, query, keys):
         apart = ops.expand_dims(query, 2) - ops.expand_dims(keys, 1)
-        return -self.scale * ops.sum(ops.absolute(apart), axis=-1)
+        scale = ops.cast(self.scale, query.dtype)  # also in float16
+        return -scale * ops.sum(ops.absolute(apart), axis=-1)
 
 
 attention = CityBlockAttention()

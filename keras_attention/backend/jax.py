@@ -3,12 +3,22 @@
 from collections.abc import Callable
 
 import jax
+import jax.extend
 import keras
 
 NAME = "jax"
 PLAIN_LOOP = "scan"
 HAS_TEXT = False  # the model's tensors are not those of TensorFlow Text
 COMPILES_EACH_SHAPE = True
+FORWARD = (
+    "The training loop of a decoder or an encoder, and the cross-entropy of "
+    "ids, have no forward-mode derivative (jvp, linearize, jacfwd, hessian). "
+    "Call a layer with training=False for a loop that has every derivative."
+)
+
+
+class ForwardModeError(NotImplementedError):
+    """Says that a function has a gradient of its own, and no other."""
 
 
 def count_processes() -> int:
@@ -62,15 +72,58 @@ def custom_gradient(function: Callable):
 
     Returns:
         A function from tensors to the results.
+
+    Raises:
+        ForwardModeError: In forward-mode differentiation.
     """
 
-    def one_cotangent(*arguments):
-        results, gradient = function(*arguments)
-        if isinstance(results, tuple):  # JAX passes one tuple of cotangents
-            return results, lambda cotangents: gradient(*cotangents)
-        return results, gradient
+    def call(*arguments):
+        pull = refusal = None
 
-    return jax.custom_gradient(one_cotangent)
+        def traced(*arguments):
+            nonlocal pull, refusal
+            results, gradient = function(*arguments)
+            ends = results if isinstance(results, tuple) else (results,)
+            try:
+                pull = jax.make_jaxpr(gradient)(*ends)
+            except NotImplementedError as error:
+                refusal = str(error)  # for who needs the gradient
+                return results, []
+            return results, pull.consts
+
+        # JAX may run the function again when what it refers to is gone, as
+        # `jax.checkpoint` does. So it is traced now, and that is an argument.
+        program, shapes = jax.make_jaxpr(traced, return_shape=True)(*arguments)
+        pull = pull and pull.jaxpr
+
+        def run(arguments, others):
+            return forward(arguments, others)[0]
+
+        def forward(arguments, others):
+            every = _evaluate(program.jaxpr, others, arguments)
+            return jax.tree.unflatten(jax.tree.structure(shapes), every)
+
+        def backward(kept, cotangents):
+            if refusal:
+                raise NotImplementedError(refusal)
+            cotangents = jax.tree.leaves(cotangents)
+            return tuple(_evaluate(pull, kept, cotangents)), None
+
+        run = jax.custom_vjp(run)
+        run.defvjp(forward, backward)
+        try:
+            return run(arguments, program.consts)
+        except TypeError as error:
+            if "forward-mode" not in str(error):
+                raise
+            raise ForwardModeError(FORWARD) from error
+
+    return call
+
+
+def _evaluate(jaxpr, constants, arguments):
+    closed = jax.extend.core.ClosedJaxpr(jaxpr, constants)
+    return jax.extend.core.jaxpr_as_fun(closed)(*arguments)
 
 
 def differentiate(function: Callable, arguments):

@@ -1,5 +1,6 @@
 """Fast paths on torch."""
 
+import functools
 from collections.abc import Callable
 
 import torch
@@ -10,6 +11,12 @@ from keras_attention.backend.states import run_with_states
 NAME = "torch"
 PLAIN_LOOP = "python"
 HAS_TEXT = False  # the model's tensors are not those of TensorFlow Text
+SECOND = (
+    "The training loop of a decoder or an encoder, and the cross-entropy of "
+    "ids, have only a first derivative on torch. Call a layer with "
+    "training=False for a loop that has every derivative, and take "
+    "`torch.nn.functional.cross_entropy` as the loss."
+)
 
 
 def is_traced(_) -> bool:
@@ -39,7 +46,7 @@ def compiled(function: Callable, variables, seeds, jit_compile: bool):
 
 
 def custom_gradient(function: Callable):
-    """Attach a custom gradient, without a second derivative, to a function.
+    """Attach a custom gradient to a function. A second derivative is refused.
 
     Args:
         function: Function from tensors to its results and its gradient, a
@@ -48,19 +55,45 @@ def custom_gradient(function: Callable):
     Returns:
         A function from tensors to the results.
     """
+    # `torch.compile` would fail to trace it, and leaves it as it is.
+    return functools.partial(_apply, function)
 
-    class Own(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, *arguments):
-            results, ctx.gradient = function(*arguments)
-            return results
 
-        @staticmethod
-        @torch.autograd.function.once_differentiable
-        def backward(ctx, *cotangents):
-            return ctx.gradient(*cotangents)
+@torch.compiler.disable
+def _apply(function, *arguments):
+    return _Own.apply(function, *arguments)
 
-    return Own.apply
+
+class _Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, function, *arguments):
+        results, ctx.gradient = function(*arguments)
+        ctx.save_for_backward(*arguments)
+        return results
+
+    @staticmethod
+    def backward(ctx, *cotangents):
+        is_differentiated = torch.is_grad_enabled()
+        with torch.no_grad():
+            found = ctx.gradient(*cotangents)
+        found = found if isinstance(found, tuple) else (found,)
+        if is_differentiated:
+            # It depends on these, also where no cotangent has a gradient.
+            origins = *ctx.saved_tensors, *cotangents
+            found = _Once.apply(len(found), *found, *origins)
+        return None, *found
+
+
+class _Once(torch.autograd.Function):
+    """Returns gradients as they are, which have no gradient themselves."""
+
+    @staticmethod
+    def forward(_, count, *tensors):
+        return tuple(x if x is None else x.view_as(x) for x in tensors[:count])
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise NotImplementedError(SECOND)
 
 
 def differentiate(function: Callable, arguments):

@@ -64,6 +64,6 @@ class StateLayout(NamedTuple):
                 f"The decoder needs {own} initial states of its cells, of "
                 f"sizes {self.cell_sizes}, or all {self.count} states that it "
                 "returned itself, to go on from there. Received: initial "
-                f"states of sizes {sizes}. StateBridge maps an encoder's "
-                "states to these."
+                f"states of sizes {sizes}. StateBridge(units="
+                f"{self.cell_sizes[-1]}) maps an encoder's states to these."
             )

@@ -50,6 +50,7 @@ class PureStep:
         self.inputs, self.constants = _Parts(inputs), _Parts(constants)
         values = [ops.convert_to_tensor(x.value) for x in self.variables]
         self.given = [*values, *self.constants.floats]
+        self.hoisted = {}
 
     @property
     def variables(self) -> list:
@@ -63,8 +64,7 @@ class PureStep:
 
     def recorder(self, kind: type, constants, *arguments):
         """Make a recorder of a kind for given or hoisted constants."""
-        hoisted = len(constants) - len(self.given)
-        return kind(*arguments, self.variables, constants, hoisted)
+        return kind(*arguments, self.variables, constants, self.hoisted)
 
     def run(self, recorder, carry, floats, rest):
         """Run one step with the constants of the recorder."""

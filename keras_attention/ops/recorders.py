@@ -1,5 +1,7 @@
 """Recorders that intercept the operations of a step."""
 
+import collections
+import functools
 from collections.abc import Callable
 
 from keras import ops
@@ -17,15 +19,18 @@ class AbstractRecorder:
     Args:
         variables: Keras variables, whose values come first in `constants`.
         constants: All constants of the loop, the hoisted ones last.
-        hoisted: Number of hoisted constants. Defaults to `0`.
+        hoisted: Indices of hoisted constants by what they are: the code that
+            computed them and the indices of what it took. A `Probe` fills it.
+            Defaults to none.
     """
 
-    def __init__(self, variables, constants, hoisted: int = 0):
+    def __init__(self, variables, constants, hoisted: dict | None = None):
         self.constants = list(constants)
         # An id is unique only while its object lives: keep the objects.
         self.known = [*variables, *self.constants[len(variables) :]]
         self.index = {id(x): k for k, x in enumerate(self.known)}
-        self.next_hoisted = len(self.constants) - hoisted
+        self.hoisted = {} if hoisted is None else hoisted
+        self.asked = collections.Counter()
         self.operations = []  # pairs: operation, indices of its constants
         self.operands = []
         self.results = []
@@ -47,11 +52,17 @@ class AbstractRecorder:
         numbers = self._numbers(constants)
         if None in numbers:
             return function(*constants)
-        self.next_hoisted += 1
-        return self._hoisted(function, numbers)
+        kind = _code(function), *numbers
+        self.asked[kind] += 1
+        found = self.hoisted.get(kind, [])[self.asked[kind] - 1 :]
+        if found:
+            return self.constants[found[0]]
+        tensor = function(*[self.constants[k] for k in numbers])
+        self._keep(tensor, kind)
+        return tensor
 
-    def _hoisted(self, function, numbers):
-        return self.constants[self.next_hoisted - 1]
+    def _keep(self, tensor, kind):
+        pass
 
     def perform(self, operation, x, *constants):
         """Run and record an operation; see `ops.operations.perform`."""
@@ -70,6 +81,13 @@ class AbstractRecorder:
         return operation.run(x, *constants)
 
 
+def _code(function):
+    """Return the code of a function, a method or a partial of one."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__code__", function)
+
+
 class Recorder(AbstractRecorder):
     """Runs and records the operations of a step."""
 
@@ -77,11 +95,10 @@ class Recorder(AbstractRecorder):
 class Probe(AbstractRecorder):
     """Runs the first step, and computes the hoisted constants."""
 
-    def _hoisted(self, function, numbers):
-        tensor = function(*[self.constants[k] for k in numbers])
+    def _keep(self, tensor, kind):
+        self.hoisted.setdefault(kind, []).append(len(self.constants))
         self.index[id(tensor)] = len(self.constants)
         self.constants.append(tensor)
-        return tensor
 
 
 class Replayer(AbstractRecorder):
@@ -139,7 +156,7 @@ def hoister(variables) -> Callable:
         if probe is None:
             probe = Probe(variables, variables)
             return recording(probe)
-        count = len(probe.constants) - len(variables)
-        return recording(Recorder(variables, probe.constants, count))
+        recorder = Recorder(variables, probe.constants, probe.hoisted)
+        return recording(recorder)
 
     return hoisted

@@ -36,7 +36,7 @@ def trainable_loop(
     """Run a step over time, as `loop_over_time`, with a fast gradient.
 
     There is no forward-mode and no second derivative: either raises an error,
-    unless `training` is `False`.
+    unless `training` is `False`. Of `None`, forward mode takes the plain loop.
 
     Args:
         step: Function from `(layer, carry, inputs of one step, constants)`
@@ -59,7 +59,11 @@ def trainable_loop(
     has_gradients = all(map(is_float, [*carry, *blank]))
     if training is not False and has_gradients and fast_path("differentiate"):
         own = PureStep(step, inputs, layer, constants)
-        return _Loop(own, carry, blank, length, reverse).run(carry)
+        try:
+            return _Loop(own, carry, blank, length, reverse).run(carry)
+        except fast_path("ForwardModeError", ()):
+            if training:
+                raise
 
     def plain(carry, inputs):
         return step(layer, carry, inputs, constants)

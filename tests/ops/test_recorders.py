@@ -1,5 +1,7 @@
 """recorders: which constants they know, what they keep, what they give."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -60,14 +62,29 @@ class TestRecorder:
         recorder.perform(AT_ONCE, tensor(7), tensor(3))
         assert recorder.operations == [(AT_ONCE, [None])]
 
-    def test_gives_what_was_hoisted_in_its_order(self):
-        first, second, given = tensor(1), tensor(2), tensor(3)
-        recorder = Recorder([], [given, first, second], 2)
-        assert recorder.hoist(None, given) is first
-        assert recorder.hoist(None, first) is second
+    def test_knows_what_was_hoisted_by_what_it_is(self):
+        """A pass may ask for fewer, or for others, than the first one."""
+
+        def add(n, x):
+            return x + n
+
+        def double(x):
+            return 2 * x
+
+        given = tensor(3)
+        probe = Probe([], [given])
+        one = probe.hoist(functools.partial(add, 1), given)
+        two = probe.hoist(functools.partial(add, 2), given)
+        twice = probe.hoist(double, given)
+        fewer = Recorder([], probe.constants, probe.hoisted)
+        assert fewer.hoist(double, given) is twice
+        assert fewer.hoist(functools.partial(add, 1), given) is one
+        assert fewer.hoist(functools.partial(add, 2), given) is two
+        more = fewer.hoist(functools.partial(add, 5), given)
+        assert float(to_numpy(more)) == 8
 
     def test_does_not_hoist_what_comes_from_a_step(self):
-        recorder = Recorder([], [tensor(3), tensor(1)], 1)
+        recorder = Recorder([], [tensor(3)])
         other = tensor(4)
         assert recorder.hoist(lambda x: x, other) is other
 

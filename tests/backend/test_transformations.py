@@ -1,0 +1,109 @@
+"""What JAX and torch do with every layer, a decoder in training allows."""
+
+import importlib
+
+import keras
+import numpy as np
+import pytest
+import samples
+from gradients import to_numpy
+from keras import ops
+
+import keras_attention as ka
+
+BACKEND = importlib.import_module(keras.backend.backend())
+on_jax = pytest.mark.skipif(keras.backend.backend() != "jax", reason="JAX")
+on_torch = pytest.mark.skipif(
+    keras.backend.backend() != "torch", reason="torch"
+)
+MASK = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], bool)
+IDS = np.array([[1, 2, 3], [2, 4, 0]])
+
+
+@pytest.fixture(scope="module")
+def loss():
+    """Return a function of memories, inputs and `training`, all masked."""
+    cell = ka.AttentionDecoderCell(
+        keras.layers.GRUCell(5), ka.BahdanauAttention(4)
+    )
+    decoder = ka.AttentionDecoder(cell)
+    decoder(draw(3), draw(4, 2))
+    samples.randomize(decoder)
+    masks = {"sequence_mask": IDS > 0, "memory_mask": MASK}
+
+    def total(memory, x, training=True):
+        outputs = decoder(x, memory, training=training, **masks)
+        return ka.SequenceCrossentropy()(IDS, outputs) + ops.sum(outputs**2)
+
+    total.decoder = decoder
+    return total
+
+
+def draw(steps, size=3, seed=0):
+    drawn = np.random.default_rng(seed).normal(size=(2, steps, size))
+    return ops.convert_to_tensor(drawn.astype("float32"))
+
+
+def close(one, other):
+    np.testing.assert_allclose(to_numpy(one), to_numpy(other), atol=1e-5)
+
+
+@on_jax
+@pytest.mark.parametrize("jitted", [False, True])
+def test_jax_checkpoints_and_scans(loss, jitted):
+    jit = BACKEND.jit if jitted else lambda function: function
+    x, memory = draw(3), draw(4, 2)
+    wanted = BACKEND.grad(loss)(memory, x)
+    assert np.abs(to_numpy(wanted)).max() > 1e-3
+    close(jit(BACKEND.grad(BACKEND.checkpoint(loss)))(memory, x), wanted)
+
+    def summed(memory):
+        def add(total, x):
+            return total + loss(memory, x), None
+
+        return BACKEND.lax.scan(add, 0.0, ops.stack([x, x]))[0]
+
+    close(jit(BACKEND.grad(summed))(memory), 2 * wanted)
+
+
+@on_jax
+def test_jax_differentiates_arrays_and_maps(loss):
+    x, memory = draw(3), draw(4, 2)
+    wanted = BACKEND.grad(loss)(memory, x)
+    close(BACKEND.grad(loss)(to_numpy(memory), x), wanted)
+    both = BACKEND.vmap(BACKEND.grad(loss))(
+        ops.stack([memory, memory]), ops.stack([x, x])
+    )
+    close(both, ops.stack([wanted, wanted]))
+
+
+@on_jax
+def test_jax_goes_forward_outside_of_training(loss):
+    x, memory = draw(3), draw(4, 2)
+
+    def total(memory, training):
+        return ops.sum(loss.decoder(x, memory, training=training) ** 2)
+
+    def forward(training):
+        return BACKEND.jvp(
+            lambda memory: total(memory, training), [memory], [memory]
+        )[1]
+
+    slope = BACKEND.grad(total)(memory, False)
+    for training in (False, None):
+        close(forward(training), ops.sum(slope * memory))
+    with pytest.raises(NotImplementedError, match="training=False"):
+        forward(True)
+
+
+@on_torch
+def test_torch_compiles(loss):
+    compiled = BACKEND.compile(loss, backend="eager")
+    found = []
+    for run in (loss, compiled):
+        memory = draw(4, 2).requires_grad_()
+        total = run(memory, draw(3))
+        total.backward()
+        found.append((total.detach(), memory.grad))
+    for one, other in zip(*found, strict=True):
+        close(one, other)
