@@ -20,7 +20,6 @@ from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
 from keras_attention import Ensemble
 from keras_attention import LanguageModel
-from keras_attention import LuongGeneral
 from keras_attention import RecurrentEncoder
 from keras_attention import Sampling
 from keras_attention import Seq2Seq
@@ -63,7 +62,7 @@ def accuracy(model):
     return f"{100 * np.mean(right):.0f} % right"
 
 
-models = [train(BahdanauAttention(32), 48), train(LuongGeneral(), 64)]
+models = [train(BahdanauAttention(32), 48), train(BahdanauAttention(48), 64)]
 for model in models:
     print(accuracy(model))
 
@@ -71,7 +70,8 @@ for model in models:
 # ## An ensemble
 #
 # The mean of the probabilities of every next word. The members differ in their
-# attention and in their sizes; only the target vocabulary has to be the same.
+# sizes; only the target vocabulary has to be the same. Members should be about
+# equally good: one that is worse pulls the mean down.
 
 # %%
 both = Ensemble(models)
@@ -90,12 +90,13 @@ print(accuracy(both))
 language = LanguageModel(tokenizer.vocabulary_size, 16, layers.GRUCell(64))
 language.compile("adam", SequenceCrossentropy())
 language.fit(target[:, :-1], target[:, 1:], 16, epochs=10, verbose=0)
-found = language.generate(np.zeros((3, 1)), Sampling(seed=1, max_length=8))
+search = Sampling(seed=1, max_length=8, forbidden_ids=[1])
+found = language.generate(np.zeros((3, 1)), search)
 print(tokenizer.detokenize(found.tokens[:, 0]).numpy())
 
 # %% [markdown]
 # `ShallowFusion` adds what it says to what a model says. Digits that are drawn at
-# random have nothing to learn but their lengths, so it helps little here; measure
+# random have nothing to learn but their lengths, so it does not help here; measure
 # it on validation data, with several weights.
 
 # %%
