@@ -29,9 +29,9 @@ class Ensemble(AbstractCombination):
         p(y) = softmax of sum_i w_i log p_i(y)            "log_probabilities"
 
     with weights that sum to 1. Models of other seeds make other mistakes, so
-    that the mean of some that are equally good is usually better. It takes the time of all of
-    them. By `"probabilities"` a word needs one model that is for it, by
-    `"log_probabilities"` none that is against it.
+    that the mean of some that are equally good is usually better than each.
+    It takes the time of all of them. By `"probabilities"` a word needs one
+    model that is for it, by `"log_probabilities"` none that is against it.
 
     It does what a `Seq2Seq` does, without training: it generates, is
     translated with, saved and exported as a whole. Members read the same
