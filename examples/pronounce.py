@@ -13,8 +13,9 @@ file, the curves, and the attention of ten words. `g2p2020.py` has the data.
 
     python examples/pronounce.py --data g2p2020 --language all --seeds 3
 
-trains all fifteen languages three times, and writes a table as it goes. The
-same command goes on with one that was stopped. It needs the extras `text`,
+trains all fifteen languages three times, writes a table as it goes, and tests
+the three models of a language as one `Ensemble`, too. The same command goes on
+with one that was stopped. It needs the extras `text`,
 `evaluation`, `plots`, `litert` and `onnx`.
 """
 
@@ -28,6 +29,7 @@ from pathlib import Path
 
 import g2p2020
 
+from keras_attention import Ensemble
 from keras_attention import Translator
 from keras_attention.recipe import CURVES
 from keras_attention.recipe import Recipe
@@ -47,6 +49,12 @@ COLUMNS = {  # of the table
 }
 
 
+def export(translator: Translator, folder: Path):
+    """Write the files for phones and for onnxruntime."""
+    translator.export(folder / "translator.tflite", "litert", quantize="int8")
+    translator.export(folder / "translator.onnx", "onnx")
+
+
 def measure(translator: Translator, sides: list[list[str]]) -> dict:
     """Return the errors in the sounds of words, of 100, and the speed."""
     words, wanted = sides
@@ -61,18 +69,23 @@ def measure(translator: Translator, sides: list[list[str]]) -> dict:
     }
 
 
-def export(translator: Translator, folder: Path):
-    """Write the files for phones and for onnxruntime."""
-    translator.export(folder / "translator.tflite", "litert", quantize="int8")
-    translator.export(folder / "translator.onnx", "onnx")
+def finish(
+    translator: Translator, files: list[Path], folder: Path, minutes: float
+) -> dict:
+    """Measure, and note the numbers of `COLUMNS` in a folder."""
+    dev, test = (read_texts([file], Recipe()) for file in files[1:])
+    result = {"minutes": minutes, "dev_wer": measure(translator, dev)["wer"]}
+    result.update(measure(translator, test))
+    text = json.dumps(result, indent=1)
+    (folder / RESULT).write_text(text, encoding="utf-8")
+    return result
 
 
-def pronounce(data: Path, language: str, folder: Path, recipe: Recipe) -> dict:
+def pronounce(files: list[Path], folder: Path, recipe: Recipe) -> dict:
     """Train, choose on `dev`, test, and export, unless that is done.
 
     Args:
-        data: Folder of the words.
-        language: The language.
+        files: Those of training, `dev` and `test`.
         folder: Of the translator and all files.
         recipe: How it is trained.
 
@@ -81,34 +94,59 @@ def pronounce(data: Path, language: str, folder: Path, recipe: Recipe) -> dict:
     """
     if (folder / RESULT).exists():
         return json.loads((folder / RESULT).read_text(encoding="utf-8"))
-    train, dev, test = g2p2020.find(data, language)
-    translator = train_translator([train], [dev], folder, recipe)
+    translator = train_translator(files[:1], files[1:2], folder, recipe)
     export(translator, folder)
     with (folder / CURVES).open(encoding="utf-8", newline="") as file:
         seconds = [float(row["seconds"]) for row in csv.DictReader(file)]
-    result = {"minutes": sum(seconds) / 60}
-    result["dev_wer"] = measure(translator, read_texts([dev], recipe))["wer"]
-    result.update(measure(translator, read_texts([test], recipe)))
-    text = json.dumps(result, indent=1)
-    (folder / RESULT).write_text(text, encoding="utf-8")
-    return result
+    return finish(translator, files, folder, sum(seconds) / 60)
+
+
+def together(files: list[Path], folder: Path, trained: list[Path]) -> dict:
+    """Test several translators as one, unless that is done.
+
+    Args:
+        files: Those of training, `dev` and `test`.
+        folder: Of their ensemble.
+        trained: The folders of the translators.
+
+    Returns:
+        As of `pronounce`.
+    """
+    if (folder / RESULT).exists():
+        return json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    first, *others = map(Translator.load, trained)
+    ensemble = Ensemble([first.model, *(x.model for x in others)])
+    both = first.source_tokenizer, first.target_tokenizer
+    translator = Translator(ensemble, *both, first.search)
+    translator.save(folder)
+    return finish(translator, files, folder, 0.0)
 
 
 def table(results: dict[str, list[dict]]) -> str:
-    """Write a row of means and deviations for each language, as Markdown."""
-    names = ["language", "seeds", "baseline", *COLUMNS.values()]
+    """Write a row of means and deviations for each language, as Markdown.
+
+    Args:
+        results: The numbers of `COLUMNS` of all trainings, by the language;
+            those of an ensemble by the language, a space, and its name.
+    """
+    names = ["language", "trainings", "baseline", *COLUMNS.values()]
     rows = [names, ["---"] * len(names)]
-    for language, found in results.items():
-        base = f"{g2p2020.BASELINE[language]:.2f}"
-        rows.append([language, str(len(found)), base, *_cells(found)])
-    if len(results) > 1:
-        base = statistics.mean(g2p2020.BASELINE[x] for x in results)
-        means = [
-            {k: statistics.mean(x[k] for x in found) for k in COLUMNS}
-            for found in results.values()
-        ]
-        cells = [f"{statistics.mean(x[k] for x in means):.2f}" for k in COLUMNS]
-        rows.append(["mean", "", f"{base:.2f}", *cells])
+    for label, found in results.items():
+        base = f"{g2p2020.BASELINE[label.split()[0]]:.2f}"
+        rows.append([label, str(len(found)), base, *_cells(found)])
+    for ending in dict.fromkeys(x.partition(" ")[2] for x in results):
+        chosen = [x for x in results if x.partition(" ")[2] == ending]
+        if len(chosen) > 1:
+            base = statistics.mean(
+                g2p2020.BASELINE[x.split()[0]] for x in chosen
+            )
+            means = [
+                {k: statistics.mean(x[k] for x in results[c]) for k in COLUMNS}
+                for c in chosen
+            ]
+            cells = (statistics.mean(x[k] for x in means) for k in COLUMNS)
+            numbers = [f"{x:.2f}" for x in (base, *cells)]
+            rows.append([f"mean {ending}".rstrip(), "", *numbers])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
@@ -142,7 +180,8 @@ def main(
         seed: The first seed.
 
     Returns:
-        For each language the results of each seed.
+        For each language the results of each seed, and those of all of them
+        together.
     """
     chosen = g2p2020.LANGUAGES if language == "all" else [language]
     if quick:
@@ -151,7 +190,14 @@ def main(
     elif download:
         g2p2020.download(Path(data), chosen)
     folder, results = Path(output) / "pronounce", {}
+
+    def note(label, result):
+        results.setdefault(label, []).append(result)
+        print(f"{label}: {result['wer']:.2f} of 100 words are wrong")
+        (folder / "table.md").write_text(table(results), encoding="utf-8")
+
     for one in chosen:
+        files, trained = g2p2020.find(Path(data), one), []
         for number in range(seed, seed + seeds):
             recipe = Recipe(
                 target_tokenizer="symbol",
@@ -159,15 +205,12 @@ def main(
                 seed=number,
                 **(QUICK if quick else {}),
             )
-            name = f"{one}_{number}"
-            result = pronounce(Path(data), one, folder / name, recipe)
-            results.setdefault(one, []).append(result)
-            print(
-                f"{folder / name}: {result['wer']:.2f} of 100 words are wrong"
-            )
-            text = table(results)
-            (folder / "table.md").write_text(text, encoding="utf-8")
-    print(text)
+            trained.append(folder / f"{one}_{number}")
+            note(one, pronounce(files, trained[-1], recipe))
+        if seeds > 1:
+            joint = folder / f"{one}_{seed}_to_{number}"
+            note(f"{one} together", together(files, joint, trained))
+    print(table(results))
     return results
 
 

@@ -6,6 +6,8 @@ import keras
 import pronounce
 import pytest
 
+from keras_attention import Translator
+
 
 @pytest.fixture
 def made_up(tmp_path):
@@ -57,10 +59,14 @@ def test_the_table_has_means_and_deviations():
     numbers = {name: 1.0 for name in pronounce.COLUMNS}
     found = {
         "hun": [numbers, {**numbers, "wer": 4.0}],
+        "hun together": [numbers],
         "vie": [{**numbers, "wer": 0.5}],
+        "vie together": [{**numbers, "wer": 0.0}],
     }
-    head, _, hun, vie, mean = pronounce.table(found).splitlines()
-    assert head.startswith("| language | seeds | baseline | wrong words of 100")
+    head, _, hun, both, vie, _, mean, last = pronounce.table(found).splitlines()
+    assert head.startswith("| language | trainings | baseline | wrong words")
+    assert both.startswith("| hun together | 1 | 5.33 | 1.00 | 1.00 |")
+    assert last.startswith("| mean together |  | 5.00 | 0.50 | 1.00 |")
     assert hun.startswith("| hun | 2 | 5.33 | 2.50 ± 2.12 | 1.00 ± 0.00 |")
     assert vie.startswith("| vie | 1 | 4.67 | 0.50 | 1.00 |")
     assert mean.startswith("| mean |  | 5.00 | 1.50 | 1.00 |")
@@ -87,7 +93,12 @@ def test_trains_tests_and_goes_on(tmp_path, capsys, monkeypatch):
     again = pronounce.main(quick=True, seeds=2, **options)
     assert again["kor"][0] == result
     assert len(again["kor"]) == 2
-    assert "| kor | 2 |" in (folder / "table.md").read_text()
+    text = (folder / "table.md").read_text()
+    assert "| kor | 2 |" in text
+    assert "| kor together | 1 |" in text
+    ensemble = Translator.load(folder / "kor_0_to_1")
+    assert type(ensemble.model).__name__ == "Ensemble"
+    assert pronounce.main(quick=True, seeds=2, **options) == again
 
 
 @pytest.mark.thorough
