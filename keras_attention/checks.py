@@ -9,28 +9,38 @@ from typing import NoReturn
 
 import numpy as np
 
+LARGEST = 2**31 - 1  # of sizes and ids, which are int32
 
-def check_integer(name: str, value: Any, least: int = 1) -> int:
+
+def check_integer(
+    name: str, value: Any, least: int = 1, most: float = LARGEST
+) -> int:
     """Check an argument that counts.
 
     Args:
         name: The argument, as the user typed it.
         value: What was given for it.
         least: The smallest value that makes sense. Defaults to `1`.
+        most: The largest. Defaults to that of sizes and ids.
 
     Returns:
         The value as a Python integer.
 
     Raises:
-        ValueError: If it is not a whole number of at least `least`.
+        ValueError: If it is not a whole number from `least` to `most`.
     """
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    kind = "a positive integer" if least == 1 else "an integer"
     if not whole or value < least:
-        kind = "a positive integer" if least == 1 else "an integer"
         limit = f" of at least {least}" if least not in (0, 1) else ""
         limit = " that is not negative" if least == 0 else limit
         raise ValueError(
             f"`{name}` must be {kind}{limit}. Received: {name}={value!r}"
+        )
+    if value > most:
+        raise ValueError(
+            f"`{name}` must be {kind} of at most {most}. Received: {name}="
+            f"{value if value < 1e30 else f'10**{math.log10(value):.0f}'}"
         )
     return int(value)
 

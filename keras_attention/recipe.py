@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import shutil
 import time
 import warnings
@@ -151,7 +152,7 @@ class Recipe:
             check_integer(name, getattr(self, name))
         if self.epochs is not None:
             check_integer("epochs", self.epochs)
-        check_integer("seed", self.seed, least=0)
+        check_integer("seed", self.seed, 0, math.inf)
         if len(self.columns) != 2 or self.features in self.columns:
             raise ValueError(
                 "`columns` needs two columns, neither of them that of the "

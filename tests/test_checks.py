@@ -1,5 +1,6 @@
 """checks: right values pass, wrong ones are named in the error."""
 
+import math
 import re
 from functools import partial
 
@@ -70,6 +71,18 @@ def test_integer_below_its_least(least, words):
     assert check_integer("id", least, least) == least
     with pytest.raises(ValueError, match=f"{words}.*id={least - 1}"):
         check_integer("id", least - 1, least)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(10**12, "10{12}"), (10**400, "10\\*\\*400")],
+    ids=["large", "huge"],
+)
+def test_a_size_is_one_that_a_tensor_may_have(value, said):
+    assert check_integer("size", 2**31 - 1) == 2**31 - 1
+    with pytest.raises(ValueError, match=f"at most 2147483647.*size={said}"):
+        check_integer("size", value)
+    assert check_integer("seed", value, 0, math.inf) == value
 
 
 @pytest.mark.parametrize(

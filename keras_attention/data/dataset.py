@@ -1,5 +1,6 @@
 """Batches of parallel text for teacher forcing, of few shapes."""
 
+import math
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -149,7 +150,7 @@ def parallel_dataset(
     check_integer("batch_size", batch_size)
     check_integer("buckets", buckets)
     if seed is not None:
-        check_integer("seed", seed, 0)
+        check_integer("seed", seed, 0, math.inf)
     if max_length is not None:
         check_integer("max_length", max_length, FRAME + 1)
     shard = check_shard(shard)

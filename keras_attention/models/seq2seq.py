@@ -30,6 +30,8 @@ from keras_attention.outputs import Source
 from keras_attention.outputs import check_arguments
 from keras_attention.outputs import extended_output
 from keras_attention.outputs import plain_output
+from keras_attention.search import GreedySearch
+from keras_attention.search.step import check_search_ids
 from keras_attention.streaming import Stream
 from keras_attention.streaming import StreamProgram
 
@@ -479,9 +481,12 @@ class Seq2Seq(AbstractModel):
 
         Raises:
             ValueError: If the model is not built, a number is not positive,
-                or a part of the model needs the end of the source.
+                an id is not in the target vocabulary, or a part of the model
+                needs the end of the source.
         """
         check_built(self, "stream", BUILD)
+        search = GreedySearch(max_length, start_id=start_id, end_id=end_id)
+        check_search_ids(search, self.target_vocabulary_size)
         make = functools.partial(StreamProgram, self, start_id, end_id)
         key = "stream", start_id, end_id
         program = self.programs.get(self.version, key, make)

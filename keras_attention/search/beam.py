@@ -16,6 +16,8 @@ from keras_attention.search.hypotheses import Beams
 from keras_attention.search.hypotheses import begin_beams
 from keras_attention.search.hypotheses import select_beams
 from keras_attention.search.loop import loop_while
+from keras_attention.search.penalties import LARGEST
+from keras_attention.search.penalties import check_power
 from keras_attention.search.penalties import length_penalties
 
 
@@ -49,7 +51,8 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
         beam_size: How many hypotheses are kept, `K`. It may exceed the number
             of classes.
         n_best: How many of them are returned. Defaults to `1`.
-        length_penalty: The exponent `a`. Defaults to `0.0`.
+        length_penalty: The exponent `a`; a negative one prefers short texts.
+            Defaults to `0.0`.
         coverage_penalty: The factor `b`. A position never attended counts as
             1e-37 in the logarithm. Defaults to `0.0`.
         max_length: Longest text, in tokens, the end token included. Defaults
@@ -68,7 +71,8 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
 
     Raises:
         ValueError: As in `AbstractSearch`; if `n_best` exceeds `beam_size`, a
-            penalty is not a finite number, or `coverage_penalty` is negative.
+            penalty is not a finite number, or so large that scores overflow,
+            or `coverage_penalty` is negative.
             When called: if coverage counts and the step returns no weights.
 
     Example:
@@ -112,8 +116,9 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
         self.n_best = check_integer("n_best", n_best)
         self.length_penalty = check_number("length_penalty", length_penalty)
         self.coverage_penalty = check_number(
-            "coverage_penalty", coverage_penalty, least=0
+            "coverage_penalty", coverage_penalty, least=0, most=LARGEST
         )
+        check_power(self.length_penalty, self.max_length)
         if self.n_best > self.beam_size:
             raise ValueError(
                 "`n_best` cannot exceed `beam_size`. Received: "
@@ -204,6 +209,10 @@ def may_improve(search: BeamSearch, beams: Beams):
         _, limits = length_penalties(search.length_penalty, search.max_length)
         limits = ops.convert_to_tensor(limits, bounds.dtype)
         bounds = bounds / take_rows(limits, beams.position)
+    if search.length_penalty < 0:
+        # Longer texts score less, so an unfinished one may be first that
+        # cannot improve. It goes on, lest it be returned without an end.
+        bounds = ops.maximum(bounds, beams.scores)
     ended = ops.where(beams.alive, -math.inf, beams.scores)
     worst = ops.top_k(ended, search.n_best)[0][:, -1:]  # of the best
     return ops.any(ops.logical_and(beams.alive, bounds >= worst))

@@ -1,5 +1,7 @@
 """Penalties of length and coverage in the score of a hypothesis."""
 
+import math
+
 import numpy as np
 from keras import ops
 
@@ -7,6 +9,25 @@ from keras_attention.checks import shapes_agree
 from keras_attention.ops.numerics import widen
 
 UNSEEN = 1e-37  # a position never attended counts as this: its log is -85.2
+LARGEST = 1e30  # of a penalty, with which scores stay finite in float32
+
+
+def check_power(power: float, max_length: int):
+    """Check that the penalty of each length is a number in float32.
+
+    Args:
+        power: The exponent, a finite number.
+        max_length: The largest length.
+
+    Raises:
+        ValueError: If the largest penalty is above 1e30, or below 1e-30.
+    """
+    if abs(power) * math.log((5 + max_length) / 6) > math.log(LARGEST):
+        raise ValueError(
+            "`length_penalty` must leave ((5 + max_length) / 6) ** "
+            "length_penalty between 1e-30 and 1e30. Received: length_penalty="
+            f"{power}, max_length={max_length}. 0.6 to 1 is usual."
+        )
 
 
 def length_penalties(

@@ -1,5 +1,6 @@
 """Sampling: texts drawn at random from the model's distribution."""
 
+import math
 from collections.abc import Sequence
 
 import keras
@@ -114,7 +115,7 @@ class Sampling(AbstractSearch, varying=("temperature", "seed")):
         if top_p is not None:
             self.top_p = check_number("top_p", top_p, above=0, most=1)
         if seed is not None:
-            self.seed = check_integer("seed", seed, 0)
+            self.seed = check_integer("seed", seed, 0, math.inf)
         self.seed_generator = keras.random.SeedGenerator(self.seed)
 
     def call(

@@ -1,6 +1,7 @@
 """Pieces of text, by `sentencepiece`."""
 
 import base64
+import math
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -144,7 +145,9 @@ class SentencePieceTokenizer(AbstractTokenizer):
             [Provilkov et al., 2020](https://arxiv.org/abs/1910.13267).
         """
         check_number("rate", rate, above=0, most=1)
-        check_number("seed", check_integer("seed", seed, 0), below=2**32)
+        check_number(
+            "seed", check_integer("seed", seed, 0, math.inf), below=2**32
+        )
         texts = as_list(self.clean(tf.constant(text, tf.string, (len(text),))))
         found = load_sampler(self.model).sample(texts, rate, seed)
         ids = np.asarray(self._ids)

@@ -181,6 +181,36 @@ class TestStopping:
         assert self.count_steps([0], size=4, n_best=3)[0] > 1
 
 
+@pytest.mark.parametrize("power", [-0.5, -1.0, -3.0])
+def test_what_favours_short_texts_goes_on_to_an_end(power):
+    """The empty text is the best of all, and a word without an end is first."""
+    log_probs = np.log([1e-30, 0.51, 1e-30, 0.49, 1e-30])
+    step = first_order(np.tile(log_probs, (1, 5, 1)))
+    search = BeamSearch(3, max_length=4, length_penalty=power)
+    found = search(step, rows_state([0]), 1)
+    assert np.asarray(ops.convert_to_numpy(found.tokens))[0, 0].tolist() == [
+        *(3, 0, 0, 0)
+    ]
+    score = float(ops.convert_to_numpy(found.scores)[0, 0])
+    np.testing.assert_allclose(score, np.log(0.49), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"length_penalty": 1e6}, "length_penalty=1000000.0, max_length=100"),
+        ({"length_penalty": -1e6}, "0.6 to 1 is usual"),
+        ({"length_penalty": np.nan}, "`length_penalty` must be a finite"),
+        ({"coverage_penalty": 1e300}, "`coverage_penalty`.*at most 1e"),
+        ({"coverage_penalty": np.inf}, "`coverage_penalty`"),
+        ({"max_length": 10**12}, "`max_length`.*at most 2147483647"),
+    ],
+)
+def test_refuses_numbers_that_nobody_means(options, word):
+    with pytest.raises(ValueError, match=word):
+        BeamSearch(5, **options)
+
+
 @pytest.mark.parametrize(
     ("ended", "growing", "options", "may"),
     [
@@ -192,7 +222,8 @@ class TestStopping:
         (-1.0, -2.6, {"length_penalty": 1.0}, False),
         # Or by less: what favours short texts is bound by the next length.
         (-1.0, -0.8, {"length_penalty": -1.0}, True),  # 7 / 6
-        (-1.0, -0.9, {"length_penalty": -1.0}, False),
+        (-1.0, -0.9, {"length_penalty": -1.0}, True),  # first, without an end
+        (-1.0, -1.1, {"length_penalty": -1.0}, False),
         (-1.0, -99.0, {"n_best": 2}, True),  # there is only one so far
         (-1.0, -np.inf, {}, False),
         (-1.0, -np.inf, {"n_best": 2}, False),

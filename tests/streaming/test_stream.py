@@ -279,7 +279,15 @@ def test_nothing_comes_after_the_end(models):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"max_length": 0}, {"batch_size": 0}, {"start_id": -1}, {"end_id": 0.5}],
+    [
+        {"max_length": 0},
+        {"max_length": 10**12},
+        {"batch_size": 0},
+        {"start_id": -1},
+        {"start_id": 99},
+        {"end_id": 0.5},
+        {"end_id": 99},
+    ],
 )
 def test_wrong_numbers(models, wrong):
     (name,) = wrong
