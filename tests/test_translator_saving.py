@@ -56,7 +56,7 @@ def test_the_optimizer_is_left_out(tmp_path):
     for ours, theirs in zip(again.weights, tiny.model.weights, strict=True):
         assert ours.name == theirs.name
         np.testing.assert_array_equal(ours, theirs)
-    again.compile("sgd", "mse")
+    again.compile("sgd")
     assert again.compiled
 
 

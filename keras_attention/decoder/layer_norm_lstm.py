@@ -12,6 +12,7 @@ from keras_attention.decoder.equations import AbstractEquations
 from keras_attention.decoder.equations import last_rows
 from keras_attention.decoder.equations import masked_product
 from keras_attention.decoder.equations import register_equations
+from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
@@ -20,7 +21,7 @@ from keras_attention.ops.numerics import layer_norm
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class LayerNormLSTMCell(keras.layers.LSTMCell):
+class LayerNormLSTMCell(AbstractPartMaker, keras.layers.LSTMCell):
     """Runs one step of an LSTM whose sums and cell state are normalized.
 
     Formula:
@@ -98,6 +99,8 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
         eqs. 20 to 22.
     """
 
+    made = "kernel_norm", "recurrent_norm", "state_norm"
+
     def __init__(
         self,
         units: int,
@@ -162,8 +165,9 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
                 dtype=self.dtype_policy,
                 name=name,
             )
-            for name in ("kernel_norm", "recurrent_norm", "state_norm")
+            for name in self.made
         )
+        self.trainable = self.trainable  # of all parts
 
     def build(self, inputs_shape):
         super().build(inputs_shape)

@@ -8,6 +8,7 @@ from .kernels import AbstractKernelLayer as AbstractKernelLayer
 from .kernels import Constraint as Constraint
 from .kernels import Initializer as Initializer
 from .kernels import Regularizer as Regularizer
+from .made_parts import AbstractPartMaker as AbstractPartMaker
 from .recurrence import call_masked as call_masked
 from .recurrence import carried_mask as carried_mask
 from .recurrence import directions as directions

@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_attention.checks import check_built
 from keras_attention.checks import missing_method
+from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import carried_mask
 from keras_attention.models import checks
 from keras_attention.models.generation import score_compiled
@@ -49,7 +50,7 @@ class Begun(NamedTuple):
     ids: Any = None
 
 
-class AbstractModel(keras.Model):
+class AbstractModel(AbstractPartMaker, keras.Model):
     """Writes a target for each source, word by word.
 
     This is all that searches, translators and exports know of a model. A

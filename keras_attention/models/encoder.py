@@ -15,6 +15,7 @@ from keras_attention.checks import check_rate
 from keras_attention.decoder import LayerNormLSTMCell
 from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.stack import run_cells
+from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import Dropout
 from keras_attention.layers import call_masked
 from keras_attention.layers import directions
@@ -25,7 +26,7 @@ CELLS = {"layer_norm_lstm": LayerNormLSTMCell}
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class RecurrentEncoder(keras.layers.Layer):
+class RecurrentEncoder(AbstractPartMaker, keras.layers.Layer):
     """Encodes a sequence by a stack of LSTM or GRU layers.
 
     Each layer takes the outputs of the layer below, of both directions if it
@@ -117,6 +118,19 @@ class RecurrentEncoder(keras.layers.Layer):
             [CellStack(one.cell) for one in directions(layer)]
             for layer in self.layers
         ]
+        self.trainable = self.trainable  # of all parts
+
+    def made_parts(self) -> dict:
+        parts = {}
+        for layer in self.layers:
+            for part in (layer, *directions(layer)):
+                parts[part.name] = part
+            for one in directions(layer):
+                parts[f"{one.name}/cell"] = one.cell
+                if isinstance(one.cell, AbstractPartMaker):
+                    own = one.cell.made_parts().items()
+                    parts |= {f"{one.name}/{name}": x for name, x in own}
+        return parts
 
     def _layer(self, i):
         own = {

@@ -69,6 +69,8 @@ class LanguageModel(AbstractModel):
 
     pads_freely = True
 
+    made = "embedding", "output_layer"
+
     def __init__(
         self,
         vocabulary_size: int,
@@ -155,7 +157,7 @@ class LanguageModel(AbstractModel):
     @classmethod
     def from_config(cls, config: dict) -> "LanguageModel":
         cell = keras.saving.deserialize_keras_object(config["cell"])
-        return cls(**{**config, "cell": cell})
+        return super().from_config({**config, "cell": cell})
 
 
 def _behind_source(inputs):

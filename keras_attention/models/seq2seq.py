@@ -30,8 +30,6 @@ from keras_attention.outputs import Source
 from keras_attention.outputs import check_arguments
 from keras_attention.outputs import extended_output
 from keras_attention.outputs import plain_output
-from keras_attention.search import GreedySearch
-from keras_attention.search.step import check_search_ids
 from keras_attention.streaming import Stream
 from keras_attention.streaming import StreamProgram
 
@@ -131,6 +129,9 @@ class Seq2Seq(AbstractModel):
     >>> tuple(model((source, target)).shape)
     (1, 3, 30)
     """
+
+    made = "source_embedding", "target_embedding", "output_layer"
+    made += "pointer_generator", "lexical_translation"
 
     def __init__(
         self,
@@ -485,8 +486,6 @@ class Seq2Seq(AbstractModel):
                 needs the end of the source.
         """
         check_built(self, "stream", BUILD)
-        search = GreedySearch(max_length, start_id=start_id, end_id=end_id)
-        check_search_ids(search, self.target_vocabulary_size)
         make = functools.partial(StreamProgram, self, start_id, end_id)
         key = "stream", start_id, end_id
         program = self.programs.get(self.version, key, make)
@@ -562,4 +561,4 @@ class Seq2Seq(AbstractModel):
     def from_config(cls, config: dict) -> "Seq2Seq":
         restore = keras.saving.deserialize_keras_object
         parts = {x: restore(config[x]) for x in PARTS if x in config}
-        return cls(**{**config, **parts})
+        return super().from_config({**config, **parts})

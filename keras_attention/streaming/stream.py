@@ -9,6 +9,8 @@ from keras_attention.ops.programs import SIZES
 from keras_attention.ops.programs import compiled
 from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.ops.programs import fitting_size
+from keras_attention.search import GreedySearch
+from keras_attention.search.step import check_search_ids
 from keras_attention.streaming.state import StreamState
 from keras_attention.streaming.steps import StreamSteps
 
@@ -30,8 +32,8 @@ class StreamProgram:
     """
 
     def __init__(self, model, start_id: int, end_id: int):
-        check_integer("start_id", start_id, 0)
-        check_integer("end_id", end_id, 0)
+        search = GreedySearch(start_id=start_id, end_id=end_id)
+        check_search_ids(search, model.target_vocabulary_size)
         steps = StreamSteps(model, start_id, end_id)
         # Where each shape is compiled, parts come in a few sizes.
         self.few_sizes = compiles_each_shape(model)
