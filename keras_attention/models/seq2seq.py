@@ -159,14 +159,11 @@ class Seq2Seq(AbstractModel):
         self.tie_embeddings = tie_embeddings
         self.dropout = dropout
         self.word_dropout = word_dropout
-        self.copying = copying
-        self.lexical = lexical
+        self.copying, self.lexical = copying, lexical
         checks.check_sizes(self)
         checks.check_parts(encoder, decoder, bridge)
         readout = self._add_layers(output)
-        self.encoder = encoder
-        self.decoder = decoder
-        self.bridge = bridge
+        self.encoder, self.decoder, self.bridge = encoder, decoder, bridge
         self.scheduled_sampling = scheduled_sampling
         self.return_attention_scores = return_attention_scores
         self.readout = readout  # `output` is a property of Keras' layers
