@@ -76,7 +76,8 @@ RAGGED = {
         ops.ragged, ops.ragged.constant(ROWS, ops.string)
     ),
     "joined": lambda ops: ops.concat(
-        [ops.ragged.constant(x, ops.string) for x in (ROWS, ROWS[::-1])], axis=1
+        [ops.ragged.constant(x, ops.string) for x in (ROWS, [["b"]] * 3)],
+        axis=1,
     ),
     "mapped": lambda ops: ops.ragged.map_flat_values(
         ops.strings.strip, ops.ragged.constant(ROWS, ops.string)
