@@ -41,6 +41,7 @@ from .models import RecurrentEncoder as RecurrentEncoder
 from .models import Seq2Seq as Seq2Seq
 from .models import ShallowFusion as ShallowFusion
 from .outputs import AbstractOutput as AbstractOutput
+from .outputs import HardAttention as HardAttention
 from .outputs import LexicalTranslation as LexicalTranslation
 from .outputs import PointerGenerator as PointerGenerator
 from .outputs import Shortlist as Shortlist

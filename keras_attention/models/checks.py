@@ -81,7 +81,7 @@ def check_one_vocabulary(argument: str, model):
 
 
 def check_output(model):
-    """Check that the output of a `Seq2Seq` fits its other parts.
+    """Check that the output of a `Seq2Seq` fits, and tell it the vocabulary.
 
     Raises:
         ValueError: If the output needs attention, embedded sources or one
@@ -89,6 +89,7 @@ def check_output(model):
     """
     output, attentions = model.readout, model.decoder.cell.attentions
     check_object("output", output, AbstractOutput, "Subclass AbstractOutput.")
+    output.vocabulary_size = model.target_vocabulary_size
     if output.source_ids:
         check_one_vocabulary(output.argument, model)
     if output.reads_words and model.source_vocabulary_size is None:

@@ -3,6 +3,7 @@
 from .base import AbstractOutput as AbstractOutput
 from .base import Decoded as Decoded
 from .base import Source as Source
+from .hard import HardAttention as HardAttention
 from .lexical import LexicalTranslation as LexicalTranslation
 from .pointer import PointerGenerator as PointerGenerator
 from .shortlist import Shortlist as Shortlist

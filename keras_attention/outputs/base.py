@@ -101,6 +101,7 @@ class AbstractOutput(keras.layers.Layer):
         state_count: Number of states.
         probabilities: What makes probabilities of scores: `"softmax"`,
             `"sparsemax"` or `"entmax15"`.
+        vocabulary_size: Number `V` of words, which a model sets.
 
     Example:
 
@@ -134,6 +135,7 @@ class AbstractOutput(keras.layers.Layer):
     streams: bool = False
     state_count: int = 0
     probabilities: str = "softmax"
+    vocabulary_size: int | None = None
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -1,0 +1,65 @@
+"""Hidden alignments, by logarithms: the position of a word, and the next one.
+
+Probabilities of positions are logarithms here, so that products of many small
+ones stay exact. `MASKED` stands for a probability of 0.
+"""
+
+from keras import ops
+
+from keras_attention.ops.numerics import MASKED
+from keras_attention.ops.rows import take_rows
+
+SURE = 1e4  # what an infinite bias counts as
+
+
+def offsets_between(bias, real, monotonic: bool):
+    """Compute what is added to a score, for a move from each position.
+
+    Args:
+        bias: Biases of moves by `-W` to `W` positions, `(2 W + 1,)`; longer
+            moves have those of `W`. With `inf` moves go there if they can,
+            with `-inf` only if they can go nowhere else.
+        real: Boolean `(B, Tv)`, `True` at real positions.
+        monotonic: Whether no move goes back.
+
+    Returns:
+        `(B, Tv, Tv)`, `MASKED` where no move goes.
+    """
+    most = bias.shape[0] // 2
+    places = ops.arange(ops.shape(real)[1], dtype="int32")
+    moves = places - ops.expand_dims(places, 1)  # (Tv, Tv)
+    allowed = ops.expand_dims(real, 1)
+    if monotonic:
+        allowed = ops.logical_and(allowed, moves >= 0)
+    numbers = ops.clip(moves, -most, most) + most
+    offsets = take_rows(ops.clip(bias, -SURE, SURE), numbers)
+    largest = ops.max(ops.where(allowed, offsets, -SURE), -1, keepdims=True)
+    # The softmax stays the same, and large biases cost scores no digits.
+    offsets = offsets - ops.stop_gradient(largest)
+    return ops.where(allowed, offsets, MASKED)
+
+
+def log_transitions(scores, offsets):
+    """Compute the log probability of each move.
+
+    Args:
+        scores: Scores of positions, `(B, K, Tv)`.
+        offsets: What is added to them for a move from each of `N` positions,
+            `(B, N, Tv)`.
+
+    Returns:
+        `(B, K, N, Tv)`.
+    """
+    return ops.log_softmax(
+        ops.expand_dims(scores, 2) + ops.expand_dims(offsets, 1), axis=-1
+    )
+
+
+def log_sum(logs, axis: int):
+    """Compute the log of a sum; each row has a finite number.
+
+    It is `ops.logsumexp` without care for infinity, which takes a third more.
+    """
+    largest = ops.stop_gradient(ops.max(logs, axis=axis, keepdims=True))
+    total = ops.sum(ops.exp(logs - largest), axis=axis)
+    return ops.squeeze(largest, axis) + ops.log(total)

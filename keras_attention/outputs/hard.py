@@ -1,0 +1,454 @@
+"""Exact hard attention: one position for each word, summed over all of them."""
+
+import math
+from typing import Any
+from typing import NamedTuple
+
+import keras
+from keras import ops
+
+from keras_attention.attention import AbstractAttention
+from keras_attention.attention.sequences import score_one_by_one
+from keras_attention.checks import check_choice
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_object
+from keras_attention.checks import refuse_to_stream
+from keras_attention.ops import hoist
+from keras_attention.ops import masked_loop
+from keras_attention.ops import product
+from keras_attention.ops import wide_dtype
+from keras_attention.ops.alignments import log_sum
+from keras_attention.ops.alignments import log_transitions
+from keras_attention.ops.alignments import offsets_between
+from keras_attention.ops.numerics import MASKED
+from keras_attention.ops.numerics import tanh
+from keras_attention.ops.positions import first_true
+from keras_attention.ops.rows import take_rows
+from keras_attention.ops.tokens import pick
+from keras_attention.outputs.base import AbstractOutput
+from keras_attention.outputs.base import Decoded
+from keras_attention.outputs.base import Source
+
+FARTHEST = 9  # moves by more positions share its bias
+ATTENTION = "Try LuongGeneral() or BahdanauAttention(64)."
+
+
+class _Prepared(NamedTuple):
+    """A source, as the steps read it.
+
+    Attributes:
+        keys: What `attention` has projected, `(B, Tv, ...)`.
+        memory: The projected memory, `(B, Tv, units)`.
+        real: 1.0 at real positions, `(B, 1, Tv)`.
+        offsets: What is added to scores, `(B, N, Tv)`; `N` is `Tv`, or 1 if
+            the position before does not matter.
+        first: Log probabilities of the position before the first word,
+            `(B, 1, N)`.
+    """
+
+    keys: Any
+    memory: Any
+    real: Any
+    offsets: Any
+    first: Any
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class HardAttention(AbstractOutput):
+    """Reads each word at one position, and sums over all alignments.
+
+    Formula:
+
+        p(y_t | a_t = j) = softmax(tanh([s_t; h_j] W) U + b)
+        order 0: p(a_t = j) = softmax_j(e_tj)
+        order 1: p(a_t = j | a_{t-1} = i) = softmax_j(e_tj + d_{j-i})
+        p(y_t | y_<t) = sum_j p(a_t = j | y_<t) p(y_t | a_t = j)
+
+    with the decoder's output `s_t`, the memory `h_j` and the score `e_tj` of
+    an attention. The position `a_t` of a word is hidden: order 0 draws each
+    by itself, order 1 makes them a hidden Markov model, `a_0` is the first
+    real position, and moves of an order that is `monotonic` never go back.
+    What is known of `a_t` is filtered from word to word, so that the log
+    probabilities of all words add up to that of the text, the sum over all
+    alignments, and `SequenceCrossentropy` trains it. Weights are `p(a_t = j |
+    y_<t)`.
+
+    The decoder needs no attention. A source of no real position is read as
+    if it were a zero vector; its weights are 0.
+
+    A step of training scores all words from each position, `Tv` times as much
+    as a dense output. The loop over `T` keeps no table of a step, and computes
+    it again for the gradient: `B Tv (units + V)` numbers at a time, and for
+    order 1 `B Tv^2`, beside the log probabilities themselves.
+
+    Args:
+        attention: An attention layer, whose scores are used; one with the
+            alignment `"softmax"`, without dropout, whose scores do not depend
+            on earlier weights.
+        units: Size of the layer that words are scored by.
+        order: Number of positions that a position depends on, 0 or 1.
+            Defaults to `0`.
+        monotonic: Whether positions never go back. It needs order 1. Defaults
+            to `False`.
+        **kwargs: Keras layer arguments, such as `name` and `dtype`.
+
+    Raises:
+        ValueError: If `attention` is none of that kind, `units` is not
+            positive, `order` is neither 0 nor 1, or `monotonic` is set with
+            order 0.
+
+    Example:
+
+    >>> cell = AttentionDecoderCell(GRUCell(16), None)
+    >>> model = Seq2Seq(
+    ...     source_vocabulary_size=20,
+    ...     target_vocabulary_size=30,
+    ...     embedding_dim=4,
+    ...     encoder=RecurrentEncoder(8, cell="gru"),
+    ...     bridge=StateBridge(),
+    ...     decoder=AttentionDecoder(cell),
+    ...     output=HardAttention(LuongGeneral(), 8, order=1, monotonic=True),
+    ... )
+    >>> source, target = np.array([[2, 7, 8, 3]]), np.array([[2, 9, 5]])
+    >>> log_probs = ops.convert_to_numpy(model((source, target)))
+    >>> float(np.exp(log_probs).sum(axis=-1)[0, 0].round(4))
+    1.0
+
+    Reference:
+        [Wu et al., 2018](https://arxiv.org/abs/1808.10024), eqs. 4 to 6;
+        order 1: [Wu and Cotterell, 2019](https://arxiv.org/abs/1905.06319),
+        eqs. 5 to 9.
+    """
+
+    aligns = True
+
+    def __init__(
+        self,
+        attention: AbstractAttention,
+        units: int,
+        order: int = 0,
+        monotonic: bool = False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        _check_attention(attention)
+        check_choice("order", order, (0, 1))
+        if monotonic and not order:
+            raise ValueError(
+                "`monotonic` needs positions that depend on the one before. "
+                f"Received: {monotonic=}, {order=}. Set order=1."
+            )
+        self.attention = attention
+        self.units = check_integer("units", units)
+        self.order = int(order)
+        self.monotonic = bool(monotonic)
+        self.state_count = 2 * self.order
+
+    def build(self, outputs_shape, words_shape, memory_shape):
+        if self.vocabulary_size is None:
+            raise ValueError(
+                "HardAttention needs the vocabulary of a model. Received: "
+                "no model. Give it to one: Seq2Seq(..., output=...)."
+            )
+        self.features = outputs_shape[-1]
+        if not self.attention.built:  # as a loaded one is
+            self.attention.build(outputs_shape, memory_shape)
+        sizes = self.features + memory_shape[-1], self.units
+        self.kernel = self._add("kernel", sizes, "glorot_uniform")
+        sizes = self.units, self.vocabulary_size
+        self.output_kernel = self._add("output_kernel", sizes, "glorot_uniform")
+        self.output_bias = self._add("output_bias", sizes[1:], "zeros")
+        if self.order:
+            sizes = (2 * FARTHEST + 1,)
+            self.offset_bias = self._add("offset_bias", sizes, "zeros")
+
+    def get_build_config(self):
+        return None  # its model builds it, which knows the vocabulary
+
+    def _add(self, name, shape, initializer):
+        return self.add_weight(
+            name=name, shape=shape, initializer=initializer, autocast=False
+        )
+
+    def prepare(self, source):
+        mask = source.mask
+        if mask is None:
+            mask = ops.ones(ops.shape(source.memory)[:2], "bool")
+        memory = self.attention.prepare(source.memory, value_mask=mask)
+        keys, within = self.attention.reach(memory, ops.expand_dims(mask, 1))
+        nowhere = ops.logical_not(ops.any(within, axis=-1, keepdims=True))
+        within = ops.logical_or(within, nowhere)  # at zeros
+        wide = wide_dtype(self.compute_dtype)
+        offsets = ops.where(within, ops.cast(0.0, wide), MASKED)
+        first = ops.zeros_like(offsets[..., :1])
+        if self.order:
+            bias = ops.cast(self.offset_bias, wide)
+            offsets = offsets_between(bias, within[:, 0], self.monotonic)
+            first = MASKED * (1 - first_true(within, wide))
+        values = ops.cast(memory.values, self.compute_dtype)
+        return _Prepared(
+            keys=keys,
+            memory=product(values, self.kernel[self.features :]),
+            real=ops.cast(ops.expand_dims(mask, 1), wide),
+            offsets=offsets,
+            first=first,
+        )
+
+    def first_state(self, prepared, beams):
+        if not self.order:
+            return ()
+        blank = ops.zeros_like(prepared.memory[:, :1])
+        return tuple(
+            ops.repeat(x, beams, axis=1) for x in (prepared.first, blank)
+        )
+
+    def call(self, decoded, prepared, training=None):
+        words = _words_after(decoded.tokens)
+        log_probs, priors, _ = self._read(decoded, words, prepared, training)
+        return log_probs, self._weights(priors, prepared)
+
+    def step(self, decoded, state, prepared):
+        read, scores = self._project(decoded.outputs, prepared, False)
+        before = prepared.first
+        if self.order:
+            priors, earlier = state
+            said = self._say(earlier, prepared.memory, decoded.tokens)
+            before = ops.log_softmax(priors + said, axis=-1)
+        priors = _moved(before, log_transitions(scores, prepared.offsets))
+        log_probs, _, norms = self._say_all(read, prepared.memory, priors)
+        state = (priors - norms, read) if self.order else ()
+        return log_probs, self._weights(priors, prepared), state
+
+    def align(self, model, source, target):
+        """Compute where the words of a whole text were read.
+
+        Formula:
+
+            weights[t, j] = p(a_t = j | y, x)
+
+        by the forward-backward algorithm. Unlike the weights of a call, they
+        know the word itself, and all after it.
+
+        Args:
+            model: The `Seq2Seq` whose output it is.
+            source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+            target: Ids `(B, T + 1)`, from the start id to the end id.
+
+        Returns:
+            Weights `(B, T, Tv)` of the words behind the start id, 0 at
+            padding, in float32 or wider.
+        """
+        source, target = map(ops.convert_to_tensor, (source, target))
+        memory, states, mask = model.encode(source, training=False)
+        tokens = target[:, :-1]
+        embedded = model.embed_target(tokens)
+        outputs = model.decoder(
+            embedded,
+            memory,
+            initial_state=states,
+            sequence_mask=tokens != 0,
+            memory_mask=mask,
+            training=False,
+        )
+        decoded = Decoded(outputs, tokens, embedded, [])
+        prepared = self.prepare(Source(source, None, memory, mask))
+        words = _words_after(target)[:, :-1]
+        found = self._read(decoded, words, prepared, False)
+        _, scores = self._project(decoded.outputs, prepared, False)
+        _, (logs,) = self._loop(
+            _look_back,
+            [ops.zeros_like(prepared.first)],
+            [scores, *found[1:]],
+            ops.where(words == 0, 0, decoded.tokens),
+            [ops.zeros_like(prepared.real[:, 0]) + MASKED],
+            prepared,
+            False,
+            reverse=True,
+        )
+        return self._weights(logs, prepared)
+
+    def _read(self, decoded, words, prepared, training):
+        """Read known words; see `_read_on` for what is returned of each."""
+        inputs = self._project(decoded.outputs, prepared, training)
+        nowhere = ops.zeros_like(prepared.real[:, 0]) + MASKED
+        shape = ops.shape(nowhere)[0], self.vocabulary_size
+        # Of a masked step, which still is a distribution.
+        equal = ops.zeros(shape, nowhere.dtype) - math.log(shape[1])
+        return self._loop(
+            _read_on,
+            [prepared.first] if self.order else [],
+            [*inputs, words],
+            decoded.tokens,
+            [equal, nowhere, nowhere],
+            prepared,
+            training,
+        )[1]
+
+    def _loop(self, step, states, inputs, tokens, blank, *more, **options):
+        inputs, real = [_turned(x) for x in inputs], _turned(tokens) != 0
+        steps = ops.shape(real)[0]
+        states, found = masked_loop(
+            step, states, inputs, real, blank, steps, self, *more, **options
+        )
+        return states, [_turned(x) for x in found]
+
+    def _project(self, outputs, prepared, training):
+        """Project outputs `(B, K, D)`, and score positions `(B, K, Tv)`."""
+        attention = self.attention
+        kernel = hoist(lambda w: w[: self.features], self.kernel)
+        read = product(ops.cast(outputs, self.compute_dtype), kernel)
+        query = ops.cast(outputs, attention.compute_dtype)
+        query, score = attention.project_query(query), attention.score
+        if attention.compares_pairs and training is not False:
+            scores = score_one_by_one(attention, query, prepared.keys)
+        else:
+            scores = score(query, prepared.keys)
+        return read, ops.cast(scores, prepared.offsets.dtype)
+
+    def _say_all(self, read, memory, priors):
+        """Score all words from each position, and from all together.
+
+        Args:
+            read: Projected outputs, `(B, K, units)`.
+            memory: Projected memory, `(B, Tv, units)`.
+            priors: Log probabilities of positions, `(B, K, Tv)`.
+
+        Returns:
+            Log probabilities `(B, K, V)` and `(B, K, Tv, V)`, and the log of
+            what normalizes the scores of each position, `(B, K, Tv)`.
+        """
+        hidden, wide = _hidden(read, memory), priors.dtype
+        rows = ops.reshape(hidden, (-1, self.units))
+        # Not `product`: a loop would keep its operand and its result.
+        kernel = self.output_kernel
+        rows = rows @ hoist(lambda w: ops.cast(w, rows.dtype), kernel)
+        rows = ops.cast(rows, wide) + ops.cast(self.output_bias, wide)
+        scores = ops.reshape(rows, (*ops.shape(priors), self.vocabulary_size))
+        each = ops.log_softmax(scores, axis=-1)
+        joint = log_sum(each + ops.expand_dims(priors, -1), axis=2)
+        return joint, each, scores[..., 0] - each[..., 0]
+
+    def _say(self, read, memory, words):
+        """Score one word `(B, K)` from each position, `(B, K, Tv)`."""
+        hidden = _hidden(read, memory)
+        table = ops.convert_to_tensor(hoist(ops.transpose, self.output_kernel))
+        row = ops.cast(take_rows(table, words), hidden.dtype)
+        scores = (hidden @ ops.expand_dims(row, -1))[..., 0]
+        bias = take_rows(ops.convert_to_tensor(self.output_bias), words)
+        wide = wide_dtype(self.compute_dtype)
+        return ops.cast(scores, wide) + ops.cast(bias, wide)[..., None]
+
+    def _weights(self, logs, prepared):
+        weights = ops.exp(logs) * prepared.real
+        return ops.cast(weights, self.compute_dtype)
+
+    def compute_output_shape(self, outputs_shape, memory_shape) -> tuple:
+        words = *outputs_shape[:2], self.vocabulary_size
+        return words, (*outputs_shape[:2], memory_shape[1])
+
+    def check_stream(self):
+        refuse_to_stream(
+            self.argument,
+            "compares each position with all that still come",
+            "Attend in the decoder in its place: BahdanauAttention(64, "
+            "alignment=Monotonic(mode='hard')).",
+        )
+
+    def get_config(self) -> dict:
+        return {
+            **super().get_config(),
+            "attention": keras.saving.serialize_keras_object(self.attention),
+            "units": self.units,
+            "order": self.order,
+            "monotonic": self.monotonic,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "HardAttention":
+        restore = keras.saving.deserialize_keras_object
+        return cls(**{**config, "attention": restore(config["attention"])})
+
+
+def _read_on(layer, before, inputs, prepared):
+    """Move to the next position, and say a known word.
+
+    Args:
+        layer: The `HardAttention`.
+        before: List of the log probabilities of the position before,
+            `(B, 1, Tv)`; empty for order 0.
+        inputs: What `_project` returned of a step, and its word.
+        prepared: What `prepare` returned.
+
+    Returns:
+        The list after the word. Log probabilities of all words `(B, V)`, of
+        the positions before it is known `(B, Tv)`, and of the word at each
+        `(B, Tv)`.
+    """
+    read, scores, words = [ops.expand_dims(x, 1) for x in inputs]
+    transitions = log_transitions(scores, prepared.offsets)
+    priors = _moved(before[0] if before else prepared.first, transitions)
+    found, each, _ = layer._say_all(read, prepared.memory, priors)
+    words = ops.broadcast_to(words[..., None], ops.shape(priors))
+    said = pick(each, words)
+    after = [ops.log_softmax(priors + said, axis=-1) for _ in before]
+    return after, [x[:, 0] for x in (found, priors, said)]
+
+
+def _look_back(_, behind, inputs, prepared):
+    """Join what is known of a position before its word and after it.
+
+    Args:
+        _: The `HardAttention`.
+        behind: List of the log probability of all words behind, given the
+            position, up to a constant, `(B, 1, N)`.
+        inputs: Scores, and what `_read_on` returned of the positions.
+        prepared: What `prepare` returned.
+
+    Returns:
+        The list before the word; log probabilities of positions `(B, Tv)`.
+    """
+    scores, priors, said = [ops.expand_dims(x, 1) for x in inputs]
+    logs = ops.log_softmax(priors + said + behind[0], axis=-1)
+    transitions = log_transitions(scores, prepared.offsets)
+    ratios = ops.expand_dims(logs - priors, 2)
+    return [log_sum(transitions + ratios, axis=-1)], [logs[:, 0]]
+
+
+def _moved(before, transitions):
+    return log_sum(ops.expand_dims(before, -1) + transitions, axis=2)
+
+
+def _hidden(read, memory):
+    return tanh(ops.expand_dims(read, 2) + ops.expand_dims(memory, 1))
+
+
+def _turned(x):
+    return ops.swapaxes(x, 0, 1)
+
+
+def _words_after(tokens):
+    """Find the word that is said at each step: `(B, T)`, or 0 at the last."""
+    tokens = ops.cast(tokens, "int32")
+    steps = ops.arange(ops.shape(tokens)[1], dtype="int32")
+    later = steps > ops.expand_dims(steps, 1)
+    later = ops.logical_and(later, ops.expand_dims(tokens != 0, 1))
+    after = ops.where(later, steps, ops.shape(tokens)[1])  # (B, T, T)
+    after = ops.min(after, axis=-1, initial=ops.shape(tokens)[1])
+    return ops.take_along_axis(ops.pad(tokens, [[0, 0], [0, 1]]), after, 1)
+
+
+def _check_attention(attention):
+    check_object("attention", attention, AbstractAttention, ATTENTION)
+    if attention.remembers:
+        reason = "depend on its earlier weights, and alignments are many"
+    elif getattr(attention.aligner, "mapping", None) != "softmax":
+        reason = "are no softmax of scores"
+    elif attention.dropout:
+        reason = f"are dropped, with dropout={attention.dropout}"
+    else:
+        return
+    raise ValueError(
+        "HardAttention needs an attention that scores each position by the "
+        f"query and its key. Received: attention={attention!r}, whose weights "
+        f"{reason}. {ATTENTION}"
+    )
