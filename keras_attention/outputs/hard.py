@@ -197,7 +197,8 @@ class HardAttention(AbstractOutput):
     def first_state(self, prepared, beams):
         if not self.order:
             return ()
-        blank = ops.zeros_like(prepared.memory[:, :1])
+        blank = ops.zeros_like(prepared.memory)
+        blank = ops.sum(blank, axis=1, keepdims=True)  # of one row, in graphs
         return tuple(
             ops.repeat(x, beams, axis=1) for x in (prepared.first, blank)
         )

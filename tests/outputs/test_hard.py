@@ -233,6 +233,30 @@ def test_one_beam_is_greedy_and_greedy_is_teacher_forcing(kind):
             assert_close(found.weights[:, n], weights * real, 1e-5)
 
 
+@every_kind
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(
+    "search", [ka.GreedySearch(4), ka.BeamSearch(2, max_length=4)]
+)
+def test_a_graph_of_any_batch_writes_the_same(kind, search, tmp_path):
+    import tensorflow as tf
+
+    model = make(kind)
+    module = tf.Module()
+    module.model = model
+    module.generate = tf.function(
+        lambda x: model.generate(x, search)._asdict(),
+        [tf.TensorSpec((None, None), tf.int32)],
+        autograph=False,
+    )
+    tf.saved_model.save(module, tmp_path / "exported")
+    again = tf.saved_model.load(tmp_path / "exported")
+    found = again.generate(tf.constant(SOURCE, tf.int32))
+    wanted = model.generate(SOURCE, search)
+    np.testing.assert_array_equal(found["tokens"], wanted.tokens)
+    np.testing.assert_allclose(found["weights"], wanted.weights, atol=1e-5)
+
+
 SCORES = {
     "additive": lambda: ka.BahdanauAttention(4, normalize=True),
     "cosine": lambda: ka.CosineAttention(beta=3.0),
