@@ -468,7 +468,6 @@ def test_what_is_no_search_is_refused():
     ("arguments", "message"),
     [
         ({"format": "pickle"}, "`format` must be one of .*'tf_saved_model'"),
-        ({"format": None}, "format=None"),
         ({"max_length": 2.0}, "max_length=2.0"),
         ({"max_length": 0}, "max_length=0"),
     ],
