@@ -182,7 +182,7 @@ def test_a_search_attends_within_it():
     source = mechanisms.draw_ids([9, 4, 12, 3])
     search = ka.BeamSearch(3, n_best=3, max_length=6, min_length=5)
     found = model.generate(source, search)
-    tokens, scores, _, weights = [to_numpy(x) for x in found]
+    tokens, scores, _, weights = [to_numpy(x) for x in found[:4]]
     rows = tokens.reshape(-1, 6)
     starts = np.full((len(rows), 1), search.start_id)
     given = np.concatenate([starts, rows[:, :-1]], axis=1).astype("int32")

@@ -58,7 +58,14 @@ def test_a_tokenizer_needs_nothing_that_serving_lacks(name, tmp_path):
     options = (
         {} if name in (*PIECES, "SymbolTokenizer") else {"lowercase": True}
     )
-    tokenizer = getattr(keras_attention, name).train(SENTENCES, 300, **options)
+    if name == "TaggedTokenizer":
+        text = keras_attention.CharacterTokenizer.train(
+            SENTENCES, 300, **options
+        )
+        tokenizer = keras_attention.text.TaggedTokenizer(text, ["A", "B"])
+    else:
+        cls = getattr(keras_attention, name)
+        tokenizer = cls.train(SENTENCES, 300, **options)
     export(tokenizer, tmp_path / "1")
     requests = [("serving_default", TEXTS)]
     found = ask(tmp_path / "1", requests, with_operations=name in PIECES)
