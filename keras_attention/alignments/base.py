@@ -6,6 +6,7 @@ from keras_attention.alignments.reading import AbstractReading
 from keras_attention.checks import check_built
 from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream
+from keras_attention.layers import AbstractConfigured
 from keras_attention.ops.positions import count_positions
 
 BUILD = "Let the attention layer's `build` call `super().build(...)`."
@@ -14,7 +15,7 @@ DECIDED = (
 )
 
 
-class AbstractAlignment(keras.layers.Layer):
+class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
     """Turns the scores of an attention layer into weights.
 
     It belongs to an attention layer: the layer builds it, sets its dtype,
@@ -29,9 +30,6 @@ class AbstractAlignment(keras.layers.Layer):
 
     state_count = 0  # number of tensors that `first_state` returns
     noisy = False  # whether `draw_noise` returns anything
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
 
     def build(self, query_shape, value_shape):
         pass

@@ -141,7 +141,3 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
         )
         bias = ops.cast(self.transition_bias, logit.dtype)
         return previous, ops.sigmoid(logit + bias)
-
-    def get_config(self) -> dict:
-        own = {"transition_agent": self.transition_agent}
-        return {**super().get_config(), **own}

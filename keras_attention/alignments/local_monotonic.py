@@ -65,6 +65,3 @@ class LocalMonotonic(AbstractAlignment):
         near = ops.abs(distance) <= self.window
         weights = masked_softmax(scores, join_masks(near, mask))
         return weights, (centre + 1,)
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), "window": self.window}

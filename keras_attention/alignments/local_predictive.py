@@ -102,6 +102,3 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         gauss = ops.exp(-2 * ops.square(distance / self.window))
         weights = masked_softmax(scores, join_masks(near, mask))
         return weights * gauss, state
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), "window": self.window}

@@ -187,11 +187,4 @@ class Monotonic(AbstractAlignment):
         return weights, (weights,)
 
     def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "mode": self.mode,
-            "score_bias": self._score_bias,
-            "sigmoid_noise": self.sigmoid_noise,
-            "stepwise": self.stepwise,
-            "strict": self.strict,
-        }
+        return {**super().get_config(), "score_bias": self._score_bias}

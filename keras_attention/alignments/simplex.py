@@ -58,9 +58,6 @@ class SimplexAlignment(AbstractAlignment):
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         return MAPPINGS[self.mapping](scores, mask), state
 
-    def get_config(self) -> dict:
-        return {**super().get_config(), "mapping": self.mapping}
-
 
 def get_alignment(
     identifier: str | dict | AbstractAlignment,

@@ -128,7 +128,3 @@ class BahdanauAttention(AbstractKernelLayer, AbstractAttention):
         if self.normalize:
             vector = self.gain * unit_vectors(vector)
         return additive_scores(query, keys, vector)  # (B, Tq, Tv)
-
-    def get_config(self) -> dict:
-        own = {"units": self.units, "normalize": self.normalize}
-        return {**super().get_config(), **own}

@@ -22,6 +22,7 @@ from keras_attention.checks import check_choice
 from keras_attention.checks import check_rate
 from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream
+from keras_attention.layers import AbstractConfigured
 from keras_attention.ops import keep_real
 from keras_attention.ops import mix
 from keras_attention.ops import wide_dtype
@@ -37,7 +38,7 @@ KEY_ALONE = (
 )
 
 
-class AbstractAttention(keras.layers.Layer):
+class AbstractAttention(AbstractConfigured, keras.layers.Layer):
     """Averages the values of a memory by weights that depend on a query.
 
     Formula:
@@ -528,8 +529,7 @@ class AbstractAttention(keras.layers.Layer):
         return (context, weights) if return_attention_scores else context
 
     def get_config(self) -> dict:
-        own = {"dropout": self.dropout, "seed": self.seed}
-        if self.alignment is not None:
-            serialize = keras.saving.serialize_keras_object
-            own["alignment"] = serialize(self.alignment)  # a name stays one
-        return {**super().get_config(), **own}
+        config = super().get_config()
+        if self.alignment is None:
+            del config["alignment"]
+        return config

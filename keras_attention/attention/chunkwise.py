@@ -177,21 +177,6 @@ class ChunkwiseAttention(AbstractAttention):
         losses = [loss for loss in losses if loss is not None]
         return sum(losses) if losses else None
 
-    def get_config(self) -> dict:
-        serialize = keras.saving.serialize_keras_object
-        return {
-            **super().get_config(),
-            "monotonic": serialize(self.monotonic),
-            "chunk": serialize(self.chunk),
-            "chunk_size": self.chunk_size,
-        }
-
-    @classmethod
-    def from_config(cls, config: dict) -> "ChunkwiseAttention":
-        restore = keras.saving.deserialize_keras_object
-        layers = {k: restore(config[k]) for k in ("monotonic", "chunk")}
-        return cls(**{**config, **layers})
-
 
 def _check_monotonic(attention):
     check_object("monotonic", attention, AbstractAttention, MONOTONIC)

@@ -95,7 +95,3 @@ class CosineAttention(AbstractAttention):
     def score(self, query, keys):
         cosines = dot_scores(query, keys)  # (B, Tq, Tv)
         return ops.exp(ops.cast(self.log_beta, cosines.dtype)) * cosines
-
-    def get_config(self) -> dict:
-        own = {"beta": self.beta, "learn_beta": self.learn_beta}
-        return {**super().get_config(), **own}

@@ -147,10 +147,6 @@ class CoverageAttention(AbstractKernelLayer, AbstractAttention):
         vector = ops.cast(self.coverage_vector, history.dtype)
         return ops.expand_dims(history, -1) * vector
 
-    def get_config(self) -> dict:
-        own = {"units": self.units, "coverage_loss": self.coverage_loss}
-        return {**super().get_config(), **own}
-
 
 def coverage_loss(weights, mask=None):
     """Compute the coverage loss: how far weights repeat earlier ones.

@@ -195,18 +195,6 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
     def next_history(self, history, weights):
         return ops.cast(weights, history.dtype)
 
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "static_filters": self.static_filters,
-            "dynamic_filters": self.dynamic_filters,
-            "kernel_size": self.kernel_size,
-            "prior_length": self.prior_length,
-            "prior_alpha": self.prior_alpha,
-            "prior_beta": self.prior_beta,
-        }
-
 
 def beta_binomial(count: int, alpha: float, beta: float) -> list[float]:
     """Return the probabilities of 0 to `count` successes in `count` draws.

@@ -115,6 +115,3 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
         if mask is not None:
             weights = ops.where(mask, weights, 0.0)
         return weights, (kappa,)
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), "components": self.components}

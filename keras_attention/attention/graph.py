@@ -226,18 +226,6 @@ class GraphAttention(AbstractKernelLayer):
         weights = spec(batch, self.heads, count, count)
         return (outputs, weights) if return_attention_scores else outputs
 
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "heads": self.heads,
-            "version": self.version,
-            "concat": self.concat,
-            "add_self_loops": self.add_self_loops,
-            "dropout": self.dropout,
-            "seed": self.seed,
-        }
-
 
 def _leaky(x):
     """Compute LeakyReLU; that of TensorFlow rounds the slope to float32."""

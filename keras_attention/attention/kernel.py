@@ -96,10 +96,3 @@ class KernelAttention(AbstractAttention):
         squares = ops.sum(ops.square(apart), axis=-1)  # (B, Tq, Tv)
         log_bandwidth = ops.cast(self.log_bandwidth, squares.dtype)
         return -squares * ops.exp(-2 * log_bandwidth) / 2
-
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "bandwidth": self.bandwidth,
-            "learn_bandwidth": self.learn_bandwidth,
-        }

@@ -100,6 +100,3 @@ class LocationAttention(AbstractKernelLayer, AbstractAttention):
         if len(columns.shape) == 1:  # the same in every row
             return ops.take(query, columns, axis=-1)  # (B, Tq, Tv)
         return ops.take_along_axis(query, columns, axis=-1)
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), "max_length": self.max_length}

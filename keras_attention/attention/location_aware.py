@@ -161,12 +161,3 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
         features = ops.reshape(features, (rows * words, self.filters))
         features = product(features, self.location_kernel)
         return ops.reshape(features, (batch, beams, words, self.units))
-
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "filters": self.filters,
-            "kernel_size": self.kernel_size,
-            "cumulative": self.cumulative,
-        }

@@ -119,6 +119,3 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
         if self.scale is not None:
             scores = ops.cast(self.scale, scores.dtype) * scores
         return scores
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), "use_scale": self.use_scale}

@@ -287,21 +287,6 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
     ) -> tuple:
         return (*query_shape[:-1], self.output_dim or value_shape[-1])
 
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "attention": keras.saving.serialize_keras_object(self.attention),
-            "num_heads": self.num_heads,
-            "key_dim": self.key_dim,
-            "value_dim": self.value_dim,
-            "output_dim": self.output_dim,
-        }
-
-    @classmethod
-    def from_config(cls, config: dict) -> "MultiHead":
-        restore = keras.saving.deserialize_keras_object
-        return cls(**{**config, "attention": restore(config["attention"])})
-
 
 def _check_attention(attention):
     way_out = "Try DotAttention('sqrt'), or BahdanauAttention(64)."

@@ -149,11 +149,3 @@ class AttentionPooling(AbstractKernelLayer):
 
     def compute_mask(self, x, previous_mask=None):
         return None
-
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "dropout": self.dropout,
-            "seed": self.seed,
-        }

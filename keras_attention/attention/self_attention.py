@@ -7,10 +7,11 @@ from keras_attention.attention.base import AbstractAttention
 from keras_attention.attention.memory import real_sequence
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
+from keras_attention.layers import AbstractConfigured
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class SelfAttention(keras.layers.Layer):
+class SelfAttention(AbstractConfigured, keras.layers.Layer):
     """Attends from every position of a sequence to the same sequence.
 
     Formula:
@@ -123,16 +124,3 @@ class SelfAttention(keras.layers.Layer):
         return self.attention.compute_output_spec(
             x, x, return_attention_scores=return_attention_scores
         )
-
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "attention": keras.saving.serialize_keras_object(self.attention),
-            "width": self.width,
-            "causal": self.causal,
-        }
-
-    @classmethod
-    def from_config(cls, config: dict) -> "SelfAttention":
-        restore = keras.saving.deserialize_keras_object
-        return cls(**{**config, "attention": restore(config["attention"])})

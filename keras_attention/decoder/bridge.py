@@ -160,13 +160,8 @@ class StateBridge(AbstractKernelLayer):
             yield from ([layer[i], layer[half + i]] for i in range(half))
 
     def get_config(self) -> dict:
-        own = {
-            "mode": self.mode,
-            "units": self.units,
-            "bidirectional": self.bidirectional,
-            "activation": keras.activations.serialize(self.activation),
-        }
-        return {**super().get_config(), **own}
+        name = keras.activations.serialize(self.activation)
+        return {**super().get_config(), "activation": name}
 
 
 def _is_state(x):

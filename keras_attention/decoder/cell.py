@@ -514,23 +514,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
         return ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
 
     def get_config(self) -> dict:
-        serialize = keras.saving.serialize_keras_object
         own = {
-            "cell": serialize(self.cell),
-            "attention": serialize(self.attention),
-            "order": self.order,
-            "input_feeding": self.input_feeding,
-            "attention_layer_size": self.attention_layer_size,
-            "attention_activation": serialize(self.attention_activation),
-            "attention_use_bias": self.attention_use_bias,
             "output": self._output,
-            "residual": self.residual,
             "attention_window": self.attention_window,
         }
         return {**super().get_config(), **own}
-
-    @classmethod
-    def from_config(cls, config: dict) -> "AttentionDecoderCell":
-        restore = keras.saving.deserialize_keras_object
-        layers = {k: restore(config[k]) for k in ("cell", "attention")}
-        return cls(**{**config, **layers})

@@ -10,6 +10,7 @@ from keras_attention.checks import check_loadable
 from keras_attention.checks import check_object
 from keras_attention.checks import described
 from keras_attention.decoder.loop import AttentionDecoder
+from keras_attention.layers import AbstractConfigured
 from keras_attention.layers import symbolic_result
 from keras_attention.ops import freeze
 from keras_attention.ops import loop_over_time
@@ -18,7 +19,7 @@ Function = keras.layers.Layer | Callable
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class FreeRunningDecoder(keras.layers.Layer):
+class FreeRunningDecoder(AbstractConfigured, keras.layers.Layer):
     """Runs an `AttentionDecoder` on its own predictions.
 
     Formula:
@@ -287,25 +288,6 @@ class FreeRunningDecoder(keras.layers.Layer):
 
     def compute_mask(self, first, previous_mask=None):
         return None
-
-    def get_config(self) -> dict:
-        parts = {
-            name: keras.saving.serialize_keras_object(getattr(self, name))
-            for name in ("decoder", "readout", "feed", "stop")
-        }
-        own = {
-            "steps": self.steps,
-            "return_lengths": self.return_lengths,
-            "return_attention_scores": self.return_attention_scores,
-            "return_state": self.return_state,
-        }
-        return {**super().get_config(), **parts, **own}
-
-    @classmethod
-    def from_config(cls, config: dict) -> "FreeRunningDecoder":
-        restore = keras.saving.deserialize_keras_object
-        names = ("decoder", "readout", "feed", "stop")
-        return cls(**{**config, **{k: restore(config[k]) for k in names}})
 
 
 def _check_function(name, value):

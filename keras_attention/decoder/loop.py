@@ -9,6 +9,7 @@ from keras_attention.attention.memory import check_mask
 from keras_attention.attention.memory import check_rank_3
 from keras_attention.checks import check_object
 from keras_attention.decoder.cell import AttentionDecoderCell
+from keras_attention.layers import AbstractConfigured
 from keras_attention.layers import carried_mask
 from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
@@ -16,7 +17,7 @@ from keras_attention.ops import masked_loop
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class AttentionDecoder(keras.layers.Layer):
+class AttentionDecoder(AbstractConfigured, keras.layers.Layer):
     """Runs an `AttentionDecoderCell` over a sequence of known inputs.
 
     Keys are projected once, before the loop. A masked step does not change
@@ -227,17 +228,3 @@ class AttentionDecoder(keras.layers.Layer):
 
     def compute_mask(self, sequence, previous_mask=None):
         return previous_mask if self.return_sequences else None
-
-    def get_config(self) -> dict:
-        own = {
-            "cell": keras.saving.serialize_keras_object(self.cell),
-            "return_sequences": self.return_sequences,
-            "return_state": self.return_state,
-            "return_attention_scores": self.return_attention_scores,
-        }
-        return {**super().get_config(), **own}
-
-    @classmethod
-    def from_config(cls, config: dict) -> "AttentionDecoder":
-        cell = keras.saving.deserialize_keras_object(config["cell"])
-        return cls(**{**config, "cell": cell})

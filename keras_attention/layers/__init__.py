@@ -1,5 +1,7 @@
 """Bases and functions shared by the layers of several folders."""
 
+from .configs import AbstractConfigured as AbstractConfigured
+from .configs import AbstractPartMaker as AbstractPartMaker
 from .embeddings import Dropout as Dropout
 from .embeddings import Embedding as Embedding
 from .embeddings import ReversibleEmbedding as ReversibleEmbedding
@@ -8,7 +10,6 @@ from .kernels import AbstractKernelLayer as AbstractKernelLayer
 from .kernels import Constraint as Constraint
 from .kernels import Initializer as Initializer
 from .kernels import Regularizer as Regularizer
-from .made_parts import AbstractPartMaker as AbstractPartMaker
 from .recurrence import call_masked as call_masked
 from .recurrence import carried_mask as carried_mask
 from .recurrence import directions as directions

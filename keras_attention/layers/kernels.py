@@ -5,12 +5,14 @@ import functools
 import keras
 from keras import ops
 
+from keras_attention.layers.configs import AbstractConfigured
+
 Initializer = str | dict | keras.initializers.Initializer
 Regularizer = str | dict | keras.regularizers.Regularizer | None
 Constraint = str | dict | keras.constraints.Constraint | None
 
 
-class AbstractKernelLayer(keras.layers.Layer):
+class AbstractKernelLayer(AbstractConfigured, keras.layers.Layer):
     """Makes its kernels with one initializer, regularizer and constraint.
 
     Args:
@@ -76,15 +78,6 @@ class AbstractKernelLayer(keras.layers.Layer):
         return self.add_weight(
             name=name, shape=(size,), initializer="zeros", autocast=False
         )
-
-    def get_config(self) -> dict:
-        serialize = keras.saving.serialize_keras_object
-        return {
-            **super().get_config(),
-            "kernel_initializer": serialize(self.kernel_initializer),
-            "kernel_regularizer": serialize(self.kernel_regularizer),
-            "kernel_constraint": serialize(self.kernel_constraint),
-        }
 
 
 def _reshaped(initializer, matrix, shape, dtype=None):

@@ -1,0 +1,68 @@
+"""Configs of layers: the arguments of their constructors, frozen parts."""
+
+import inspect
+
+import keras
+
+FROZEN = "frozen_parts"  # in a config, where there are any
+
+
+class AbstractConfigured:
+    """Keeps the arguments of its constructor in its config.
+
+    It stands before a base class of Keras. An argument is an attribute of the
+    same name; a subclass adds those of which that is not true, such as one
+    whose attribute `build` replaces by a weight.
+    """
+
+    def get_config(self) -> dict:
+        """Return the arguments of the constructors, by name."""
+        config, own = super().get_config(), {}
+        for kind in type(self).__mro__:
+            if issubclass(kind, AbstractConfigured):
+                names = inspect.signature(kind.__init__).parameters
+                own |= {x: getattr(self, x) for x in names if hasattr(self, x)}
+        for name, value in own.items():
+            if not isinstance(value, keras.Variable):
+                config[name] = keras.saving.serialize_keras_object(value)
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict) -> keras.layers.Layer:
+        """Make a layer from the arguments of its constructor."""
+        restore = keras.saving.deserialize_keras_object
+        parts = {k: x for k, x in config.items() if isinstance(x, dict | list)}
+        return cls(**{**config, **{k: restore(x) for k, x in parts.items()}})
+
+
+class AbstractPartMaker:
+    """Keeps in its config which parts are frozen, as Keras does of a layer.
+
+    It stands before a base class of Keras. Parts that are arguments have
+    configs themselves; a subclass names those that it makes.
+
+    Attributes:
+        made: The attributes that are such parts.
+    """
+
+    made: tuple[str, ...] = ()
+
+    def made_parts(self) -> dict[str, keras.layers.Layer | None]:
+        """Return the parts that the constructor makes, outer ones first."""
+        return {name: getattr(self, name) for name in self.made}
+
+    def get_config(self) -> dict:
+        parts = self.made_parts().items()
+        frozen = [name for name, x in parts if x and not x.trainable]
+        return {**super().get_config(), **({FROZEN: frozen} if frozen else {})}
+
+    @classmethod
+    def from_config(cls, config: dict) -> keras.layers.Layer:
+        options = {k: v for k, v in config.items() if k != FROZEN}
+        layer = super().from_config(options)
+        if not layer.trainable:
+            layer.trainable = False  # so are its parts
+        parts = layer.made_parts()
+        for name in config.get(FROZEN, ()):
+            parts[name].trainable = False
+        return layer
