@@ -29,6 +29,7 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
     """
 
     state_count = 0  # number of tensors that `first_state` returns
+    needs_end = "may weigh positions up to the end of the source"
     noisy = False  # whether `draw_noise` returns anything
 
     def build(self, query_shape, value_shape):
@@ -81,8 +82,7 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
                 unless a subclass says otherwise.
         """
         received = f"alignment={type(self).__name__}"
-        reason = "may weigh positions up to the end of the source"
-        refuse_to_stream(received, reason, DECIDED)
+        refuse_to_stream(received, self.needs_end, DECIDED)
 
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         """Turn the scores of one step into weights.

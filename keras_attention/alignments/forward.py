@@ -3,9 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attention.alignments.base import DECIDED
 from keras_attention.alignments.base import AbstractAlignment
-from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
@@ -74,6 +72,8 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
         algorithm 2 with a transition agent.
     """
 
+    needs_end = "keeps weight on every position, so that none is ever passed"
+
     def __init__(
         self,
         transition_agent: bool = False,
@@ -109,10 +109,6 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
         if not self.transition_agent:
             return (start,)
         return start, ops.full((*ops.shape(real)[:2], 1), 0.5, real.dtype)
-
-    def reading(self):
-        reason = "keeps weight on every position, so that none is ever passed"
-        refuse_to_stream("alignment=ForwardAlignment", reason, DECIDED)
 
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         previous = ops.cast(state[0], scores.dtype)

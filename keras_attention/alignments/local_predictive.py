@@ -3,10 +3,8 @@
 import keras
 from keras import ops
 
-from keras_attention.alignments.base import DECIDED
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.checks import check_integer
-from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
@@ -62,6 +60,8 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         [Luong et al., 2015](https://arxiv.org/abs/1508.04025), eqs. 9 and 10.
     """
 
+    needs_end = "places its window by the length of the source"
+
     def __init__(
         self,
         window: int,
@@ -83,10 +83,6 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         size = query_shape[-1]
         self.position_kernel = self.add_kernel("position_kernel", (size, size))
         self.position_vector = self.add_kernel("position_vector", (size,))
-
-    def reading(self):
-        reason = "places its window by the length of the source"
-        refuse_to_stream("alignment=LocalPredictive", reason, DECIDED)
 
     def align_source(self, scores, mask, state, noise, query, real) -> tuple:
         self.check_built("align")
