@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_number
+from keras_attention.checks import shapes_agree
 from keras_attention.ops import entmax15
 from keras_attention.ops import sparsemax
 from keras_attention.ops.numerics import MASKED
@@ -23,8 +24,35 @@ from keras_attention.ops.tokens import weighted_sum
 ENTMAX = {1.5: entmax15, 2: sparsemax}  # by alpha
 
 
+class AbstractSequenceLoss(keras.losses.Loss):
+    """Averages what `call` gives for each step, `(B, T)`, over real steps.
+
+    As with Keras' own losses, the shares of all replicas add up to the loss,
+    and their gradients to its gradient.
+    """
+
+    def counted(self, y_true):
+        """Tell which steps count: numbers `(B, T)`, 0 where they do not.
+
+        Args:
+            y_true: The targets.
+        """
+        return y_true
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        losses = self.call(y_true, y_pred)
+        counted = self.counted(y_true)
+        weights = token_weights(counted, sample_weight, losses.dtype)
+        loss, total = sum_over_replicas(
+            weighted_sum(weights, losses), ops.sum(weights)
+        )
+        total = ops.where(total == 0, ops.ones_like(total), total)
+        replicas = count_replicas()
+        return loss / total if replicas == 1 else loss / total / replicas
+
+
 @keras.saving.register_keras_serializable(package="keras_attention")
-class SequenceCrossentropy(keras.losses.Loss):
+class SequenceCrossentropy(AbstractSequenceLoss):
     """Averages the cross-entropy over the real tokens of a batch.
 
     Formula:
@@ -87,11 +115,6 @@ class SequenceCrossentropy(keras.losses.Loss):
         check_number("label_smoothing", label_smoothing, least=0, below=1)
         self.label_smoothing = label_smoothing
 
-    def __call__(self, y_true, y_pred, sample_weight=None):
-        losses = self.call(y_true, y_pred)  # (B, T)
-        weights = token_weights(y_true, sample_weight, losses.dtype)
-        return _weighted_mean(losses, weights)
-
     def call(self, y_true, y_pred):
         return token_crossentropy(y_true, y_pred, self.label_smoothing)
 
@@ -100,7 +123,7 @@ class SequenceCrossentropy(keras.losses.Loss):
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class EntmaxLoss(keras.losses.Loss):
+class EntmaxLoss(AbstractSequenceLoss):
     """Averages the loss of sparse probabilities over the real tokens.
 
     Formula:
@@ -155,11 +178,6 @@ class EntmaxLoss(keras.losses.Loss):
         check_choice("alpha", alpha, ENTMAX)
         self.alpha = alpha
 
-    def __call__(self, y_true, y_pred, sample_weight=None):
-        losses = self.call(y_true, y_pred)  # (B, T)
-        weights = token_weights(y_true, sample_weight, losses.dtype)
-        return _weighted_mean(losses, weights)
-
     def call(self, y_true, y_pred):
         z = widen(ops.convert_to_tensor(y_pred))
         y_true = ops.cast(ops.convert_to_tensor(y_true), "int32")
@@ -183,7 +201,7 @@ class EntmaxLoss(keras.losses.Loss):
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class GuidedAlignmentLoss(keras.losses.Loss):
+class GuidedAlignmentLoss(AbstractSequenceLoss):
     """Guides attention by known word alignments: the cross-entropy to them.
 
     Formula:
@@ -230,11 +248,9 @@ class GuidedAlignmentLoss(keras.losses.Loss):
     def __init__(self, name: str = "guided_alignment"):
         super().__init__(name=name)
 
-    def __call__(self, y_true, y_pred, sample_weight=None):
-        losses = self.call(y_true, y_pred)  # (B, T)
-        linked = ops.any(ops.not_equal(y_true, 0), axis=-1)
-        weights = token_weights(linked, sample_weight, losses.dtype)
-        return _weighted_mean(losses, weights)
+    def counted(self, y_true):
+        """Tell which steps have a link: booleans `(B, T)`."""
+        return ops.any(ops.not_equal(y_true, 0), axis=-1)
 
     def call(self, y_true, y_pred):
         weights = widen(ops.convert_to_tensor(y_pred))
@@ -249,25 +265,9 @@ class GuidedAlignmentLoss(keras.losses.Loss):
         return {"name": self.name}
 
 
-def _weighted_mean(losses, weights):
-    """Average over the rows of all replicas, to this replica's share of it.
-
-    As with Keras' own losses, the shares of all replicas add up to the loss,
-    and their gradients to its gradient.
-    """
-    loss, total = sum_over_replicas(
-        weighted_sum(weights, losses), ops.sum(weights)
-    )
-    total = ops.where(total == 0, ops.ones_like(total), total)
-    replicas = count_replicas()
-    return loss / total if replicas == 1 else loss / total / replicas
-
-
 def _check_links(links, weights):
     shapes = tuple(links.shape), tuple(weights.shape)
-    sizes = [set(pair) - {None} for pair in zip(*shapes, strict=False)]
-    same = all(len(size) <= 1 for size in sizes)
-    if len(shapes[0]) != 3 or len(shapes[1]) != 3 or not same:
+    if len(shapes[0]) != 3 or not shapes_agree(*shapes):
         raise ValueError(
             "GuidedAlignmentLoss needs links and weights of one shape, (B, T, "
             f"Tv). Received: y_true.shape={shapes[0]}, "

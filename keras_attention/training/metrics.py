@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.checks import missing_method
+from keras_attention.checks import shapes_agree
 from keras_attention.ops.numerics import TINY
 from keras_attention.ops.numerics import keep_real
 from keras_attention.ops.numerics import widen
@@ -311,9 +312,8 @@ def _read_attention(metric, y_true, y_pred):
     y_true = ops.convert_to_tensor(y_true)
     attention = ops.convert_to_tensor(y_pred)
     given, needed = tuple(y_true.shape), tuple(attention.shape)
-    sizes = [set(pair) - {None} for pair in zip(given, needed, strict=False)]
-    fits = all(len(size) <= 1 for size in sizes)
-    if len(needed) != 3 or len(given) not in (2, 3) or not fits:
+    fits = shapes_agree(given, needed[: len(given)])
+    if len(needed) != 3 or len(given) < 2 or not fits:
         raise ValueError(
             f"{type(metric).__name__} needs weights (B, T, Tv), and target "
             "ids (B, T) or links (B, T, Tv). Received: "

@@ -1,5 +1,7 @@
 """Losses: averages over real tokens or linked words, and over them alone."""
 
+from functools import partial
+
 import keras
 import numpy as np
 import pytest
@@ -7,13 +9,18 @@ from gradients import check_gradients
 from gradients import gradients
 from keras import ops
 from masked import all_padding
+from ready import GRAPH
+from seq2seqs import SOURCE
+from seq2seqs import TARGET
+from seq2seqs import make_model
+from seq2seqs import small_model
 from tiers import some
 
-from keras_attention import GuidedAlignmentLoss
-from keras_attention import LuongGeneral
-from keras_attention import SequenceCrossentropy
+import keras_attention as ka
 
 IDS = np.array([[5, 3, 0, 0], [1, 2, 3, 0]], "int32")
+ALPHAS = {1.5: "entmax15", 2: "sparsemax"}
+every_alpha = pytest.mark.parametrize("alpha", ALPHAS)
 
 
 def logits():
@@ -32,6 +39,28 @@ def reference(ids, x, weights=None, smoothing=0.0):
     return over / under
 
 
+def entmax(z, alpha):
+    """Bisection for the threshold: `p` sums to 1."""
+    z = (alpha - 1) * z.astype("float64")
+    low, high = z.max() - 1, z.max()
+    for _ in range(200):
+        threshold = (low + high) / 2
+        p = np.maximum(z - threshold, 0) ** (1 / (alpha - 1))
+        low, high = (threshold, high) if p.sum() > 1 else (low, threshold)
+    return p
+
+
+def by_entmax(ids, z, weights=None, alpha=1.5):
+    """The loss of sparse probabilities, token by token."""
+    over = under = 0.0
+    for b, t in np.argwhere(ids != 0):
+        p, w = entmax(z[b, t], alpha), 1.0 if weights is None else weights[b, t]
+        entropy = (p - p**alpha).sum() / (alpha * (alpha - 1))
+        over += w * (p @ z[b, t] - z[b, t, ids[b, t]] + entropy)
+        under += w
+    return over / under
+
+
 def model(dtype=None):
     """A model of logits with one embedding, in which padding is masked."""
     ids = keras.Input((None,), dtype="int32")
@@ -43,52 +72,11 @@ def trained(loss, ids, targets, sample_weight=None, dtype=None, **kwargs):
     """One step; the loss, and the weights before and after."""
     keras.utils.set_random_seed(0)
     net = model(dtype)
-    net.compile(keras.optimizers.SGD(1.0), loss, **kwargs)
+    net.compile(keras.optimizers.SGD(1.0), loss, **{**GRAPH, **kwargs})
     before = net.get_weights()
     scores = net.predict(ids, verbose=0)
     fit = net.fit(ids, targets, sample_weight=sample_weight, verbose=0)
     return fit.history["loss"][0], scores, before, net.get_weights()
-
-
-class TestFormula:
-    @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-    @pytest.mark.parametrize("shape", [None, (2,), (2, 1), (2, 4)])
-    def test_agrees_with_the_definition(self, smoothing, shape):
-        weights = each = None
-        if shape:
-            weights = np.random.default_rng(1).uniform(size=shape)
-            columns = weights.reshape(2, -1)
-            each = np.broadcast_to(columns, IDS.shape)
-        got = SequenceCrossentropy(smoothing)(IDS, logits(), weights)
-        want = reference(IDS, logits(), each, smoothing)
-        assert tuple(got.shape) == ()
-        assert float(got) == pytest.approx(want, rel=1e-6)
-
-    def test_more_padding_changes_nothing(self):
-        loss = SequenceCrossentropy(0.1)
-        longer = np.pad(IDS, ((0, 3), (0, 5)))
-        noise = np.full((5, 9, 7), 50.0, "float32")
-        noise[:2, :4] = logits()
-        short, long = loss(IDS, logits()), loss(longer, noise)
-        assert float(short) == pytest.approx(float(long), rel=1e-6)
-
-    def test_padding_the_model_forbids_costs_nothing(self):
-        x = logits()
-        x[..., 0] = -np.inf
-        want = reference(IDS, np.where(np.isinf(x), -1e4, x))
-        assert float(SequenceCrossentropy()(IDS, x)) == pytest.approx(want)
-
-    def test_float64_stays(self):
-        x = ops.convert_to_tensor(logits(), "float64")
-        got = SequenceCrossentropy(0.1)(IDS, x)
-        assert ops.dtype(got) == "float64"
-        want = reference(IDS, logits(), smoothing=0.1)
-        assert float(got) == pytest.approx(want, rel=1e-12)
-
-    @pytest.mark.parametrize("weights", [None, np.zeros(2)])
-    def test_no_real_token_no_loss(self, weights):
-        ids = IDS if weights is not None else 0 * IDS
-        assert float(SequenceCrossentropy()(ids, logits(), weights)) == 0
 
 
 class TestTraining:
@@ -100,7 +88,7 @@ class TestTraining:
         if shape:
             weights = np.random.default_rng(1).uniform(size=shape)
             each = np.broadcast_to(weights.reshape(2, -1), IDS.shape)
-        got, x, *_ = trained(SequenceCrossentropy(), ids, IDS, weights)
+        got, x, *_ = trained(ka.SequenceCrossentropy(), ids, IDS, weights)
         assert got == pytest.approx(reference(IDS, x, each), rel=1e-5)
 
     @pytest.mark.slow
@@ -108,7 +96,7 @@ class TestTraining:
         keras.backend.backend() == "torch", reason="XLA: not there"
     )
     def test_compiled_is_the_same(self):
-        loss = SequenceCrossentropy(0.1)
+        loss = ka.SequenceCrossentropy(0.1)
         plain, _, _, one = trained(loss, IDS, IDS, jit_compile=False)
         fast, _, _, other = trained(loss, IDS, IDS, jit_compile=True)
         assert fast == pytest.approx(plain, rel=1e-6)
@@ -119,40 +107,25 @@ class TestTraining:
     @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
     def test_no_real_token_no_gradient(self, dtype):
         loss, _, before, after = trained(
-            SequenceCrossentropy(0.1), IDS, 0 * IDS, dtype=dtype
+            ka.SequenceCrossentropy(0.1), IDS, 0 * IDS, dtype=dtype
         )
         assert loss == 0
         for x, y in zip(before, after, strict=True):
             np.testing.assert_array_equal(x, y)
-
-    @pytest.mark.slow
-    def test_float16_gradients_stay_finite(self):
-        loss, _, before, after = trained(
-            SequenceCrossentropy(0.1), IDS, IDS, dtype="mixed_float16"
-        )
-        assert np.isfinite(loss)
-        assert all(np.isfinite(x).all() for x in after)
-        assert any((x != y).any() for x, y in zip(before, after, strict=True))
 
     def test_gradient_is_softmax_less_target(self):
         """A bias alone: its gradient is the mean of `p - target`."""
         ids = keras.Input((4,), dtype="int32")
         x = keras.layers.Embedding(7, 1, embeddings_initializer="zeros")(ids)
         net = keras.Model(ids, keras.layers.Dense(7)(x))
-        net.compile(keras.optimizers.SGD(1.0), SequenceCrossentropy(0.1))
+        net.compile(
+            keras.optimizers.SGD(1.0), ka.SequenceCrossentropy(0.1), **GRAPH
+        )
         net.fit(IDS, IDS, verbose=0)
         target = (0.9 * np.eye(7)[IDS] + 0.1 / 7)[IDS != 0].mean(0)
         np.testing.assert_allclose(
             net.get_weights()[-1], target - 1 / 7, atol=1e-6
         )
-
-
-class TestConfig:
-    @pytest.mark.parametrize("smoothing", [-0.1, 1.0, float("nan"), None, True])
-    def test_refuses_smoothing_that_is_no_share(self, smoothing):
-        says = "`label_smoothing` must be a non-negative number, below 1"
-        with pytest.raises(ValueError, match=says):
-            SequenceCrossentropy(smoothing)
 
 
 LINKS = np.array(
@@ -182,40 +155,15 @@ def guided(links, weights, sample_weight=None):
 
 
 class TestGuidedAlignment:
-    @pytest.mark.parametrize("shape", [None, (2,), (2, 1), (2, 4)])
-    def test_agrees_with_the_definition(self, shape):
-        weights = each = None
-        if shape:
-            weights = np.random.default_rng(1).uniform(size=shape)
-            each = np.broadcast_to(weights.reshape(2, -1), (2, 4))
-        got = GuidedAlignmentLoss()(LINKS, attention(), weights)
-        want = guided(LINKS, attention(), each)
-        assert tuple(got.shape) == ()
-        assert float(got) == pytest.approx(want, rel=1e-6)
-
-    def test_links_may_be_booleans_or_whole_numbers(self):
-        links = LINKS > 0
-        want = guided(links, attention())
-        for dtype in ("bool", "int32", "uint8"):
-            got = GuidedAlignmentLoss()(links.astype(dtype), attention())
-            assert float(got) == pytest.approx(want, rel=1e-6)
-
-    def test_more_padding_changes_nothing(self):
-        more = (0, 1), (0, 2), (0, 3)
-        longer = np.pad(LINKS, more), np.pad(attention(), more)
-        want = float(GuidedAlignmentLoss()(LINKS, attention()))
-        got = float(GuidedAlignmentLoss()(*longer))
-        assert got == pytest.approx(want, rel=1e-6)
-
     def test_words_without_a_link_may_attend_to_anything(self):
         weights = attention()
         weights[~LINKS.any(-1)] = 0.2
-        want = float(GuidedAlignmentLoss()(LINKS, attention()))
-        assert float(GuidedAlignmentLoss()(LINKS, weights)) == want
+        want = float(ka.GuidedAlignmentLoss()(LINKS, attention()))
+        assert float(ka.GuidedAlignmentLoss()(LINKS, weights)) == want
 
     def test_gradient_is_the_slope(self):
         def loss(weights):
-            return GuidedAlignmentLoss()(LINKS, weights)
+            return ka.GuidedAlignmentLoss()(LINKS, weights)
 
         check_gradients(loss, [attention().astype("float64")])
 
@@ -224,85 +172,259 @@ class TestGuidedAlignment:
         weights[0, 0] = [0, 0, 1, 0, 0]
 
         def loss(weights):
-            return GuidedAlignmentLoss()(LINKS[:1, :1], weights)
+            return ka.GuidedAlignmentLoss()(LINKS[:1, :1], weights)
 
         assert float(loss(weights[:1, :1])) == pytest.approx(12 * np.log(10))
         (found,) = gradients(loss, [weights[:1, :1]])
         np.testing.assert_array_equal(found, 0)
 
-    def test_no_link_no_loss_and_no_gradient(self):
-        def loss(weights):
-            return GuidedAlignmentLoss()(0 * LINKS, weights)
 
-        assert float(loss(attention())) == 0
-        (found,) = gradients(loss, [attention()])
-        np.testing.assert_array_equal(found, 0)
+EACH = {
+    "crossentropy": (ka.SequenceCrossentropy(name="x"), IDS, logits, reference),
+    "smoothed": (
+        ka.SequenceCrossentropy(0.1),
+        IDS,
+        logits,
+        partial(reference, smoothing=0.1),
+    ),
+    "entmax15": (ka.EntmaxLoss(), IDS, logits, partial(by_entmax, alpha=1.5)),
+    "sparsemax": (ka.EntmaxLoss(2), IDS, logits, partial(by_entmax, alpha=2)),
+    "guided": (ka.GuidedAlignmentLoss(name="x"), LINKS, attention, guided),
+}
+
+
+@pytest.mark.parametrize(
+    ("loss", "targets", "draw", "formula"), EACH.values(), ids=EACH
+)
+class TestEach:
+    @pytest.mark.parametrize("shape", [None, (2,), (2, 1), (2, 4)])
+    def test_agrees_with_the_definition(
+        self, loss, targets, draw, formula, shape
+    ):
+        weights = each = None
+        if shape:
+            weights = np.random.default_rng(1).uniform(size=shape)
+            each = np.broadcast_to(weights.reshape(2, -1), (2, 4))
+        got = loss(targets, draw(), weights)
+        assert tuple(got.shape) == ()
+        want = formula(targets, draw(), each)
+        assert float(got) == pytest.approx(want, rel=1e-5)
+
+    def test_more_padding_changes_nothing(self, loss, targets, draw, formula):
+        more = [(0, 3), (0, 5), *[(0, 2)] * (targets.ndim - 2)]
+        longer = np.pad(targets, more)
+        rest = [(0, 0)] if targets is IDS else []
+        noise = np.pad(draw(), more + rest, constant_values=50.0)
+        want = pytest.approx(float(loss(targets, draw())), rel=1e-6)
+        assert float(loss(longer, noise)) == want
+
+    @pytest.mark.parametrize("weights", [None, np.zeros(2)])
+    def test_nothing_real_costs_and_trains_nothing(
+        self, loss, targets, draw, formula, weights
+    ):
+        targets = 0 * targets if weights is None else targets
+
+        def number(x):
+            return loss(targets, x, weights)
+
+        assert float(number(draw())) == 0
+        np.testing.assert_array_equal(gradients(number, [draw()])[0], 0)
 
     @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
-    def test_computes_in_float32_or_wider(self, dtype):
-        x = ops.cast(attention(), dtype)
-        got = GuidedAlignmentLoss()(LINKS, x)
+    def test_computes_in_float32_or_wider(
+        self, loss, targets, draw, formula, dtype
+    ):
+        x = ops.cast(draw(), dtype)
         wide = dtype if dtype == "float64" else "float32"
-        assert ops.dtype(got) == wide
+        assert ops.dtype(loss(targets, x)) == wide
         exact = ops.convert_to_numpy(ops.cast(x, wide))
-        assert float(got) == pytest.approx(guided(LINKS, exact), rel=1e-6)
+        want = pytest.approx(formula(targets, exact), rel=1e-5)
+        assert float(loss(targets, x)) == want
 
-    @pytest.mark.slow
-    def test_fit_makes_attention_follow_the_links(self):
-        """Every target word attends to the source word after its own."""
-        keras.utils.set_random_seed(0)
-        source, target = (keras.Input((4,), dtype="int32") for _ in range(2))
-        memory = keras.layers.Embedding(6, 8)(source)
-        query = keras.layers.Embedding(6, 8)(target)
-        context, weights = LuongGeneral()(
-            query, memory, return_attention_scores=True
-        )
-        logits = keras.layers.Dense(6)(context)
-        net = keras.Model([source, target], [logits, weights])
-        net.compile(
-            keras.optimizers.Adam(0.1),
-            loss=[SequenceCrossentropy(), GuidedAlignmentLoss()],
-            loss_weights=[1.0, 0.5],
-        )
-        ids = np.array([[2, 3, 4, 5], [3, 4, 5, 2]], "int32")
-        links = np.broadcast_to(np.eye(4, k=1), (2, 4, 4))
-        data = [ids, ids], [ids, links]
-        history = net.fit(*data, epochs=60, verbose=0).history
-        words, aligned = (history[name] for name in history if name != "loss")
-        total = np.array(words) + 0.5 * np.array(aligned)
-        np.testing.assert_allclose(history["loss"], total, rtol=1e-5)
-        found = net.predict(data[0], verbose=0)[1]
-        np.testing.assert_array_equal(found[:, :3].argmax(-1), 2 * [[1, 2, 3]])
-        assert found[links > 0].min() > 0.9
-
-
-BOTH = [
-    (SequenceCrossentropy(0.2, name="smooth"), IDS, logits),
-    (GuidedAlignmentLoss(name="guide"), LINKS, attention),
-]
-
-
-@pytest.mark.parametrize(("loss", "targets", "draw"), BOTH)
-class TestBoth:
-    def test_keras_serializes_it(self, loss, targets, draw):
+    def test_keras_serializes_it(self, loss, targets, draw, formula):
         revived = keras.losses.deserialize(keras.losses.serialize(loss))
         assert type(revived) is type(loss)
-        smoothing = {}
-        if targets is IDS:
-            smoothing = {"label_smoothing": 0.2}
-        assert revived.get_config() == {"name": loss.name, **smoothing}
+        assert revived.get_config() == loss.get_config()
         assert float(revived(targets, draw())) == float(loss(targets, draw()))
 
-    def test_the_mask_of_the_output_is_ignored(self, loss, targets, draw):
+    def test_the_mask_of_the_output_is_ignored(
+        self, loss, targets, draw, formula
+    ):
         want = float(loss(targets, draw()))
         assert float(loss(targets, all_padding(draw()))) == want
 
-    def test_refuses_shapes_that_do_not_fit(self, loss, targets, draw):
+    def test_refuses_shapes_that_do_not_fit(self, loss, targets, draw, formula):
         says = "links and weights of one shape.*Pad the links with zeros"
-        if targets is IDS:
-            says = "same B and T"
+        says = "same B and T" if targets is IDS else says
         for wrong in (targets[:, 1:], targets[0]):
             with pytest.raises(ValueError, match=says):
                 loss(wrong, draw())
         with pytest.raises(ValueError, match="`sample_weight` needs"):
             loss(targets, draw(), np.ones(3))
+
+
+def test_padding_the_model_forbids_costs_nothing():
+    x = logits()
+    x[..., 0] = -np.inf
+    want = reference(IDS, np.where(np.isinf(x), -1e4, x))
+    assert float(ka.SequenceCrossentropy()(IDS, x)) == pytest.approx(want)
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 1.0, None])
+def test_refuses_smoothing_that_is_no_share(smoothing):
+    says = "`label_smoothing` must be a non-negative number, below 1"
+    with pytest.raises(ValueError, match=says):
+        ka.SequenceCrossentropy(smoothing)
+
+
+# Of sparse probabilities.
+
+
+@every_alpha
+def test_the_gradient_of_entmax_is_p_less_the_target(alpha):
+    z, loss = 2 * logits().astype("float64"), ka.EntmaxLoss(alpha)
+    (found,) = gradients(lambda z: loss(IDS, z), [z])
+    count = (IDS != 0).sum()
+    for b, t in np.ndindex(IDS.shape):
+        right = np.eye(7)[IDS[b, t]]
+        wanted = (entmax(z[b, t], alpha) - right) / count
+        wanted = wanted if IDS[b, t] else 0 * wanted
+        np.testing.assert_allclose(found[b, t], wanted, atol=1e-6)
+    check_gradients(lambda z: loss(IDS, z), [z])
+
+
+@every_alpha
+def test_the_second_derivative_is_that_of_entmax(alpha):
+    """By differences of the gradient."""
+    z, direction = 2 * logits()[0, 0].astype("float64"), np.arange(7.0)
+    loss = ka.EntmaxLoss(alpha)
+
+    def first(z):
+        return loss(IDS[:1, :1], z[None, None])
+
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        x = tf.Variable(z)
+        with tf.GradientTape() as outer:
+            with tf.GradientTape() as inner:
+                y = first(x)
+            slope = tf.reduce_sum(inner.gradient(y, x) * direction)
+        found = outer.gradient(slope, x).numpy()
+    elif keras.backend.backend() == "torch":
+        import torch
+
+        x = torch.tensor(z, requires_grad=True)
+        (slope,) = torch.autograd.grad(first(x), x, create_graph=True)
+        slope = (slope * torch.tensor(direction)).sum()
+        found = torch.autograd.grad(slope, x)[0].numpy()
+    else:
+        import jax
+
+        with jax.enable_x64(True):
+            slope = jax.grad(lambda z: jax.grad(first)(z) @ direction)
+            found = np.asarray(slope(jax.numpy.asarray(z)))
+    step = 1e-5 * direction
+    wanted = (entmax(z + step, alpha) - entmax(z - step, alpha)) / 2e-5
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
+
+
+@every_alpha
+def test_what_is_certain_costs_and_trains_nothing(alpha):
+    z = np.zeros((1, 1, 7), "float32")
+    z[..., 3] = 1 / (alpha - 1)
+    loss = ka.EntmaxLoss(alpha)
+    ids = np.array([[3]])
+    assert float(loss(ids, z)) == 0
+    (found,) = gradients(lambda z: loss(ids, z), [z])
+    np.testing.assert_array_equal(found, 0 * z)
+    assert float(loss(ids, 0.9 * z)) > 0
+
+
+@every_alpha
+def test_odd_scores(alpha):
+    loss, z = ka.EntmaxLoss(alpha), 2 * logits()
+    plain = float(loss(IDS, z))
+    assert float(loss(IDS, z + 1000.0)) == pytest.approx(plain, abs=1e-3)
+    z[..., 0] = -np.inf
+    low = np.where(np.isinf(z), -1e4, z)
+    wanted = pytest.approx(by_entmax(IDS, low, alpha=alpha), rel=1e-5)
+    assert float(loss(IDS, z)) == wanted
+    for wrong in (7, -1):
+        assert np.isnan(float(loss(np.where(IDS == 5, wrong, IDS), z)))
+
+
+def test_wrong_arguments_are_refused():
+    for alpha in (1, 1.7, "entmax15", None):
+        with pytest.raises(ValueError, match=r"`alpha` must be one of"):
+            ka.EntmaxLoss(alpha)
+    with pytest.raises(ValueError, match=r"`output` must be one of.*sparsem"):
+        make_model(output="softmax")
+    with pytest.raises(ValueError, match="`copying` mixes two softmaxes"):
+        make_model(output="entmax15", copying=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("alpha", "options"),
+    [
+        (1.5, {}),
+        (2, {"lexical": True}),
+        (2, {"tie_embeddings": True, "layer_size": 5}),
+    ],
+    ids=["dense", "lexical", "tied"],
+)
+def test_a_search_means_these_probabilities(alpha, options):
+    model = small_model(output=ALPHAS[alpha], **options)
+    found = model.generate(SOURCE, ka.GreedySearch(max_length=4))
+    tokens = np.asarray(ops.convert_to_numpy(found.tokens))[:, 0]
+    fed = np.pad(tokens, ((0, 0), (1, 0)), constant_values=2)[:, :-1]
+    z = ops.convert_to_numpy(model((SOURCE, fed)))
+    for b, row in enumerate(tokens):
+        p = [entmax(z[b, t], alpha)[y] for t, y in enumerate(row) if y]
+        score = float(ops.convert_to_numpy(found.scores)[b, 0])
+        if not row.any():  # all of it is at ids that are never generated
+            assert np.isneginf(score)
+            continue
+        assert score == pytest.approx(np.log(p).sum(), abs=1e-4)
+    if "lexical" not in options:
+        whole = ka.Shortlist(np.tile(np.arange(9), (9, 1)), [4])
+        listed = model.generate(
+            SOURCE, ka.GreedySearch(max_length=4), shortlist=whole
+        )
+        for one, other in zip(listed[:2], found[:2], strict=True):
+            one, other = map(ops.convert_to_numpy, (one, other))
+            np.testing.assert_allclose(one, other, atol=1e-5)
+    assert np.isfinite(ops.convert_to_numpy(found.scores)).any()
+    again = type(model).from_config(model.get_config())
+    assert again.readout.probabilities == ALPHAS[alpha]
+
+
+@pytest.mark.slow
+def test_an_ensemble_means_them_too():
+    models = [small_model(seed=i, output="entmax15") for i in (3, 4)]
+    z = [ops.convert_to_numpy(x((SOURCE, TARGET))) for x in models]
+    found = ops.convert_to_numpy(ka.Ensemble(models)((SOURCE, TARGET)))
+    for b, t in np.ndindex(TARGET.shape):
+        mean = sum(entmax(x[b, t], 1.5) for x in z) / 2
+        np.testing.assert_allclose(np.exp(found[b, t]), mean, atol=1e-5)
+    search = ka.BeamSearch(3, max_length=4)
+    scores = ka.Ensemble(models).generate(SOURCE, search).scores
+    assert not np.isnan(ops.convert_to_numpy(scores)).any()
+
+
+@pytest.mark.slow
+def test_beams_leave_out_what_is_impossible():
+    """Trained until certain: one text has all of the probability."""
+    model = make_model(output="entmax15")
+    source, target = SOURCE[:1], TARGET[:1]
+    model.compile(keras.optimizers.Adam(0.05), ka.EntmaxLoss(), **GRAPH)
+    data = (source, target), np.array([[5, 6, 7, 3]])
+    history = model.fit(*data, epochs=60, verbose=0)
+    assert history.history["loss"][-1] == 0
+    found = model.generate(source, ka.BeamSearch(3, n_best=3, max_length=6))
+    logs = ops.convert_to_numpy(found.scores)[0]
+    assert logs[0] == pytest.approx(0, abs=1e-5)
+    assert np.isneginf(logs[1:]).all()
+    tokens = ops.convert_to_numpy(found.tokens)[0, 0]
+    assert tokens.tolist() == [5, 6, 7, 3, 0, 0]

@@ -48,14 +48,6 @@ def test_every_step_has_its_own_probability_and_the_last_is_logged():
     assert float(model.sampling_probability) == pytest.approx(0.5)
 
 
-@pytest.mark.slow
-def test_a_second_fit_goes_on():
-    model, schedule = echo(), LINEAR
-    fit(model, schedule, epochs=1)
-    history = fit(model, schedule, epochs=3, initial_epoch=1)
-    assert history["loss"] == pytest.approx([0.4, 0.7])
-
-
 class Restore(keras.callbacks.Callback):
     """What `BackupAndRestore` does after an interruption in step 3."""
 
@@ -94,18 +86,6 @@ def test_the_schedules_that_the_docstring_names(schedule, formula):
 def test_refuses_what_is_no_function_of_the_step(schedule):
     with pytest.raises(ValueError, match="Give one such as Inverse"):
         ScheduledSampling(schedule)
-
-
-def test_takes_any_function_of_the_step():
-    asked = []
-
-    def schedule(step):
-        asked.append(step)
-        return 0.75
-
-    history = fit(echo(), schedule, epochs=2)
-    assert asked == list(range(6))
-    assert history["loss"] == pytest.approx([0.25, 0.25])
 
 
 @pytest.mark.tensorflow  # torch runs one at a time
