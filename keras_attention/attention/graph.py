@@ -209,22 +209,8 @@ class GraphAttention(AbstractKernelLayer):
         size = self.heads * self.units if self.concat else self.units
         return (*nodes_shape[:-1], size)
 
-    def compute_output_spec(
-        self,
-        nodes,
-        adjacency,
-        mask=None,
-        edge_mask=None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ):
-        def spec(*shape):
-            return keras.KerasTensor(shape, dtype=self.compute_dtype)
-
-        batch, count = nodes.shape[:2]
-        outputs = spec(*self.compute_output_shape(nodes.shape, None))
-        weights = spec(batch, self.heads, count, count)
-        return (outputs, weights) if return_attention_scores else outputs
+    def compute_output_spec(self, *args, **kwargs):
+        return keras.Operation.compute_output_spec(self, *args, **kwargs)
 
 
 def _leaky(x):

@@ -133,19 +133,8 @@ class AttentionPooling(AbstractKernelLayer):
     def compute_output_shape(self, x_shape) -> tuple:
         return (x_shape[0], x_shape[-1])
 
-    def compute_output_spec(
-        self,
-        x,
-        mask=None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ):
-        def spec(size):
-            shape = (x.shape[0], size)
-            return keras.KerasTensor(shape, dtype=self.compute_dtype)
-
-        pooled, weights = spec(x.shape[-1]), spec(x.shape[1])
-        return (pooled, weights) if return_attention_scores else pooled
+    def compute_output_spec(self, *args, **kwargs):
+        return keras.Operation.compute_output_spec(self, *args, **kwargs)
 
     def compute_mask(self, x, previous_mask=None):
         return None
