@@ -13,7 +13,7 @@ from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
-from keras_attention.ops import additive_scores
+from keras_attention.ops import featured_additive_scores
 from keras_attention.ops import product
 from keras_attention.ops import widen
 from keras_attention.ops.numerics import tanh
@@ -172,13 +172,12 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
 
     def _by_network(self, features):
         """Return `v . tanh(features + b)`, `(B, K, Tv)`."""
-        batch, beams, words = ops.shape(features)[:3]
-        rows = batch * beams  # every query has features of its own
         bias = ops.cast(self.bias, features.dtype)
-        bias = ops.broadcast_to(bias, (rows, 1, self.units))
-        features = ops.reshape(features, (rows, words, self.units))
-        scores = additive_scores(bias, features, self.score_vector)
-        return ops.reshape(scores, (batch, beams, words))
+        query = ops.broadcast_to(bias, (*ops.shape(features)[:2], self.units))
+        keys = ops.zeros((1, 1, self.units), features.dtype)
+        return featured_additive_scores(
+            query, keys, features, self.score_vector
+        )
 
     def _prior(self, history):
         """Return how likely `P` finds each position, at least 1e-6."""
