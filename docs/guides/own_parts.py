@@ -73,7 +73,7 @@ print(decoder(rng.normal(size=(2, 6, 8)).astype("float32"), memory).shape)
 #
 # Scores become weights in `align`. This one gives all weight to the best `k`
 # positions, evenly. Weights are 0 where the mask is; the base gives every score
-# this alignment.
+# this alignment. Its config holds `k`, since that is an attribute too.
 
 
 # %%
@@ -93,9 +93,6 @@ class TopMean(AbstractAlignment):
         chosen = ops.cast(chosen, scores.dtype)
         total = ops.maximum(ops.sum(chosen, axis=-1, keepdims=True), 1.0)
         return chosen / total, ()
-
-    def get_config(self):
-        return {**super().get_config(), "k": self.k}
 
 
 attention = BahdanauAttention(8, alignment=TopMean(2))

@@ -32,6 +32,9 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
     needs_end = "may weigh positions up to the end of the source"
     noisy = False  # whether `draw_noise` returns anything
 
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+
     def build(self, query_shape, value_shape):
         pass
 

@@ -1,5 +1,6 @@
 """Configs of layers: the arguments of their constructors, frozen parts."""
 
+import contextlib
 import inspect
 
 import keras
@@ -12,19 +13,26 @@ class AbstractConfigured:
 
     It stands before a base class of Keras. An argument is an attribute of the
     same name; a subclass adds those of which that is not true, such as one
-    whose attribute `build` replaces by a weight.
+    whose attribute `build` replaces by a weight, and those that Keras cannot
+    serialize.
     """
 
     def get_config(self) -> dict:
         """Return the arguments of the constructors, by name."""
-        config, own = super().get_config(), {}
-        for kind in type(self).__mro__:
-            if issubclass(kind, AbstractConfigured):
-                names = inspect.signature(kind.__init__).parameters
-                own |= {x: getattr(self, x) for x in names if hasattr(self, x)}
-        for name, value in own.items():
+        config = super().get_config()
+        names = [
+            name
+            for kind in type(self).__mro__
+            if issubclass(kind, AbstractConfigured)
+            for name in inspect.signature(kind.__init__).parameters
+            if name not in config and hasattr(self, name)
+        ]
+        serialize = keras.saving.serialize_keras_object
+        for name in names:
+            value = getattr(self, name)
             if not isinstance(value, keras.Variable):
-                config[name] = keras.saving.serialize_keras_object(value)
+                with contextlib.suppress(TypeError):  # it cannot be serialized
+                    config[name] = serialize(value)
         return config
 
     @classmethod
