@@ -45,6 +45,11 @@ def check_integer(
     return int(value)
 
 
+def check_size(name: str, value: Any) -> int | None:
+    """Check an argument that counts, or is `None` for a default."""
+    return None if value is None else check_integer(name, value)
+
+
 def check_number(
     name: str,
     value: Any,

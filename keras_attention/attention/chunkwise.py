@@ -170,10 +170,8 @@ class ChunkwiseAttention(AbstractAttention):
         return HardReading(before, reading.strict)
 
     def auxiliary_loss(self, weights, query_mask=None):
-        losses = [
-            layer.auxiliary_loss(weights, query_mask)
-            for layer in (self.monotonic, self.chunk)
-        ]
+        layers = self.monotonic, self.chunk
+        losses = [x.auxiliary_loss(weights, query_mask) for x in layers]
         losses = [loss for loss in losses if loss is not None]
         return sum(losses) if losses else None
 

@@ -11,6 +11,7 @@ from keras_attention.attention.sequences import draw_noise
 from keras_attention.checks import check_absent
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
+from keras_attention.checks import check_size
 from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
@@ -116,9 +117,9 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
             **kwargs,
         )
         self.num_heads = self.head_count = check_integer("num_heads", num_heads)
-        self.key_dim = _check_size("key_dim", key_dim)
-        self.value_dim = _check_size("value_dim", value_dim)
-        self.output_dim = _check_size("output_dim", output_dim)
+        self.key_dim = check_size("key_dim", key_dim)
+        self.value_dim = check_size("value_dim", value_dim)
+        self.output_dim = check_size("output_dim", output_dim)
         names = [f"head_{h}" for h in range(num_heads)]
         self.heads = [self._copy(attention, name) for name in names]
         self.compares_pairs = attention.compares_pairs
@@ -296,10 +297,6 @@ def _check_attention(attention):
             "`attention` must be an attention layer without heads. Received: "
             f"attention={attention!r}. {way_out}"
         )
-
-
-def _check_size(name, value):
-    return None if value is None else check_integer(name, value)
 
 
 def _share(features, heads):

@@ -5,8 +5,8 @@ from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.attention.memory import real_sequence
-from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
+from keras_attention.checks import check_size
 from keras_attention.layers import AbstractConfigured
 
 
@@ -66,16 +66,10 @@ class SelfAttention(AbstractConfigured, keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_object(
-            "attention",
-            attention,
-            AbstractAttention,
-            "Try BahdanauAttention(64).",
-        )
-        if width is not None:
-            width = check_integer("width", width)
+        way_out = "Try BahdanauAttention(64)."
+        check_object("attention", attention, AbstractAttention, way_out)
         self.attention = attention
-        self.width = width
+        self.width = check_size("width", width)
         self.causal = causal
         self.supports_masking = True
 

@@ -20,6 +20,11 @@ from keras_attention.ops import first_position
 from keras_attention.ops import wide_dtype
 from keras_attention.ops.replicas import add_shared_loss
 
+LAYERS = (
+    "Pass an attention layer such as BahdanauAttention(64), a list of them, or "
+    "None for a decoder without attention."
+)
+
 
 class Attentions(Sequence):
     """Runs all attentions of a decoder cell on the same source.
@@ -50,13 +55,7 @@ class Attentions(Sequence):
         several = isinstance(attention, list | tuple)
         self.layers = list(attention) if several else [attention]
         for layer in self.layers:
-            check_object(
-                "attention",
-                layer,
-                AbstractAttention,
-                "Pass an attention layer such as BahdanauAttention(64), a "
-                "list of them, or None for a decoder without attention.",
-            )
+            check_object("attention", layer, AbstractAttention, LAYERS)
 
     def __len__(self) -> int:
         return len(self.layers)

@@ -6,8 +6,8 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_choice
-from keras_attention.checks import check_integer
 from keras_attention.checks import check_loadable
+from keras_attention.checks import check_size
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
@@ -92,17 +92,14 @@ class StateBridge(AbstractKernelLayer):
             **kwargs,
         )
         check_choice("mode", mode, MODES)
-        if units is not None:
-            check_integer("units", units)
-            if mode not in ("dense", "zeros"):
-                raise ValueError(
-                    "`units` belongs to the modes 'dense' and 'zeros'; the "
-                    "others keep the encoder's sizes. Received: "
-                    f"units={units}, mode={mode!r}. Leave it out, or use "
-                    "'dense'."
-                )
         self.mode = mode
-        self.units = units
+        self.units = check_size("units", units)
+        if units is not None and mode not in ("dense", "zeros"):
+            raise ValueError(
+                "`units` belongs to the modes 'dense' and 'zeros'; the others "
+                f"keep the encoder's sizes. Received: units={units}, mode="
+                f"{mode!r}. Leave it out, or use 'dense'."
+            )
         self.bidirectional = bidirectional
         self.activation = keras.activations.get(activation)
         check_loadable("activation", self.activation)

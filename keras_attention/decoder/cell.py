@@ -12,8 +12,8 @@ from keras_attention.attention import AbstractAttention
 from keras_attention.attention.memory import with_features
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
-from keras_attention.checks import check_integer
 from keras_attention.checks import check_loadable
+from keras_attention.checks import check_size
 from keras_attention.decoder.attentions import Attentions
 from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.states import StateLayout
@@ -166,8 +166,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """Check that arguments have legal values and fit together."""
         check_choice("order", order, ORDERS)
         check_choice("output", output, OUTPUTS)
-        if size is not None:
-            check_integer("attention_layer_size", size)
+        check_size("attention_layer_size", size)
         if order == "bahdanau" and not input_feeding:
             raise ValueError(
                 "`input_feeding` belongs to order='luong'; in the order "

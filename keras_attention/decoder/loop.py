@@ -80,12 +80,8 @@ class AttentionDecoder(AbstractConfigured, keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_object(
-            "cell",
-            cell,
-            AttentionDecoderCell,
-            "Wrap a Keras cell: AttentionDecoderCell(cell, attention).",
-        )
+        way_out = "Wrap a Keras cell: AttentionDecoderCell(cell, attention)."
+        check_object("cell", cell, AttentionDecoderCell, way_out)
         self.cell = cell
         self.return_sequences = return_sequences
         self.return_state = return_state

@@ -35,13 +35,10 @@ def loop_over_time(
     """
     loops = {"scan": _scanned_loop, "python": _python_loop}
     loop = loops.get(fast_path("PLAIN_LOOP"), _buffered_loop)
-    if count_replicas() > 1 or _has_no_row(blank):
+    no_row = any(0 in tuple(x.shape)[:1] for x in blank)
+    if count_replicas() > 1 or no_row:
         loop = fast_path("loop_over_time", loop)  # there is none to scatter
     return loop(step, list(carry), inputs, list(blank), length, reverse)
-
-
-def _has_no_row(blank):
-    return any(0 in tuple(x.shape)[:1] for x in blank)
 
 
 def _at(inputs, t):
