@@ -29,13 +29,6 @@ class TestForwardAlignment(AlignmentContract):
             every.append(before)
         return np.array(every)
 
-    def test_starts_where_the_source_does(self):
-        query, value = self.inputs()
-        mask = np.array([[1, 1, 1, 1, 1], [0, 0, 1, 1, 1]], bool)
-        _, weights = self.run(self.layer(), query, value, value_mask=mask)
-        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
-        assert (weights[1, 0] > 0).tolist() == [False, False, True, True, False]
-
     def test_scores_out_of_reach_take_nothing(self):
         """Where softmax has nothing left in float32, the quotient has."""
         scores = np.array([[[0.0, 1.0, 500.0]]], "float32")
@@ -90,12 +83,6 @@ class TestTransitionAgent(AlignmentContract):
             logit = both @ w["transition_kernel"][:, 0] + w["transition_bias"]
             u = 1 / (1 + np.exp(-logit[0]))
         return np.array(every)
-
-    def test_starts_undecided(self):
-        _, value = self.inputs()
-        layer = self.trained()
-        _, u = layer.initial_state(layer.prepare(value), beams=2)
-        np.testing.assert_array_equal(to_numpy(u), np.full((2, 2, 1), 0.5))
 
     @pytest.mark.parametrize(("bias", "moves"), [(60.0, 1), (-60.0, 0)])
     def test_a_certain_agent_decides_alone(self, bias, moves):

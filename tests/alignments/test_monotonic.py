@@ -44,14 +44,16 @@ class MonotonicCase(AlignmentContract):
     alignment_class = Monotonic
     dense = False
     one_step = staticmethod(soft)
+    strict = False  # whether a step starts behind the last stop
 
     def reference_align(self, scores, mask, real, query, weights):
-        before = np.eye(len(real))[0]
-        every = []
+        start, every = np.eye(len(real))[0], []
         for score, seen in zip(scores, mask, strict=True):
             p = seen / (1 + np.exp(-score - weights["score_bias"]))
-            before = self.one_step(p, before)
-            every.append(before)
+            every.append(self.one_step(p, start) * seen)
+            start = every[-1]
+            if self.strict:
+                start = np.append(0, start)[:-1]
         return np.array(every)
 
 
@@ -70,20 +72,8 @@ class TestMonotonicHard(MonotonicCase):
     one_step = staticmethod(hard)
 
 
-class StrictCase(MonotonicCase):
-    """A step starts behind the last stop, the first one where it may."""
-
-    def reference_align(self, scores, mask, real, query, weights):
-        start, every = np.eye(len(real))[0], []
-        for score, seen in zip(scores, mask, strict=True):
-            p = seen / (1 + np.exp(-score - weights["score_bias"]))
-            every.append(self.one_step(p, start))
-            start = np.append(0, every[-1])[:-1]
-        return np.array(every)
-
-
-class TestStrict(StrictCase):
-    variant = True
+class TestStrict(MonotonicCase):
+    variant = strict = True
     alignment_kwargs = {"strict": True, "score_bias": 0.3}
 
     def test_is_not_stepwise(self):
@@ -91,25 +81,14 @@ class TestStrict(StrictCase):
             Monotonic(stepwise=True, strict=True)
 
 
-class TestStrictHard(StrictCase):
-    variant = True
+class TestStrictHard(MonotonicCase):
+    variant = strict = True
     alignment_kwargs = {"mode": "hard", "strict": True}
     one_step = staticmethod(hard)
 
 
-class StepwiseCase(MonotonicCase):
+class TestStepwise(MonotonicCase):
     variant = True
-
-    def reference_align(self, scores, mask, real, query, weights):
-        before, every = np.eye(len(real))[0], []
-        for score, seen in zip(scores, mask, strict=True):
-            p = seen / (1 + np.exp(-score - weights["score_bias"]))
-            before = self.one_step(p, before) * seen
-            every.append(before)
-        return np.array(every)
-
-
-class TestStepwise(StepwiseCase):
     alignment_kwargs = {"stepwise": True, "score_bias": 0.3}
     one_step = staticmethod(soft_step)
 
@@ -128,7 +107,8 @@ class TestStepwise(StepwiseCase):
             np.testing.assert_array_equal(x, y)
 
 
-class TestStepwiseHard(StepwiseCase):
+class TestStepwiseHard(MonotonicCase):
+    variant = True
     alignment_kwargs = {"mode": "hard", "stepwise": True}
     one_step = staticmethod(hard_step)
 

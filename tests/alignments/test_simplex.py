@@ -1,14 +1,10 @@
 """SimplexAlignment: each mapping under the whole contract."""
 
 import numpy as np
-import pytest
 from contracts.alignment import AlignmentContract
-from gradients import to_numpy
-from gradients import to_tensor
 
 from keras_attention import DotAttention
 from keras_attention.alignments import SimplexAlignment
-from keras_attention.alignments.simplex import MAPPINGS
 
 
 def by_bisection(share):
@@ -54,17 +50,3 @@ def test_softmax_is_what_layers_start_with():
     layer = DotAttention()
     assert layer.alignment == "softmax"
     assert layer.aligner.mapping == "softmax"
-
-
-def test_refuses_other_mappings():
-    with pytest.raises(ValueError, match="'sparsemax', 'entmax15'"):
-        SimplexAlignment("hardmax")
-
-
-def test_names_differ_in_how_much_they_leave_out():
-    scores = to_tensor(np.array([[2.0, 1.5, 0.5, 0.2]]))
-    zeros = {
-        name: int((to_numpy(MAPPINGS[name](scores, None)) == 0).sum())
-        for name in ("softmax", "entmax15", "sparsemax")
-    }
-    assert zeros == {"softmax": 0, "entmax15": 1, "sparsemax": 2}

@@ -21,24 +21,6 @@ from keras_attention.ops import widen
 
 
 @keras.saving.register_keras_serializable(package="tests")
-class DistanceAttention(AbstractAttention):
-    """The least that a layer of one's own needs: a score."""
-
-    def score(self, query, keys):
-        query, keys = widen(query), widen(keys)
-        far = ops.expand_dims(query, 2) - ops.expand_dims(keys, 1)
-        return -ops.sum(ops.square(far), axis=-1)  # (B, Tq, Tv)
-
-
-class TestAbstractAttention(AttentionContract):
-    layer_class = DistanceAttention
-    query_size = value_size = key_size = 4
-
-    def reference_score(self, query, key, _):
-        return -np.sum((query - key) ** 2)
-
-
-@keras.saving.register_keras_serializable(package="tests")
 class ClockAttention(AbstractAttention):
     """Step `t` gives the real position `j` the weight `exp(-|t - j|)`."""
 

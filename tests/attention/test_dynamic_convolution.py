@@ -3,13 +3,10 @@
 import math
 
 import numpy as np
-import pytest
 from contract import ProjectedAttentionContract
-from gradients import to_numpy
 from reference import convolve
 
 from keras_attention import DynamicConvolutionAttention
-from keras_attention.attention.dynamic_convolution import beta_binomial
 
 KERNELS = (
     "query_kernel",
@@ -65,16 +62,6 @@ class TestDynamicConvolutionAttention(ProjectedAttentionContract):
             every.append(a)
         return np.array(every)
 
-    def test_starts_at_the_first_real_position(self):
-        _, value = self.inputs()
-        layer = self.trained()
-        mask = np.array([[0, 0, 1, 1, 1], [0, 0, 0, 0, 0]], bool)
-        memory = layer.prepare(value, value_mask=mask)
-        (a,) = layer.initial_state(memory, beams=2)
-        want = np.zeros((2, 2, 5))
-        want[0, :, 2] = 1
-        np.testing.assert_array_equal(to_numpy(a), want)
-
     def test_where_it_stands_does_not_matter(self):
         """Far from the ends, as in a message longer than any in training."""
         draw = np.random.default_rng(0).normal
@@ -98,13 +85,3 @@ class TestDynamicConvolutionAttention(ProjectedAttentionContract):
         _, weights = self.run(layer, query, value)
         means = weights @ np.arange(40)
         np.testing.assert_allclose(means, [np.arange(1, 6)] * 2, rtol=0.02)
-
-
-@pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.9), (2.0, 3.5)])
-def test_the_prior_is_a_distribution(alpha, beta):
-    found = beta_binomial(10, alpha, beta)
-    assert sum(found) == pytest.approx(1, abs=1e-12)
-    mean = sum(k * chance for k, chance in enumerate(found))
-    assert mean == pytest.approx(10 * alpha / (alpha + beta), abs=1e-12)
-    for k, chance in enumerate(found):
-        assert chance == pytest.approx(drawn(k, 10, alpha, beta), rel=1e-12)

@@ -2,7 +2,6 @@
 
 import numpy as np
 from contract import ProjectedAttentionContract
-from gradients import to_numpy
 from reference import convolve
 
 from keras_attention import LocationAwareAttention
@@ -39,15 +38,6 @@ class LocationAwareCase(ProjectedAttentionContract):
 
 class TestLocationAwareAttention(LocationAwareCase):
     init_kwargs = {"units": 4, "filters": 2, "kernel_size": 3}
-
-    def test_starts_from_what_is_real(self):
-        _, value = self.inputs()
-        layer = self.trained()
-        mask = np.array([[1, 1, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
-        memory = layer.prepare(value, value_mask=mask)
-        (a,) = layer.initial_state(memory, beams=2)
-        want = np.stack([mask / 4.0] * 2, axis=1)
-        np.testing.assert_allclose(to_numpy(a), want, atol=1e-7)
 
 
 class TestLocationAwareAttentionOverTheSum(LocationAwareCase):

@@ -62,15 +62,3 @@ class TestDocuments:
         ]
         want = to_numpy(whole(np.array(to_numpy(sentences))))
         np.testing.assert_allclose(model.predict(ids, verbose=0), want, 1e-5)
-
-    def test_it_trains_and_is_saved(self, tmp_path):
-        model, pooled = self.build()
-        before = to_numpy(pooled.kernel.value)
-        ids = np.random.default_rng(0).integers(0, 9, (4, 5, 6))
-        model.compile("adam", "mse")
-        model.fit(ids, np.ones((4, 5)), verbose=0)
-        assert np.abs(to_numpy(pooled.kernel.value) - before).min() > 0
-        model.save(tmp_path / "model.keras")
-        again = keras.models.load_model(tmp_path / "model.keras")
-        want = model.predict(ids, verbose=0)
-        np.testing.assert_allclose(again.predict(ids, verbose=0), want, 1e-6)

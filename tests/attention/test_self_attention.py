@@ -100,16 +100,3 @@ def test_padding_in_front_moves_no_state(name):
     np.testing.assert_allclose(
         to_numpy(weights)[:1, 2:, 2:], to_numpy(alone), atol=1e-6
     )
-
-
-def test_attention_with_a_state_runs_in_order():
-    x = np.random.default_rng(0).normal(size=(2, 6, 3)).astype("float32")
-    inner = LuongGeneral(alignment=Monotonic("hard", score_bias=1.0))
-    layer = SelfAttention(inner)
-    _, weights = layer(x, return_attention_scores=True)
-    where = to_numpy(weights).argmax(-1)
-    found = to_numpy(weights).sum(-1) > 0
-    for row, ok in zip(where, found, strict=True):
-        assert (np.diff(row[ok]) >= 0).all()
-    want = inner(x, x, return_attention_scores=True)[1]
-    np.testing.assert_array_equal(to_numpy(weights), to_numpy(want))

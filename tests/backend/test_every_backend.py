@@ -8,7 +8,6 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.backend.states import run_with_states
 from keras_attention.ops import is_traced
 from keras_attention.ops import loop_over_time
 from keras_attention.ops.fast_paths import fast_path
@@ -111,9 +110,3 @@ class TestCompiled:
         ):
             want = to_numpy(keras.random.uniform((3,), seed=seed))
             np.testing.assert_array_equal(got, want)
-
-
-def test_each_state_needs_another():
-    seed = keras.Variable(0.0)
-    with pytest.raises(ValueError, match="argument 2 is shorter"):
-        run_with_states(lambda: None, (), [seed], [])

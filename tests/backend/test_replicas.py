@@ -23,7 +23,6 @@ from keras_attention import BeamSearch
 from keras_attention import CoverageAttention
 from keras_attention import GraphAttention
 from keras_attention import RecurrentEncoder
-from keras_attention import ScheduledSampling
 from keras_attention import SequenceCrossentropy
 from keras_attention.layers import Embedding
 
@@ -251,21 +250,6 @@ def test_gradients_are_accumulated(strategy):
         keras.optimizers.Adam, 0.01, gradient_accumulation_steps=2
     )
     assert_optimizer_is_that_of_one_device(strategy, make, run_eagerly=True)
-
-
-@pytest.mark.slow
-def test_scheduled_sampling_and_dropout_train(strategy):
-    model = make_model(
-        strategy.scope(), True, scheduled_sampling=True, dropout=0.5
-    )
-    history = model.fit(
-        *[[x[:4] for x in part] for part in (INPUTS, LABELS)],
-        batch_size=4,
-        verbose=0,
-        callbacks=[ScheduledSampling(lambda _: 0.5)],
-    ).history
-    assert np.isfinite(history["loss"]).all()
-    assert history["sampling_probability"] == [0.5]
 
 
 @pytest.mark.slow

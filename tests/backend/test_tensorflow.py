@@ -36,14 +36,10 @@ def test_layers_of_cudnn_are_not_outrun(monkeypatch):
 @pytest.mark.parametrize(
     ("columns", "dtype", "collide"),
     [
-        (2048, "float32", True),
         (1536, "float32", True),
-        (512, "float32", True),
-        (256, "float32", False),
         (8000, "float32", False),
         (256, "float64", True),
         (512, "bfloat16", False),
-        (1024, "bfloat16", True),
     ],
 )
 def test_rows_collide_at_multiples_of_2048_bytes(

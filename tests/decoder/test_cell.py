@@ -1,8 +1,5 @@
 """AttentionDecoderCell: one step, against one row in NumPy."""
 
-import inspect
-import json
-
 import keras
 import numpy as np
 import pytest
@@ -147,20 +144,6 @@ def test_a_memory_may_be_a_plain_list():
     memory, before = prepare(cell), states(cell, BATCH)
     want = cell.step(inputs(BATCH), before, memory)
     assert_close(cell.step(inputs(BATCH), before, list(memory)), want, 0)
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("attention", samples.ATTENTIONS)
-def test_beams_are_separate_runs_that_share_a_memory(attention, order):
-    cell = make("stack", attention, order=order, attention_layer_size=7)
-    memory, x, before = prepare(cell), inputs(BATCH, 3), states(cell, BATCH, 3)
-    assert memory.values.shape[0] == BATCH
-    output, weights, after = cell.step(x, before, memory)
-    assert tuple(weights.shape) == (BATCH, 3, WORDS)
-    for k in range(3):
-        alone = cell.step(x[:, k], [s[:, k] for s in before], memory)
-        got = (output[:, k], weights[:, k], [s[:, k] for s in after])
-        assert_close(got, alone, 1e-6)
 
 
 class CountingAttention(AbstractAttention):
@@ -316,57 +299,7 @@ def test_dropout_of_beams():
         assert tuple(output.shape[:2]) == (BATCH, beams)
 
 
-def test_noise_drops_weights():
-    """The weights that come back are those before."""
-    attention = BahdanauAttention(5, dropout=0.5, seed=1, dtype="float64")
-    cell = make("lstm", attention, order="luong", output="attention")
-    memory, before = prepare(cell), states(cell, BATCH)
-    noise = cell.draw_noise(memory, steps=4)
-    assert tuple(noise.shape) == (4, BATCH, WORDS)
-    assert not np.allclose(to_numpy(noise[0]), to_numpy(noise[1]))
-    plain = cell.step(inputs(BATCH), before, memory)
-    noisy = cell.step(inputs(BATCH), before, memory, True, noise[0])
-    assert_close(noisy[1], plain[1], 1e-12)
-    weights = to_numpy(noisy[1] * noise[0])
-    contexts = np.einsum("bw,bwd->bd", weights, samples.source())
-    assert_close(noisy[0], contexts, 1e-6)
-    beams = cell.draw_noise(memory, steps=4, beams=3)
-    assert tuple(beams.shape) == (4, BATCH, 3, WORDS)
-
-
 # Config, regularizers, constraints.
-
-
-def test_config_holds_every_argument():
-    cell = make_cell(
-        "stack",
-        [BahdanauAttention(5), LuongGeneral()],
-        order="luong",
-        input_feeding=False,
-        attention_layer_size=7,
-        attention_activation="relu",
-        attention_use_bias=True,
-        output="concat",
-        kernel_initializer="zeros",
-        kernel_regularizer="l2",
-        kernel_constraint="max_norm",
-    )
-    config = json.loads(json.dumps(cell.get_config()))
-    parameters = inspect.signature(AttentionDecoderCell).parameters
-    assert set(parameters) - {"kwargs"} <= set(config)
-    again = AttentionDecoderCell.from_config(config)
-    assert again.get_config() == cell.get_config()
-    assert [type(c).__name__ for c in again.cells] == ["LSTMCell", "GRUCell"]
-    assert len(again.attentions) == 2
-    AttentionDecoderCell.from_config(config)  # nothing was taken out of it
-
-
-@pytest.mark.parametrize("attention", [None, "bahdanau"])
-def test_config_of_one_cell_and_one_attention(attention):
-    cell = make_cell(attention=attention)
-    again = AttentionDecoderCell.from_config(cell.get_config())
-    assert again.get_config() == cell.get_config()
-    assert isinstance(again.cell, keras.layers.LSTMCell)
 
 
 def test_regularizers_reach_the_losses():
@@ -389,17 +322,6 @@ def test_regularizers_reach_the_losses():
     want = sorted(0.5 * np.sum(to_numpy(w) ** 2) for w in kernels)
     losses = sorted(map(to_numpy, cell.losses))
     np.testing.assert_allclose(losses, want, rtol=1e-6)
-
-
-def test_constraints_belong_to_the_weights():
-    limit = keras.constraints.MaxNorm(0.1)
-    cell = make(
-        attention_layer_size=7,
-        kernel_constraint=limit,
-        own={"kernel_constraint": limit},
-    )
-    assert cell.attention_kernel.constraint is limit
-    assert cell.cell.kernel.constraint is limit
 
 
 # Errors.

@@ -108,21 +108,6 @@ def test_is_the_cell(kind, rates, in_parts):
     compare(found, expected)
 
 
-def test_reads_all_steps_at_once(kind):
-    cell = make(kind)
-    x, *_ = inputs(cell)
-    found = find_equations(cell).project_inputs(
-        cell, keras.ops.stack([x, 2 * x])
-    )
-    compare(
-        list(found),
-        [
-            find_equations(cell).project_inputs(cell, x),
-            find_equations(cell).project_inputs(cell, 2 * x),
-        ],
-    )
-
-
 def test_equations_must_be_written():
     with pytest.raises(NotImplementedError, match="`step"):
         AbstractEquations().step(None, None, None, None)

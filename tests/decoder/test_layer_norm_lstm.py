@@ -4,8 +4,6 @@ Its gradients in a decoder are in test_decoder_gradients, its parts in
 test_equations.
 """
 
-import json
-
 import keras
 import numpy as np
 import pytest
@@ -100,26 +98,6 @@ def test_names_of_weights_are_those_of_tfa():
         norm = getattr(cell, name)
         assert norm.name == name
         assert norm.gamma.shape == norm.beta.shape == (size,)
-
-
-def test_config_holds_every_argument():
-    given = {
-        "norm_epsilon": 0.01,
-        "activation": "relu",
-        "use_bias": False,
-        "dropout": 0.1,
-        "recurrent_dropout": 0.2,
-        "seed": 3,
-        "norm_gamma_initializer": keras.initializers.Constant(0.1),
-    }
-    cell = LayerNormLSTMCell(U, **given)
-    config = json.loads(json.dumps(cell.get_config()))
-    again = LayerNormLSTMCell.from_config(config)
-    assert again.get_config() == cell.get_config()
-    assert again.norm_epsilon == again.kernel_norm.epsilon == 0.01
-    again.build((None, D))
-    assert (to_numpy(again.state_norm.gamma) == np.float32(0.1)).all()
-    assert again.bias is None
 
 
 @pytest.mark.parametrize("name", ["dropout", "recurrent_dropout"])

@@ -1,7 +1,5 @@
 """AttentionDecoder: the loop, against one row and one step in NumPy."""
 
-import json
-
 import keras
 import numpy as np
 import pytest
@@ -193,18 +191,6 @@ def test_dtype_policy(policy):
 
 
 # Config and errors.
-
-
-def test_config_round_trip():
-    cell = make_cell("stack", order="luong", attention_layer_size=7)
-    decoder = AttentionDecoder(
-        cell, False, True, return_attention_scores=True, name="it"
-    )
-    config = json.loads(json.dumps(decoder.get_config()))
-    again = AttentionDecoder.from_config(config)
-    assert again.get_config() == decoder.get_config()
-    assert (again.return_sequences, again.return_state) == (False, True)
-    assert again.cell.order == "luong"
 
 
 def test_needs_a_decoder_cell():

@@ -179,20 +179,6 @@ def step(cells, batch=64):
     return x, first, run
 
 
-@pytest.mark.parametrize("rate", ["dropout", "recurrent_dropout"])
-def test_masks_are_drawn_once_for_a_block(rate):
-    cells = rates(**{rate: 0.5})
-    _, _, run = step(cells)
-    results = []
-    for _ in range(2):
-        with CellStack(cells).dropout_masks(64, 3, training=True) as masks:
-            results.append((run(masks), run(masks)))
-    (a, b), (c, _) = results
-    np.testing.assert_array_equal(a, b)
-    assert not np.allclose(a, c)
-    assert not np.allclose(a[0], a[1])  # rows have their own
-
-
 def test_masks_are_those_that_keras_draws():
     """The same seeds drop the same, in `keras.layers.RNN` and here."""
     options = {"dropout": 0.5, "recurrent_dropout": 0.5}

@@ -173,27 +173,6 @@ def test_comes_back_from_its_config():
     assert again.attention_window == cell.attention_window == (1, 2)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
-def test_a_search_attends_within_it():
-    """Scores are those of a teacher."""
-    layers = [ka.BahdanauAttention(3), ka.LocationAwareAttention(3, 2, 3)]
-    model = mechanisms.make_model(layers, "bahdanau", attention_window=(1, 2))
-    source = mechanisms.draw_ids([9, 4, 12, 3])
-    search = ka.BeamSearch(3, n_best=3, max_length=6, min_length=5)
-    found = model.generate(source, search)
-    tokens, scores, _, weights = [to_numpy(x) for x in found[:4]]
-    rows = tokens.reshape(-1, 6)
-    starts = np.full((len(rows), 1), search.start_id)
-    given = np.concatenate([starts, rows[:, :-1]], axis=1).astype("int32")
-    logits = model((np.repeat(source, 3, axis=0), given))
-    log_probs = to_numpy(ops.log_softmax(logits))
-    told = np.take_along_axis(log_probs, rows[..., None], axis=2)[..., 0]
-    told = np.where(rows > 0, told, 0).sum(axis=1)
-    np.testing.assert_allclose(told.reshape(4, 3), scores, atol=1e-5)
-    assert (weights[:, :, 0, 3:] == 0).all()
-
-
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

@@ -1,5 +1,6 @@
-"""made_parts: what is frozen is frozen after loading, with its optimizer."""
+"""Configs hold all arguments; what is frozen is so after loading, too."""
 
+import inspect
 import json
 from pathlib import Path
 
@@ -16,8 +17,10 @@ import keras_attention
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
+from keras_attention import FreeRunningDecoder
 from keras_attention import LanguageModel
 from keras_attention import LayerNormLSTMCell
+from keras_attention import LuongGeneral
 from keras_attention import RecurrentEncoder
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
@@ -56,6 +59,83 @@ LAYERS = {
         for name, x in GOLDEN.items()
     },
 }
+
+
+KERAS = {"name", "trainable", "dtype"}  # what any layer of Keras has
+CONFIGURED = [
+    keras_attention.Monotonic,
+    lambda: BahdanauAttention(4),
+    lambda: StateBridge(
+        units=5,
+        bidirectional=False,
+        activation="relu",
+        kernel_initializer="zeros",
+        kernel_regularizer="l2",
+    ),
+    lambda: AttentionDecoderCell(
+        [layers.LSTMCell(4), LayerNormLSTMCell(4, norm_epsilon=0.1)],
+        [BahdanauAttention(5), LuongGeneral()],
+        order="luong",
+        input_feeding=False,
+        attention_layer_size=7,
+        attention_activation="relu",
+        attention_use_bias=True,
+        output="concat",
+        kernel_constraint="max_norm",
+        residual=True,
+        attention_window=(1, 2),
+        name="it",
+    ),
+    lambda: AttentionDecoderCell(layers.GRUCell(4), None),
+    lambda: LayerNormLSTMCell(
+        4,
+        0.01,
+        activation="relu",
+        use_bias=False,
+        dropout=0.1,
+        recurrent_dropout=0.2,
+        seed=3,
+        norm_gamma_initializer=keras.initializers.Constant(0.1),
+    ),
+    lambda: AttentionDecoder(decoder().cell, False, True, True),
+    lambda: FreeRunningDecoder(
+        decoder(), layers.Dense(3), 4, layers.Dense(3), return_state=True
+    ),
+]
+
+
+@pytest.mark.parametrize("make", CONFIGURED)
+def test_a_config_holds_every_argument(make):
+    made = make()
+    config = json.loads(json.dumps(made.get_config()))
+    arguments = inspect.signature(type(made).__init__).parameters
+    assert set(arguments) - {"self", "kwargs"} | KERAS == set(config)
+    for _ in range(2):  # nothing is taken out of it
+        again = type(made).from_config(config)
+        assert json.loads(json.dumps(again.get_config())) == config
+    kept = {k: v for k, v in config.items() if isinstance(v, int | None)}
+    for name, value in kept.items():
+        assert getattr(again, name) == value
+
+
+@keras.saving.register_keras_serializable("test_configs")
+class Own(BahdanauAttention):
+    """Has an argument of its own class, one of Keras', and one it renames."""
+
+    def __init__(self, units, things, size=2, dtype=None, **kwargs):
+        super().__init__(units, dtype=dtype, **kwargs)
+        self.things, self.renamed = things, size
+
+    def get_config(self):
+        own = {"things": list(self.things), "size": self.renamed}
+        return {**super().get_config(), **own}
+
+
+def test_a_subclass_adds_what_cannot_be_found():
+    layer = Own(4, iter([1, 2]), 3, dtype="mixed_float16")
+    again = Own.from_config(json.loads(json.dumps(layer.get_config())))
+    assert (again.units, again.things, again.renamed) == (4, [1, 2], 3)
+    assert again.dtype_policy.name == "mixed_float16"
 
 
 def trains(layer) -> list:

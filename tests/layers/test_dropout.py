@@ -44,14 +44,6 @@ def test_words_are_dropped_wherever_they_stand():
     assert min(x.std() for x in shares) > 0.05  # other words in other rows
 
 
-def test_rare_and_frequent_words_are_dropped_alike():
-    ids = np.tile([[1, 2, 2, 2, 2, 2, 2, 2]], (4000, 1)).astype("int32")
-    kept = factors(ids, 0.5) > 0
-    np.testing.assert_allclose(kept[:, :2].mean(0), 0.5, atol=0.04)
-    both = (kept[:, 0] & kept[:, 1]).mean()
-    assert both == pytest.approx(0.25, abs=0.03)  # independent
-
-
 @pytest.mark.parametrize(("rate", "training"), [(0.5, False), (0.0, True)])
 def test_words_stay_without_a_rate_and_outside_of_training(rate, training):
     ids = np.arange(8, dtype="int32")[None]

@@ -45,18 +45,6 @@ class Declared(Whole):
     pads_freely = True
 
 
-class Inner(keras.layers.Layer):
-    """Takes a mask, and reads padding all the same."""
-
-    def __init__(self):
-        super().__init__()
-        self.convolution = layers.Conv1D(4, 3, padding="same")
-        self.recurrent = layers.GRU(3, return_sequences=True)
-
-    def call(self, x, mask=None):
-        return self.recurrent(self.convolution(x), mask=mask)
-
-
 def embedding(mask_zero=True):
     return keras.layers.Embedding(10, 4, mask_zero=mask_zero)
 
@@ -130,12 +118,6 @@ DISOBEDIENT = {
     "Conv1D in a chain": lambda: keras.Sequential(
         [layers.Conv1D(5, 3, padding="same"), layers.Dense(3)]
     ),
-    "a mean": lambda: functional(
-        lambda x: x + keras.ops.mean(x, axis=1, keepdims=True)
-    ),
-    "an RNN behind what loses the mask": lambda: keras.Sequential(
-        [layers.Conv1D(5, 1), layers.GRU(3, return_sequences=True)]
-    ),
     "normalization over time": lambda: layers.LayerNormalization(axis=1),
     "backwards": lambda: layers.GRU(
         3, return_sequences=True, go_backwards=True
@@ -143,9 +125,6 @@ DISOBEDIENT = {
     "both directions of a loop of its own": lambda: layers.Bidirectional(
         Whole(3, return_sequences=True)
     ),
-    "Lambda": lambda: layers.Lambda(lambda x: x - x[:, -1:]),
-    "a layer without the argument": Bare,
-    "a layer that hands the mask to a part of it": Inner,
     "softmax over time": lambda: layers.Activation(
         lambda x: keras.ops.softmax(x, axis=1)
     ),
@@ -174,21 +153,6 @@ def test_padding_changes_nothing_in_a_layer_that_obeys_masks(name):
 def test_what_obeys_masks_is_known(name):
     layer = {**OBEDIENT, **DISOBEDIENT}[name]()
     assert obeys_masks(layer) == (name in OBEDIENT)
-
-
-@pytest.mark.filterwarnings("ignore:.*destroy the mask information")
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("Conv1D", "a mean", "backwards", "Lambda", "softmax over time"),
-        "both directions of a loop of its own",
-        "a layer that hands the mask to a part of it",
-    ],
-)
-def test_such_layers_do_read_padding(name):
-    layer = DISOBEDIENT[name]()
-    none, some = (call_with_padding(layer, n) for n in (0, 3))
-    assert np.abs(some - none).max() > 0.01
 
 
 class OwnLoop(layers.GRU):

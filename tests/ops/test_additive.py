@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from gradients import BACKEND
 from gradients import gradients
 from gradients import to_numpy
 from gradients import to_tensor
-from keras import backend
 from keras import ops
 
 from keras_attention.ops import additive_scores
@@ -62,27 +60,3 @@ def test_gradient_where_tanh_is_flat():
     np.testing.assert_allclose(of_query, 0, atol=1e-12)
     np.testing.assert_allclose(of_keys, 0, atol=1e-12)
     assert np.isfinite(of_vector).all()
-
-
-@pytest.mark.tensorflow
-@pytest.mark.skipif(backend.backend() != "tensorflow", reason="TensorFlow")
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_graphs_of_unknown_lengths(jit_compile):
-    tf = BACKEND
-    shapes = [(None, None, U), (None, None, U), (U,)]
-    signature = [tf.TensorSpec(shape, "float64") for shape in shapes]
-
-    @tf.function(
-        autograph=False, input_signature=signature, jit_compile=jit_compile
-    )
-    def scores_and_gradients(*tensors):
-        with tf.GradientTape() as tape:
-            tape.watch(tensors)
-            result = total(*tensors)
-        return additive_scores(*tensors), tape.gradient(result, tensors)
-
-    for given in (arrays(), arrays(queries=6, words=2)):
-        scores, found = scores_and_gradients(*map(to_tensor, given))
-        np.testing.assert_allclose(scores, reference(*given), atol=1e-12)
-        for x, y in zip(found, gradients(total, given), strict=True):
-            np.testing.assert_allclose(x, y, atol=1e-12)

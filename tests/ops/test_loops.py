@@ -9,7 +9,6 @@ from gradients import gradients
 from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
-from tiers import some
 
 from keras_attention.ops import freeze
 from keras_attention.ops import last_real
@@ -79,25 +78,6 @@ def test_is_a_loop(steps, masked):
         np.testing.assert_allclose(to_numpy(x), y, atol=1e-12)
 
 
-@pytest.mark.parametrize("steps", [0, 1, 3])
-def test_may_begin_with_the_last_step(steps):
-    x = to_tensor(np.arange(steps * B, dtype="float64").reshape(steps, B))
-
-    def step(carry, inputs):
-        (state,) = carry
-        return [10 * state + inputs[0]], [state]
-
-    start = [ops.zeros((B,), x.dtype)]
-    (last,), (before,) = loop_over_time(
-        step, start, [x], start, steps, reverse=True
-    )
-    state, states = np.zeros(B), np.zeros((steps, B))
-    for t in reversed(range(steps)):
-        states[t], state = state, 10 * state + to_numpy(x)[t]
-    np.testing.assert_array_equal(to_numpy(last), state)
-    np.testing.assert_array_equal(to_numpy(before), states)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_keeps_dtypes(dtype):
     tensors = [ops.cast(to_tensor(x), dtype) for x in arrays()]
@@ -105,21 +85,6 @@ def test_keeps_dtypes(dtype):
     assert keras.backend.standardize_dtype(count.dtype) == "int32"
     for x in (state, *outputs):
         assert x.dtype == tensors[0].dtype
-
-
-def test_inputs_may_be_none_at_all():
-    def step(carry, inputs):
-        assert inputs == [None, None]
-        return [carry[0] + 1], [carry[0]]
-
-    start = [ops.zeros((B,), "int32")]
-    (last,), (outputs,) = loop_over_time(
-        step, start, [None, None], [ops.zeros((B,), "int32")], 3
-    )
-    np.testing.assert_array_equal(to_numpy(last), [3, 3])
-    np.testing.assert_array_equal(
-        to_numpy(outputs), [[0] * B, [1] * B, [2] * B]
-    )
 
 
 def test_gradient():
@@ -132,31 +97,6 @@ def test_no_steps_no_gradient_of_the_kernels():
     assert (of_start != 0).all()
     assert (of_kernel == 0).all()
     assert (of_recurrent == 0).all()
-
-
-@pytest.mark.slow
-@on_tensorflow
-@pytest.mark.parametrize("steps", some([None, T], 1))
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_graphs_train(steps, jit_compile):
-    tf = BACKEND
-    shapes = [(steps, B, D), (B, U), (D, U), (U, U)]
-    signature = [tf.TensorSpec(shape, "float64") for shape in shapes]
-
-    @tf.function(
-        autograph=False, input_signature=signature, jit_compile=jit_compile
-    )
-    def run(*tensors):
-        with tf.GradientTape() as tape:
-            tape.watch(tensors)
-            result = total(*tensors)
-        return loop(*tensors)[1][0], tape.gradient(result, tensors)
-
-    for given in (arrays(), arrays(steps or 6)):
-        outputs, found = run(*map(to_tensor, given))
-        np.testing.assert_allclose(outputs, reference(*given)[1][0], atol=1e-12)
-        for x, y in zip(found, gradients(total, given), strict=True):
-            np.testing.assert_allclose(x, y, atol=1e-12)
 
 
 @on_tensorflow
@@ -228,16 +168,3 @@ class TestLastReal:
         mask = None if mask is None else to_tensor(np.array(mask, bool))
         got = to_numpy(last_real(to_tensor(self.x), mask))
         np.testing.assert_array_equal(got, self.x[[0, 1], last])
-
-    def test_nothing_real_is_zero(self):
-        """As its steps are, which the caller sees to."""
-        mask = np.array([[True] * 4, [False] * 4])
-        x = np.where(mask[..., None], self.x, 0)
-        got = to_numpy(last_real(to_tensor(x), to_tensor(mask)))
-        assert (got[1] == 0).all()
-
-    @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-    def test_keeps_the_dtype(self, dtype):
-        x = ops.cast(to_tensor(self.x), dtype)
-        mask = to_tensor(np.ones((2, 4), bool))
-        assert last_real(x, mask).dtype == x.dtype

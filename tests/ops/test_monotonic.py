@@ -1,4 +1,4 @@
-"""monotonic: three ways to where a reader stops."""
+"""monotonic: where a reader stops, and the chunks behind it."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
+from keras_attention.ops.monotonic import spread_over_chunks
 from keras_attention.ops.monotonic import step_hard
-from keras_attention.ops.monotonic import step_softly
 from keras_attention.ops.monotonic import stop_hard
 from keras_attention.ops.monotonic import stop_in_parallel
 from keras_attention.ops.monotonic import stop_recursively
@@ -20,13 +20,10 @@ EVERY = pytest.mark.parametrize(
 DRAW = np.random.default_rng(0)
 ENERGIES = DRAW.normal(size=(2, 3, 6)) * 2
 PREVIOUS = DRAW.dirichlet(np.ones(6), size=(2, 3))
-MASK = np.array([[[1, 1, 0, 1, 1, 0]], [[0, 1, 1, 1, 0, 0]]], bool)
 
 
-def run(stop, energies, previous, mask=None):
-    mask = None if mask is None else to_tensor(mask)
-    given = (to_tensor(np.asarray(x)) for x in (energies, previous))
-    return to_numpy(stop(*given, mask))
+def run(function, *arrays, **options):
+    return to_numpy(function(*map(to_tensor, arrays), **options))
 
 
 def paths(p, previous):
@@ -40,13 +37,6 @@ def paths(p, previous):
 
 
 class TestSoft:
-    @SOFT
-    @pytest.mark.parametrize("mask", [None, MASK], ids=["", "masked"])
-    def test_sums_over_all_paths(self, stop, mask):
-        p = 1 / (1 + np.exp(-ENERGIES)) * (True if mask is None else mask)
-        got = run(stop, ENERGIES, PREVIOUS, mask)
-        np.testing.assert_allclose(got, paths(p, PREVIOUS), atol=1e-13)
-
     def test_recursion_is_exact_for_certain_choices(self):
         """Any mass, with p of 0 and 1, where a product would be 0."""
         p = DRAW.integers(0, 2, size=(50, 3, 9)).astype("float32")
@@ -87,29 +77,29 @@ class TestSoft:
 
 
 class TestStepwise:
-    @pytest.mark.parametrize("step", [step_softly, step_hard])
-    def test_does_not_stay_or_arrive_where_it_is_masked(self, step):
-        """From position 1 on; of the mask, 1, 1, 0, 1, 1, 0 in one row."""
-        start = np.broadcast_to(np.eye(6)[1], (2, 3, 6))
-        never = np.full((2, 3, 6), -50.0)
-        got = run(step, never, start, MASK)
-        np.testing.assert_allclose(got[0], 0, atol=1e-20)
-        np.testing.assert_allclose(got[1, 0], np.eye(6)[2], atol=1e-15)
-        always = run(step, -never, np.eye(6)[np.full((2, 3), 2)], MASK)
-        np.testing.assert_allclose(always[0, 0], np.eye(6)[3], atol=1e-15)
-        np.testing.assert_allclose(always[1, 0], np.eye(6)[2], atol=1e-15)
-
-    def test_hard_is_soft_where_it_is_certain(self):
-        p = DRAW.integers(0, 2, size=(50, 3, 9))
-        start = np.eye(9)[DRAW.integers(0, 9, (50, 3))]
-        hard, soft = (
-            run(step, 2000.0 * p - 1000, start)
-            for step in (step_hard, step_softly)
-        )
-        np.testing.assert_array_equal(hard, soft)
-
     def test_hard_has_a_gradient_of_zero(self):
         for slope in gradients(
             lambda *x: ops.sum(step_hard(*x)), [ENERGIES, PREVIOUS]
         ):
             assert (slope == 0).all()
+
+
+class TestChunks:
+    @pytest.mark.parametrize("size", [1, 3, 9])
+    def test_all_weight_is_spread(self, size):
+        found = run(spread_over_chunks, PREVIOUS, ENERGIES, size=size)
+        np.testing.assert_allclose(found.sum(-1), 1, atol=1e-13)
+
+    def test_large_scores_neither_overflow_nor_hide_others(self):
+        """A chunk of small scores keeps its shares beside one of large ones."""
+        scores = np.array([[[3e4, -3e4, 0.0, 1.0, 2.0, 1e30]]], "float32")
+        ends = np.ones((1, 1, 6), "float32")
+        share = 1 / (1 + np.e)  # of the smaller one of 0 and 1, or 1 and 2
+        want = [[[2, 0, 1 + share, 1, 1 - share, 1]]]
+        found = run(spread_over_chunks, ends, scores, size=2)
+        np.testing.assert_allclose(found, want, atol=1e-6)
+        for slope in gradients(
+            lambda *x: ops.sum(ops.square(spread_over_chunks(*x, 2))),
+            [ends, scores],
+        ):
+            assert np.isfinite(slope).all()

@@ -7,8 +7,6 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.ops import join_masks
-from keras_attention.ops import keep_real
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import unit_vectors
 from keras_attention.ops.numerics import layer_norm
@@ -49,36 +47,7 @@ class TestTanh:
         np.testing.assert_array_equal(g, [0, 1, 0])
 
 
-class TestJoinMasks:
-    rows, columns = np.array([[True], [False]]), np.array([True, False, True])
-
-    def test_all_must_hold(self):
-        out = apply(join_masks, self.rows, self.columns)
-        np.testing.assert_array_equal(out, self.rows & self.columns)
-
-    def test_none_masks_nothing(self):
-        mask = to_tensor(self.columns)
-        assert join_masks() is None
-        assert join_masks(None, None) is None
-        assert join_masks(None, mask, None) is mask
-
-
 class TestMaskedSoftmax:
-    @pytest.mark.parametrize("dtype", DTYPES)
-    def test_agrees_with_numpy(self, dtype):
-        scores, mask = draw(2, 3, 5), draw(2, 3, 5, seed=1) > 0
-        mask[..., 0] = True
-        given = ops.cast(to_tensor(scores), dtype)
-        out = masked_softmax(given, to_tensor(mask))
-        assert out.dtype == given.dtype
-        out = to_numpy(out)
-        e = np.exp(scores) * mask
-        tolerance = {"float64": 1e-14, "float32": 1e-6}.get(dtype, 1e-2)
-        np.testing.assert_allclose(
-            out, e / e.sum(-1, keepdims=True), atol=tolerance
-        )
-        assert (out[~mask] == 0).all()
-
     @pytest.mark.parametrize("size", [0.0, 1.0, 1e4, 1e29])
     def test_no_position_no_weight(self, size):
         nothing = np.zeros((2, 5), bool)
@@ -111,15 +80,6 @@ class TestMaskedSoftmax:
 
 
 class TestUnitVectors:
-    @pytest.mark.parametrize("dtype", DTYPES)
-    @pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
-    def test_have_length_one(self, dtype, size):
-        x = draw(2, 3, 4)
-        out = apply(unit_vectors, size * x, dtype=dtype)
-        want = x / np.linalg.norm(x, axis=-1, keepdims=True)
-        tolerance = {"float64": 1e-14, "float32": 1e-6}.get(dtype, 1e-2)
-        np.testing.assert_allclose(out, want, atol=tolerance)
-
     @pytest.mark.parametrize("dtype", HALVES)
     def test_large_halves_do_not_overflow(self, dtype):
         out = apply(unit_vectors, np.full((1, 16), 6e4), dtype=dtype)
@@ -143,41 +103,7 @@ class TestUnitVectors:
         assert np.isfinite(g).all()
 
 
-class TestKeepReal:
-    mask = np.array([[True, False, True]])
-
-    @pytest.mark.parametrize("fill", [0.0, 1e4, np.nan, np.inf, -np.inf])
-    @pytest.mark.parametrize("dtype", DTYPES)
-    def test_padding_becomes_zero(self, fill, dtype):
-        x = np.array([[[1.0, 2.0], [fill, fill], [3.0, 4.0]]])
-        tensor = ops.cast(to_tensor(x), dtype)
-        out = keep_real(tensor, to_tensor(self.mask))
-        assert out.dtype == tensor.dtype
-        np.testing.assert_array_equal(to_numpy(out), [[[1, 2], [0, 0], [3, 4]]])
-
-    def test_padding_has_gradient_zero(self):
-        x = np.array([[[1.0, 2.0], [np.nan, np.inf], [3.0, 4.0]]])
-        mask = to_tensor(self.mask)
-        (g,) = gradients(lambda x: ops.sum(ops.square(keep_real(x, mask))), [x])
-        np.testing.assert_array_equal(g, [[[2, 4], [0, 0], [6, 8]]])
-
-    def test_no_mask_keeps_everything(self):
-        x = to_tensor(draw(2, 3, 4))
-        assert keep_real(x, None) is x
-
-
 class TestLayerNorm:
-    @pytest.mark.parametrize("dtype", DTYPES)
-    def test_is_the_formula(self, dtype):
-        x, gamma, beta = draw(2, 3, 4), draw(4, seed=1), draw(4, seed=2)
-        centred = x - x.mean(-1, keepdims=True)
-        scaled = centred / np.sqrt(x.var(-1, keepdims=True) + 1e-3)
-        out = apply(
-            lambda *given: layer_norm(*given, 1e-3), x, gamma, beta, dtype=dtype
-        )
-        tolerance = {"float64": 1e-14, "float32": 1e-5}.get(dtype, 3e-2)
-        np.testing.assert_allclose(out, scaled * gamma + beta, atol=tolerance)
-
     @pytest.mark.parametrize("dtype", HALVES)
     def test_nothing_overflows(self, dtype):
         given = np.array([[6e4, -6e4, 6e4, -6e4]]), np.ones(4), np.zeros(4)

@@ -4,7 +4,6 @@ import keras
 import numpy as np
 import pytest
 from gradients import differentiate
-from gradients import gradients
 from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
@@ -17,8 +16,6 @@ from keras_attention.ops import products
 from keras_attention.ops import trainable_loop
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.operations import recording
-from keras_attention.ops.products import DOT_SCORES
-from keras_attention.ops.products import MIX
 from keras_attention.ops.products import PRODUCT
 from keras_attention.ops.products import WIDE_PRODUCT
 from keras_attention.ops.recorders import Probe
@@ -29,12 +26,6 @@ WAYS = {
     "jax": ["xla"],
     "torch": [None],
 }[keras.backend.backend()]
-OPERATIONS = {
-    "product": (PRODUCT, (4, 3), (3, 6)),
-    "product_of_queries": (PRODUCT, (4, 2, 3), (3, 6)),
-    "dot_scores": (DOT_SCORES, (4, 2, 3), (4, 5, 3)),
-    "mix": (MIX, (4, 2, 5), (4, 5, 3)),
-}
 
 
 def draw(*shape, seed=0, dtype="float64"):
@@ -47,32 +38,6 @@ def apply(function, *arrays, dtype=None):
     if dtype:
         tensors = [ops.cast(x, dtype) for x in tensors]
     return to_numpy(function(*tensors))
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_gradients_in_parts_are_the_gradient(name):
-    """Of the operand at each step, of the constant once for all steps."""
-    operation, shape, constant_shape = OPERATIONS[name]
-    xs, constant = draw(3, *shape), draw(*constant_shape, seed=1)
-    dys = [
-        draw(*to_numpy(operation.run(to_tensor(x), to_tensor(constant))).shape)
-        for x in xs
-    ]
-
-    def total(constant, *xs):
-        pairs = zip(xs, dys, strict=True)
-        every = [operation.run(x, constant) * to_tensor(dy) for x, dy in pairs]
-        return ops.sum(ops.stack(every))
-
-    of_constant, *of_xs = gradients(total, [constant, *xs])
-    constants = [to_tensor(constant)]
-    turned = operation.turn(*constants) if operation.turn else constants
-    for x, dy, want in zip(xs, dys, of_xs, strict=True):
-        got = operation.pull(to_tensor(dy), to_tensor(x), *turned)
-        np.testing.assert_allclose(to_numpy(got), want, atol=1e-13)
-    given = map(to_tensor, (np.stack(dys), xs))
-    (got,) = operation.late(*given, *constants)
-    np.testing.assert_allclose(to_numpy(got), of_constant, atol=1e-13)
 
 
 class TestProduct:

@@ -18,10 +18,8 @@ from keras_attention.ops import joint_product
 from keras_attention.ops import loop_over_time
 from keras_attention.ops import mix
 from keras_attention.ops import product
-from keras_attention.ops import replay
 from keras_attention.ops import trainable_loop
 from keras_attention.ops.fast_paths import fast_path
-from keras_attention.ops.pure_step import PureStep
 
 B, T, S, U = 3, 4, 5, 6
 WAYS = {
@@ -168,54 +166,6 @@ def test_its_gradients_are_those_of_the_plain_loop(weights, way, masked):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-def test_constants_that_a_step_makes_itself(weights, way):
-    """They are none: their gradient goes back into the step."""
-
-    def step(carry, inputs, constants):
-        (state,), (x,) = carry, inputs
-        (keys,) = constants
-        moved = keys + ops.expand_dims(x, 1)  # others at each step
-        query = ops.expand_dims(state, 1)
-        weight = dot_scores(query, moved)
-        weight = weight + additive_scores(query, moved, weights.vector)
-        new = mix(ops.softmax(weight, axis=-1), moved)[:, 0]
-        shape = hoist(lambda x: ops.sum(x, axis=1), moved)
-        return [new], [product(new, weights.kernel[:U] * 2) + shape]
-
-    def total(loop):
-        def function(x, state, keys):
-            blank = [ops.zeros((B, U), x.dtype)]
-            found = loop(step, [state], [x], blank, T, constants=(keys,))
-            return number(found)
-
-        return function
-
-    given = [draw(T, B, U), draw(B, U, seed=1), draw(B, S, U, seed=2)]
-    every = weights.trainable_variables
-    found = differentiate(total(fast(weights)), given, every, way)
-    expected = differentiate(total(plain), given, every, way)
-    for x, y in zip(found[1], expected[1], strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_keeps_dtypes(weights, dtype):
-    given = [ops.cast(to_tensor(x), dtype) for x in arrays()]
-
-    def step(carry, inputs, constants):
-        x, _, _ = inputs
-        keys, memory = constants
-        query = ops.expand_dims(product(carry[0], weights.kernel[:U]), 1)
-        scores = additive_scores(query, keys, weights.vector)
-        context = mix(ops.softmax(scores, axis=-1), memory)[:, 0]
-        return [context + x, carry[1]], [context, scores[:, 0]]
-
-    carry, outputs = run(fast(weights), step, *given)
-    assert {x.dtype for x in [*carry, *outputs]} == {given[0].dtype}
-
-
 def test_what_counts_steps_takes_the_plain_loop(weights):
     def step(_, carry, inputs, constants):
         return [carry[0] + 1], [inputs[0]]
@@ -226,29 +176,6 @@ def test_what_counts_steps_takes_the_plain_loop(weights):
         step, [ops.zeros((B,), "int32")], [x], blank, T, weights, ()
     )
     assert to_numpy(count).tolist() == [T] * B
-
-
-@is_fast
-def test_only_what_a_step_reads_has_a_gradient_in_every_step(weights):
-    """No kernel has: neither its whole nor the parts that are hoisted."""
-    if keras.backend.backend() == "jax":
-        pytest.skip("JAX gives zeros for no gradient, which XLA takes out")
-    given = [to_tensor(x) for x in arrays()]
-    keys, memory = given[3:]
-    inputs = [given[0], None, None]
-    step = PureStep(
-        with_layer(attentive(weights)), inputs, weights, (keys, memory)
-    )
-    blank = [ops.zeros((B, U), "float64"), ops.zeros((B, S), "float64")]
-    loop = replay._Loop(step, given[1:3], blank, T)
-    assert len(loop.operations) == 5
-    turned = loop._turned(loop.constants)
-    found = loop._read_by_the_step(loop.constants, turned)
-    names = ["kernel", "vector", "number", "keys", "memory"]
-    hoisted = [f"hoisted {k}" for k in range(len(loop.constants) - len(names))]
-    names += hoisted
-    assert len(hoisted) == 4
-    assert [names[k] for k in found] == ["vector", "number", "keys"]
 
 
 @is_fast

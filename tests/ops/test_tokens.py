@@ -15,7 +15,6 @@ from keras_attention.ops.tokens import count_blocks
 from keras_attention.ops.tokens import fused
 from keras_attention.ops.tokens import pick
 from keras_attention.ops.tokens import token_crossentropy
-from keras_attention.ops.tokens import token_weights
 from keras_attention.ops.tokens import weighted_sum
 
 IDS = np.array([[5, 3, 0, 0], [1, 2, 3, 0]], "int32")
@@ -34,33 +33,7 @@ def crossentropy(ids, x, smoothing):
     return -(target * log_p).sum(-1)
 
 
-class TestTokenWeights:
-    @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "uint8"])
-    def test_padding_has_none(self, dtype):
-        got = ops.convert_to_numpy(token_weights(IDS.astype(dtype)))
-        np.testing.assert_array_equal(got, [[1, 1, 0, 0], [1, 1, 1, 0]])
-        assert got.dtype == "float32"
-
-    @pytest.mark.parametrize("shape", [(2,), (2, 1), (2, 4)])
-    def test_one_a_sentence_or_one_a_token(self, shape):
-        weight = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
-        got = ops.convert_to_numpy(token_weights(IDS, weight))
-        each = weight if shape == (2, 4) else weight.reshape(2, 1)
-        np.testing.assert_array_equal(got, each * (IDS != 0))
-
-    @pytest.mark.parametrize("shape", [(), (4,), (2, 3), (1, 4), (2, 4, 1)])
-    def test_refuses_other_shapes(self, shape):
-        with pytest.raises(ValueError, match="`sample_weight` needs"):
-            token_weights(IDS, np.ones(shape))
-
-
 class TestTokenCrossentropy:
-    @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
-    def test_agrees_with_the_definition(self, smoothing):
-        got = token_crossentropy(IDS, logits(), smoothing)
-        want = crossentropy(IDS, logits(), smoothing)
-        np.testing.assert_allclose(ops.convert_to_numpy(got), want, rtol=1e-12)
-
     @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
     def test_half_precision_is_widened_first(self, dtype):
         x = logits(dtype, scale=300.0)

@@ -13,14 +13,6 @@ from keras_attention.streaming import StreamSteps
 SOURCE = draw_ids([9, 5])
 
 
-def test_the_start_knows_nothing_of_a_source():
-    state = StreamSteps(make_model()).start(2, 7)
-    assert to_numpy(state.mask).tolist() == [[False]] * 2
-    assert to_numpy(state.left).tolist() == [7, 7]
-    assert to_numpy(state.word).tolist() == [2, 2]
-    assert not any(x.any() for x in to_numpy([*state.encoder, *state.decoder]))
-
-
 @pytest.mark.slow
 def test_words_have_room_for_the_rest_later():
     model = make_model()
