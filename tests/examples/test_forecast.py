@@ -33,18 +33,6 @@ def test_no_training_window_reaches_into_the_test():
     assert (after[:, 0] == before[:, -1] + 1).all()
 
 
-def test_copies_are_stretched_and_tilted_from_the_last_known_month():
-    rising = np.arange(200.0)[None]
-    before, after = co2.tilted(rising[:, :150], rising[:, 150:], 40, seed=0)
-    assert before.shape == (40, 150)
-    assert after.shape == (40, 50)
-    np.testing.assert_allclose(before[:, -1], 149)
-    slopes = np.diff(np.concatenate([before, after], axis=1), axis=1)
-    np.testing.assert_allclose(slopes, slopes[:, :1].repeat(199, 1))
-    assert 0.7 <= slopes.min() < 0.8
-    assert 1.25 < slopes.max() <= 1.35
-
-
 @pytest.mark.parametrize("grow", [False, True])
 def test_the_last_season_is_right_where_years_are_alike(grow):
     growth = np.arange(120.0) if grow else 0.0
@@ -65,22 +53,6 @@ def test_what_is_known_is_all_that_is_used():
         assert (np.diff(found) >= 0).all()
 
 
-@pytest.mark.slow
-def test_ets_uses_what_is_known_and_knows_what_it_does_not():
-    series, changed = VALUES[:140], VALUES[:140].copy()
-    changed[110:] = 0.0
-    found, again = (
-        co2.exponential_smoothing(x, 100, np.array([110]), 24)
-        for x in (series, changed)
-    )
-    np.testing.assert_array_equal(found, again)
-    assert found.shape == (1, 24, 3)
-    low, middle, high = np.moveaxis(found[0], -1, 0)
-    assert np.abs(middle - series[110:134]).max() < 2
-    assert (np.diff(high - low) > 0).all()
-    np.testing.assert_allclose(high - middle, middle - low)
-
-
 def test_scores_are_those_of_the_definitions():
     truth = np.zeros((2, 24))
     forecast = np.stack([truth - 1, truth + 0.5, truth + 2], axis=-1)
@@ -99,11 +71,6 @@ def test_scores_are_those_of_the_definitions():
     )
     loss = example.pinball_loss(truth, forecast)
     assert float(loss) == pytest.approx(found["pinball"])
-
-
-def test_quantiles_do_not_cross():
-    found = example.Quantiles()(np.random.default_rng(0).normal(size=(9, 4)))
-    assert (np.diff(keras.ops.convert_to_numpy(found)) > 0).all()
 
 
 def test_the_error_names_the_extra(monkeypatch):

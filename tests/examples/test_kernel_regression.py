@@ -58,14 +58,3 @@ def test_errors_are_those_of_the_formula(layers):
     h = example.bandwidth_of(layer)
     told, _ = example.errors(layer, X, Y)
     assert told == pytest.approx(left_out(h), abs=1e-5)
-
-
-def test_no_fixed_bandwidth_is_better(layers):
-    told = {name: example.errors(x, X, Y) for name, x in layers.items()}
-    assert min(told, key=lambda name: told[name][0]) == "learned"
-    truth = [told[name][1] for name in told if name != "learned"]
-    assert told["learned"][1] < 0.7 * np.median(truth)
-
-
-def test_a_point_that_sees_itself_learns_to_see_nothing_else(layers):
-    assert example.bandwidth_of(layers["learned, itself seen"]) < 0.05

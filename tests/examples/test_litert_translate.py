@@ -49,12 +49,6 @@ def test_it_runs_alone_and_reads_dates():
     assert run_alone(DATES, sentences) == wanted
 
 
-def test_main_gives_what_it_prints(capsys):
-    texts = ["12 May 2021", "1"]
-    assert litert_translate.main(True, DATES, texts) == ["2021-05-12"]
-    assert capsys.readouterr().out == "2021-05-12  12 May 2021\n"
-
-
 @pytest.mark.parametrize("normalization", ["identity", "nfc", "nfkc"])
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_text_becomes_the_same_ids(normalization, lowercase):
@@ -64,14 +58,6 @@ def test_text_becomes_the_same_ids(normalization, lowercase):
     assert ids.tolist() == theirs.tokenize(TEXTS).numpy().tolist()
     wanted = theirs.detokenize(ids).numpy().tolist()
     assert [ours.detokenize(row).encode() for row in ids] == wanted
-
-
-def test_an_unknown_id_reads_as_the_tokenizer_reads_it():
-    theirs = CharacterTokenizer("abc", "identity")
-    ours = litert_translate.Tokenizer(theirs.to_json())
-    ids = theirs.tokenize(["axb"])
-    wanted = theirs.detokenize(ids).numpy()[0].decode()
-    assert ours.detokenize(ids.numpy()[0]) == wanted
 
 
 def test_symbols_become_the_same_ids():

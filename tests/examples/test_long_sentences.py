@@ -46,16 +46,6 @@ def read(folder, part):
     return lines
 
 
-def test_groups_hold_sentences_of_similar_length():
-    sources = ["a b c d"] * 30 + ["a b c d e f"] * 10 + ["a b c d e f g"] * 19
-    groups = example.by_length(sources)
-    assert groups == {5.0: list(range(40))}  # 4 to 6 words
-
-    wanted = ["chat rouge chien arbre", "livre noir chat triste pain"]
-    assert example.bleu(wanted, wanted) == pytest.approx(100)
-    assert example.bleu(wanted[::-1], wanted) < 50
-
-
 @pytest.mark.thorough
 def test_it_runs(tmp_path, capsys):
     lines = example.main(quick=True, output=tmp_path)
@@ -69,24 +59,3 @@ def test_it_runs(tmp_path, capsys):
     assert "\n  4 to 6 " in printed
     assert "\n25 to 27 " in printed
     assert printed.endswith(f"\nPicture: {picture}\n")
-
-
-@pytest.mark.slow
-def test_real_sentences_are_read_from_a_folder(tmp_path, monkeypatch, capsys):
-    french.write_corpus(tmp_path, (9, 9, 9), seed=1)
-    asked = []
-
-    def compare(*arguments):
-        asked.append(arguments)
-        return {"with attention": {5.0: 38.5}, "without attention": {5.0: 9.0}}
-
-    monkeypatch.setattr(example, "compare", compare)
-    options = {"source": "fr", "target": "en", "epochs": 2}
-    example.main(data=tmp_path, output=tmp_path, **options)
-    ((files, units, epochs, dropout),) = asked
-    assert files["train"] == [tmp_path / "train.fr", tmp_path / "train.en"]
-    assert list(files) == list(example.PARTS)
-    assert (units, epochs, dropout) == (256, 2, 0.3)
-    assert "4 to 6                38.5                 9.0" in (
-        capsys.readouterr().out
-    )

@@ -21,12 +21,6 @@ def test_no_letter_comes_twice_and_no_sentence():
     assert {id for row in rows for id in row} == set(known)
 
 
-def test_the_same_seed_draws_the_same():
-    again = letters.make_sentences(300, seed=0)
-    np.testing.assert_array_equal(again, SENTENCES)
-    assert (letters.make_sentences(300, seed=1) != SENTENCES).any()
-
-
 @pytest.mark.parametrize("name", letters.TASKS)
 def test_tasks_are_done_right(name):
     task = letters.make_task(name, SENTENCES)
@@ -51,51 +45,6 @@ def test_all_there_is_is_compared():
     kinds = {type(x) for x in chosen} - {str}
     assert kinds == {type(x) for x in ALIGNMENTS.values()} - {str}
     assert kinds == {*public(ka.AbstractAlignment).values()}
-
-
-def test_a_result_is_what_the_model_does():
-    task = letters.make_task("copy", SENTENCES[:2])
-    logits = np.eye(letters.VOCABULARY_SIZE)[task.target[:, 1:]]
-    weights = np.zeros((2, letters.LENGTH, letters.LENGTH))
-    weights[:, :, 0] = 1  # looks at the first letter all the time
-
-    def model(_):
-        return logits, weights
-
-    result = example.test(model, task, 2.0)
-    assert result.right == 1
-    assert result.looks == 1 / letters.LENGTH
-    logits[1, 2] = 0
-    assert example.test(model, task, 2.0).right == 0.5
-
-
-def test_what_is_right_without_looking_is_told(capsys):
-    blank = np.zeros((1, letters.LENGTH, letters.LENGTH))
-
-    def row(right, looks):
-        result = example.Result(right, looks, blank, 1.0)
-        return dict.fromkeys(letters.TASKS, result)
-
-    example.report({"X": row(0.95, 0.2), "Y": row(0.95, 0.9)}, steps=100)
-    printed = capsys.readouterr().out
-    assert "sort: learned by X, Y\n" in printed
-    assert "without looking at each letter: X\n" in printed
-    assert "95%    20%" in printed
-    assert "10.0\n" in printed
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
-def test_each_task_is_learned_anew(monkeypatch):
-    found = {}
-    for tasks in [("copy",), ("sort", "copy")]:
-        example.keras.utils.set_random_seed(0)
-        monkeypatch.setattr(example, "TASKS", tasks)
-        attention = ka.DotAttention()
-        rows = SENTENCES[:64]
-        found[tasks] = example.study(attention, rows, rows)["copy"].weights
-    once, again = found.values()
-    np.testing.assert_allclose(once, again, atol=1e-5)
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ import shlex
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
@@ -87,28 +86,11 @@ def test_align_says_where_a_token_looked(server, way, capsys):
     assert re.search(r"'5' looks at 'm' \(\d+%\)", capsys.readouterr().out)
 
 
-def test_what_is_not_utf8_goes_as_base64():
-    assert client.as_json(b"\xff1") == {"b64": "/zE="}
-    assert client.as_json("é".encode()) == "é"
-
-
 def test_by_rest_python_alone_is_enough(server):
     command = [sys.executable, "-I", "-S", FOLDER / "client.py", "2/29/24"]
     options = ["--rest", "--host", "127.0.0.1", "--port", str(server.rest)]
     printed = subprocess.check_output([*command, *options], text=True)
     assert "2024-02-29" in printed
-
-
-def test_several_translations_are_printed_best_first(capsys):
-    row = {"translations": ["a", "b"], "scores": [-0.5, -1.0]}
-    row["source_tokens"] = ["x", "</s>"]
-    row["target_tokens"] = [["a", ""], ["b", "</s>"]]
-    row["attention"] = [[[0.7, 0.3], [0, 0]], [[0.9, 0.1], [0.2, 0.8]]]
-    client.show("x", row)
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert lines[:3] == ["x", "-0.5000  a", "'a' looks at 'x' (70%)"]
-    assert lines[3:5] == ["-1.0000  b", "'b' looks at 'x' (90%)"]
-    assert len(lines) == 6
 
 
 @both_ways
@@ -118,15 +100,6 @@ def test_without_a_server_the_error_says_how_to_get_one(way):
         absent = SimpleNamespace(**{way: nobody.getsockname()[1]})
         with pytest.raises(client.ClientError, match=r"serve/README\.md"):
             ask(absent, way, ["1"])
-
-
-def test_a_silent_server_is_not_waited_for():
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        silent = SimpleNamespace(rest=silent.getsockname()[1])
-        began = time.perf_counter()
-        with pytest.raises(client.ClientError, match=r"in 0\.2 seconds"):
-            ask(silent, "rest", ["1"], timeout=0.2)
-        assert time.perf_counter() - began < 2
 
 
 @both_ways
@@ -187,18 +160,3 @@ def test_docker_mounts_what_the_config_names():
     assert model.name == model.base_path.split("/")[-1] == "dates"
     assert model.model_version_policy.latest.num_versions == 1
     assert {"8500:8500", "8501:8501"} <= set(command.split())
-
-
-def test_batching_parameters_are_those_of_serving():
-    text = (FOLDER / "batching.config").read_text()
-    lines = [x for x in text.splitlines() if not x.startswith("#")]
-    given = [re.fullmatch(r"(\w+) { value: (\d+) }", x) for x in lines]
-    assert all(given)
-    assert {found[1] for found in given} == {
-        "max_batch_size",
-        "batch_timeout_micros",
-        "num_batch_threads",
-        "max_enqueued_batches",
-    }
-    (option,) = re.findall(r"--batching_parameters_file=(/\S+)", README)
-    assert f"examples/serve/batching.config:{option}:ro" in README

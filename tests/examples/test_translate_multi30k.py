@@ -94,21 +94,3 @@ def test_broken_data_stops_it_at_once(fault):
         file.write_bytes(broken[fault])
     with pytest.raises((ValueError, SystemExit), match=r"train\.en"):
         example.main(data=folder)
-
-
-def test_text_that_is_not_utf8_is_named_with_its_line():
-    folder = example.made_up_corpus("de", "en")
-    file = folder / "val.de.gz"
-    lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
-    lines[2] = b"a \xff b\n"
-    file.write_bytes(gzip.compress(b"".join(lines)))
-    with pytest.raises(ValueError, match=r"val\.de\.gz.*3"):
-        example.main(data=folder)
-
-
-@pytest.mark.slow
-def test_the_folder_has_to_be_named(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["translate_multi30k.py"])
-    with pytest.raises(SystemExit):
-        example.arguments()
-    assert "--data is needed" in capsys.readouterr().err

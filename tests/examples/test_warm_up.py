@@ -51,31 +51,6 @@ def test_each_signature_gets_every_text_and_all_of_them(folder, capsys):
     assert "6 requests" in capsys.readouterr().out
 
 
-def test_requests_are_replaced_whole_or_not_at_all(folder, monkeypatch):
-    file = warm_up.main(folder, ["a"])
-    before = file.read_bytes()
-    writer = tf.io.TFRecordWriter
-
-    class FullDisk(writer):
-        def write(self, record):
-            super().write(record)
-            raise OSError("no space left")
-
-    monkeypatch.setattr(tf.io, "TFRecordWriter", FullDisk)
-    with pytest.raises(OSError, match="no space left"):
-        warm_up.main(folder, ["b"])
-    assert file.read_bytes() == before
-    assert list(file.parent.iterdir()) == [file]
-
-
-def test_too_many_requests_and_no_model_are_refused(folder, tmp_path):
-    with pytest.raises(SystemExit, match="takes 1000"):
-        warm_up.main(folder, ["a"] * 500)
-    assert not (folder / "assets.extra").exists()
-    with pytest.raises(SystemExit, match=r"saved_model\.pb"):
-        warm_up.main(tmp_path)
-
-
 @pytest.mark.slow
 def test_a_server_replays_them_when_it_loads(folder, servable):
     warm_up.main(folder, ["a", "b"])
