@@ -6,20 +6,19 @@ Serving runs, the session loader of `libtensorflow`, with the operations of
 
     python libtensorflow.py < question > answer
 
-Both are in JSON, as `ask` of `served.py` writes and reads them.
+Both are pickled, as `ask` of `served.py` writes and reads them.
 """
 
 import ctypes
 import importlib.util
-import json
+import pickle
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from arrays import to_json
 from memory import most_kilobytes
-from wire import every
-from wire import read_saved_model
 
 FORBIDDEN = {"tensorflow", "tensorflow_text", "keras", "keras_attention"}
 # What `tensorflow_model_server` links of `tensorflow_text`, its `ops_lib`.
@@ -33,6 +32,93 @@ _trimmer_ops _unicode_script_tokenizer _utf8_binarize_op _whitespace_tokenizer
 _whitespace_tokenizer_v2 _wordpiece_tokenizer
 """.split()
 FLOAT, STRING = 1, 7  # of TF_DataType
+
+
+# What serving needs of `saved_model.pb`, which is a protocol buffer.
+
+
+class TensorInfo(NamedTuple):
+    """Name and type of a tensor, as a signature has them."""
+
+    name: str
+    dtype: int
+
+
+def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yield number and value of every field of a protocol buffer."""
+    at = 0
+    while at < len(message):
+        key, at = varint(message, at)
+        number, kind = key >> 3, key & 7
+        if kind == 0:
+            value, at = varint(message, at)
+        else:
+            size = {1: 8, 5: 4}.get(kind)
+            if kind == 2:
+                size, at = varint(message, at)
+            value = message[at : at + size]
+            at += size
+        yield number, value
+
+
+def varint(message: bytes, at: int) -> tuple[int, int]:
+    """Read a number of seven bits a byte: the number, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = message[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def every(message: bytes, *path: int) -> Iterator:
+    """Yield all values at a path of field numbers."""
+    for number, value in fields(message):
+        if number == path[0]:
+            yield from every(value, *path[1:]) if path[1:] else [value]
+
+
+def entries(message: bytes, number: int) -> dict[str, bytes]:
+    """Read a map field whose keys are strings."""
+    pairs = [dict(fields(entry)) for entry in every(message, number)]
+    return {pair[1].decode(): pair.get(2, b"") for pair in pairs}
+
+
+def tensors(signature: bytes, number: int) -> dict[str, TensorInfo]:
+    """Name the inputs (1) or the outputs (2) of a SignatureDef."""
+    found = {}
+    for name, info in entries(signature, number).items():
+        info = dict(fields(info))
+        found[name] = TensorInfo(info[1].decode(), info[2])
+    return dict(sorted(found.items()))
+
+
+def read_saved_model(folder: str | Path) -> tuple[dict, set[str]]:
+    """Read signatures and names of operations.
+
+    Args:
+        folder: The SavedModel.
+
+    Returns:
+        Inputs and outputs, two dicts of `TensorInfo`, for every signature
+        that has an input; and the operations of the graph and its functions.
+    """
+    content = Path(folder, "saved_model.pb").read_bytes()
+    (graph,) = every(content, 2)  # SavedModel.meta_graphs
+    signatures = {
+        name: (tensors(signature, 1), tensors(signature, 2))
+        for name, signature in entries(graph, 5).items()
+        if tensors(signature, 1)
+    }
+    nodes = every(graph, 2, 1, 2)  # graph_def.node.op
+    inner = every(graph, 2, 2, 1, 3, 2)  # library.function.node_def.op
+    own = every(graph, 2, 2, 1, 1, 1)  # library.function.signature.name
+    operations = {*nodes, *inner} - {*own}
+    return signatures, {name.decode() for name in operations}
+
+
+# The C API.
 
 
 class Buffer(ctypes.Structure):
@@ -210,31 +296,26 @@ def read_tensor(tensor):
 def answer(folder: str, with_operations: bool, requests: list) -> dict:
     """Answer requests, each of a signature and a batch of texts.
 
-    A character of a text stands for each of its bytes.
-
     Returns:
-        `answers`; `kilobytes`, the most memory that the process had; and names
-        of operations: `used` by the model, TensorFlow's `own`, and those
-        `linked` to it.
+        `answers`, arrays by their names for each request; `kilobytes`, the
+        most memory that the process had; and sets of names of operations:
+        `used` by the model, TensorFlow's `own`, and those `linked` to it.
     """
     own = known_operations()
     if with_operations:
         load_operations()
     model = Model(folder)
-    answers = [
-        to_json(model.run(name, [text.encode("latin-1") for text in texts]))
-        for name, texts in requests
-    ]
+    answers = [model.run(*request) for request in requests]
     loaded = {name.partition(".")[0] for name in sys.modules}
     assert not loaded & FORBIDDEN, loaded & FORBIDDEN
     return {
         "answers": answers,
         "kilobytes": most_kilobytes(),
-        "used": sorted(model.operations),
-        "own": sorted(own),
-        "linked": sorted(known_operations() - own),
+        "used": model.operations,
+        "own": own,
+        "linked": known_operations() - own,
     }
 
 
 if __name__ == "__main__":
-    json.dump(answer(**json.load(sys.stdin)), sys.stdout)
+    pickle.dump(answer(*pickle.load(sys.stdin.buffer)), sys.stdout.buffer)
