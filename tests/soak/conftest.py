@@ -1,4 +1,4 @@
-"""Options of `pytest tests/soak --thorough --minutes 60 --builds 50`."""
+"""The option of `pytest tests/soak --thorough --minutes 60`."""
 
 
 def pytest_addoption(parser):
@@ -7,10 +7,4 @@ def pytest_addoption(parser):
         type=float,
         default=2.0,
         help="How long the soak lasts. Defaults to 2.",
-    )
-    parser.addoption(
-        "--builds",
-        type=int,
-        default=None,
-        help="How many models to build and drop. Without it there are none.",
     )

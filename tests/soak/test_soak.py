@@ -25,13 +25,7 @@ from memory import kilobytes
 from ready import GRAPH
 from seq2seqs import sure_model
 
-from keras_attention import BeamSearch
-from keras_attention import CharacterTokenizer
-from keras_attention import GreedySearch
-from keras_attention import Sampling
-from keras_attention import Seq2Seq
-from keras_attention import SequenceCrossentropy
-from keras_attention import Translator
+import keras_attention as ka
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
@@ -50,18 +44,20 @@ MOST = 8  # sentences of a request
 # may leave that is loaded, used and dropped. Of plain Keras models it is 0.1.
 SLOPE, EACH_RELOAD = 0.2, 0.2
 SEARCHES = {
-    "greedy": lambda: GreedySearch(5),
-    "short": lambda: GreedySearch(3),
-    "beam": lambda: BeamSearch(3, 2, max_length=5, length_penalty=0.6),
-    "sampling": lambda: Sampling(seed=1, max_length=4),
-    "other seed": lambda: Sampling(0.7, seed=2, max_length=4),
+    "greedy": lambda: ka.GreedySearch(5),
+    "short": lambda: ka.GreedySearch(3),
+    "beam": lambda: ka.BeamSearch(3, 2, max_length=5, length_penalty=0.6),
+    "sampling": lambda: ka.Sampling(seed=1, max_length=4),
+    "other seed": lambda: ka.Sampling(0.7, seed=2, max_length=4),
 }
 
 
 def build():
-    tokenizer = CharacterTokenizer.train(SENTENCES, 20)
+    tokenizer = ka.CharacterTokenizer.train(SENTENCES, 20)
     model = sure_model(*[tokenizer.vocabulary_size] * 2)
-    return Translator(model, tokenizer, tokenizer, BeamSearch(2, max_length=6))
+    return ka.Translator(
+        model, tokenizer, tokenizer, ka.BeamSearch(2, max_length=6)
+    )
 
 
 class Heap(ctypes.Structure):
@@ -95,7 +91,7 @@ class Work:
         self.translator.save(folder / "saved")
         pair = (self.ids, self.ids[:, :-1]), self.ids[:, 1:]
         self.pairs = tf.data.Dataset.from_tensors(pair)
-        self.other.model.compile("sgd", SequenceCrossentropy(), **GRAPH)
+        self.other.model.compile("sgd", ka.SequenceCrossentropy(), **GRAPH)
         jobs = [self.translate] * 4 + [self.search] * 2
         self.jobs = [*jobs, self.train, self.reload]
         self.seconds = ROUND
@@ -139,7 +135,7 @@ class Work:
         assert all(np.isfinite(w).all() for w in model.get_weights())
 
     def reload(self, seed):
-        loaded = Translator.load(self.folder / "saved")
+        loaded = ka.Translator.load(self.folder / "saved")
         texts = random.Random(seed).choices(SENTENCES, k=8)
         assert loaded(texts) == [self.texts[x] for x in texts]
         if seed % 3 == 0:
@@ -167,13 +163,13 @@ def at_rest():
 
 @pytest.fixture
 def traces(monkeypatch):
-    seen, begin = [], Seq2Seq.begin
+    seen, begin = [], ka.Seq2Seq.begin
 
     def counted(self, *arguments, **options):
         seen.append(self)
         return begin(self, *arguments, **options)
 
-    monkeypatch.setattr(Seq2Seq, "begin", counted)
+    monkeypatch.setattr(ka.Seq2Seq, "begin", counted)
     return seen
 
 
