@@ -20,7 +20,6 @@ except ImportError:  # Windows
 DRAFT = ".keras_attention-"  # begins the name of a folder for drafts
 LOCK, NEW, OLD = "lock", "new", "old"  # what is in it
 SEAL = b"0" * 64  # keeps the place of a file's checksum
-AT_ONCE = 2**20  # bytes that are read
 # Of file systems that cannot, and of Windows, where a file must be writable.
 CANNOT_SYNC = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EBADF}
 MOST_EXPANSION = 10  # of an archive; Keras does not compress at all
@@ -200,15 +199,11 @@ def seal(file: Path):
         size = content.seek(0, os.SEEK_END)
         content.seek(max(0, size - len(SEAL)))
         if content.read() == SEAL:
-            size -= len(SEAL)
+            content.truncate(size - len(SEAL))
         content.seek(0)
-        digest, left = hashlib.sha256(), size
-        while left:  # a file may be larger than memory
-            part = content.read(min(left, AT_ONCE))
-            digest.update(part)
-            left -= len(part)
-        content.seek(size)
-        content.write(digest.hexdigest().encode())
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+        content.seek(0, os.SEEK_END)
+        content.write(digest.encode())
 
 
 def check_seal(file: Path):

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import tempfile
 import time
 import warnings
@@ -300,7 +301,8 @@ class Translator:
         with tempfile.TemporaryDirectory() as parent:
             folder = Path(parent) / "translator"
             self.save(folder)
-            return type(self)._from_zip, (_zipped(folder),)
+            packed = shutil.make_archive(str(folder), "zip", folder)
+            return type(self)._from_zip, (Path(packed).read_bytes(),)
 
     @classmethod
     def _from_zip(cls, content):
@@ -490,12 +492,3 @@ def _check_content(file, checksum):
             "the whole folder again. If it was changed on purpose, remove its "
             f"line of `sha256` in {MAIN_FILE}"
         )
-
-
-def _zipped(folder):
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        for name in (MAIN_FILE, MODEL, SOURCE, TARGET, SHORTLIST):
-            if (folder / name).exists():
-                archive.write(folder / name, name)
-    return content.getvalue()

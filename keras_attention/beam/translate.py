@@ -97,10 +97,6 @@ class TranslatorHandler(inference.ModelHandler):
         count = self.batch_size * self.batches
         return {"min_batch_size": count, "max_batch_size": count}
 
-    def get_num_bytes(self, batch: Sequence[Sentence]) -> int:
-        """Return about how large some sentences are, for Beam's metrics."""
-        return sum(len(str(element)) for element in batch)
-
 
 def translate_all(
     translator: Translator, sentences: list[str], batch_size: int

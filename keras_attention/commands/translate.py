@@ -5,9 +5,9 @@ import contextlib
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
-from typing import Self
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace):
         if arguments.output is not None:
             draft = stack.enter_context(replaced_file(arguments.output))
             target = stack.enter_context(open(draft, "wb"))
-        progress = stack.enter_context(Progress("sentences"))
+        show = stack.enter_context(progress("sentences"))
         count = 0
         for lines in parts(source, arguments.batch_size):
             rows = translate(translator, lines, arguments, first=count + 1)
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace):
             target.write(text.encode("utf-8", errors="replace"))
             target.flush()
             count += len(lines)
-            progress.show(count)
+            show(count)
 
 
 def choose_search(
@@ -184,40 +184,35 @@ def pharaoh(weights, source: list[str], target: list[str]) -> str:
     return " ".join(f"{i}-{j}" for j, i in enumerate(best) if rows[j, i] > 0)
 
 
-class Progress:
-    """Shows a count on a terminal, and nothing anywhere else.
+@contextlib.contextmanager
+def progress(unit: str) -> Iterator[Callable[[int], None]]:
+    """Show a count on a terminal, and nothing anywhere else.
 
     Args:
         unit: What is counted.
+
+    Yields:
+        A function that takes all that there are, from the beginning on.
     """
+    seen = sys.stderr is not None and sys.stderr.isatty()
+    began = time.monotonic()
+    shown = count = 0
 
-    def __init__(self, unit: str):
-        self.unit = unit
-        self._seen = sys.stderr is not None and sys.stderr.isatty()
-        self._began = time.monotonic()
-        self._shown = 0.0
-        self._count = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error):
-        if self._seen and self._count:
-            self._write()
-            print(file=sys.stderr)
-
-    def show(self, count: int):
-        """Show how many there are.
-
-        Args:
-            count: All of them, from the beginning.
-        """
-        self._count = count
-        if self._seen and time.monotonic() - self._shown > PAUSE:
-            self._shown = time.monotonic()
-            self._write()
-
-    def _write(self):
-        rate = self._count / max(time.monotonic() - self._began, 1e-9)
-        text = f"\r{self._count} {self.unit}, {rate:.0f} a second "
+    def write():
+        rate = count / max(time.monotonic() - began, 1e-9)
+        text = f"\r{count} {unit}, {rate:.0f} a second "
         print(text, end="", file=sys.stderr, flush=True)
+
+    def show(number):
+        nonlocal shown, count
+        count = number
+        if seen and time.monotonic() - shown > PAUSE:
+            shown = time.monotonic()
+            write()
+
+    try:
+        yield show
+    finally:
+        if seen and count:
+            write()
+            print(file=sys.stderr)

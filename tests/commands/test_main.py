@@ -15,7 +15,6 @@ if keras.backend.backend() == "tensorflow":
     from shell import saved
     from shell import shell
 
-    from keras_attention import __version__
     from keras_attention.commands import main
     from keras_attention.commands import translate
     from keras_attention.commands.arguments import COMMANDS
@@ -97,22 +96,6 @@ def test_standard_error_is_for_messages_of_commands():
     ran = subprocess.run(command, **options)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("folder: ")
-    (command[-1].parent / "nothing").mkdir()
-    command[-1] = command[-1].parent / "nothing"
-    ran = subprocess.run(command, **options)
-    assert len(ran.stderr.splitlines()) == 1
-    assert "keras-attention show: error: Translator.load needs" in ran.stderr
-
-
-def test_says_its_version_and_its_commands(capsys):
-    for word in ("--version", "--help"):
-        with pytest.raises(SystemExit) as error:
-            main([word])
-        assert error.value.code == 0
-    said = capsys.readouterr().out
-    assert f"keras-attention {__version__}" in said
-    for command in ("translate", "export", "score", "show"):
-        assert command in said
 
 
 def test_the_commands_of_the_readme_are_understood():
@@ -134,15 +117,6 @@ def test_ends_quietly(monkeypatch, error, code):
 
     monkeypatch.setattr(translate, "run", end)
     assert shell("translate", ".") == (code, "", "")
-
-
-def test_bugs_keep_their_trace(monkeypatch):
-    def fail(_):
-        raise KeyError("x")
-
-    monkeypatch.setattr(translate, "run", fail)
-    with pytest.raises(KeyError):
-        main(["translate", "."])
 
 
 @pytest.mark.slow
@@ -167,3 +141,12 @@ def test_runs_between_pipes():
     assert code == 141
     assert "Traceback" not in err
     assert "BrokenPipe" not in err
+
+
+def test_bugs_keep_their_trace(monkeypatch):
+    def fail(_):
+        raise KeyError("x")
+
+    monkeypatch.setattr(translate, "run", fail)
+    with pytest.raises(KeyError):
+        main(["translate", "."])

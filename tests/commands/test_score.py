@@ -1,4 +1,4 @@
-"""`score`: the figures of sacreBLEU, and of alignments by hand."""
+"""`score`: figures of texts, of models, and of alignments by hand."""
 
 import keras
 import numpy as np
@@ -10,6 +10,8 @@ if keras.backend.backend() == "tensorflow":
     from shell import load
     from shell import saved
     from shell import shell
+
+    from keras_attention.training import score_texts
 
 RIGHT = "two dogs play in the snow .\na cat sleeps .\n"
 FOUND = b"two dogs play in snow .\nA cat sleeps .\n"
@@ -23,18 +25,16 @@ def right(tmp_path):
 
 
 @pytest.mark.parametrize("lowercase", [False, True])
-def test_scores_are_those_of_sacrebleu(right, lowercase):
-    sacrebleu = pytest.importorskip("sacrebleu")
+def test_scores_are_printed_with_their_signatures(right, lowercase):
+    pytest.importorskip("sacrebleu")
     words = ["--lowercase"] if lowercase else []
     code, out, err = shell("score", right, *words, given=FOUND)
     assert (code, err) == (0, "")
-    lines = [FOUND.decode().splitlines(), [RIGHT.splitlines()]]
     rows = out.splitlines()
-    for kind, row in zip("BLEU CHRF".split(), rows, strict=False):
-        metric = getattr(sacrebleu.metrics, kind)(lowercase=lowercase)
-        score = metric.corpus_score(*lines).score
-        signature = metric.get_signature()
-        assert row == f"{kind.lower()} = {score:.2f} {signature}"
+    lines = FOUND.decode().splitlines(), [RIGHT.splitlines()], lowercase
+    for name, row in zip(("bleu", "chrf", "ter"), rows, strict=False):
+        score, signature = score_texts(name, *lines)
+        assert row == f"{name} = {score:.2f} {signature}"
     wrong = 1 if lowercase else 2  # of 11 words and 41 characters
     assert rows[3:] == [
         f"wer = {100 * wrong / 11:.2f}",

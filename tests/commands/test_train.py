@@ -57,8 +57,6 @@ def test_trains_what_the_other_commands_take(words, tmp_path):
     code, out, _ = shell("translate", folder, given=b"ad\tX;B\nbe\tA\n")
     assert code == 0
     assert len(out.splitlines()) == 2
-    code, *_ = shell("export", folder, tmp_path / "saved")
-    assert code == 0
 
 
 def test_every_option_is_one_of_the_recipe_and_tells_its_default():
@@ -131,16 +129,6 @@ def test_errors_are_a_line(words, more, message):
     assert err.startswith("keras-attention train: error: ")
     assert len(err.splitlines()) == 1
     assert message in err
-
-
-def test_what_is_missing_is_a_wrong_argument(words, capsys):
-    for gone in (1, slice(2, 4), slice(4, 6)):
-        left = [*words]
-        del left[gone]
-        with pytest.raises(SystemExit) as error:
-            main([*map(str, left)])
-        assert error.value.code == 2
-    assert "--output" in capsys.readouterr().err
 
 
 class Terminal(io.StringIO):

@@ -21,9 +21,9 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import BeamSearch
     from keras_attention import Translation
     from keras_attention import Translator
-    from keras_attention.commands.translate import Progress
     from keras_attention.commands.translate import parts
     from keras_attention.commands.translate import pharaoh
+    from keras_attention.commands.translate import progress
     from keras_attention.commands.translate import translate
 
 LINES = ["0123", "4", "431", "22", "10", "3"]
@@ -97,22 +97,6 @@ def test_reads_a_file_and_writes_one(tmp_path):
     assert target.read_text() == "\n"
 
 
-def test_a_file_stays_if_the_command_fails(tmp_path, monkeypatch):
-    target = tmp_path / "out.txt"
-    target.write_text("before")
-    for error, code in ((KeyboardInterrupt, 130), (OSError("full"), 1)):
-
-        def fail(*_, error=error, **__):
-            raise error
-
-        name = "keras_attention.commands.translate.translate"
-        monkeypatch.setattr(name, fail)
-        words = "translate", saved(), "--output", target
-        assert shell(*words, given=TEXT)[0] == code
-        assert [*tmp_path.iterdir()] == [target]
-        assert target.read_text() == "before"
-
-
 @pytest.mark.parametrize("missing", ["in.txt", "."])
 def test_files_that_cannot_be_read_are_named(tmp_path, missing):
     code, out, err = shell("translate", saved(), tmp_path / missing)
@@ -120,10 +104,6 @@ def test_files_that_cannot_be_read_are_named(tmp_path, missing):
     said = "Is a directory" if missing == "." else "No such file or directory"
     path = tmp_path / missing
     assert err == f"keras-attention translate: error: {path}: {said}\n"
-
-
-def test_no_lines_are_no_lines():
-    assert shell("translate", saved()) == (0, "", "")
 
 
 def test_is_the_same_in_small_parts(monkeypatch):
@@ -150,16 +130,6 @@ def test_adds_scores_and_alignments():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
-def test_writes_the_best_of_each():
-    words = "translate", saved(), "--n-best", 3, "--scores"
-    rows = shell(*words, given=TEXT)[1].splitlines()
-    assert len(rows) == 3 * len(LINES)
-    scores = np.array([float(x.split("\t")[1]) for x in rows]).reshape(-1, 3)
-    assert (np.diff(scores) <= 0).all()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("beams", [1, 2])
 def test_scores_of_tokens_add_up_to_that_of_the_text(beams):
     words = "translate", saved(beams), "--scores", "--token-scores"
@@ -170,15 +140,6 @@ def test_scores_of_tokens_add_up_to_that_of_the_text(beams):
         gains = [float(x) for x in tokens.split(" ")]
         assert len(gains) in (len(text), len(text) + 1)  # with its end
         assert abs(sum(gains) - float(score)) < 1e-5
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
-def test_takes_options_of_the_search():
-    options = {"beam_size": 3, "length_penalty": 0.6, "max_length": 4}
-    words = [f"--{k.replace('_', '-')}={v}" for k, v in options.items()]
-    rows = shell("translate", saved(2), *words, given=TEXT)[1].splitlines()
-    assert rows == translator(2, **options)(LINES)
 
 
 def test_wrong_options_are_errors():
@@ -242,9 +203,9 @@ def test_progress_is_counted_on_a_terminal(monkeypatch, seen):
     screen = io.StringIO()
     screen.isatty = lambda: seen
     monkeypatch.setattr(sys, "stderr", screen)
-    with Progress("sentences") as progress:
+    with progress("sentences") as show:
         for count in (32, 64, 70):
-            progress.show(count)
+            show(count)
     said = screen.getvalue()
     assert said.startswith("\r32 sentences, ") == seen
     assert said.split("\r")[-1].startswith("70 sentences, ") == seen
@@ -259,3 +220,12 @@ def test_alignments_leave_out_start_end_and_nothing():
     assert pharaoh(weights, source, target) == "1-1"
     assert pharaoh(None, source, target) == ""
     assert pharaoh(weights[2:], ["<s>", "</s>"], ["</s>"]) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
+def test_takes_options_of_the_search():
+    options = {"beam_size": 3, "length_penalty": 0.6, "max_length": 4}
+    words = [f"--{k.replace('_', '-')}={v}" for k, v in options.items()]
+    rows = shell("translate", saved(2), *words, given=TEXT)[1].splitlines()
+    assert rows == translator(2, **options)(LINES)
