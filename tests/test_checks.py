@@ -4,20 +4,14 @@ import math
 import re
 from functools import partial
 
-import keras
 import numpy as np
 import pytest
 
-from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
-from keras_attention.checks import check_loadable
 from keras_attention.checks import check_number
 from keras_attention.checks import check_object
 from keras_attention.checks import check_rate
-from keras_attention.checks import check_same_features
-from keras_attention.checks import missing_method
-from keras_attention.checks import refuse_to_stream
 from keras_attention.checks import shapes_agree
 
 POSITIVE = partial(check_number, above=0)
@@ -65,15 +59,6 @@ def test_a_wrong_number_is_named(check, words, values):
 
 
 @pytest.mark.parametrize(
-    ("least", "words"), [(0, "not negative"), (2, "at least 2")]
-)
-def test_integer_below_its_least(least, words):
-    assert check_integer("id", least, least) == least
-    with pytest.raises(ValueError, match=f"{words}.*id={least - 1}"):
-        check_integer("id", least - 1, least)
-
-
-@pytest.mark.parametrize(
     ("value", "said"),
     [(10**12, "10{12}"), (10**400, "10\\*\\*400")],
     ids=["large", "huge"],
@@ -99,22 +84,10 @@ def test_number_names_its_bounds(bounds, words):
         check_number("x", "y", **bounds)
 
 
-@pytest.mark.parametrize("value", [3, None, "Monotonic", str])
-def test_no_object(value):
-    with pytest.raises(ValueError, match=r"`cell` must be an object of dict"):
-        check_object("cell", value, dict, "Make one.")
-
-
 def test_a_class_is_no_object():
     with pytest.raises(ValueError, match=r"the class dict.*Call it"):
         check_object("cell", dict, dict, "Call it.")
     check_object("cell", {}, dict, "Call it.")
-
-
-def test_choice():
-    check_choice("mode", "sum", ("sum", "mean"))
-    check_choice("mode", None, (None, "mean"))
-    check_choice("mode", "sum", {"sum": 1})
 
 
 @pytest.mark.parametrize("choices", [("sum", "mean"), {"sum": 1, "mean": 2}])
@@ -123,39 +96,6 @@ def test_no_such_choice(value, choices):
     message = rf"`mode`.*\('sum', 'mean'\)\. Received: mode={value!r}"
     with pytest.raises(ValueError, match=message):
         check_choice("mode", value, choices)
-
-
-@pytest.mark.parametrize("value", [0, 0.0, 0.5, 0.999])
-def test_rate(value):
-    check_rate("dropout", value)
-
-
-def test_built():
-    layer = keras.layers.Dense(2)
-    with pytest.raises(ValueError, match=r"Dense\.step needs.*Call it\."):
-        check_built(layer, "step", "Call it.")
-    layer.build((None, 3))
-    check_built(layer, "step", "Call it.")
-
-
-def test_loadable():
-    check_loadable("activation", keras.activations.tanh)
-    check_loadable("activation", None)
-    with pytest.raises(ValueError, match="`activation` must be a name"):
-        check_loadable("activation", lambda x: x)
-
-
-def test_a_part_that_needs_the_end():
-    said = r"Received: copying=True, which reads ahead\. Do without\.$"
-    with pytest.raises(ValueError, match=said):
-        refuse_to_stream("copying=True", "reads ahead", "Do without.")
-
-
-def test_same_features():
-    layer = keras.layers.Identity()
-    check_same_features(layer, (None, 3, 8), (2, 7, 8))
-    with pytest.raises(ValueError, match=r"Identity needs.*LuongGeneral"):
-        check_same_features(layer, (None, 3, 8), (2, 7, 9))
 
 
 @pytest.mark.parametrize(
@@ -170,9 +110,3 @@ def test_same_features():
 )
 def test_shapes_agree_as_far_as_they_are_known(one, other, agree):
     assert shapes_agree(one, other) == shapes_agree(other, one) == agree
-
-
-def test_a_missing_method_is_named_with_its_class():
-    found = missing_method(3, "call(x)", "which computes it")
-    assert isinstance(found, NotImplementedError)
-    assert str(found) == "int must define `call(x)`, which computes it."

@@ -180,20 +180,7 @@ def test_the_name_tells_the_format(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_without_a_suffix_any_name_will_do(tmp_path):
-    for name in ("tokenizer.json", "Makefile", "n" * 255):
-        with replaced_file(tmp_path / name) as draft:
-            draft.write_text(name)
-        assert (tmp_path / name).read_text() == name
-
-
 # Folders.
-
-
-def test_an_empty_folder_may_be_replaced(tmp_path):
-    (tmp_path / "folder").mkdir()
-    fill_folder(tmp_path / "folder", "one")
-    assert content(tmp_path / "folder") == "one"
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
@@ -363,21 +350,6 @@ def test_what_is_in_use_or_of_others_stays(tmp_path):
         assert before < {*tmp_path.rglob("*")}
     files.recover(tmp_path / "model")
     assert {path for path in stays if not path.exists()} == {stays[3]}
-
-
-def test_two_at_once_both_end_and_one_is_there(tmp_path):
-    """Each finds that the other replaced what it was about to replace."""
-    path = tmp_path / "model"
-    fill_folder(path, "old")
-
-    def save(text):
-        for _ in range(30):
-            fill_folder(path, text)
-
-    with ThreadPoolExecutor(4) as pool:
-        assert [*pool.map(save, "abcd")] == [None] * 4
-    assert content(path) in "abcd"
-    assert names(tmp_path) == ["model"]
 
 
 @pytest.mark.parametrize("fails", [OSError, KeyboardInterrupt])

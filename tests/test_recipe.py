@@ -9,6 +9,7 @@ import tomllib
 import keras
 import numpy as np
 import pytest
+from ready import without_graphs
 
 from keras_attention import BeamSearch
 from keras_attention import TaggedTokenizer
@@ -36,6 +37,13 @@ def write_table(folder, count=40, tagged=False):
     file = folder / f"{count}.tsv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return [file]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def eager():
+    """A few steps take less time than a trace."""
+    with without_graphs():
+        yield
 
 
 class Stop(keras.callbacks.Callback):
@@ -107,14 +115,9 @@ def test_what_is_trained_is_not_trained_again(trained, monkeypatch):
     again = train_translator(*files, folder, recipe)
     assert again(["abc"]) == translator(["abc"])
     other = Recipe(**{**SMALL, "seed": 1})
-    for changed in [(*files, folder, other), (files[0] * 2, *files[1:])]:
-        given = (
-            changed
-            if len(changed) == 4
-            else (files[1], files[1], folder, recipe)
-        )
+    for train, by in ((files[0], other), (files[1], recipe)):
         with pytest.raises(ValueError, match="new folder"):
-            train_translator(*given)
+            train_translator(train, files[1], folder, by)
 
 
 @pytest.mark.slow
@@ -141,13 +144,15 @@ def test_the_best_epoch_is_kept(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_pictures_are_missed_aloud(tmp_path, monkeypatch):
-    files = write_table(tmp_path, 12)
+    """Of a training of fewer pairs than a batch has."""
+    files = write_table(tmp_path, 5)
     for name in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, name, None)
-    recipe = Recipe(**{**SMALL, "epochs": 1})
+    recipe = Recipe(units=4, epochs=1)
     with pytest.warns(UserWarning, match=r"No pictures.*\[plots\]"):
         train_translator(files, files, tmp_path / "out", recipe)
     assert Translator.load(tmp_path / "out")(["abc"])
+    assert len(rows(tmp_path / "out")) == 1
 
 
 @pytest.mark.parametrize(("pairs", "epochs"), [(40, 400), (2000, 40)])
@@ -165,14 +170,6 @@ def test_small_corpora_have_more_epochs(tmp_path, monkeypatch, pairs, epochs):
             files, files, tmp_path / "out", Recipe(units=4, batch_size=8)
         )
     assert asked == [epochs]
-
-
-@pytest.mark.slow
-def test_fewer_pairs_than_a_batch_are_one_batch(tmp_path):
-    files = write_table(tmp_path, 5)
-    recipe = Recipe(units=4, epochs=1)
-    train_translator(files, files, tmp_path / "out", recipe)
-    assert len(rows(tmp_path / "out")) == 1
 
 
 def test_tags_are_read_in_front_of_the_source(tmp_path):
@@ -209,15 +206,10 @@ def test_features_are_a_column_of_a_table(tmp_path, count):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"source_tokenizer": "letters"}, "source_tokenizer"),
         ({"attention": "dot"}, "attention"),
-        ({"order": "x"}, "order"),
         ({"metric": "loss"}, "metric"),
         ({"dropout": 1.0}, "dropout"),
-        ({"rate": 0.0}, "rate"),
         ({"units": "8"}, "units"),
-        ({"epochs": 0}, "epochs"),
-        ({"seed": -1}, "seed"),
         ({"columns": (0, 1, 2)}, "columns"),
         ({"columns": (0, 2), "features": 2}, "counted from 0"),
     ],

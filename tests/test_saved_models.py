@@ -84,21 +84,6 @@ def test_case_width_and_accents_do_not_matter(served):
     assert found == ["2024-02-29"] * len(SAME_DATE)
 
 
-def test_neighbours_in_a_batch_do_not_matter(served):
-    for one, many in (("one", "three"), ("an empty string", "three")):
-        answers = served["serving_default"]
-        at = BATCHES[many].index(BATCHES[one][0])
-        alone, beside = answers[one], answers[many]
-        assert texts(alone) == texts(beside)[at : at + 1]
-        np.testing.assert_allclose(
-            alone["scores"][0], beside["scores"][at], atol=1e-4
-        )
-
-
-def test_text_beside_invalid_bytes_is_read(served):
-    assert texts(served["serving_default"]["not UTF-8"])[2] == "2021-03-03"
-
-
 def test_a_nul_cuts_nothing_off(served):
     first, second = texts(served["serving_default"]["a NUL"])
     assert first == second
@@ -109,12 +94,6 @@ def test_the_litert_file_reads_the_same_dates(served):
         file=COMMITTED.parent / "translator.tflite", sentences=SENTENCES
     )
     assert found == texts(served["serving_default"]["held out"])
-
-
-def test_both_signatures_translate_alike(served):
-    for name in BATCHES:
-        plain, aligned = (served[signature][name] for signature in SIGNATURES)
-        assert texts(plain) == texts(aligned)
 
 
 def test_attention_is_over_the_letters(served):

@@ -47,14 +47,6 @@ def test_only_what_is_at_fault_fails(bad):
     assert moody.calls <= 1 + 2 * 7 * len(bad)
 
 
-def test_several_texts_stay_in_their_order():
-    def translator(sentences, **options):
-        return SimpleNamespace(texts=[["b", "a"]], scores=[[-1.0, -2.0]])
-
-    (found,) = handler.translate_all(translator, ["x"], 8)
-    assert found == Translated("x", ["b", "a"], [-1.0, -2.0])
-
-
 def test_results_are_those_of_the_translator(translator):
     wanted = translator(LINES, return_scores=True)
     found = handler.translate_all(translator, LINES, 2)
@@ -75,12 +67,3 @@ def test_what_is_no_text_fails_alone(translator):
     assert "None" in found[1].error
     assert "ValueError" in found[3][1].error
     assert found[4].input == ("a", "b", "c")
-
-
-def test_a_handler_knows_its_sizes():
-    runs = handler.TranslatorHandler("nowhere", 4, 2)
-    sizes = {"min_batch_size": 8, "max_batch_size": 8}
-    assert runs.batch_elements_kwargs() == sizes
-    assert runs.get_num_bytes(["12", ("k", "3")]) > 3
-    with pytest.raises(ValueError, match="nowhere"):
-        runs.load_model()

@@ -80,12 +80,6 @@ def test_wrong_arguments_are_refused(arguments, says):
         transform.Translate(*arguments)
 
 
-def test_a_folder_that_is_not_there_ends_the_job(tmp_path):
-    gone = transform.Translate(tmp_path / "gone")
-    with pytest.raises(Exception, match="gone"), pipeline_of() as pipeline:
-        pipeline | beam.Create(LINES) | gone
-
-
 def translate_files(folder, *arguments, batch_size=32):
     """Translate `folder/in` to files; each worker that has begun says so."""
 

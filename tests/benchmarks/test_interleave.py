@@ -2,7 +2,6 @@
 
 import pytest
 from interleave import CpuClock
-from interleave import Here
 from interleave import ratio
 
 
@@ -37,12 +36,6 @@ def test_the_median_of_the_pairs_counts():
     assert "2000.0 ms against 4000.0 ms" in str(found)
 
 
-def test_speeds_are_the_other_way_round():
-    found = ratio(*sides([]), rounds=3)
-    assert found.speeds(100).startswith("2.00 (quartiles ")
-    assert found.speeds(100).endswith("50 words/s against 25")
-
-
 def test_a_side_that_computes_while_it_waits_is_named():
     ours, theirs = sides([])
     theirs.steal = 1.0
@@ -57,18 +50,3 @@ def test_cpu_seconds_are_a_mean_over_enough_runs():
     assert clock.name == "side"
     assert clock.run() == pytest.approx(0.2)
     assert log == ["side"] * 3
-
-
-def test_functions_of_this_process_run_by_turns():
-    log = []
-
-    def work(name, size):
-        log.append(name)
-        sum(range(size))
-
-    ours = Here(lambda: work("ours", 3_000_000))
-    theirs = Here(lambda: work("theirs", 30_000_000))
-    found = ratio(ours, theirs, rounds=3)
-    assert log == ["ours", "theirs"] * 5
-    assert 0 < found.quartiles[1] < 0.5
-    assert 0 < found.ours < found.theirs

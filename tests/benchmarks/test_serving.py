@@ -8,7 +8,6 @@ from draws import serving_weights
 from serving import QUICK
 from sides.serving_requests import Requests
 from sides.serving_requests import as_ids
-from sides.serving_requests import serving
 from works import END
 from works import FitWork
 from works import ServingWork
@@ -37,19 +36,6 @@ def test_a_batch_is_as_long_as_its_longest_row():
     ids = Requests(SOURCES).ids(2)
     assert ids[:, -1].any()
     np.testing.assert_array_equal(ids, SOURCES[:2, : ids.shape[1]])
-
-
-def test_a_side_tells_what_it_took_to_start():
-    def load():
-        return lambda ids: (ids, None)
-
-    run, numbers = serving(load, SOURCES)
-    run(4)
-    found = numbers()
-    assert found.keys() == {"tokens", "load", "first", "bytes"}
-    assert 0 <= found["load"] < 1
-    assert found["bytes"] > 1e6
-    assert found["tokens"].shape[0] == 8
 
 
 @pytest.mark.slow

@@ -34,12 +34,9 @@ BACKEND = keras.backend.backend()
 if BACKEND == "tensorflow":
     from sides import attention_layer
     from sides import crossentropy
-    from sides import decoder_bare
     from sides import decoder_ours
-    from sides import encoder_bare
     from sides import encoder_layer
     from sides import fit_ours
-    from sides import search_bare
 elif BACKEND == "jax":
     from sides import decoder_ours_jax as decoder_ours
     from sides import fit_ours_jax as fit_ours
@@ -72,20 +69,6 @@ def test_decoder_steps_agree(peer):
         "outputs",
         *arrays.keys() - {"cotangent"},
     }
-
-
-@pytest.mark.slow
-@pytest.mark.tensorflow
-@pytest.mark.parametrize("mode", ["xla", "default"])
-def test_the_bare_products_have_the_shapes_of_the_gradients(mode):
-    arrays = decoder_arrays(DECODER)
-    found = Side(decoder_bare, DECODER, arrays, mode).numbers()
-    steps_first = found["inputs"].swapaxes(0, 1)
-    assert steps_first.shape == arrays["inputs"].shape
-    assert found["memory"].shape == arrays["memory"].shape
-    kernels = found["of_inputs"], found["of_context"]
-    assert np.concatenate(kernels).shape == arrays["kernel_0"].shape
-    assert np.isfinite(np.concatenate([*map(np.ravel, found.values())])).all()
 
 
 @pytest.mark.slow
@@ -140,19 +123,6 @@ def test_encoders_agree():
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
-def test_the_bare_encoder_has_the_shapes_of_the_gradients():
-    work = EncoderWork(batch=2, words=3, size=4, units=5)
-    arrays = encoder_arrays(work)
-    for name, x in Side(encoder_bare, work, arrays).numbers().items():
-        wanted = (
-            arrays[name].swapaxes(0, 1) if name == "inputs" else arrays[name]
-        )
-        assert x.shape == wanted.shape
-        assert np.isfinite(x).all()
-
-
-@pytest.mark.slow
-@pytest.mark.tensorflow
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_crossentropies_agree(smoothing):
     work = CrossentropyWork("ours", 2, 3, 4, 9, smoothing)
@@ -177,14 +147,6 @@ def test_searches_agree():
     tokens = own.numbers()["tokens"]
     assert tokens.shape == (SEARCH.batch, SEARCH.steps)  # all were taken
     assert (tokens > 3).all()
-
-
-@pytest.mark.tensorflow
-def test_the_bare_search_looks_at_every_beam():
-    arrays = search_arrays(SEARCH)
-    best = Side(search_bare, SEARCH, arrays).numbers()["best"]
-    assert best.shape == (SEARCH.batch * SEARCH.beams,)
-    assert (best > 0).all()
 
 
 @pytest.mark.thorough

@@ -8,7 +8,6 @@ and one after it: a process that dies, dies of the last one. It may take 2 GB
 more than it has when it has read whole files.
 """
 
-import functools
 import json
 import random
 import resource
@@ -25,15 +24,7 @@ import seq2seqs
 from damages import damage
 from memory import most_kilobytes
 
-from keras_attention import AbstractTokenizer
-from keras_attention import BeamSearch
-from keras_attention import CharacterTokenizer
-from keras_attention import RecurrentEncoder
-from keras_attention import SentencePieceTokenizer
-from keras_attention import Shortlist
-from keras_attention import Translator
-from keras_attention import WordPieceTokenizer
-from keras_attention import WordTokenizer
+import keras_attention as ka
 from keras_attention.files import SEAL
 from keras_attention.files import check_seal
 from keras_attention.files import seal
@@ -68,7 +59,7 @@ FOLDER = (
 @read_by("translator", *FOLDER)
 @read_by("translator without checksums", *FOLDER, checksums=False)
 def read_translator(folder, _):
-    found = Translator.load(folder)
+    found = ka.Translator.load(folder)
     return [
         fingerprint(found.model),
         found.source_tokenizer.to_json(),
@@ -85,7 +76,7 @@ TOKENIZERS = tuple(f"{kind}/tokenizer.json" for kind in "cswp")
 
 @read_by("tokenizers", *TOKENIZERS, checksums=False)
 def read_tokenizer(folder, name):
-    found = AbstractTokenizer.load((folder / name).parent)
+    found = ka.AbstractTokenizer.load((folder / name).parent)
     ids = found.tokenize(TEXTS)
     texts = found.detokenize(ids).numpy().tolist()
     return [found.to_json(), ids.numpy().tolist(), str(texts)]
@@ -93,7 +84,7 @@ def read_tokenizer(folder, name):
 
 @read_by("shortlist", "x.npz")
 def read_shortlist(folder, name):
-    return words_of(Shortlist.load(folder / name))
+    return words_of(ka.Shortlist.load(folder / name))
 
 
 @read_by("litert", "x.tflite")
@@ -106,14 +97,6 @@ def read_onnx(folder, name):
     check_seal(folder / name)
     session = onnxruntime.InferenceSession(folder / name)
     return session.get_modelmeta().custom_metadata_map
-
-
-@read_by("weights", "x.weights.h5", checksums=False)
-def read_weights(folder, name):
-    model = untrained()
-    model.set_weights([0 * x for x in model.get_weights()])
-    model.load_weights(folder / name)
-    return fingerprint(model)
 
 
 @read_by("training", "training.state")
@@ -134,34 +117,30 @@ def fingerprint(model):
 
 def make_model(seed, units=4):
     keras.utils.set_random_seed(seed)
-    encoder = RecurrentEncoder(units, cell="gru")
+    encoder = ka.RecurrentEncoder(units, cell="gru")
     sizes = {"words": 300, "embedding_dim": units, "encoder": encoder}
     return seq2seqs.built_model(2 * units, units, **sizes)
-
-
-@functools.cache
-def untrained():
-    return make_model(0)
 
 
 def make(folder, seed, texts):
     """Write one file or folder of each format."""
     model = make_model(seed)
     kinds = {
-        "c": CharacterTokenizer.train(texts, 40),
-        "s": SentencePieceTokenizer.train(texts * 3, 30, byte_fallback=False),
-        "w": WordTokenizer.train(texts, 20),
-        "p": WordPieceTokenizer.train(texts, 40),
+        "c": ka.CharacterTokenizer.train(texts, 40),
+        "s": ka.SentencePieceTokenizer.train(
+            texts * 3, 30, byte_fallback=False
+        ),
+        "w": ka.WordTokenizer.train(texts, 20),
+        "p": ka.WordPieceTokenizer.train(texts, 40),
     }
     for name, tokenizer in kinds.items():
         tokenizer.save(folder / name)
-    search = BeamSearch(2, max_length=9 + seed)
+    search = ka.BeamSearch(2, max_length=9 + seed)
     words = np.random.default_rng(seed).integers(4, 300, (300, 3))
-    shortlist = Shortlist(words, words[:5, 0])
+    shortlist = ka.Shortlist(words, words[:5, 0])
     shortlist.save(folder / "x.npz")
     parts = model, kinds["c"], kinds["w"], search
-    Translator(*parts, shortlist=shortlist).save(folder / "all")
-    model.save_weights(folder / "x.weights.h5")
+    ka.Translator(*parts, shortlist=shortlist).save(folder / "all")
     state = {"texts": texts, "weights": model.get_weights()}
     write_state(folder / "training.state", state)
     shutil.copy(DATES, folder / "x.tflite")
@@ -239,7 +218,6 @@ def read_damaged(bases, kind, first, last):
         file = draw.choice(files)
         how, content = damage(whole[file], others[file], draw)
         say(kind, number, file, how)
-        (target / file).unlink()  # HDF5 keeps what it failed to read open
         (target / file).write_bytes(content)
         outcome = attempt(reader, target, file, wanted[file])
         if outcome == "other" and content == others[file]:

@@ -107,9 +107,3 @@ def test_every_name_of_ours_exists(page):
         target = page.parent / path
         sources = target, target.with_suffix(".py")  # of guides
         assert any(source.exists() for source in sources), path
-
-
-@pytest.mark.slow
-def test_the_silent_difference_comes_first():
-    text = text_of(TFA)
-    assert text.index("linear") < text.index("## Names")

@@ -58,19 +58,6 @@ def test_no_section_of_the_package_is_left(docstring):
 
 
 @pytest.mark.slow
-def test_griffe_uses_it():
-    module = griffe.load(
-        "keras_attention.attention.bahdanau",
-        search_paths=[source.ROOT],
-        extensions=griffe.load_extensions(Docstrings),
-    )
-    parsed = module["BahdanauAttention"].docstring.parse("google")
-    kinds = [section.kind.value for section in parsed]
-    assert kinds.count("parameters") == 1
-    assert '<div class="formula"' in parsed[0].value
-
-
-@pytest.mark.slow
 def test_a_default_and_a_hook_are_told_once():
     module = griffe.load(
         "keras_attention",

@@ -6,11 +6,6 @@ import source
 import ways
 
 
-def test_a_part_stands_above_all_that_it_imports():
-    parts = {"a": {"b", "c"}, "b": {"c"}, "c": set(), "d": set()}
-    assert house.floors(parts) == [["c", "d"], ["b"], ["a"]]
-
-
 @pytest.mark.slow
 def test_every_part_of_the_package_is_drawn():
     parts = house.read_parts()

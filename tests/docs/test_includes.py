@@ -45,11 +45,3 @@ def test_links_lead_to_the_repository_if_it_is_known():
     assert found == "[a](https://e.org/r/blob/main/setup.cfg)"
     found = relinked("[a](SECURITY.md)", "README.md", "guides/x.md")
     assert found == "[a](../project/security.md)"
-
-
-def test_an_example_is_its_question_picture_and_text():
-    line = "{{ example karate_club: A network }}"
-    found = includes.EXAMPLE.sub(includes._example, line)
-    assert found.startswith("## Which side does each member take")
-    assert "![A network](karate_club.png)" in found
-    assert "    python examples/karate_club.py" in found

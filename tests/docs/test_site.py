@@ -1,7 +1,5 @@
 """The site: it builds, runs its guides, and leaves out nothing."""
 
-import configparser
-import gzip
 import json
 import os
 import re
@@ -26,7 +24,6 @@ REFERENCE = [
     for page in (DOCS / "reference").glob("*.md")
     for name in names.ENTRY.findall(names.expand(page.read_text()))
 ]
-FIRST_PAGE = 300_000  # bytes that a first visit may transfer
 
 
 # What pages must have, whoever adds a name or an example.
@@ -66,16 +63,6 @@ def test_the_gallery_has_every_example():
     pictures = {path.stem for path in DOCS.glob("*.png")}
     shown = {*drawn, *re.findall(r"\((\w+)\.png\)", page)}
     assert shown == pictures
-
-
-def test_the_extras_of_guides_exist_and_come_with_docs():
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg")
-    extras = config["options.extras_require"]
-    with_docs = re.search(r"\[(.*)\]", extras["docs"])[1].split(",")
-    for extra in guides.EXTRAS.split(","):
-        assert extra in extras
-        assert extra in with_docs
 
 
 def test_guides_run_again_when_files_beside_them_change():
@@ -124,7 +111,6 @@ def test_the_site_is_whole(tmp_path):
     check_links(site, pages)
     check_pictures(pages)
     check_nothing_comes_from_other_servers(pages)
-    check_first_page(site)
 
 
 def build(folder):
@@ -233,15 +219,3 @@ def check_nothing_comes_from_other_servers(pages):
                 assert not re.search(r'(?:src|href)="?(?:https?:)?//', tag), (
                     path
                 )
-
-
-def check_first_page(site):
-    """Without pictures, compressed as servers do, with the search's index."""
-    text = (site / "index.html").read_text()
-    files = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', text)
-    files.append(re.search(r'"search": ?"([^"]+)"', text)[1])
-    files += ["search/search_index.json", "index.html"]
-    paths = [site / file for file in files]
-    size = sum(len(gzip.compress(path.read_bytes())) for path in paths)
-    print(f"first page: {size} bytes")
-    assert size < FIRST_PAGE

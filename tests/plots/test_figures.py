@@ -63,15 +63,7 @@ SCENES = {  # the first five are the hardest
     ),
     "long titles": lambda: batch(titles="a title far wider than a picture"),
     "one by one": lambda: plot_attention(weights(1, 1), ["ja"], ["yes"]),
-    "one": lambda: plot_attention(weights(), SOURCE, TARGET),
-    "side by side": lambda: plot_attention(
-        weights(5, 3, 4), SOURCE, TARGET, titles=list("abcde")
-    ),
-    "batch": lambda: batch(titles=[f"sentence {n}" for n in range(7)]),
     "three columns": lambda: batch(columns=3, colorbar=True),
-    "German": lambda: plot_attention(
-        weights(), ["Übergröße", "schläft", "süß", "ß"], TARGET
-    ),
     "60 x 60": lambda: plot_attention(
         weights(60, 60), ["Wort"] * 60, ["word"] * 60
     ),
@@ -126,20 +118,6 @@ class TestPlaces:
     def test_squares_fill_a_page(self, count, rows, columns):
         assert grid(make(np.ones((count, 2)))) == (rows, columns)
 
-    def test_wide_pictures_stand_below_each_other(self):
-        assert grid(make([[9, 1]] * 4)) == (4, 1)
-
-    def test_few_places_stay_empty(self):
-        assert grid(make([[7, 8], [6, 7], [14, 17], [4, 3]])) == (1, 4)
-
-    @pytest.mark.parametrize(
-        ("columns", "wanted"), [(1, (5, 1)), (3, (2, 3)), (9, (1, 5))]
-    )
-    def test_columns_as_asked(self, columns, wanted):
-        axes = make(SIZES, columns)
-        assert grid(axes) == wanted
-        assert list(axes[0].figure.axes) == list(axes)
-
 
 class TestFit:
     @pytest.mark.slow
@@ -150,20 +128,6 @@ class TestFit:
         lefts = [ax.get_window_extent().x0 for ax in axes]
         np.testing.assert_allclose(tops[:4:2], tops[1:4:2])
         np.testing.assert_allclose(lefts[0], lefts[2:5:2])
-
-    def test_titles_stand_in_the_middle_if_there_is_room(self):
-        for title, middle in {"i": 0.5, "a long title": 0}.items():
-            axes = drawn(SIZES[-1:], title=title)
-            assert axes[0].title.get_position()[0] == middle
-
-    @pytest.mark.slow
-    def test_a_color_bar_is_as_thick_in_any_figure(self):
-        for height in (1, 9):
-            axes = make([[2.5, height + 0.5]])
-            image = axes[0].imshow(np.zeros((20 * height, 40)))
-            fit(axes, [[2, height]], image)
-            bar = inches(axes[0].figure.axes[1])
-            np.testing.assert_allclose(bar, [figures.BAR, height], rtol=0.05)
 
     def test_a_large_figure_gets_fewer_dots(self):
         (ax,) = drawn([[60, 5]])

@@ -6,7 +6,6 @@ import warnings
 import matplotlib
 import numpy as np
 import pytest
-from drawn import SOURCE
 from drawn import TARGET
 from drawn import labels
 from drawn import weights
@@ -17,7 +16,6 @@ from keras_attention import plot_attention_batch
 from keras_attention import plot_attention_heads
 from keras_attention import plot_attention_over_image
 from keras_attention.plots import fonts
-from keras_attention.plots.fonts import columns_of
 from keras_attention.plots.fonts import text_style
 
 UNKNOWN = ["년", "月", "ب", "1"]
@@ -74,9 +72,6 @@ class TestFonts:
         ax.figure.canvas.draw()
         assert labels(ax)[0] == [token] * 4
 
-    def test_wide_characters_take_two_columns(self):
-        assert list(map(columns_of, ["", "é", "月", "2月"])) == [0, 1, 2, 3]
-
 
 class TestWarning:
     def test_nothing_is_said_where_nothing_is_missing(self):
@@ -96,8 +91,3 @@ class TestWarning:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             PLOTS[plot]()
-
-    def test_titles_need_fonts_too(self, monkeypatch):
-        monkeypatch.setattr(fonts, "_missing", lambda *args: args[-1] & {"月"})
-        with pytest.warns(UserWarning, match="Noto Sans CJK"):
-            plot_attention(weights(), SOURCE, TARGET, titles="月")

@@ -14,14 +14,7 @@ from keras import ops
 from ready import EAGER
 from ready import GRAPH
 
-from keras_attention import BahdanauAttention
-from keras_attention import CharacterTokenizer
-from keras_attention import InverseSigmoidSchedule
-from keras_attention import ScheduledSampling
-from keras_attention import SequenceCrossentropy
-from keras_attention import TokenAccuracy
-from keras_attention import parallel_dataset
-from keras_attention import resumable_fit
+import keras_attention as ka
 from keras_attention.data import read_positions as read_positions
 from keras_attention.resume import file as state_file
 
@@ -122,8 +115,8 @@ class Tiny(keras.Model):
 def make_tiny(units=4, compiled=EAGER):
     model = Tiny(units)
     adam = keras.optimizers.Adam(0.05)
-    loss = SequenceCrossentropy()
-    model.compile(adam, loss, metrics=[TokenAccuracy()], **compiled)
+    loss = ka.SequenceCrossentropy()
+    model.compile(adam, loss, metrics=[ka.TokenAccuracy()], **compiled)
     return model
 
 
@@ -139,12 +132,12 @@ def make_model():
     """A model that draws in every step: dropout and its own words."""
     model = seq2seqs.make_model(
         layers.GRUCell(6, dropout=0.2),
-        BahdanauAttention(4, dropout=0.1),
+        ka.BahdanauAttention(4, dropout=0.1),
         scheduled_sampling=True,
     )
     adam = keras.optimizers.Adam(0.05)
-    loss = SequenceCrossentropy()
-    model.compile(adam, loss, metrics=[TokenAccuracy()], **EAGER)
+    loss = ka.SequenceCrossentropy()
+    model.compile(adam, loss, metrics=[ka.TokenAccuracy()], **EAGER)
     return model
 
 
@@ -182,15 +175,15 @@ def train(
         fit: Other arguments of `fit`.
     """
     keras.utils.set_random_seed(1)
-    digits = CharacterTokenizer("01234")
+    digits = ka.CharacterTokenizer("01234")
     files = folder / "source.txt", folder / "target.txt"
     options = {"training": True, "seed": seed, "buckets": 2}
-    data = parallel_dataset(*files, digits, digits, 6, **options)
+    data = ka.parallel_dataset(*files, digits, digits, 6, **options)
     arguments = {"epochs": EPOCHS, "shuffle": False, "verbose": 0}
     arguments["validation_data"] = data.take(2)
     if repeat:
         data, arguments["steps_per_epoch"] = data.repeat(), 3
-        arguments["validation_data"] = parallel_dataset(
+        arguments["validation_data"] = ka.parallel_dataset(
             *files, digits, digits, 9
         )
     model = (make or make_tiny)()
@@ -200,7 +193,7 @@ def train(
         callbacks.insert(1, interrupt)
     arguments = {**arguments, **(fit or {}), "callbacks": callbacks}
     try:
-        fitted = resumable_fit(
+        fitted = ka.resumable_fit(
             model, folder / "state", data, save_freq=save_freq, **arguments
         )
         return results(model, fitted, folder)
@@ -230,7 +223,7 @@ def make_callbacks(folder, patience):
             save_weights_only=True,
         ),
         kinds.CSVLogger(folder / "log.csv", append=True),
-        ScheduledSampling(InverseSigmoidSchedule(2)),
+        ka.ScheduledSampling(ka.InverseSigmoidSchedule(2)),
         Draw(),
     ]
 

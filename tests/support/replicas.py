@@ -7,13 +7,7 @@ import numpy as np
 import samples
 from seq2seqs import small_model
 
-from keras_attention import AttentionCoverage
-from keras_attention import AttentionEntropy
-from keras_attention import CoverageAttention
-from keras_attention import GuidedAlignmentLoss
-from keras_attention import Perplexity
-from keras_attention import SequenceCrossentropy
-from keras_attention import TokenAccuracy
+import keras_attention as ka
 
 LENGTHS = [6, 5, 1, 2, 3]  # so two replicas have 11 and 3 tokens, then 3 and 0
 
@@ -67,14 +61,14 @@ def make_batch(words: int):
 
 def both_losses():
     """Make the losses of words and of weights."""
-    return [SequenceCrossentropy(0.1), GuidedAlignmentLoss()]
+    return [ka.SequenceCrossentropy(0.1), ka.GuidedAlignmentLoss()]
 
 
 def all_metrics():
     """Make the metrics of words, and those of weights."""
     return [
-        [TokenAccuracy(), Perplexity()],
-        [AttentionEntropy(), AttentionCoverage()],
+        [ka.TokenAccuracy(), ka.Perplexity()],
+        [ka.AttentionEntropy(), ka.AttentionCoverage()],
     ]
 
 
@@ -83,7 +77,7 @@ def make_model(scope, run_eagerly=False, **changes):
     with scope:
         keras.utils.set_random_seed(1)
         model = small_model(
-            CoverageAttention(5, coverage_loss=1.0),
+            ka.CoverageAttention(5, coverage_loss=1.0),
             return_attention_scores=True,
             **changes,
         )

@@ -4,14 +4,7 @@ import gradients
 import keras
 import numpy as np
 
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
-from keras_attention import CosineAttention
-from keras_attention import DotAttention
-from keras_attention import LayerNormLSTMCell
-from keras_attention import LocationAttention
-from keras_attention import LuongGeneral
-from keras_attention import MultiHead
+import keras_attention as ka
 
 BATCH, STEPS, WORDS = 3, 4, 5  # rows, target steps, source words
 DIM, DV = 3, 6  # features of the target and of the source
@@ -21,22 +14,22 @@ UNITS = 6  # of a cell: what DotAttention needs, equal to DV
 EXACT = 1e-10 if keras.backend.backend() == "tensorflow" else 2e-6
 
 ATTENTIONS = {
-    "bahdanau": lambda **kwargs: BahdanauAttention(5, **kwargs),
-    "normalized": lambda **kwargs: BahdanauAttention(
+    "bahdanau": lambda **kwargs: ka.BahdanauAttention(5, **kwargs),
+    "normalized": lambda **kwargs: ka.BahdanauAttention(
         5, normalize=True, **kwargs
     ),
-    "general": lambda **kwargs: LuongGeneral(use_scale=True, **kwargs),
-    "dot": lambda **kwargs: DotAttention(**kwargs),
-    "cosine": lambda **kwargs: CosineAttention(beta=3.0, **kwargs),
-    "location": lambda **kwargs: LocationAttention(max_length=8, **kwargs),
-    "heads": lambda **kwargs: MultiHead(
-        DotAttention("sqrt"), 2, 4, output_dim=DV, **kwargs
+    "general": lambda **kwargs: ka.LuongGeneral(use_scale=True, **kwargs),
+    "dot": lambda **kwargs: ka.DotAttention(**kwargs),
+    "cosine": lambda **kwargs: ka.CosineAttention(beta=3.0, **kwargs),
+    "location": lambda **kwargs: ka.LocationAttention(max_length=8, **kwargs),
+    "heads": lambda **kwargs: ka.MultiHead(
+        ka.DotAttention("sqrt"), 2, 4, output_dim=DV, **kwargs
     ),
 }
 CELLS = {
     "lstm": lambda **kwargs: keras.layers.LSTMCell(UNITS, **kwargs),
     "gru": lambda **kwargs: keras.layers.GRUCell(UNITS, **kwargs),
-    "layer-norm": lambda **kwargs: LayerNormLSTMCell(UNITS, **kwargs),
+    "layer-norm": lambda **kwargs: ka.LayerNormLSTMCell(UNITS, **kwargs),
     "stack": lambda **kwargs: [
         keras.layers.LSTMCell(4, **kwargs),
         keras.layers.GRUCell(UNITS, **kwargs),
@@ -51,7 +44,7 @@ def make_cell(
     if isinstance(attention, str):
         attention = ATTENTIONS[attention](dtype=dtype)
     inner = CELLS[cell](dtype=dtype, **(own or {}))
-    return AttentionDecoderCell(inner, attention, dtype=dtype, **kwargs)
+    return ka.AttentionDecoderCell(inner, attention, dtype=dtype, **kwargs)
 
 
 def draw(*shape, seed=0, dtype="float64"):

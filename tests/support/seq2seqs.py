@@ -4,13 +4,7 @@ import keras
 import numpy as np
 import samples
 
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
-from keras_attention import BahdanauAttention
-from keras_attention import LanguageModel
-from keras_attention import RecurrentEncoder
-from keras_attention import Seq2Seq
-from keras_attention import StateBridge
+import keras_attention as ka
 
 WORDS = 9  # of source and of target
 SOURCE = np.array([[2, 5, 6, 7, 3], [2, 4, 3, 0, 0], [2, 8, 8, 3, 0]])
@@ -18,7 +12,7 @@ TARGET = np.array([[2, 5, 6, 7], [2, 4, 0, 0], [2, 8, 4, 0]])
 OF_CELL = {"order", "input_feeding", "attention_layer_size", "attention_window"}
 
 
-def make_model(cell=8, attention=5, words=WORDS, **changes) -> Seq2Seq:
+def make_model(cell=8, attention=5, words=WORDS, **changes) -> ka.Seq2Seq:
     """Make a model whose weights are not made yet.
 
     Args:
@@ -32,21 +26,21 @@ def make_model(cell=8, attention=5, words=WORDS, **changes) -> Seq2Seq:
     if isinstance(cell, int):
         cell = keras.layers.GRUCell(cell)
     if isinstance(attention, int):
-        attention = BahdanauAttention(attention)
-    if not isinstance(cell, AttentionDecoderCell):
-        cell = AttentionDecoderCell(cell, attention, **own)
+        attention = ka.BahdanauAttention(attention)
+    if not isinstance(cell, ka.AttentionDecoderCell):
+        cell = ka.AttentionDecoderCell(cell, attention, **own)
     options = {
         "source_vocabulary_size": words,
         "target_vocabulary_size": words,
         "embedding_dim": 5,
-        "encoder": RecurrentEncoder(4, cell="gru"),
-        "decoder": AttentionDecoder(cell),
-        "bridge": StateBridge(),
+        "encoder": ka.RecurrentEncoder(4, cell="gru"),
+        "decoder": ka.AttentionDecoder(cell),
+        "bridge": ka.StateBridge(),
     }
-    return Seq2Seq(**{**options, **changes})
+    return ka.Seq2Seq(**{**options, **changes})
 
 
-def built_model(*arguments, features=None, **changes) -> Seq2Seq:
+def built_model(*arguments, features=None, **changes) -> ka.Seq2Seq:
     """Make the same with the weights that training begins with.
 
     Args:
@@ -63,7 +57,7 @@ def built_model(*arguments, features=None, **changes) -> Seq2Seq:
     return model
 
 
-def sure_model(source_words: int, target_words: int) -> Seq2Seq:
+def sure_model(source_words: int, target_words: int) -> ka.Seq2Seq:
     """Make a model whose choices are clear, so that no rounding turns them."""
     keras.utils.set_random_seed(0)
     model = built_model(
@@ -71,14 +65,14 @@ def sure_model(source_words: int, target_words: int) -> Seq2Seq:
         source_vocabulary_size=source_words,
         target_vocabulary_size=target_words,
         embedding_dim=8,
-        bridge=StateBridge(units=8),
+        bridge=ka.StateBridge(units=8),
     )
     for weight in model.weights:
         weight.assign(4 * weight)
     return model
 
 
-def small_model(attention=5, seed=3, layer_size=None, **changes) -> Seq2Seq:
+def small_model(attention=5, seed=3, layer_size=None, **changes) -> ka.Seq2Seq:
     """Make a model with weights as large as after some training.
 
     Args:
@@ -97,10 +91,10 @@ def small_model(attention=5, seed=3, layer_size=None, **changes) -> Seq2Seq:
     return model
 
 
-def small_language_model(cell=None, seed=2, **options) -> LanguageModel:
+def small_language_model(cell=None, seed=2, **options) -> ka.LanguageModel:
     """Make a language model likewise, with the words of `small_model`."""
     cell = keras.layers.GRUCell(6) if cell is None else cell
-    model = LanguageModel(WORDS, 6, cell, **options)
+    model = ka.LanguageModel(WORDS, 6, cell, **options)
     model.build((None, None))
     samples.randomize(model, seed, scale=1.0)
     return model

@@ -9,26 +9,22 @@ from unittest import mock
 
 from seq2seqs import small_model
 
-from keras_attention import BeamSearch
-from keras_attention import CharacterTokenizer
-from keras_attention import GreedySearch
-from keras_attention import Shortlist
-from keras_attention import Translator
+import keras_attention as ka
 from keras_attention.commands import main
 
-LOAD = Translator.load
+LOAD = ka.Translator.load
 FOLDER = tempfile.TemporaryDirectory()  # gone when the process ends
 
 
 @functools.cache
 def saved(beams: int = 1) -> Path:
     """Save a translator of digits with random weights, once."""
-    digits = CharacterTokenizer("01234")
+    digits = ka.CharacterTokenizer("01234")
     options = {"max_length": 6, "forbidden_ids": [0, 1, 2]}
-    search = BeamSearch(beams, **options) if beams > 1 else None
-    search = search or GreedySearch(**options)
+    search = ka.BeamSearch(beams, **options) if beams > 1 else None
+    search = search or ka.GreedySearch(**options)
     folder = Path(FOLDER.name) / str(beams)
-    Translator(small_model(), digits, digits, search).save(folder)
+    ka.Translator(small_model(), digits, digits, search).save(folder)
     return folder
 
 
@@ -39,17 +35,17 @@ def saved_list() -> Path:
     parts = whole.model, whole.source_tokenizer, whole.target_tokenizer
     rows = [[0]] * whole.model.source_vocabulary_size
     folder = Path(FOLDER.name) / "listed"
-    shortlist = Shortlist(rows, [4, 5])
-    Translator(*parts, whole.search, shortlist=shortlist).save(folder)
+    shortlist = ka.Shortlist(rows, [4, 5])
+    ka.Translator(*parts, whole.search, shortlist=shortlist).save(folder)
     return folder
 
 
 @functools.cache
-def _loaded(folder: str) -> Translator:
+def _loaded(folder: str) -> ka.Translator:
     return LOAD(folder)
 
 
-def load(folder) -> Translator:
+def load(folder) -> ka.Translator:
     """Load a translator once."""
     return _loaded(str(folder))
 
@@ -59,7 +55,7 @@ def shell(*words, given=b""):
     stdin = io.TextIOWrapper(io.BytesIO(given))
     out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
     with (
-        mock.patch.object(Translator, "load", load),  # traced once
+        mock.patch.object(ka.Translator, "load", load),  # traced once
         mock.patch.object(sys, "stdin", stdin),
         mock.patch.object(sys, "stdout", out),
         mock.patch.object(sys, "stderr", err),

@@ -8,11 +8,7 @@ from ready import GRAPH
 from ready import make_ready
 from seq2seqs import make_model
 
-from keras_attention import CharacterTokenizer
-from keras_attention import GreedySearch
-from keras_attention import RecurrentEncoder
-from keras_attention import SequenceCrossentropy
-from keras_attention import Translator
+import keras_attention as ka
 
 LETTERS = dict(zip("0123456789", "zyxwvutsrq", strict=True))
 
@@ -23,14 +19,14 @@ def write(digits: str) -> str:
 
 
 @functools.cache
-def tiny_translator(attention: bool = True) -> Translator:
+def tiny_translator(attention: bool = True) -> ka.Translator:
     """Train once for all tests of a process."""
     keras.utils.set_random_seed(0)
     draw = np.random.default_rng(0).integers
     sources = [str(draw(0, 10 ** draw(1, 5))) for _ in range(1500)]
     targets = [write(source) for source in sources]
     tokenizers = [
-        CharacterTokenizer.train(side, 20, normalization="identity")
+        ka.CharacterTokenizer.train(side, 20, normalization="identity")
         for side in (sources, targets)
     ]
     source, target = (
@@ -43,12 +39,12 @@ def tiny_translator(attention: bool = True) -> Translator:
         source_vocabulary_size=tokenizers[0].vocabulary_size,
         target_vocabulary_size=tokenizers[1].vocabulary_size,
         embedding_dim=16,
-        encoder=RecurrentEncoder(16),
+        encoder=ka.RecurrentEncoder(16),
     )
     adam = keras.optimizers.Adam(0.01)
-    model.compile(adam, loss=SequenceCrossentropy(), **GRAPH)
+    model.compile(adam, loss=ka.SequenceCrossentropy(), **GRAPH)
     data = (source, target[:, :-1]), target[:, 1:]
     make_ready(model, [x[:2] for x in data[0]])
     if attention:
         model.fit(*data, epochs=5, batch_size=64, verbose=0)
-    return Translator(model, *tokenizers, GreedySearch(max_length=8))
+    return ka.Translator(model, *tokenizers, ka.GreedySearch(max_length=8))

@@ -14,7 +14,7 @@ import numpy as np  # noqa: E402
 import keras_attention as ka  # noqa: E402
 
 SENTENCES = [
-    f"{i} {i * 7 % 10} {'ein zwei drei'.split()[i % 3]}" for i in range(40)
+    f"{i} {i * 7 % 10} {'ein zwei drei'.split()[i % 3]}" for i in range(24)
 ]
 
 
@@ -65,22 +65,10 @@ def train(file, tokenizer, folder, *callbacks):
     return model.get_weights()
 
 
-def train_by_hand(file, tokenizer):
-    """Train on the batches one by one, in the order of the dataset."""
-    model, dataset = make_model(tokenizer), data(file, tokenizer)
-    next(iter(dataset))  # `fit` looks at a batch, which costs an epoch
-    for _ in range(2):
-        for inputs, labels in dataset:
-            model.train_on_batch(inputs, labels)
-    return model.get_weights()
-
-
 def check_training(file, tokenizer, folder):
     whole = train(file, tokenizer, folder / "whole")
-    pairs = zip(whole, train_by_hand(file, tokenizer), strict=True)
-    assert all(np.allclose(x, y, atol=1e-6) for x, y in pairs)
     try:
-        train(file, tokenizer, folder, Stop(8))
+        train(file, tokenizer, folder, Stop(4))
     except KeyboardInterrupt:
         print("interrupted")
     again = train(file, tokenizer, folder)

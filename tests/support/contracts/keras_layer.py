@@ -73,17 +73,6 @@ class TrainingLaws(AttentionCase):
             want = self.reference(layer, query, value, value_mask=mask)
             np.testing.assert_allclose(got[1], want[1], atol=1e-5)
 
-    def test_the_batch_does_not_matter(self):
-        query, value, mask = self.data(batch=4)
-        layer = self.trained()
-        order = [2, 0, 3, 1]
-        together = self.run(layer, query, value, value_mask=mask)
-        mixed = self.run(
-            layer, query[order], value[order], value_mask=mask[order]
-        )
-        for x, y in zip(together, mixed, strict=True):
-            np.testing.assert_allclose(x[order], y, atol=1e-6)
-
 
 class KerasLayerLaws(TrainingLaws):
     """What layers obey."""

@@ -33,19 +33,6 @@ class StateLaws(AttentionCase):
             assert y.dtype == "float64" or not exact
             np.testing.assert_allclose(x, y, atol=tolerance)
 
-    def test_beams_share_one_memory(self):
-        """A step of K queries at once is K steps of one query."""
-        query, value = self.inputs(steps=4)
-        layer = self.trained()
-        memory = layer.prepare(value, value_mask=MASK)
-        *together, state = self.run_step(layer, query, memory)
-        assert together[1].shape == (2, 4, 5)
-        assert all(tuple(x.shape[:2]) == (2, 4) for x in state)
-        for k in range(4):
-            *alone, _ = self.run_step(layer, query[:, k : k + 1], memory)
-            for x, y in zip(together, alone, strict=True):
-                np.testing.assert_allclose(x[:, k], y[:, 0], atol=1e-6)
-
     def test_beams_carry_their_own_states(self):
         """Reordered in between, as a search does, they stay themselves."""
         query, value = self.inputs(steps=6)
@@ -61,18 +48,6 @@ class StateLaws(AttentionCase):
             alone = self.run_steps(layer, own, memory)
             for x, y in zip(together, alone, strict=True):
                 np.testing.assert_allclose(x[:, k], y[:, 1], atol=1e-6)
-
-    def test_no_mask_is_no_padding(self):
-        """Every position counts, as if a mask said so."""
-        query, value = self.inputs()
-        layer = self.trained()
-        everything = np.ones((2, 5), bool)
-        plain = self.run_steps(layer, query, layer.prepare(value))
-        masked = self.run_steps(
-            layer, query, layer.prepare(value, value_mask=everything)
-        )
-        for x, y in zip(plain, masked, strict=True):
-            np.testing.assert_allclose(x, y, atol=1e-6)
 
     @pytest.mark.parametrize("beams", some([3, 1], 1))
     def test_initial_state_has_a_row_for_every_beam(self, beams):
