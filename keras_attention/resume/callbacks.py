@@ -33,7 +33,6 @@ class State(NamedTuple):
         variables: Those of model, optimizer and metrics, or `None`.
         callbacks: What `KeptCallbacks.read` returned.
         stopped: Whether a callback has stopped the training.
-        logs: What the last step has returned.
         identity: What `identify` returned.
     """
 
@@ -48,14 +47,7 @@ class State(NamedTuple):
     variables: dict[str, list] | None
     callbacks: list[dict]
     stopped: bool
-    logs: dict[str, float]
     identity: dict[str, str]
-
-    def first_epoch(self, epochs: int) -> int:
-        """Return the epoch that `fit` begins with, of so many."""
-        if self.stopped or self.epoch >= epochs:
-            return max(self.epoch, epochs)  # there is nothing left to train
-        return self.data_epoch
 
 
 class OwnedCallbacks(keras.callbacks.CallbackList):
@@ -72,7 +64,7 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
 
     Args:
         model: The model.
-        call: All arguments of `fit`, by name.
+        call: All arguments of `fit`, by name, with the epoch to begin with.
         file: The file of the state.
         save_freq: `"epoch"`, or a number of batches.
         identity: What `identify` returned.
@@ -107,8 +99,7 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
         self.read = 0  # batches of this data, in epochs before
         self.batch = 0  # the batches of this epoch that were trained
         self.unsaved = 0  # batches since the last state
-        self.source, self.logs = {}, {}
-        self.train_function = None  # the model's, while another one is there
+        self.source = {}
 
     def on_train_begin(self, logs=None):
         state, progress = self.state, keras.callbacks.ProgbarLogger
@@ -119,17 +110,14 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
         if state is None:
             self.write(self.epoch, 0, begun=False)
             return
-        if state.variables and states.has_variables(
-            self.model, state.variables
-        ):
-            self._put_back(state.positions, state.random, states.GROUPS[:2])
-        if (state.first_epoch(self.params["epochs"]), 0) >= state[1:3]:
+        if (self.epoch, 0) >= (state.epoch, state.batch):
             self._arrive()
             return
-        self.train_function = self.model.train_function
-        self.model.train_function = _PassedStep(
-            self.train_function, self.model.steps_per_execution, state.logs
+        train, batches = (
+            self.model.train_function,
+            self.model.steps_per_execution,
         )
+        self.model.train_function = _PassedStep(train, batches)
 
     def on_epoch_begin(self, epoch, logs=None):
         self.epoch, self.batch = epoch, 0
@@ -164,7 +152,7 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
     def on_train_batch_end(self, batch, logs=None):
         if self.state is None:
             self.unsaved += batch + 1 - self.batch
-            self.batch, self.logs = batch + 1, logs
+            self.batch = batch + 1
             super().on_train_batch_end(batch, logs)
 
     def on_epoch_end(self, epoch, logs=None):
@@ -186,9 +174,9 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
 
     def release(self):
         """Give the model its own `train_function` back."""
-        if self.train_function is not None:
-            self.model.train_function = self.train_function
-            self.train_function = None
+        passed = self.model.train_function
+        if isinstance(passed, _PassedStep):
+            self.model.train_function = passed.train
 
     def write(self, epoch: int, batch: int, begun: bool = True):
         """Write the state before a batch of an epoch.
@@ -210,7 +198,6 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
             variables=states.read_variables(self.model),
             callbacks=self.kept.read(),
             stopped=bool(self.model.stop_training),
-            logs={k: float(v) for k, v in (self.logs or {}).items()},
             identity=self.identity,
         )
         write_state(self.file, state._asdict())
@@ -220,15 +207,14 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
         """Put back all that is in the state, whose moment has come."""
         state = self.state
         self.release()
-        groups = (
-            states.GROUPS if state.batch else states.GROUPS[:2]
-        )  # metrics begin anew
+        metrics = ["metrics"] if state.batch else []  # else they begin anew
+        groups = ["model", "optimizer", *metrics]
         self._put_back(state.positions, state.random, groups)
         self.model.stop_training = state.stopped
         self.kept.put_back(state.callbacks)
         self.data_epoch, self.read = state.data_epoch, state.read
-        self.source, self.logs = state.source, state.logs
-        self.batch, self.state = state.batch, None
+        self.source, self.batch = state.source, state.batch
+        self.state = None
 
     def _put_back(self, positions, random, groups=()):
         try:
@@ -249,11 +235,10 @@ class _PassedStep:
     Args:
         train: The model's own `train_function`.
         batches: The number of batches of a step.
-        logs: What each step returns.
     """
 
-    def __init__(self, train, batches: int, logs: dict[str, float]):
-        self.train, self.batches, self.logs = train, batches, logs
+    def __init__(self, train, batches: int):
+        self.train, self.batches = train, batches
         self.is_first = True
 
     def __call__(self, *arguments):
@@ -265,4 +250,4 @@ class _PassedStep:
         elif not isinstance(source, list):  # torch has read its batches
             if not [*itertools.islice(source, self.batches)]:
                 raise StopIteration
-        return (self.logs, *state) if state else self.logs
+        return ({}, *state) if state else {}

@@ -1,7 +1,7 @@
 """The file of a state: plain values, whole or not there, sealed, no code."""
 
 import json
-import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from typing import NoReturn
@@ -9,12 +9,13 @@ from typing import NoReturn
 import keras
 import numpy as np
 
+from keras_attention.files import check_file
 from keras_attention.files import check_seal
 from keras_attention.files import recover
 from keras_attention.files import replaced_file
 from keras_attention.files import seal
 
-VERSION = 2  # of what is in the file
+VERSION = 3  # of what is in the file
 ALONE = (bool, int, float, str, type(None))
 COLLECTIONS = {"list": list, "tuple": tuple, "set": set}
 
@@ -49,19 +50,20 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
     if keras.ops.is_tensor(value):
         value = keras.ops.convert_to_numpy(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
-        arrays.append(value)
-        # `str` has size and unit, but no name of bfloat16 and its like.
+        arrays.append(np.asarray(value))
+        # Files of NumPy know bfloat16 and its like only as so many bytes.
         dtype = value.dtype.name if value.dtype.kind == "V" else value.dtype.str
-        return {"array": [len(arrays) - 1, dtype, list(value.shape)]}
+        return {"array": [len(arrays), dtype]}
     raise TypeError(f"no plain value: {type(value).__name__}")
 
 
-def unpack(packed: Any, arrays: list[bytes]) -> Any:
+def unpack(packed: Any, read: Callable[[int], np.ndarray]) -> Any:
     """Read what `pack` wrote.
 
     Args:
         packed: What `pack` returned, perhaps through JSON.
-        arrays: The bytes of the arrays that it added to its list.
+        read: Function that returns an array by its number in the list, which
+            counts from 1.
 
     Returns:
         The value.
@@ -70,21 +72,15 @@ def unpack(packed: Any, arrays: list[bytes]) -> Any:
         return packed
     ((name, content),) = packed.items()
     if name in COLLECTIONS:
-        return COLLECTIONS[name](unpack(x, arrays) for x in content)
+        return COLLECTIONS[name](unpack(x, read) for x in content)
     if name == "dict":
-        return dict([unpack(x, arrays) for x in item] for item in content)
+        return dict([unpack(x, read) for x in item] for item in content)
     if name == "path":
         return Path(content)
     if name == "operation":
         return getattr(keras.ops, content)
-    index, dtype, shape = content
-    array = np.frombuffer(arrays[index], np.dtype(dtype)).copy().reshape(shape)
-    return array[()]  # without axes: a number
-
-
-def as_bytes(array: np.ndarray | np.generic) -> memoryview:
-    """View an array as bytes, without a copy where it can be."""
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    number, dtype = content
+    return read(number).view(np.dtype(dtype))[()]  # without axes: a number
 
 
 def write_state(file: Path, state: dict[str, Any]):
@@ -100,14 +96,11 @@ def write_state(file: Path, state: dict[str, Any]):
     """
     arrays = []
     about = {"version": VERSION, "state": pack(state, arrays)}
-    parts = [as_bytes(array) for array in arrays]
-    text = json.dumps({**about, "sizes": [len(x) for x in parts]}).encode()
     try:
         with replaced_file(file) as draft:
             with draft.open("wb") as content:
-                content.write(len(text).to_bytes(8, "little"))
-                for part in (text, *parts):
-                    content.write(part)
+                text = np.frombuffer(json.dumps(about).encode(), "u1")
+                np.savez(content, text, *arrays)
             seal(draft)
     except OSError as error:
         said = f"cannot write the state of a training: {error.strerror}"
@@ -128,24 +121,16 @@ def read_state(file: Path) -> dict[str, Any] | None:
     """
     if file.parent.is_dir():
         recover(file)
-    try:
-        mode = file.lstat().st_mode
-    except FileNotFoundError:
+    if not file.exists() and not file.is_symlink():
         return None
-    if not stat.S_ISREG(mode):  # a device or a pipe has no end
-        refuse(file, "it is a folder, a link, a pipe or a device, and no file")
     try:
+        check_file(file, file.parent)
         check_seal(file)
-        content = memoryview(file.read_bytes())
-        start = 8 + int.from_bytes(content[:8], "little")
-        about = json.loads(bytes(content[8:start]))
-        if about["version"] != VERSION:
-            raise ValueError(f"it has version {about['version']}")
-        arrays = []
-        for size in about["sizes"]:
-            arrays.append(content[start : start + size])
-            start += size
-        return unpack(about["state"], arrays)
+        with np.load(file) as content:
+            about = json.loads(content["arr_0"].tobytes())
+            if about["version"] != VERSION:
+                raise ValueError(f"it has version {about['version']}")
+            return unpack(about["state"], lambda n: content[f"arr_{n}"])
     except Exception as error:  # who seals anything else may raise any
         refuse(file, f"{type(error).__name__}: {error}", error)
 

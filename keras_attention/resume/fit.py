@@ -116,7 +116,10 @@ def resumable_fit(
     if state is not None:
         _prepare(model, state, given, call)
         often, last = call["validation_freq"], call["epochs"]
-        given["initial_epoch"] = state.first_epoch(last)
+        first = state.data_epoch
+        if state.stopped or state.epoch >= last:
+            first = max(state.epoch, last)  # there is nothing left to train
+        given["initial_epoch"] = call["initial_epoch"] = first
         given["validation_freq"] = [  # not in epochs that are passed by
             n
             for n in range(state.epoch + 1, last + 1)

@@ -15,7 +15,6 @@ import keras
 import numpy as np
 
 from keras_attention.ops.fast_paths import fast_path
-from keras_attention.resume.file import as_bytes
 from keras_attention.resume.file import pack
 
 # Names differ from one model to the next in a process; the others are shapes.
@@ -23,6 +22,7 @@ OMITTED = {"name", "build_config", "compile_config", "shared_object_id"}
 FREE = {"self", "epochs", "verbose", "callbacks"}  # arguments that may differ
 PLACES = ("dir", "file", "folder", "path")  # in names of arguments
 DEPTH = 4  # of objects in objects that are looked at
+COMPOUND = list | tuple | functools.partial | types.CodeType  # not counted
 KNOWN = ("keras.", "keras_attention.")  # whose callbacks say all they do
 _first_seen = weakref.WeakKeyDictionary()
 
@@ -74,7 +74,8 @@ def digest(value: Any) -> str:
     text = json.dumps(pack(value, arrays))
     content = hashlib.sha256(text.encode())
     for array in arrays:
-        content.update(as_bytes(array))
+        content.update(str(array.shape).encode())
+        content.update(np.ascontiguousarray(array).reshape(-1).view("u1"))
     return content.hexdigest()
 
 
@@ -102,27 +103,34 @@ def describe(value: Any, depth: int = DEPTH) -> Any:
         inner = functools.partial(describe, depth=depth - 1)
     if isinstance(value, dict):
         return [[inner(k), inner(v)] for k, v in value.items()]
-    if isinstance(value, list | tuple):
-        return [_name(value), *map(inner, value)]
     if isinstance(value, frozenset):
         return sorted(json.dumps(inner(x)) for x in value)
-    if isinstance(value, functools.partial):
-        return [inner(x) for x in (value.func, value.args, value.keywords)]
-    if hasattr(value, "element_spec"):
-        return [_name(value), str(value.element_spec), cardinality(value)]
-    if depth <= 0:
+    if depth <= 0 and not isinstance(value, COMPOUND):
         return _name(value)
+    return [_name(value), *map(inner, _parts(value))]
+
+
+def _parts(value):
+    """List what a value is made of."""
+    if isinstance(value, list | tuple):
+        return value
+    if isinstance(value, types.CodeType):
+        return value.co_code.hex(), value.co_names, value.co_consts
+    if isinstance(value, functools.partial):
+        return value.func, value.args, value.keywords
+    if hasattr(value, "element_spec"):
+        return str(value.element_spec), cardinality(value)
     function = inspect.unwrap(value) if callable(value) else value
     if hasattr(function, "__code__"):
         kept = inspect.getclosurevars(function).nonlocals
         given = function.__defaults__, function.__kwdefaults__
-        code = _describe_code(function.__code__, inner)
-        return [_name(value), code, inner(kept), inner(given)]
-    own = type(value).__dict__.values()
-    methods = [inner(x) for x in own if inspect.isfunction(x)]
+        return function.__code__, kept, *given
+    methods = [
+        x for x in type(value).__dict__.values() if inspect.isfunction(x)
+    ]
     attributes = getattr(value, "__dict__", {}).items()
     kept = {k: v for k, v in attributes if k.lstrip("_") not in OMITTED}
-    return [_name(value), methods, inner(kept)]
+    return *methods, kept
 
 
 def cardinality(data: Any) -> int | None:
@@ -141,14 +149,6 @@ def _as_plain(value):
         return value
     value = np.asarray(value)
     return value.tolist() if value.dtype == object else value
-
-
-def _describe_code(code, inner):
-    constants = [
-        _describe_code(x, inner) if isinstance(x, types.CodeType) else inner(x)
-        for x in code.co_consts
-    ]
-    return [code.co_code.hex(), code.co_names, constants]
 
 
 def _name(value):
@@ -182,15 +182,13 @@ def _quietly(read: Callable):
 
 
 def _text(config):
-    text = json.dumps(_bare(config), sort_keys=True, default=_name)
+    """Return a text that does not tell the names of one model from another."""
+    text = json.dumps(config, default=_name)
+    text = json.dumps(json.loads(text, object_hook=_bare), sort_keys=True)
     return digest(re.sub(r'_\d+(?=")', "", text))  # "dense_1"
 
 
 def _bare(config):
-    if isinstance(config, list | tuple):
-        return [_bare(x) for x in config]
-    if not isinstance(config, dict):
-        return config
     if config.get("class_name") == "__lambda__":
         return "a function"
-    return {str(k): _bare(v) for k, v in config.items() if k not in OMITTED}
+    return {k: v for k, v in config.items() if k not in OMITTED}

@@ -12,7 +12,6 @@ import numpy as np
 from keras_attention.resume.identity import digest
 from keras_attention.resume.identity import is_known
 
-GROUPS = ("model", "optimizer", "metrics")
 SET_BY_KERAS = {"params", "_model", "model"}
 
 
@@ -35,7 +34,7 @@ def read_variables(model: keras.Model) -> dict[str, list] | None:
 
 
 def set_variables(
-    model: keras.Model, values: dict[str, list], groups: tuple[str, ...]
+    model: keras.Model, values: dict[str, list], groups: list[str]
 ):
     """Put back the values of variables.
 
@@ -113,23 +112,21 @@ class KeptCallbacks:
         return [self._read(*pair) for pair in pairs]
 
     def _read(self, callback, before):
-        marks, attributes = _marks(callback), callback.__dict__
-        changed = [x for x in marks if marks[x] != before.get(x)]
-        lost = [x for x in changed if not isinstance(marks[x], str)]
+        values, lost, files = {}, [], {}
+        for name, mark in _marks(callback).items():
+            value = callback.__dict__[name]
+            if mark != before.get(name):
+                if isinstance(mark, str):
+                    values[name] = _readable(value)
+                else:
+                    lost.append(name)
         if lost and not is_known(callback) and callback not in self.warned:
             self.warned.add(callback)
             _warn(callback, lost)
-        values = {
-            name: _readable(attributes[name])
-            for name in changed
-            if name not in lost
-        }
-        written = {k: v for k, v in attributes.items() if _is_written(v)}
-        files = {name: _content(file) for name, file in written.items()}
-        if (
-            isinstance(callback, keras.callbacks.CSVLogger)
-            and "csv_file" in files
-        ):
+        for name, value in callback.__dict__.items():
+            if _is_written(value):
+                files[name] = _content(value)
+        if "csv_file" in files:  # of a CSVLogger
             values["append_header"] = not len(files["csv_file"])
         return {
             "class": type(callback).__name__,

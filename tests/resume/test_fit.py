@@ -124,16 +124,6 @@ def test_a_model_without_weights_goes_on_at_an_epoch(folder):
     assert not differences(interrupted.train(folder, None, 2), expected)
 
 
-@pytest.mark.thorough
-def test_goes_on_with_words_of_its_own(folder):
-    """A `Seq2Seq` with dropout and scheduled sampling, inside an epoch."""
-    options = {"make": interrupted.make_model}
-    expected = whole(folder, **options)
-    interrupt(folder, ("on_train_batch_end", 2, 2), 1, **options)
-    result = interrupted.train(folder, None, 1, **options)
-    assert not differences(result, expected)
-
-
 @pytest.mark.slow
 def test_the_first_epoch_may_be_a_later_one(folder):
     late = {"fit": {"initial_epoch": 2}}

@@ -65,6 +65,14 @@ def stop(folder, **options):
         fit(folder, Interrupt("on_train_batch_end", 0, 2), **options)
 
 
+def stopping(**options):
+    return {"callbacks": [keras.callbacks.EarlyStopping("loss", **options)]}
+
+
+def rates(schedule):
+    return {"callbacks": [keras.callbacks.LearningRateScheduler(schedule)]}
+
+
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stopped")
@@ -118,24 +126,8 @@ def test_the_same_command_goes_on(stopped, tmp_path):
         ({"loss": Power(2)}, {"loss": Power(4)}, "loss"),
         ({"x": Rows(X)}, {"x": Rows(2 * X)}, "x"),
         ({"validation_data": Rows(X)}, {"validation_data": Rows(-X)}, "valid"),
-        (
-            {"callbacks": [keras.callbacks.EarlyStopping("loss", patience=3)]},
-            {"callbacks": [keras.callbacks.EarlyStopping("loss", patience=4)]},
-            "callbacks",
-        ),
-        (
-            {
-                "callbacks": [
-                    keras.callbacks.LearningRateScheduler(lambda _: 1.0)
-                ]
-            },
-            {
-                "callbacks": [
-                    keras.callbacks.LearningRateScheduler(lambda _: 2.0)
-                ]
-            },
-            "callbacks",
-        ),
+        (stopping(patience=3), stopping(patience=4), "callbacks"),
+        (rates(lambda _: 1.0), rates(lambda _: 2.0), "callbacks"),
     ],
 )
 def test_what_has_the_same_name_is_told_apart(tmp_path, first, other, part):

@@ -8,7 +8,6 @@ from pathlib import Path
 import h5py
 import keras
 import numpy as np
-import seq2seqs
 from keras import layers
 from keras import ops
 from ready import EAGER
@@ -126,19 +125,6 @@ def make_compiled():
 
 def make_larger():
     return make_tiny(5)
-
-
-def make_model():
-    """A model that draws in every step: dropout and its own words."""
-    model = seq2seqs.make_model(
-        layers.GRUCell(6, dropout=0.2),
-        ka.BahdanauAttention(4, dropout=0.1),
-        scheduled_sampling=True,
-    )
-    adam = keras.optimizers.Adam(0.05)
-    loss = ka.SequenceCrossentropy()
-    model.compile(adam, loss, metrics=[ka.TokenAccuracy()], **EAGER)
-    return model
 
 
 def write_text(folder: Path):
