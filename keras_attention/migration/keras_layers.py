@@ -76,22 +76,19 @@ def _convert_layer(layer) -> AbstractAttention:
         "name": layer.name,
         "dtype": layer.dtype_policy,
     }
-    scale = layer.scale if layer.use_scale else None
+    to_numpy = keras.ops.convert_to_numpy
+    scale = to_numpy(layer.scale) if layer.use_scale else 1.0
     additive = isinstance(layer, keras.layers.AdditiveAttention)
     if not additive and layer.score_mode == "dot":
         ours = DotAttention("learned" if layer.use_scale else None, **options)
-        weights = {} if scale is None else {"scale": scale}
+        weights = {"scale": scale} if layer.use_scale else {}
     else:
         size = shapes[0][-1]
         ours = BahdanauAttention(size, **options)
-        kernel, vector = np.eye(size), np.ones(size)
-        if scale is not None and additive:
-            vector = scale
-        elif scale is not None:
-            kernel = kernel * keras.ops.convert_to_numpy(scale)
+        kernel, vector = np.eye(size), scale * np.ones(size)
         if not additive:
-            weight = keras.ops.convert_to_numpy(layer.concat_score_weight)
-            vector = vector * weight
+            vector = to_numpy(layer.concat_score_weight) * np.ones(size)
+            kernel = kernel * scale
         weights = {
             "query_kernel": kernel,
             "key_kernel": kernel,
