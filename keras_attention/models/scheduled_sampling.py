@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_attention.ops import loop_over_time
 from keras_attention.ops.replicas import own_seed
-from keras_attention.search.drawing import draw_tokens
+from keras_attention.search import draw_tokens
 
 
 def feed_guesses(step, states, target, probability, seed_generator):

@@ -4,11 +4,12 @@ from .base import AbstractSearch as AbstractSearch
 from .base import Generation as Generation
 from .beam import BeamSearch as BeamSearch
 from .candidates import Candidates as Candidates
+from .candidates import coverage_scores as coverage_scores
 from .candidates import extend_beams as extend_beams
+from .candidates import length_penalties as length_penalties
 from .constraints import ban as ban
 from .constraints import forbid as forbid
 from .constraints import force as force
-from .drawing import draw_tokens as draw_tokens
 from .greedy import GreedySearch as GreedySearch
 from .hypotheses import Beams as Beams
 from .hypotheses import begin_beams as begin_beams
@@ -18,7 +19,6 @@ from .loop import choose as choose
 from .loop import loop_while as loop_while
 from .loop import write as write
 from .path import follow_path as follow_path
-from .penalties import coverage_scores as coverage_scores
-from .penalties import length_penalties as length_penalties
 from .required import RequiredPhrases as RequiredPhrases
 from .sampling import Sampling as Sampling
+from .sampling import draw_tokens as draw_tokens

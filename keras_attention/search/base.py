@@ -1,5 +1,6 @@
 """What all searches share: their limits, their ids, and how they are called."""
 
+import inspect
 import math
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -60,11 +61,11 @@ class AbstractSearch:
     `-inf`, the length 0 and no tokens.
 
     A subclass writes `call`; one with arguments of its own also writes
-    `__init__` and `get_config`, and is registered with
-    `keras.saving.register_keras_serializable`. The building blocks are the
-    functions of `keras_attention.search`: `follow_path` where a row has one
-    text at a time; `begin_beams`, `extend_beams` and `select_beams` where it
-    has several.
+    `__init__`, and `get_config` if one is no attribute of the same name, and
+    is registered with `keras.saving.register_keras_serializable`. The
+    building blocks are the functions of `keras_attention.search`:
+    `follow_path` where a row has one text at a time; `begin_beams`,
+    `extend_beams` and `select_beams` where it has several.
 
     Args:
         max_length: Longest text, in tokens, the end token included. A text
@@ -233,14 +234,11 @@ class AbstractSearch:
         }
 
     def get_config(self) -> dict:
-        return {
-            "max_length": self.max_length,
-            "min_length": self.min_length,
-            "start_id": self.start_id,
-            "end_id": self.end_id,
-            "no_repeat_ngram_size": self.no_repeat_ngram_size,
-            "forbidden_ids": self.forbidden_ids,
-        }
+        names = []
+        for kind in type(self).__mro__:
+            if issubclass(kind, AbstractSearch):
+                names += inspect.signature(kind.__init__).parameters
+        return {x: getattr(self, x) for x in names if hasattr(self, x)}
 
     @classmethod
     def from_config(cls, config: dict) -> "AbstractSearch":

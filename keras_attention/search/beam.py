@@ -12,13 +12,13 @@ from keras_attention.ops.rows import take_rows
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
 from keras_attention.search.candidates import extend_beams
+from keras_attention.search.candidates import length_penalties
 from keras_attention.search.hypotheses import Beams
 from keras_attention.search.hypotheses import begin_beams
 from keras_attention.search.hypotheses import select_beams
 from keras_attention.search.loop import loop_while
-from keras_attention.search.penalties import LARGEST
-from keras_attention.search.penalties import check_power
-from keras_attention.search.penalties import length_penalties
+
+LARGEST = 1e30  # of a penalty, with which scores stay finite in float32
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -104,21 +104,22 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
         no_repeat_ngram_size: int = 0,
         forbidden_ids: Sequence[int] = (),
     ):
-        super().__init__(
-            max_length,
-            min_length,
-            start_id,
-            end_id,
-            no_repeat_ngram_size,
-            forbidden_ids,
-        )
+        limits = max_length, min_length, start_id, end_id
+        super().__init__(*limits, no_repeat_ngram_size, forbidden_ids)
         self.beam_size = check_integer("beam_size", beam_size)
         self.n_best = check_integer("n_best", n_best)
         self.length_penalty = check_number("length_penalty", length_penalty)
         self.coverage_penalty = check_number(
             "coverage_penalty", coverage_penalty, least=0, most=LARGEST
         )
-        check_power(self.length_penalty, self.max_length)
+        power, longest = self.length_penalty, self.max_length
+        if abs(power) * math.log((5 + longest) / 6) > math.log(LARGEST):
+            raise ValueError(
+                "`length_penalty` must leave ((5 + max_length) / 6) ** "
+                "length_penalty between 1e-30 and 1e30. Received: "
+                f"length_penalty={power}, max_length={longest}. 0.6 to 1 is "
+                "usual."
+            )
         if self.n_best > self.beam_size:
             raise ValueError(
                 "`n_best` cannot exceed `beam_size`. Received: "
@@ -150,45 +151,22 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
             grow(*begin_beams(self, step, state, batch_size)),
             longest - 1,
         )
-        return best_texts(beams, self.n_best)
+        texts = beams.texts()
+        return Generation(
+            *[None if x is None else x[:, : self.n_best] for x in texts]
+        )
 
     def _grow(self, beams, found, memory_mask, prefix):
         """Extend every beam by every token, and keep the best."""
+        penalties = self.length_penalty, self.coverage_penalty
         candidates = extend_beams(
-            self,
-            beams,
-            found,
-            memory_mask,
-            prefix,
-            self.length_penalty,
-            self.coverage_penalty,
+            self, beams, found, memory_mask, prefix, *penalties
         )
         count = self.beam_size * candidates.ids.shape[-1]
         scores = ops.reshape(candidates.scores, (-1, count))
         scores, best = ops.top_k(scores, self.beam_size)
         best = ops.cast(best, "int32")
         return select_beams(self, beams, found, candidates, best, scores)
-
-    def get_config(self) -> dict:
-        return {
-            "beam_size": self.beam_size,
-            "n_best": self.n_best,
-            "length_penalty": self.length_penalty,
-            "coverage_penalty": self.coverage_penalty,
-            **super().get_config(),
-        }
-
-
-def best_texts(beams: Beams, count: int) -> Generation:
-    """Return the first hypotheses of each row as texts.
-
-    Args:
-        beams: The `Beams`, best first.
-        count: How many of a row.
-    """
-    first = beams.tokens, beams.scores, beams.lengths, beams.weights
-    first = *first, beams.token_scores
-    return Generation(*[None if x is None else x[:, :count] for x in first])
 
 
 def may_improve(search: BeamSearch, beams: Beams):

@@ -46,19 +46,14 @@ def forbid(search, log_probs, tokens, position):
     """
     if search.forbidden_ids or search.min_length > 1:
         end = ops.where(position + 1 < search.min_length, search.end_id, -1)
-        banned = ops.concatenate(
-            [
-                ops.convert_to_tensor(search.forbidden_ids, "int32"),
-                ops.cast(ops.reshape(end, (1,)), "int32"),
-            ]
-        )
-        log_probs = ban(log_probs, banned)
+        ids = ops.convert_to_tensor(search.forbidden_ids, "int32")
+        end = ops.cast(ops.reshape(end, (1,)), "int32")
+        log_probs = ban(log_probs, ops.concatenate([ids, end]))
+    size = search.no_repeat_ngram_size
     # A size that leaves room for one n-gram only cannot see it twice.
-    if tokens is None or not 0 < search.no_repeat_ngram_size < tokens.shape[2]:
+    if tokens is None or not 0 < size < tokens.shape[2]:
         return log_probs
-    return _forbid_repeats(
-        log_probs, tokens, position, search.no_repeat_ngram_size
-    )
+    return _forbid_repeats(log_probs, tokens, position, size)
 
 
 def _forbid_repeats(log_probs, tokens, position, size):
@@ -78,12 +73,10 @@ def _forbid_repeats(log_probs, tokens, position, size):
     ends = ends + (classes + 1) * ops.arange(rows, dtype="int32")[:, None]
     ends = ops.reshape(ends, (rows * windows, 1))
     padded = ops.concatenate([log_probs, log_probs[..., :1]], axis=-1)
-    padded = ops.scatter_update(
-        ops.reshape(padded, (rows * (classes + 1),)),
-        ends,
-        ops.full((rows * windows,), -math.inf, log_probs.dtype),
-    )
-    return ops.reshape(padded, (shape[0], shape[1], classes + 1))[..., :-1]
+    flat = ops.reshape(padded, (rows * (classes + 1),))
+    never = ops.full((rows * windows,), -math.inf, log_probs.dtype)
+    flat = ops.scatter_update(flat, ends, never)
+    return ops.reshape(flat, ops.shape(padded))[..., :-1]
 
 
 def force(prefix, position, log_probs, ids, gains) -> tuple:
@@ -142,7 +135,7 @@ def as_prefix(prefix, batch_size=None):
             f"Received: prefix.shape={shape}. Pad shorter rows with 0 on the "
             "right."
         )
-    rows = _known_integer(batch_size)
+    rows = known_integer(batch_size)
     if rows is not None and shape[0] not in (None, rows):
         raise ValueError(
             "`prefix` must have one row a text. Received: prefix.shape="
@@ -174,7 +167,7 @@ def as_memory_mask(mask, batch_size=None):
     if mask is None:
         return None
     mask = ops.cast(ops.convert_to_tensor(mask), "bool")
-    rows = _known_integer(batch_size)
+    rows = known_integer(batch_size)
     if not shapes_agree(tuple(mask.shape), (rows, None)):
         raise ValueError(
             "`memory_mask` must be booleans (B, Tv), one row a text. "
@@ -184,7 +177,7 @@ def as_memory_mask(mask, batch_size=None):
     return mask
 
 
-def _known_integer(size):
+def known_integer(size):
     """Return a size as an integer, `None` if it is a tensor of a graph."""
     try:
         return operator.index(size)

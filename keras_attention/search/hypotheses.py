@@ -12,6 +12,7 @@ from keras import tree
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.rows import reshaped
 from keras_attention.ops.rows import take_rows
+from keras_attention.search.base import Generation
 from keras_attention.search.candidates import Candidates
 from keras_attention.search.loop import write
 
@@ -24,7 +25,8 @@ class Beams(NamedTuple):
         words: `(B, K)` int32, the tokens that the next step reads.
         alive: `(B, K)` boolean, `False` after the end token and where there
             is no hypothesis.
-        sums: `(B, K)`, the log probabilities of all tokens, added up.
+        sums: `(B, K)`, the log probabilities of all tokens, added up; `None`
+            where nobody has penalties.
         scores: `(B, K)`, the same with penalties.
         lengths: `(B, K)` int32, tokens of each, the end included.
         state: What the step returned, leaves `(B, K, ...)`.
@@ -46,6 +48,11 @@ class Beams(NamedTuple):
     weights: Any = None
     coverage: Any = None
     token_scores: Any = None
+
+    def texts(self) -> Generation:
+        """Return the hypotheses as texts, in the order that they have."""
+        found = self.tokens, self.scores, self.lengths, self.weights
+        return Generation(*found, self.token_scores)
 
 
 def begin_beams(

@@ -2,8 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
-from typing import NamedTuple
 
 from keras import ops
 
@@ -12,21 +10,10 @@ from keras_attention.ops.tokens import pick
 from keras_attention.search.base import Generation
 from keras_attention.search.constraints import forbid
 from keras_attention.search.constraints import force
+from keras_attention.search.hypotheses import Beams
 from keras_attention.search.loop import choose
 from keras_attention.search.loop import loop_while
 from keras_attention.search.loop import write
-
-
-class _Path(NamedTuple):
-    position: Any  # scalar, tokens so far
-    words: Any  # (B, 1), what the next step reads
-    alive: Any  # (B, 1), False after the end token
-    scores: Any  # (B, 1)
-    lengths: Any  # (B, 1)
-    state: Any
-    tokens: Any = None  # (B, 1, T)
-    weights: Any = None  # (B, 1, T, Tv)
-    token_scores: Any = None  # (B, 1, T)
 
 
 def follow_path(
@@ -66,22 +53,20 @@ def follow_path(
         return _grow(path, search, take, step, prefix)
 
     longest = search.max_length if max_length is None else max_length
-    path = grow(_begin(search, state, batch_size))
-    path = loop_while(lambda x: ops.any(x.alive), grow, path, longest - 1)
-    texts = path.tokens, path.scores, path.lengths, path.weights
-    return Generation(*texts, path.token_scores)
-
-
-def _begin(search, state, batch_size):
-    shape = (batch_size, 1)
-    return _Path(
+    shape = batch_size, 1
+    path = Beams(
         position=ops.zeros((), "int32"),
         words=ops.full(shape, search.start_id, "int32"),
         alive=ops.ones(shape, "bool"),
+        sums=None,
         scores=ops.zeros(shape, "float32"),
         lengths=ops.zeros(shape, "int32"),
         state=state,
     )
+    path = loop_while(
+        lambda path: ops.any(path.alive), grow, grow(path), longest - 1
+    )
+    return path.texts()
 
 
 def _grow(path, search, take, step, prefix):
@@ -104,7 +89,7 @@ def _grow(path, search, take, step, prefix):
     going_on = ops.logical_and(
         ops.not_equal(words, search.end_id), ops.greater(scores, -math.inf)
     )
-    return _Path(
+    return path._replace(
         position=position + 1,
         words=ops.where(alive, words, search.end_id),
         alive=ops.logical_and(alive, going_on),

@@ -69,17 +69,9 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
     def __init__(self, search: BeamSearch, phrases):
         way_out = "Required phrases need several beams: BeamSearch(10)."
         check_object("search", search, BeamSearch, way_out)
-        super().__init__(
-            search.max_length,
-            search.min_length,
-            search.start_id,
-            search.end_id,
-            search.no_repeat_ngram_size,
-            search.forbidden_ids,
-        )
-        self.beam_size, self.n_best = search.beam_size, search.n_best
-        self.length_penalty = search.length_penalty
-        self.coverage_penalty = search.coverage_penalty
+        for name, value in search.get_config().items():
+            setattr(self, name, value)  # so it is a beam search to its parts
+        self.reads_weights = search.reads_weights
         self.phrases = phrases if is_traced(phrases) else self._checked(phrases)
 
     def _checked(self, phrases):
@@ -97,11 +89,6 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
             "row: [[[5, 6], [7, 0]]]."
         )
 
-    @property
-    def reads_weights(self) -> bool:
-        """Whether coverage counts, which is made of weights."""
-        return self.coverage_penalty != 0
-
     def call(
         self,
         step,
@@ -116,38 +103,40 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
         phrases = self.phrases if phrases is None else phrases
         needs = _Needs.of(_with_rows(phrases, batch_size))
 
-        def grow(beams, progress, found):
+        def grow(beams, begun, found):
+            progress = needs.progress(begun)
             candidates = self._extend(
                 beams, progress, found, needs, memory_mask, prefix
             )
-            after = needs.after(progress, beams, candidates.ids)
+            begun = needs.after(begun, beams.alive, candidates.ids)
+            progress = needs.progress(begun)  # (B, K, M, C)
             left = longest - beams.position - 1
             scores = ops.where(
-                needs.missing(after) <= left, candidates.scores, NEVER
+                needs.missing(progress) <= left, candidates.scores, NEVER
             )
-            best = _share(scores, ops.sum(after, axis=-1), needs, self)
+            best = _share(scores, ops.sum(progress, axis=-1), needs, self)
             chosen = candidates._replace(scores=scores)
             beams = select_beams(self, beams, found, chosen, best)
-            count = after.shape[1] * after.shape[2]
-            after = ops.reshape(after, (-1, count, ops.shape(after)[3]))
-            return beams, take_beams(after, best)
+            count = begun.shape[1] * begun.shape[2]
+            begun = ops.reshape(begun, (-1, count, *ops.shape(begun)[3:]))
+            return beams, take_beams(begun, best)
 
         beams, found = begin_beams(self, step, state, batch_size)
-        shape = (batch_size, self.beam_size, ops.shape(phrases)[1])
-        beams, progress = loop_while(
+        shape = batch_size, self.beam_size, *ops.shape(phrases)[1:]
+        beams, begun = loop_while(
             lambda carry: may_improve(self, carry[0]),
             lambda carry: grow(*carry, step(carry[0].words, carry[0].state)),
-            grow(beams, ops.zeros(shape, "int32"), found),
+            grow(beams, ops.zeros(shape, "bool"), found),
             longest - 1,
         )
-        scores = ops.where(needs.missing(progress) == 0, beams.scores, NEVER)
-        scores, order = ops.top_k(scores, self.n_best)
+        missing = needs.missing(needs.progress(begun))
+        scores = ops.where(missing == 0, beams.scores, NEVER)
+        _, order = ops.top_k(scores, self.n_best)
+        texts = beams._replace(scores=scores).texts()
         order = ops.cast(order, "int32")
-        texts = beams.tokens, beams.lengths, beams.weights, beams.token_scores
-        tokens, lengths, weights, token_scores = (
-            None if x is None else take_beams(x, order) for x in texts
+        return Generation(
+            *[None if x is None else take_beams(x, order) for x in texts]
         )
-        return Generation(tokens, scores, lengths, weights, token_scores)
 
     def _extend(self, beams, progress, found, needs, memory_mask, prefix):
         """Extend by what the phrases need next, and by the best of the rest.
@@ -161,27 +150,21 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
         lacks = ops.expand_dims(needs.missing(progress) > 0, -1)
         ends = ops.logical_and(lacks, ops.equal(classes, self.end_id))
         log_probs = ops.where(ends, NEVER, log_probs)
-        parts = [
+        given = memory_mask, prefix, self.length_penalty, self.coverage_penalty
+        one, other = (
             extend_beams(
                 self,
                 beams,
                 (ops.where(left_out, NEVER, log_probs), *rest),
-                memory_mask,
-                prefix,
-                self.length_penalty,
-                self.coverage_penalty,
+                *given,
             )
             for left_out in (is_wanted, ops.logical_not(is_wanted))
-        ]
-        # A text that has ended is its own only candidate, and only once.
-        again = ops.where(beams.alive[..., None], parts[1].scores, NEVER)
-        scores = [parts[0].scores, again]
-        return Candidates(
-            ops.concatenate([x.ids for x in parts], axis=-1),
-            ops.concatenate([x.sums for x in parts], axis=-1),
-            ops.concatenate(scores, axis=-1),
-            parts[0].coverage,
         )
+        # A text that has ended is its own only candidate, and only once.
+        scores = ops.where(beams.alive[..., None], other.scores, NEVER)
+        pairs = zip(one[:3], (other.ids, other.sums, scores), strict=True)
+        joined = [ops.concatenate(pair, axis=-1) for pair in pairs]
+        return Candidates(*joined, one.coverage)
 
     def get_config(self) -> dict:
         names = BeamSearch(1).get_config()
@@ -199,49 +182,42 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
 class _Needs(NamedTuple):
     """What the phrases of each row need.
 
-    Progress `(..., C)` counts the tokens of each phrase that a text has: all
-    of them once it contains the phrase, else those with which it ends.
+    A hypothesis has begun `(B, K, C, L)`: whether it ends with the first `l +
+    1` tokens of a phrase, or, for all of its tokens, contains it.
+
+    Attributes:
+        phrases: Int32 `(B, C, L)`, with -1 behind their ends.
+        lengths: `(B, C)`, tokens of each.
+        lasts: Boolean `(B, C, L)`, `True` at the last token of each.
     """
 
-    phrases: Any  # (B, C, L)
-    lengths: Any  # (B, C)
-    borders: Any  # (B, C, L + 1, L): whether p tokens end with the first l
+    phrases: Any
+    lengths: Any
+    lasts: Any
 
     @classmethod
     def of(cls, phrases):
-        rows, count, size = ops.shape(phrases)
-        places = ops.arange(size, dtype="int32")
-        ends = ops.arange(size + 1, dtype="int32")
-        # Token i of the first l is token p - l + i of the first p.
-        others = ends[:, None, None] - places[:, None] + places  # (p, l, i)
-        inside = places[:, None] > places  # (l, i)
-        known = ops.minimum(ops.maximum(others, 0), size - 1)
-        taken = ops.take(phrases, ops.reshape(known, (-1,)), axis=2)
-        shape = (rows, count, size + 1, size, size)
-        same = ops.equal(
-            ops.reshape(taken, shape), phrases[:, :, None, None, :]
-        )
-        same = ops.all(ops.logical_or(same, ops.logical_not(inside)), axis=-1)
-        borders = ops.logical_and(same, places <= ends[:, None])
-        real = ops.cast(ops.not_equal(phrases, 0), "int32")
-        return cls(phrases, ops.sum(real, axis=-1), borders)
+        real = ops.not_equal(phrases, 0)
+        lengths = ops.sum(ops.cast(real, "int32"), axis=-1)
+        counts = ops.arange(1, ops.shape(phrases)[2] + 1, dtype="int32")
+        lasts = ops.equal(counts, lengths[..., None])
+        return cls(ops.where(real, phrases, -1), lengths, lasts)
 
-    def after(self, progress, beams, tokens):
-        """Return the progress `(B, K, M, C)` after each of the tokens."""
-        size = ops.shape(self.phrases)[2]
-        ends = ops.arange(size + 1, dtype="int32")
-        here = ops.equal(progress[..., None], ends)
-        found = ops.logical_and(here[..., None], self.borders[:, None])
-        goes_on = ops.any(found, axis=3)  # (B, K, C, L)
+    def after(self, begun, alive, tokens):
+        """Return what is begun `(B, K, M, C, L)` after each of the tokens."""
+        before = ops.ones_like(begun[..., :1]), begun[..., :-1]
+        before = ops.concatenate(before, axis=-1)
         phrases = self.phrases[:, None, None]  # (B, 1, 1, C, L)
         same = ops.equal(phrases, tokens[..., None, None])
-        same = ops.logical_and(same, goes_on[:, :, None])
-        counts = ops.arange(1, size + 1, dtype="int32")
-        after = ops.max(ops.where(same, counts, 0), axis=-1, initial=0)
-        before = ops.expand_dims(progress, 2)
-        stays = ops.equal(progress, self.lengths[:, None])
-        stays = ops.logical_or(stays, ops.logical_not(beams.alive)[..., None])
-        return ops.where(ops.expand_dims(stays, 2), before, after)
+        after = ops.logical_and(before[:, :, None], same)
+        found = ops.logical_and(begun, self.lasts[:, None])
+        after = ops.logical_or(after, found[:, :, None])
+        return ops.where(alive[..., None, None, None], after, begun[:, :, None])
+
+    def progress(self, begun):
+        """Return how many tokens `(B, K, ..., C)` of the phrases there are."""
+        counts = ops.arange(1, ops.shape(begun)[-1] + 1, dtype="int32")
+        return ops.max(ops.where(begun, counts, 0), axis=-1, initial=0)
 
     def next_tokens(self, progress):
         """Return the token `(B, K, C)` that each needs; -1 for none.

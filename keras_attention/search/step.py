@@ -3,6 +3,9 @@
 from keras import ops
 from keras import tree
 
+from keras_attention.checks import shapes_agree
+from keras_attention.search.constraints import known_integer
+
 ID_OPTIONS = ("start_id", "end_id", "forbidden_ids")  # of every search
 CONTRACT = (
     "A search calls `log_probs, state, weights = step(tokens, state)` with "
@@ -24,15 +27,16 @@ def check_state(state, batch_size):
     Raises:
         ValueError: If a tensor's shape, as far as it is known, is another.
     """
+    rows = known_integer(batch_size)
 
     def convert(x):
         if x is None:
             return None
         x = ops.convert_to_tensor(x)
-        if not _fits(x.shape, (batch_size, 1), at_least=True):
+        if not shapes_agree(x.shape[:2], (rows, 1)):
             raise ValueError(
                 "`state` must hold tensors of shape (B, 1, ...): the batch, "
-                f"then one beam, here ({_said(batch_size)}, 1, ...). "
+                f"then one beam, here ({_said(rows)}, 1, ...). "
                 f"Received: a tensor of shape {tuple(x.shape)}. Add the beam "
                 "with `ops.expand_dims(x, 1)`; what all beams share, such as "
                 "the memory, is not part of the state: let the step capture "
@@ -61,10 +65,13 @@ def check_found(search, tokens, found) -> tuple:
         ValueError: If shapes, as far as they are known, do not fit, or if an
             id of the search is not below `V`.
     """
-    if not isinstance(found, tuple | list) or len(found) != 3:
+    several = isinstance(found, tuple | list)
+    if not several or len(found) != 3:
+        said = f"one value of {type(found).__name__}"
+        said = f"{len(found)} values" if several else said
         raise ValueError(
             "`step` must return log_probs, state, weights; without "
-            f"attention, weights are None. Received: {_kind(found)}. "
+            f"attention, weights are None. Received: {said}. "
             f"{CONTRACT}"
         )
     log_probs, state, weights = found
@@ -78,7 +85,7 @@ def check_found(search, tokens, found) -> tuple:
 def _check_shape(name, x, tokens, last):
     x = ops.convert_to_tensor(x)
     rows, beams = tokens.shape
-    if not _fits(x.shape, (rows, beams, None)):
+    if not shapes_agree(x.shape, (rows, beams, None)):
         raise ValueError(
             f"`step` must return {name} of shape (B, K, {last}), here "
             f"({_said(rows)}, {beams}, {last}). Received: {name}.shape="
@@ -97,36 +104,17 @@ def check_search_ids(search, classes):
     if classes is None:
         return
     for name in ID_OPTIONS:
-        value = getattr(search, name)
-        ids = value if isinstance(value, list) else [value]
-        if any(x >= classes for x in ids):
-            kind = type(search).__name__
+        value, kind = getattr(search, name), type(search).__name__
+        several = isinstance(value, list)
+        if max(value if several else [value], default=0) >= classes:
+            said = "ids" if several else "an id"
             raise ValueError(
-                f"`{name}` must be {_an_id(value)} of the model, 0 to "
+                f"`{name}` must be {said} of the model, 0 to "
                 f"{classes - 1}, since its step returns log_probs of "
                 f"{classes} classes. Received: {name}={value}. Give the ids of "
                 f"the model's data to the search: {kind}(..., {name}=...)."
             )
 
 
-def _an_id(value):
-    return "ids" if isinstance(value, list) else "an id"
-
-
-def _fits(shape, wanted, at_least=False):
-    """Whether a shape is the wanted one, where both are known."""
-    if len(shape) < len(wanted) or (len(shape) > len(wanted) and not at_least):
-        return False
-    pairs = zip(shape, wanted, strict=False)
-    known = (p for p in pairs if all(isinstance(x, int) for x in p))
-    return all(x == y for x, y in known)
-
-
 def _said(size):
-    return size if isinstance(size, int) else "B"
-
-
-def _kind(found):
-    if isinstance(found, tuple | list):
-        return f"{len(found)} values"
-    return f"one value of {type(found).__name__}"
+    return "B" if size is None else size

@@ -20,7 +20,6 @@ from tiers import some
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
 from keras_attention.search import beam
-from keras_attention.search import begin_beams
 
 BACKEND = keras.backend.backend()
 END = 3
@@ -136,6 +135,21 @@ class TestAgainstTheDefinition:
             np.testing.assert_allclose(found.scores[b, n], want, rtol=1e-12)
 
 
+def test_beams_share_what_the_step_captures():
+    """The memory of a row is not copied for each of its beams."""
+    tables, weights = random_tables(1, 0, rows=3)
+    model, sizes = first_order(tables, weights), []
+
+    def step(tokens, state):
+        sizes.append(tuple(tokens.shape))
+        assert tuple(state["row"].shape) == tuple(tokens.shape)
+        return model(tokens, state)
+
+    BeamSearch(4, max_length=5)(step, rows_state(range(3)), 3)
+    assert sizes[0] == (3, 1)
+    assert set(sizes[1:]) == {(3, 4)}
+
+
 class TestStopping:
     @pytest.mark.slow
     @pytest.mark.parametrize("setting", some(SETTINGS, 6))
@@ -211,41 +225,6 @@ def test_refuses_numbers_that_nobody_means(options, word):
         BeamSearch(5, **options)
 
 
-@pytest.mark.parametrize(
-    ("ended", "growing", "options", "may"),
-    [
-        (-1.0, -0.9, {}, True),
-        (-1.0, -1.1, {}, False),
-        (-1.0, -1.0, {}, True),  # what is only as good may win a tie
-        # A longer text is divided by more: by 15 / 6.
-        (-1.0, -2.4, {"length_penalty": 1.0}, True),
-        (-1.0, -2.6, {"length_penalty": 1.0}, False),
-        # Or by less: what favours short texts is bound by the next length.
-        (-1.0, -0.8, {"length_penalty": -1.0}, True),  # 7 / 6
-        (-1.0, -0.9, {"length_penalty": -1.0}, True),  # first, without an end
-        (-1.0, -1.1, {"length_penalty": -1.0}, False),
-        (-1.0, -99.0, {"n_best": 2}, True),  # there is only one so far
-        (-1.0, -np.inf, {}, False),
-        (-1.0, -np.inf, {"n_best": 2}, False),
-        (-np.inf, -np.inf, {}, False),
-        (-np.inf, -np.inf, {"n_best": 2}, False),
-    ],
-)
-def test_what_grows_may_improve(ended, growing, options, may):
-    """Two beams after one token, the first of them ended."""
-    step = first_order(np.zeros((1, 4, 4)))
-    search = BeamSearch(2, max_length=10, **options)
-    beams, _ = begin_beams(search, step, rows_state([0]), 1)
-    scores = ops.convert_to_tensor([[ended, growing]], "float64")
-    beams = beams._replace(
-        position=ops.ones((), "int32"),
-        alive=ops.convert_to_tensor([[False, growing > -np.inf]]),
-        sums=scores,
-        scores=scores,
-    )
-    assert bool(beam.may_improve(search, beams)) == may
-
-
 class TestCoverage:
     def test_a_position_never_attended_is_finite(self):
         """Hard attention: at first all positions but one are never seen."""
@@ -314,16 +293,6 @@ class TestRows:
         want = [[0, 0, 0], [0, 0, 1], [0, 0, 2], [0, 0, 3]]
         assert found.tokens.tolist() == [want, want]
         assert (found.lengths == 3).all()
-
-    def test_ties_do_not_depend_on_other_rows(self):
-        tables = np.full((3, 85, 4), np.log(0.25))
-        tables[1] = history_tables(0)[0]
-        weights = np.ones((3, 85, WORDS))
-        options = {"beam_size": 5, "n_best": 5}
-        every = search_tables((tables, weights), Rules(), **options)
-        alone = search_tables((tables, weights), Rules(), rows=[2], **options)
-        np.testing.assert_array_equal(every.tokens[0], every.tokens[2])
-        np.testing.assert_array_equal(every.tokens[2], alone.tokens[0])
 
     def test_an_ended_beam_is_safe_from_what_its_steps_give(self):
         tables, weights = history_tables(2, rows=8)

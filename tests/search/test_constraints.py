@@ -16,9 +16,7 @@ from keras_attention.search import GreedySearch
 from keras_attention.search import Sampling
 from keras_attention.search import ban
 from keras_attention.search import forbid
-from keras_attention.search import force
 
-END = 3
 SEARCHES = {
     "greedy": GreedySearch,
     "beam": lambda **options: BeamSearch(3, **options),
@@ -75,36 +73,6 @@ class TestForbid:
         assert banned(tokens, 0, **both) == [[[1, 3]]]
         assert banned(tokens, 3, **both) == [[[1]]]
 
-    def test_what_would_repeat_an_ngram(self):
-        text = [1, 2, 4, 1, 5, 1, 0, 0]  # six of them written
-        for size, want in [(1, [1, 2, 4, 5]), (2, [2, 5]), (3, []), (7, [])]:
-            options = {"no_repeat_ngram_size": size}
-            assert banned([[text]], 6, **options) == [[want]]
-        assert banned([[[1, 2, 4, 1, 2, 0]]], 5, no_repeat_ngram_size=3) == [
-            [[4]]
-        ]
-
-    def test_what_is_not_written_yet_does_not_count(self):
-        text = [[[4, 4, 4, 4, 4, 4]]]
-        options = {"no_repeat_ngram_size": 2}
-        assert banned(text, 0, **options) == [[[]]]
-        assert banned(text, 1, **options) == [[[]]]
-        assert banned(text, 2, **options) == [[[4]]]
-        assert banned([[[5, 0, 0, 0]]], 1, no_repeat_ngram_size=1) == [[[5]]]
-
-    def test_ngrams_may_overlap(self):
-        assert banned([[[5, 5, 5, 0]]], 3, no_repeat_ngram_size=3) == [[[5]]]
-
-    def test_a_zero_is_a_token(self):
-        assert banned([[[0, 1, 0, 0]]], 3, no_repeat_ngram_size=2) == [[[1]]]
-
-    def test_every_hypothesis_has_its_own(self):
-        tokens = [[[1, 2, 1, 0], [1, 2, 4, 0]], [[4, 4, 5, 0], [5, 4, 5, 0]]]
-        assert banned(tokens, 3, no_repeat_ngram_size=2) == [
-            [[2], []],
-            [[], [4]],
-        ]
-
     @pytest.mark.parametrize("size", [1, 2, 3, 4])
     def test_random_texts(self, size):
         rng = np.random.default_rng(size)
@@ -117,40 +85,6 @@ class TestForbid:
                 last = text[position - size + 1 :] if position >= size else []
                 want = [x for x in range(3) if [*last, x] in grams]
                 assert got[b][k] == want
-
-
-class TestForce:
-    def force(self, prefix, position):
-        log_probs = ops.convert_to_tensor(-np.arange(10.0).reshape(2, 1, 5))
-        ids = np.tile(np.array([4, 2, 1], "int32"), (2, 1, 1))
-        gains = np.tile([-0.1, -0.2, -0.3], (2, 1, 1))
-        prefix = np.array(prefix, "int32").reshape(2, -1)
-        found = force(
-            ops.convert_to_tensor(prefix),
-            ops.convert_to_tensor(position, "int32"),
-            log_probs,
-            ops.convert_to_tensor(ids),
-            ops.convert_to_tensor(gains),
-        )
-        return [ops.convert_to_numpy(x)[:, 0].tolist() for x in found]
-
-    free = ([4, 2, 1], [-0.1, -0.2, -0.3])
-
-    def test_leaves_rows_alone_that_have_no_more(self):
-        ids, gains = self.force([[3, 2], [1, 0]], 1)
-        assert ids[0][0] == 2
-        assert gains[0] == [-2.0, -np.inf, -np.inf]
-        assert (ids[1], gains[1]) == self.free
-
-    @pytest.mark.parametrize("prefix", [[[], []], [[1], [1]]])
-    def test_beyond_the_prefix(self, prefix):
-        ids, gains = self.force(prefix, 3)
-        assert (ids[0], gains[0]) == (ids[1], gains[1]) == self.free
-
-    @pytest.mark.parametrize("token", [5, 99, -1])
-    def test_an_unknown_id_has_no_probability(self, token):
-        _, gains = self.force([[token], [1]], 0)
-        assert gains == [[-np.inf] * 3, [-6.0, -np.inf, -np.inf]]
 
 
 def run(name, prefix=None, rows=6, tables=None, n_best=None, **options):

@@ -11,7 +11,6 @@ from tables import arrays
 from tables import history_tables
 from tables import root_state
 from tables import whole_history
-from tiers import some
 
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
@@ -21,8 +20,6 @@ from keras_attention.search import extend_beams
 from keras_attention.search import loop_while
 from keras_attention.search import select_beams
 from keras_attention.search import take_beams
-
-BACKEND = keras.backend.backend()
 
 
 @keras.saving.register_keras_serializable(package="tests")
@@ -163,76 +160,6 @@ class TestAgainstTheDefinition:
         want = arrays(search(step, state, ROWS))
         for x, y in zip(found, want, strict=True):
             np.testing.assert_array_equal(x, y)
-
-    @pytest.mark.slow
-    def test_more_diversity_more_texts(self):
-        rules, tables, _ = draw("plain")
-        texts = []
-        for diversity in (0.0, 0.5, 5.0):
-            options = {"beam_size": 4, "groups": 4, "diversity": diversity}
-            found = run(rules, tables, **options).tokens.tolist()
-            texts.append(sum(len({str(x) for x in row}) for row in found))
-        assert texts[0] == ROWS  # all groups do the same
-        assert texts[0] < texts[1] < texts[2]
-
-
-def search_of(name="length"):
-    rules = Rules(**SETTINGS[name])
-    return DiverseBeamSearch(
-        6, 3, 1.5, length_penalty=rules.length_penalty, **rules.common
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(BACKEND != "tensorflow", reason="tf.function")
-@pytest.mark.parametrize("xla", some([True, False], 1))
-def test_in_a_tensorflow_graph(xla):
-    import tensorflow as tf
-
-    @tf.function(
-        autograph=False,
-        jit_compile=xla,
-        input_signature=[
-            tf.TensorSpec((None, 156, 5), "float64"),
-            tf.TensorSpec((None, 156, None), "float64"),
-            tf.TensorSpec((None, None), "int32"),
-        ],
-    )
-    def compiled(log_probs, weights, prefix):
-        rows = tf.shape(log_probs)[0]
-        state = {"row": tf.range(rows)[:, None], "node": tf.fill((rows, 1), -1)}
-
-        def step(tokens, node):
-            node = tf.where(node < 0, 0, 5 * node + 1 + tokens)
-            found = [
-                tf.gather(x, node, batch_dims=1) for x in (log_probs, weights)
-            ]
-            return found[0], node, found[1]
-
-        return search_of()(step, state["node"], rows, prefix=prefix)
-
-    rules, tables, prefix = draw("length", seed=9)
-    for rows in (ROWS, 1):
-        found = arrays(compiled(*[x[:rows] for x in (*tables, prefix)]))
-        for b in range(rows):
-            row = Row(tables[0][b], tables[1][b], rules, prefix[b])
-            check_texts(found, b, row.diverse_beam(6, 3, 1.5))
-
-
-@pytest.mark.skipif(BACKEND != "jax", reason="jax.jit")
-def test_under_jax_jit():
-    import jax
-
-    @jax.jit
-    def compiled(log_probs, weights, state, prefix):
-        step = whole_history(log_probs, weights)
-        return search_of()(step, state, ROWS, prefix=prefix)
-
-    rules, tables, prefix = draw("length", seed=9)
-    found = arrays(compiled(*tables, root_state(range(ROWS)), prefix))
-    for b in range(ROWS):
-        row = Row(tables[0][b], tables[1][b], rules, prefix[b])
-        check_texts(found, b, row.diverse_beam(6, 3, 1.5))
 
 
 def test_keras_serializes_it():

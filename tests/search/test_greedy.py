@@ -79,20 +79,6 @@ class TestRows:
 
 
 class TestStates:
-    def test_a_counter_counts(self):
-        def step(_, state):
-            (count,) = state
-            scores = -ops.abs(ops.arange(9, dtype="float32") - count[..., None])
-            return scores, [count + 1.0], None
-
-        counts = np.array([[4.0], [5.0], [3.0]], "float32")
-        found = arrays(GreedySearch(4)(step, [counts], 3))
-        assert found.tokens[:, 0].tolist() == [
-            [4, 5, 6, 7],
-            [5, 6, 7, 8],
-            [3, 0, 0, 0],
-        ]
-
     def test_the_first_step_may_settle_the_dtype(self):
         def step(_, state):
             state = ops.cast(state, "float16") + 1

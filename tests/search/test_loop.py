@@ -9,7 +9,6 @@ from keras import ops
 
 from keras_attention.search import choose
 from keras_attention.search import loop_while
-from keras_attention.search import write
 
 
 class Pair(NamedTuple):
@@ -28,9 +27,6 @@ class TestLoopWhile:
     def test_stops_when_finished(self):
         assert int(self.count_to(3, 10, ()).count) == 3
 
-    def test_stops_after_the_steps(self):
-        assert int(self.count_to(30, 10, ()).count) == 10
-
     @pytest.mark.parametrize(
         "rest", [(), None, [None], {"b": None, "a": (np.ones(2), [])}]
     )
@@ -46,36 +42,6 @@ class TestLoopWhile:
             )
         elif rest:
             assert found.rest == [None]
-
-    def test_refuses_a_structure_that_changes(self):
-        def body(pair):
-            return Pair(pair.count + 1, pair.count)
-
-        start = Pair(ops.zeros((), "int32"), None)
-        with pytest.raises(ValueError, match="2 tensors to carry on after 1"):
-            loop_while(lambda pair: pair.count < 3, body, start, 5)
-
-
-class TestWrite:
-    @pytest.mark.parametrize("dtype", ["int32", "float16", "bfloat16"])
-    def test_begins_with_zeros_of_the_same_dtype(self, dtype):
-        value = ops.cast([[7], [8]], dtype)
-        buffer = write(None, ops.convert_to_tensor(1, "int32"), value, 3)
-        assert ops.dtype(buffer) == dtype
-        got = ops.convert_to_numpy(ops.cast(buffer, "float32"))
-        np.testing.assert_array_equal(got, [[[0, 7, 0]], [[0, 8, 0]]])
-
-    def test_keeps_what_was_written(self):
-        draw = np.random.default_rng(0).normal
-        values = draw(size=(4, 2, 3, 5)).astype("float32")
-        buffer = None
-        for t in range(4):
-            position = ops.convert_to_tensor(t, "int32")
-            buffer = write(
-                buffer, position, ops.convert_to_tensor(values[t]), 4
-            )
-        got = ops.convert_to_numpy(buffer)
-        np.testing.assert_array_equal(got, np.moveaxis(values, 0, 2))
 
 
 class TestChoose:

@@ -48,19 +48,6 @@ class TestFollowPath:
         assert first_choice(max_length=2) == (0, False)
         assert first_choice(max_length=2, min_length=2) == (0, True)
 
-    def test_choice_is_made_in_float32(self):
-        seen = []
-
-        def choose(log_probs, _):
-            seen.append(ops.dtype(log_probs))
-            return least_likely(log_probs, _)
-
-        def step(_, state):
-            return ops.zeros((1, 1, 5), "float16"), state, None
-
-        follow_path(GreedySearch(1), choose, step, (), 1)
-        assert seen[0] == "float32"
-
     def test_refuses_weights_that_come_and_go(self):
         calls = []
 
@@ -86,32 +73,3 @@ class TestFollowPath:
         assert len(calls) == 1
         scores = ops.convert_to_numpy(found.scores)
         assert scores.tolist() == [[-np.inf]] * 2
-
-    def test_what_has_ended_stays_as_it_is(self):
-        """Row 0 ends with its second token, row 1 with its fourth."""
-        texts = np.array([[5, 3, 7, 8], [6, 5, 7, 3]], "int32")
-
-        def take(_, position):
-            return ops.take(texts, position, axis=1)[:, None]
-
-        def step(tokens, state):
-            log_probs = ops.full((2, 1, 9), np.log(0.5), "float32")
-            return log_probs, state + 1, ops.ones((2, 1, 3))
-
-        search = GreedySearch(max_length=6)
-        state = ops.zeros((2, 1, 1))
-        found = follow_path(search, take, step, state, 2)
-        tokens, scores, lengths, weights, gains = map(
-            ops.convert_to_numpy, found
-        )
-        assert tokens[0].tolist() == [[5, 3, 0, 0, 0, 0]]
-        assert tokens[1].tolist() == [[6, 5, 7, 3, 0, 0]]
-        assert lengths.tolist() == [[2], [4]]
-        wanted = np.log(0.5) * lengths
-        np.testing.assert_allclose(scores, wanted, rtol=1e-6)
-        wanted = np.log(0.5) * (tokens != 0)
-        np.testing.assert_allclose(gains, wanted, rtol=1e-6)
-        for row, length in zip(weights[:, 0], (2, 4), strict=True):
-            assert row.shape == (6, 3)
-            assert (row[:length] == 1).all()
-            assert not row[length:].any()
