@@ -40,7 +40,8 @@ class AbstractConfigured:
         """Make a layer from the arguments of its constructor."""
         restore = keras.saving.deserialize_keras_object
         parts = {k: x for k, x in config.items() if isinstance(x, dict | list)}
-        return cls(**{**config, **{k: restore(x) for k, x in parts.items()}})
+        parts = {k: restore(x) for k, x in parts.items()}
+        return super().from_config({**config, **parts})
 
 
 class AbstractPartMaker:

@@ -1,7 +1,6 @@
 """What a model is, for all that generates with it."""
 
 import functools
-import weakref
 from typing import Any
 from typing import NamedTuple
 
@@ -9,6 +8,7 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_built
+from keras_attention.checks import check_object
 from keras_attention.checks import missing_method
 from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import carried_mask
@@ -29,7 +29,6 @@ from keras_attention.search import Generation
 from keras_attention.search import GreedySearch
 
 BUILD = "Train it, load it, or `model.build(((None, None), (None, None)))`."
-LIMITED = 16  # shortlists that a model remembers
 
 
 class Begun(NamedTuple):
@@ -73,7 +72,8 @@ class AbstractModel(AbstractPartMaker, keras.Model):
             at position `j` of the source.
         pads_freely: Whether padding behind a source changes nothing. Then
             sources are padded to few lengths, for few compilations.
-        programs: The compiled `Programs` of this model.
+        programs: The compiled `Programs` of this model, and what it is with
+            a `Shortlist`.
         changes: How often what the model computes has changed, if not by its
             variables. Raise it, and programs are compiled anew.
     """
@@ -89,7 +89,6 @@ class AbstractModel(AbstractPartMaker, keras.Model):
         self.programs = Programs()
         self.changes = 0
         self._version = Version()
-        self._limited = weakref.WeakKeyDictionary()
 
     @property
     def uses_xla(self) -> bool:
@@ -178,14 +177,10 @@ class AbstractModel(AbstractPartMaker, keras.Model):
             ValueError: If the model copies words, reads features, or has not
                 the ids of the shortlist's table.
         """
-        try:
-            return self._limited[shortlist]
-        except (KeyError, TypeError):  # new, or no shortlist at all
-            model = self._limit(shortlist)
-        if len(self._limited) == LIMITED:
-            self._limited.clear()
-        self._limited[shortlist] = model
-        return model
+        way_out = "Train one: Shortlist.train(model, batches)."
+        check_object("shortlist", shortlist, Shortlist, way_out)
+        make = functools.partial(self._limit, shortlist)
+        return self.programs.get(self.version, shortlist, make)
 
     def _limit(self, shortlist):
         raise ValueError(
@@ -296,6 +291,9 @@ class AbstractModel(AbstractPartMaker, keras.Model):
             return ops.zeros((0,)), ops.zeros((0, target.shape[1] - 1))
         token_scores = run(self, source, target)
         return ops.sum(token_scores, axis=1), token_scores
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None  # the scores carry no mask of the inputs
 
     @functools.wraps(keras.Model.compile)
     def compile(self, *arguments, **options):

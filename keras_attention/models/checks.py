@@ -6,9 +6,7 @@ import keras
 import numpy as np
 
 from keras_attention.checks import check_ids
-from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
-from keras_attention.checks import check_rate
 from keras_attention.checks import described
 from keras_attention.checks import shapes_agree
 from keras_attention.decoder import AttentionDecoder
@@ -46,20 +44,6 @@ def as_pair(inputs, method: str):
     return inputs
 
 
-def check_sizes(model):
-    """Check the sizes and rates of a `Seq2Seq`.
-
-    Raises:
-        ValueError: If one of them is not allowed.
-    """
-    check_integer("embedding_dim", model.embedding_dim)
-    check_integer("target_vocabulary_size", model.target_vocabulary_size)
-    if model.source_vocabulary_size is not None:
-        check_integer("source_vocabulary_size", model.source_vocabulary_size)
-    check_rate("dropout", model.dropout)
-    check_rate("word_dropout", model.word_dropout)
-
-
 def check_one_vocabulary(argument: str, model):
     """Check that source and target of a model have one vocabulary.
 
@@ -81,15 +65,14 @@ def check_one_vocabulary(argument: str, model):
 
 
 def check_output(model):
-    """Check that the output of a `Seq2Seq` fits, and tell it the vocabulary.
+    """Check that the output of a `Seq2Seq` fits.
 
     Raises:
         ValueError: If the output needs attention, embedded sources or one
             vocabulary, and there is no such thing.
     """
-    output, attentions = model.readout, model.decoder.cell.attentions
+    output = model.readout
     check_object("output", output, AbstractOutput, "Subclass AbstractOutput.")
-    output.vocabulary_size = model.target_vocabulary_size
     if output.source_ids:
         check_one_vocabulary(output.argument, model)
     if output.reads_words and model.source_vocabulary_size is None:
@@ -102,7 +85,7 @@ def check_output(model):
     needing = [output.argument] if output.attends else []
     if model.return_attention_scores and not output.aligns:
         needing.append("return_attention_scores=True")
-    if needing and not attentions:
+    if needing and not model.decoder.cell.attentions:
         name, _, _ = needing[0].partition("=")
         raise ValueError(
             f"`{name}` needs a decoder that attends to its source. "

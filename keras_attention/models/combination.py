@@ -32,9 +32,6 @@ class AbstractCombination(AbstractModel):
         **kwargs: Keras model arguments, such as `name`.
     """
 
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-
     def join(self, models: Sequence[AbstractModel], shares: list[float]):
         """Take the members.
 
@@ -125,13 +122,9 @@ class AbstractCombination(AbstractModel):
                 model.build(input_shape)
 
     def call(self, inputs, training: bool | None = None):
-        source, target = inputs
         found = []
-        for model in self.models:
-            known = self._known(model, source, model.source_vocabulary_size)
-            scores = model(
-                (known, self._known(model, target)), training=training
-            )
+        for model, known in self._known_pairs(*inputs):
+            scores = model(known, training=training)
             if isinstance(scores, tuple | list):  # and weights
                 scores = scores[0]
             found.append(model.log_probabilities(scores))
@@ -163,9 +156,8 @@ class AbstractCombination(AbstractModel):
 
     def attend(self, source, target) -> list:
         weights = []
-        for model in self.models:
-            known = self._known(model, source, model.source_vocabulary_size)
-            found = model.attend(known, self._known(model, target))
+        for model, known in self._known_pairs(source, target):
+            found = model.attend(*known)
             weights.append(sum(found) / len(found) if found else None)
         mean = self._mean(weights)
         return [] if mean is None else [mean]
@@ -176,6 +168,11 @@ class AbstractCombination(AbstractModel):
             return ids
         size = self.target_vocabulary_size if size is None else size
         return ops.where(ids < size, ids, UNKNOWN)
+
+    def _known_pairs(self, source, target):
+        for model in self.models:
+            known = self._known(model, source, model.source_vocabulary_size)
+            yield model, (known, self._known(model, target))
 
     def _same_words(self, log_probs):
         """Let all members score the same words, also those of the source."""

@@ -15,6 +15,7 @@ from keras_attention.checks import check_rate
 from keras_attention.decoder import LayerNormLSTMCell
 from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.stack import run_cells
+from keras_attention.layers import AbstractConfigured
 from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import Dropout
 from keras_attention.layers import call_masked
@@ -26,7 +27,9 @@ CELLS = {"layer_norm_lstm": LayerNormLSTMCell}
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class RecurrentEncoder(AbstractPartMaker, keras.layers.Layer):
+class RecurrentEncoder(
+    AbstractConfigured, AbstractPartMaker, keras.layers.Layer
+):
     """Encodes a sequence by a stack of LSTM or GRU layers.
 
     Each layer takes the outputs of the layer below, of both directions if it
@@ -133,24 +136,18 @@ class RecurrentEncoder(AbstractPartMaker, keras.layers.Layer):
         return parts
 
     def _layer(self, i):
-        own = {
-            "recurrent_dropout": self.recurrent_dropout,
-            "dtype": self.dtype_policy,
-        }
-        options = {
-            "return_sequences": True,
-            "return_state": True,
-            "name": f"{self.cell}_{i}",
-        }
+        policy = {"dtype": self.dtype_policy}
+        own = {"recurrent_dropout": self.recurrent_dropout, **policy}
+        options = {"return_sequences": True, "return_state": True}
+        options["name"] = f"{self.cell}_{i}"
         if self.cell in LAYERS:
             layer = LAYERS[self.cell](self.units, **own, **options)
         else:
             cell = CELLS[self.cell](self.units, **own)
-            layer = keras.layers.RNN(cell, dtype=self.dtype_policy, **options)
+            layer = keras.layers.RNN(cell, **policy, **options)
         if self.bidirectional:
-            return keras.layers.Bidirectional(
-                layer, dtype=self.dtype_policy, name=f"bidirectional_{i}"
-            )
+            name = f"bidirectional_{i}"
+            layer = keras.layers.Bidirectional(layer, **policy, name=name)
         return layer
 
     def build(self, sequence_shape):
@@ -237,43 +234,14 @@ class RecurrentEncoder(AbstractPartMaker, keras.layers.Layer):
         return ops.swapaxes(outputs, 0, 1), after
 
     def compute_output_shape(self, sequence_shape) -> tuple:
-        sequence = keras.KerasTensor(sequence_shape)
-        specs = self.compute_output_spec(sequence)
-        return tuple(keras.tree.map_structure(lambda x: x.shape, specs))
-
-    def compute_output_spec(
-        self, sequence, mask=None, training: bool | None = None
-    ):
-        check_features(self, "sequence", sequence.shape, self.input_size)
-
-        def spec(*shape):
-            return keras.KerasTensor(shape, dtype=self.compute_dtype)
-
-        batch, steps = sequence.shape[:2]
+        check_features(self, "sequence", sequence_shape, self.input_size)
+        batch, steps, features = sequence_shape
         directions = 2 if self.bidirectional else 1
         count = directions * (1 if self.cell == "gru" else 2)
-        states = [
-            [spec(batch, self.units) for _ in range(count)]
-            for _ in range(self.depth)
-        ]
-        size = directions * self.units
-        if self.append_inputs:
-            size += sequence.shape[-1]
-        sequence = spec(batch, steps, size)
-        return (sequence, *(states[0] if self.depth == 1 else states))
+        size = directions * self.units + self.append_inputs * features
+        states = [[(batch, self.units)] * count for _ in range(self.depth)]
+        states = states[0] if self.depth == 1 else states
+        return ((batch, steps, size), *states)
 
     def compute_mask(self, sequence, previous_mask=None):
         return previous_mask
-
-    def get_config(self) -> dict:
-        own = {
-            "units": self.units,
-            "depth": self.depth,
-            "cell": self.cell,
-            "bidirectional": self.bidirectional,
-            "dropout": self.dropout,
-            "residual": self.residual,
-            "recurrent_dropout": self.recurrent_dropout,
-            "append_inputs": self.append_inputs,
-        }
-        return {**super().get_config(), **own}

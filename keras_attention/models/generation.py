@@ -137,11 +137,9 @@ def score_words(model, source, target):
 
 def score_compiled(model, source, target):
     """Score given targets by a compiled program, as `score_words` does."""
-    program = model.programs.get(
-        model.version,
-        "score",
-        lambda: compiled(functools.partial(score_words, model), model),
-    )
+    score = functools.partial(score_words, model)
+    make = functools.partial(compiled, score, model)
+    program = model.programs.get(model.version, "score", make)
     rows, steps = target.shape
     if compiles_each_shape(model) and len(source.shape) == 2:
         source = _repeat_last(_widen(source) if model.pads_freely else source)
@@ -184,14 +182,10 @@ def search_compiled(
     Returns:
         A `Generation`.
     """
-    key = id(search)
-    if isinstance(search, AbstractSearch):
-        key = search.program_key()
-    program = model.programs.get(
-        model.version,
-        (key, attends),
-        lambda: GenerationProgram(model, search, attends),
-    )
+    known = isinstance(search, AbstractSearch)
+    key = search.program_key() if known else id(search)
+    make = functools.partial(GenerationProgram, model, search, attends)
+    program = model.programs.get(model.version, (key, attends), make)
     return program(source, search, prefix)
 
 
@@ -220,7 +214,9 @@ class GenerationProgram:
         self._programs = {}  # by the size of the buffers
 
     def __call__(self, source, search, prefix) -> Generation:
-        numbers = _numbers(search)
+        numbers = {}
+        if isinstance(search, AbstractSearch):
+            numbers = search.program_arguments()
         length = search.max_length if "max_length" in numbers else None
         rows, columns = source.shape[:2]
         # Features that are padded may be unmasked.
@@ -245,10 +241,8 @@ class GenerationProgram:
         with self._lock:
             size = length
             if length is not None and self._programs:
-                fitting = [
-                    n for n in self._programs if length <= n <= 2 * length
-                ]
-                size = min(fitting, default=fitting_size(length))
+                fits = (n for n in self._programs if length <= n <= 2 * length)
+                size = min(fits, default=fitting_size(length))
             if size not in self._programs:
                 self._programs[size] = self._compile(size)
             return self._programs[size]
@@ -266,13 +260,6 @@ class GenerationProgram:
 
         seeds = [generator.state for generator in _generators(search)]
         return compiled(generate, model, seeds)
-
-
-def _numbers(search):
-    """Return the options of a search that its program takes as tensors."""
-    if isinstance(search, AbstractSearch):
-        return search.program_arguments()
-    return {}
 
 
 def _generators(search):
@@ -301,7 +288,5 @@ def _repeat_last(x):
 
 
 def _widen(x):
-    length = x.shape[1]
-    return ops.pad(
-        x, [[0, 0], [0, fitting_size(max(length, SHORTEST)) - length]]
-    )
+    size = fitting_size(max(x.shape[1], SHORTEST))
+    return ops.pad(x, [[0, 0], [0, size - x.shape[1]]])

@@ -7,6 +7,7 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import AttentionDecoderCell
+from keras_attention.layers import AbstractConfigured
 from keras_attention.layers import Dropout
 from keras_attention.models.base import AbstractModel
 from keras_attention.models.base import Begun
@@ -18,7 +19,7 @@ from keras_attention.outputs import plain_output
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class LanguageModel(AbstractModel):
+class LanguageModel(AbstractConfigured, AbstractModel):
     """Scores each next word of a text by the words before it.
 
     Formula:
@@ -140,24 +141,9 @@ class LanguageModel(AbstractModel):
     def compute_output_shape(self, input_shape) -> tuple:
         return (*_behind_source(input_shape), self.vocabulary_size)
 
-    def compute_mask(self, inputs, previous_mask=None):
-        return None  # the logits carry no mask of the inputs
-
     def get_config(self) -> dict:
         cell = keras.saving.serialize_keras_object(self.decoder.cell.cell)
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "embedding_dim": self.embedding_dim,
-            "cell": cell,
-            "tie_embeddings": self.tie_embeddings,
-            "dropout": self.dropout,
-        }
-
-    @classmethod
-    def from_config(cls, config: dict) -> "LanguageModel":
-        cell = keras.saving.deserialize_keras_object(config["cell"])
-        return super().from_config({**config, "cell": cell})
+        return {**super().get_config(), "cell": cell}
 
 
 def _behind_source(inputs):

@@ -6,6 +6,9 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_built
+from keras_attention.checks import check_integer
+from keras_attention.checks import check_rate
+from keras_attention.checks import check_size
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.layers import Dropout
 from keras_attention.layers import WordDropout
@@ -34,6 +37,11 @@ from keras_attention.streaming import Stream
 from keras_attention.streaming import StreamProgram
 
 PARTS = ("encoder", "decoder", "bridge", "output")
+OPTIONS = (  # the arguments that are attributes
+    *("source_vocabulary_size", "target_vocabulary_size", "embedding_dim"),
+    *("tie_embeddings", "dropout", "word_dropout", "copying", "lexical"),
+    *("scheduled_sampling", "return_attention_scores", *PARTS[:3]),
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -153,14 +161,17 @@ class Seq2Seq(AbstractModel):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.source_vocabulary_size = source_vocabulary_size
-        self.target_vocabulary_size = target_vocabulary_size
-        self.embedding_dim = embedding_dim
+        self.embedding_dim = check_integer("embedding_dim", embedding_dim)
+        self.target_vocabulary_size = check_integer(
+            "target_vocabulary_size", target_vocabulary_size
+        )
+        self.source_vocabulary_size = check_size(
+            "source_vocabulary_size", source_vocabulary_size
+        )
         self.tie_embeddings = tie_embeddings
-        self.dropout = dropout
-        self.word_dropout = word_dropout
+        self.dropout = check_rate("dropout", dropout)
+        self.word_dropout = check_rate("word_dropout", word_dropout)
         self.copying, self.lexical = copying, lexical
-        checks.check_sizes(self)
         checks.check_parts(encoder, decoder, bridge)
         readout = self._add_layers(output)
         self.encoder, self.decoder, self.bridge = encoder, decoder, bridge
@@ -168,6 +179,7 @@ class Seq2Seq(AbstractModel):
         self.return_attention_scores = return_attention_scores
         self.readout = readout  # `output` is a property of Keras' layers
         checks.check_output(self)
+        readout.vocabulary_size = self.target_vocabulary_size
         self.source_ids = readout.source_ids
         self.supports_masking = True
         if scheduled_sampling:
@@ -316,7 +328,7 @@ class Seq2Seq(AbstractModel):
         words = embed(layer, ids, size, training)
         return self.drop_words(words, ids, training=training)
 
-    def _decode(self, target, encoded, training, attends, real=None) -> Decoded:
+    def _decode(self, target, encoded, training, attends) -> Decoded:
         """Run the decoder over known words."""
         memory, states, mask = encoded
         words = self.embed_target(target, training)
@@ -327,7 +339,7 @@ class Seq2Seq(AbstractModel):
             words,
             memory,
             initial_state=states,
-            sequence_mask=ops.not_equal(target, 0) if real is None else real,
+            sequence_mask=ops.not_equal(target, 0),
             memory_mask=mask,
             training=training,
             return_attention_scores=attends,
@@ -423,15 +435,13 @@ class Seq2Seq(AbstractModel):
     def log_probabilities(self, scores):
         return self.readout.log_probabilities(scores)
 
-    def attend(self, source, target, real=None) -> list:
+    def attend(self, source, target) -> list:
         """Compute the attention of a known target.
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
             target: The decoder's input ids `(B, T)`, which begin with the
                 start id.
-            real: Boolean `(B, T)`, `True` at real steps. Defaults to
-                `target != 0`.
 
         Returns:
             A list of the weights `(B, T, Tv)` of each attention, or of the
@@ -440,7 +450,7 @@ class Seq2Seq(AbstractModel):
         check_built(self, "attend", BUILD)
         source, target = map(ops.convert_to_tensor, (source, target))
         encoded = self.encode(source, training=False)
-        decoded = self._decode(target, encoded, False, True, real)
+        decoded = self._decode(target, encoded, False, True)
         if not self.readout.aligns:
             return decoded.weights
         return [self._score(decoded, source, encoded, False)[1]]
@@ -529,30 +539,14 @@ class Seq2Seq(AbstractModel):
     def compute_output_spec(self, inputs, training: bool | None = None):
         return self.call(inputs, training)
 
-    def compute_mask(self, inputs, previous_mask=None):
-        return None  # the logits carry no mask of the inputs
-
     def get_config(self) -> dict:
         serialize = keras.saving.serialize_keras_object
-        parts = {name: getattr(self, name) for name in PARTS[:3]}
+        own = {name: serialize(getattr(self, name)) for name in OPTIONS}
         standard = self.output_layer is not None or self.tie_embeddings
         name = self.readout.probabilities
         usual = None if name == AbstractOutput.probabilities else name
-        parts["output"] = usual if standard else self.readout
-        return {
-            **super().get_config(),
-            "source_vocabulary_size": self.source_vocabulary_size,
-            "target_vocabulary_size": self.target_vocabulary_size,
-            "embedding_dim": self.embedding_dim,
-            "tie_embeddings": self.tie_embeddings,
-            "dropout": self.dropout,
-            "word_dropout": self.word_dropout,
-            "copying": self.copying,
-            "lexical": self.lexical,
-            "scheduled_sampling": self.scheduled_sampling,
-            "return_attention_scores": self.return_attention_scores,
-            **{name: serialize(part) for name, part in parts.items()},
-        }
+        own["output"] = usual if standard else serialize(self.readout)
+        return {**super().get_config(), **own}
 
     @classmethod
     def from_config(cls, config: dict) -> "Seq2Seq":

@@ -98,6 +98,7 @@ class AbstractOutput(keras.layers.Layer):
         source_ids: Whether an id `V + j`, beyond the vocabulary, is the word
             at position `j` of the source.
         streams: Whether it scores words without the end of the source.
+        needs_end: What it does with that end else, and the way out.
         state_count: Number of states.
         probabilities: What makes probabilities of scores: `"softmax"`,
             `"sparsemax"` or `"entmax15"`.
@@ -133,6 +134,10 @@ class AbstractOutput(keras.layers.Layer):
     reads_words: bool = False
     source_ids: bool = False
     streams: bool = False
+    needs_end: tuple[str, str] = (
+        "may read the whole source",
+        "If it does not, write `streams = True` in its class.",
+    )
     state_count: int = 0
     probabilities: str = "softmax"
     vocabulary_size: int | None = None
@@ -244,8 +249,4 @@ class AbstractOutput(keras.layers.Layer):
     def check_stream(self):
         """Raise a `ValueError` unless it needs no end of the source."""
         if not self.streams:
-            refuse_to_stream(
-                self.argument,
-                "may read the whole source",
-                "If it does not, write `streams = True` in its class.",
-            )
+            refuse_to_stream(self.argument, *self.needs_end)

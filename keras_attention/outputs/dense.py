@@ -1,6 +1,4 @@
-"""The plain output: a dense layer."""
-
-from collections.abc import Callable
+"""The plain output: a dense layer, or the target embedding, transposed."""
 
 import keras
 from keras import ops
@@ -11,24 +9,45 @@ from keras_attention.outputs.base import AbstractOutput
 
 
 class DenseOutput(AbstractOutput):
-    """Scores words by a `Dense` layer.
+    """Scores words by a `Dense` layer, or by their embeddings.
 
     Args:
         layer: The layer, which belongs to the model.
+        is_tied: Whether it is the target embedding, which has no bias.
         **kwargs: Keras layer arguments, such as `dtype`.
+
+    Raises:
+        ValueError: When called, if outputs have not the embeddings' size.
     """
 
     streams = True
 
-    def __init__(self, layer: keras.layers.Dense, **kwargs):
+    def __init__(self, layer: keras.layers.Layer, is_tied: bool, **kwargs):
         super().__init__(**kwargs)
-        self.layer = layer
+        self.layer, self.is_tied = layer, is_tied
 
     def call(self, decoded, prepared, training=None):
-        return self.layer(decoded.outputs), None
+        return self._score(decoded.outputs), None
 
     def step(self, decoded, state, prepared):
-        return by_rows(self.layer, decoded.outputs), None, state
+        outputs = decoded.outputs
+        # Keras' product of more axes takes a dozen operations more.
+        scores = self._score(ops.reshape(outputs, (-1, outputs.shape[-1])))
+        shape = *ops.shape(outputs)[:-1], scores.shape[-1]
+        return reshaped(scores, shape), None, state
+
+    def _score(self, outputs):
+        if not self.is_tied:
+            return self.layer(outputs)
+        size = self.layer.output_dim
+        if outputs.shape[-1] != size:
+            raise ValueError(
+                "`tie_embeddings` needs a decoder whose outputs have the size "
+                "of the embeddings. Received: outputs of size "
+                f"{outputs.shape[-1]}, embedding_dim={size}. "
+                "Set attention_layer_size of its cell to embedding_dim."
+            )
+        return self.layer(outputs, reverse=True)
 
     def refuse_list(self):
         mode = self.layer.quantization_mode
@@ -46,17 +65,11 @@ class DenseOutput(AbstractOutput):
         Returns:
             `(B, S, D)` and `(B, S)`.
         """
-        layer = self.layer
-        return rows_of(layer.kernel, layer.bias, ids, self.compute_dtype)
-
-
-def by_rows(score: Callable, outputs):
-    """Score outputs `(..., D)` as rows.
-
-    Keras' product of more axes takes a dozen operations more.
-    """
-    scores = score(ops.reshape(outputs, (-1, outputs.shape[-1])))
-    return reshaped(scores, (*ops.shape(outputs)[:-1], scores.shape[-1]))
+        layer, dtype = self.layer, self.compute_dtype
+        if not self.is_tied:
+            return rows_of(layer.kernel, layer.bias, ids, dtype)
+        kernel = take_rows(ops.convert_to_tensor(layer.embeddings), ids)
+        return ops.cast(kernel, dtype), ops.zeros_like(ids, dtype)
 
 
 def rows_of(kernel, bias, ids, dtype) -> tuple:

@@ -12,7 +12,7 @@ from keras_attention.attention.sequences import score_one_by_one
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
-from keras_attention.checks import refuse_to_stream
+from keras_attention.layers import AbstractConfigured
 from keras_attention.ops import hoist
 from keras_attention.ops import masked_loop
 from keras_attention.ops import product
@@ -26,8 +26,6 @@ from keras_attention.ops.positions import first_true
 from keras_attention.ops.rows import take_rows
 from keras_attention.ops.tokens import pick
 from keras_attention.outputs.base import AbstractOutput
-from keras_attention.outputs.base import Decoded
-from keras_attention.outputs.base import Source
 
 FARTHEST = 9  # moves by more positions share its bias
 ATTENTION = "Try LuongGeneral() or BahdanauAttention(64)."
@@ -54,7 +52,7 @@ class _Prepared(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class HardAttention(AbstractOutput):
+class HardAttention(AbstractConfigured, AbstractOutput):
     """Reads each word at one position, and sums over all alignments.
 
     Formula:
@@ -121,6 +119,11 @@ class HardAttention(AbstractOutput):
     """
 
     aligns = True
+    needs_end = (
+        "compares each position with all that still come",
+        "Attend in the decoder in its place: BahdanauAttention(64, "
+        "alignment=Monotonic(mode='hard')).",
+    )
 
     def __init__(
         self,
@@ -212,11 +215,11 @@ class HardAttention(AbstractOutput):
         read, scores = self._project(decoded.outputs, prepared, False)
         before = prepared.first
         if self.order:
-            priors, earlier = state
+            known, earlier = state
             said = self._say(earlier, prepared.memory, decoded.tokens)
-            before = ops.log_softmax(priors + said, axis=-1)
-        priors = _moved(before, log_transitions(scores, prepared.offsets))
-        log_probs, _, norms = self._say_all(read, prepared.memory, priors)
+            before = ops.log_softmax(known + said, axis=-1)
+        found = self._filter(before, read, scores, prepared)
+        log_probs, priors, _, norms = found
         state = (priors - norms, read) if self.order else ()
         return log_probs, self._weights(priors, prepared), state
 
@@ -240,19 +243,9 @@ class HardAttention(AbstractOutput):
             padding, in float32 or wider.
         """
         source, target = map(ops.convert_to_tensor, (source, target))
-        memory, states, mask = model.encode(source, training=False)
-        tokens = target[:, :-1]
-        embedded = model.embed_target(tokens)
-        outputs = model.decoder(
-            embedded,
-            memory,
-            initial_state=states,
-            sequence_mask=tokens != 0,
-            memory_mask=mask,
-            training=False,
-        )
-        decoded = Decoded(outputs, tokens, embedded, [])
-        prepared = self.prepare(Source(source, None, memory, mask))
+        encoded = model.encode(source, training=False)
+        decoded = model._decode(target[:, :-1], encoded, False, False)
+        prepared = self.prepare(model._source(self, source, encoded))
         words = _words_after(target)[:, :-1]
         found = self._read(decoded, words, prepared, False)
         _, scores = self._project(decoded.outputs, prepared, False)
@@ -261,7 +254,7 @@ class HardAttention(AbstractOutput):
             [ops.zeros_like(prepared.first)],
             [scores, *found[1:]],
             ops.where(words == 0, 0, decoded.tokens),
-            [ops.zeros_like(prepared.real[:, 0]) + MASKED],
+            [ops.zeros_like(prepared.real) + MASKED],
             prepared,
             False,
             reverse=True,
@@ -269,16 +262,15 @@ class HardAttention(AbstractOutput):
         return self._weights(logs, prepared)
 
     def _read(self, decoded, words, prepared, training):
-        """Read known words; see `_read_on` for what is returned of each."""
-        inputs = self._project(decoded.outputs, prepared, training)
-        nowhere = ops.zeros_like(prepared.real[:, 0]) + MASKED
-        shape = ops.shape(nowhere)[0], self.vocabulary_size
+        """Read known words; see `_read_on` for what is returned of all."""
+        nowhere = ops.zeros_like(prepared.real) + MASKED
+        shape = ops.shape(nowhere)[0], 1, self.vocabulary_size
         # Of a masked step, which still is a distribution.
-        equal = ops.zeros(shape, nowhere.dtype) - math.log(shape[1])
+        equal = ops.zeros(shape, nowhere.dtype) - math.log(shape[2])
         return self._loop(
             _read_on,
             [prepared.first] if self.order else [],
-            [*inputs, words],
+            [*self._project(decoded.outputs, prepared, training), words],
             decoded.tokens,
             [equal, nowhere, nowhere],
             prepared,
@@ -286,12 +278,14 @@ class HardAttention(AbstractOutput):
         )[1]
 
     def _loop(self, step, states, inputs, tokens, blank, *more, **options):
-        inputs, real = [_turned(x) for x in inputs], _turned(tokens) != 0
+        """Loop over time, of one beam."""
+        inputs = [ops.swapaxes(x, 0, 1)[:, :, None] for x in inputs]
+        real = ops.swapaxes(tokens, 0, 1) != 0
         steps = ops.shape(real)[0]
         states, found = masked_loop(
             step, states, inputs, real, blank, steps, self, *more, **options
         )
-        return states, [_turned(x) for x in found]
+        return states, [ops.swapaxes(x[:, :, 0], 0, 1) for x in found]
 
     def _project(self, outputs, prepared, training):
         """Project outputs `(B, K, D)`, and score positions `(B, K, Tv)`."""
@@ -306,19 +300,23 @@ class HardAttention(AbstractOutput):
             scores = score(query, prepared.keys)
         return read, ops.cast(scores, prepared.offsets.dtype)
 
-    def _say_all(self, read, memory, priors):
-        """Score all words from each position, and from all together.
+    def _filter(self, before, read, scores, prepared):
+        """Move to the next position, and score all words from each.
 
         Args:
+            before: Log probabilities of the position before, `(B, K, N)`.
             read: Projected outputs, `(B, K, units)`.
-            memory: Projected memory, `(B, Tv, units)`.
-            priors: Log probabilities of positions, `(B, K, Tv)`.
+            scores: Scores of positions, `(B, K, Tv)`.
+            prepared: What `prepare` returned.
 
         Returns:
-            Log probabilities `(B, K, V)` and `(B, K, Tv, V)`, and the log of
+            Log probabilities of words `(B, K, V)`, of positions `(B, K, Tv)`,
+            and of words from each position `(B, K, Tv, V)`; and the log of
             what normalizes the scores of each position, `(B, K, Tv)`.
         """
-        hidden, wide = _hidden(read, memory), priors.dtype
+        transitions = log_transitions(scores, prepared.offsets)
+        priors = log_sum(ops.expand_dims(before, -1) + transitions, axis=2)
+        hidden, wide = _hidden(read, prepared.memory), priors.dtype
         rows = ops.reshape(hidden, (-1, self.units))
         # Not `product`: a loop would keep its operand and its result.
         kernel = self.output_kernel
@@ -327,7 +325,7 @@ class HardAttention(AbstractOutput):
         scores = ops.reshape(rows, (*ops.shape(priors), self.vocabulary_size))
         each = ops.log_softmax(scores, axis=-1)
         joint = log_sum(each + ops.expand_dims(priors, -1), axis=2)
-        return joint, each, scores[..., 0] - each[..., 0]
+        return joint, priors, each, scores[..., 0] - each[..., 0]
 
     def _say(self, read, memory, words):
         """Score one word `(B, K)` from each position, `(B, K, Tv)`."""
@@ -347,28 +345,6 @@ class HardAttention(AbstractOutput):
         words = *outputs_shape[:2], self.vocabulary_size
         return words, (*outputs_shape[:2], memory_shape[1])
 
-    def check_stream(self):
-        refuse_to_stream(
-            self.argument,
-            "compares each position with all that still come",
-            "Attend in the decoder in its place: BahdanauAttention(64, "
-            "alignment=Monotonic(mode='hard')).",
-        )
-
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "attention": keras.saving.serialize_keras_object(self.attention),
-            "units": self.units,
-            "order": self.order,
-            "monotonic": self.monotonic,
-        }
-
-    @classmethod
-    def from_config(cls, config: dict) -> "HardAttention":
-        restore = keras.saving.deserialize_keras_object
-        return cls(**{**config, "attention": restore(config["attention"])})
-
 
 def _read_on(layer, before, inputs, prepared):
     """Move to the next position, and say a known word.
@@ -381,18 +357,17 @@ def _read_on(layer, before, inputs, prepared):
         prepared: What `prepare` returned.
 
     Returns:
-        The list after the word. Log probabilities of all words `(B, V)`, of
-        the positions before it is known `(B, Tv)`, and of the word at each
-        `(B, Tv)`.
+        The list after the word. Log probabilities of all words `(B, 1, V)`, of
+        the positions before it is known `(B, 1, Tv)`, and of the word at each
+        `(B, 1, Tv)`.
     """
-    read, scores, words = [ops.expand_dims(x, 1) for x in inputs]
-    transitions = log_transitions(scores, prepared.offsets)
-    priors = _moved(before[0] if before else prepared.first, transitions)
-    found, each, _ = layer._say_all(read, prepared.memory, priors)
+    read, scores, words = inputs
+    first = before[0] if before else prepared.first
+    found, priors, each, _ = layer._filter(first, read, scores, prepared)
     words = ops.broadcast_to(words[..., None], ops.shape(priors))
     said = pick(each, words)
     after = [ops.log_softmax(priors + said, axis=-1) for _ in before]
-    return after, [x[:, 0] for x in (found, priors, said)]
+    return after, [found, priors, said]
 
 
 def _look_back(_, behind, inputs, prepared):
@@ -406,36 +381,29 @@ def _look_back(_, behind, inputs, prepared):
         prepared: What `prepare` returned.
 
     Returns:
-        The list before the word; log probabilities of positions `(B, Tv)`.
+        The list before the word; log probabilities of positions `(B, 1, Tv)`.
     """
-    scores, priors, said = [ops.expand_dims(x, 1) for x in inputs]
+    scores, priors, said = inputs
     logs = ops.log_softmax(priors + said + behind[0], axis=-1)
     transitions = log_transitions(scores, prepared.offsets)
     ratios = ops.expand_dims(logs - priors, 2)
-    return [log_sum(transitions + ratios, axis=-1)], [logs[:, 0]]
-
-
-def _moved(before, transitions):
-    return log_sum(ops.expand_dims(before, -1) + transitions, axis=2)
+    return [log_sum(transitions + ratios, axis=-1)], [logs]
 
 
 def _hidden(read, memory):
     return tanh(ops.expand_dims(read, 2) + ops.expand_dims(memory, 1))
 
 
-def _turned(x):
-    return ops.swapaxes(x, 0, 1)
-
-
 def _words_after(tokens):
     """Find the word that is said at each step: `(B, T)`, or 0 at the last."""
     tokens = ops.cast(tokens, "int32")
-    steps = ops.arange(ops.shape(tokens)[1], dtype="int32")
-    later = steps > ops.expand_dims(steps, 1)
-    later = ops.logical_and(later, ops.expand_dims(tokens != 0, 1))
-    after = ops.where(later, steps, ops.shape(tokens)[1])  # (B, T, T)
-    after = ops.min(after, axis=-1, initial=ops.shape(tokens)[1])
-    return ops.take_along_axis(ops.pad(tokens, [[0, 0], [0, 1]]), after, 1)
+    steps, real = ops.arange(ops.shape(tokens)[1], dtype="int32"), tokens != 0
+    # The real ones in order, of which so many are behind each step.
+    order = ops.argsort(ops.where(real, steps, ops.shape(tokens)[1]), axis=1)
+    words = ops.take_along_axis(tokens, order, axis=1)
+    words = ops.pad(words, [[0, 0], [0, 1]])
+    count = ops.cumsum(ops.cast(real, "int32"), axis=1)
+    return ops.take_along_axis(words, count, axis=1)
 
 
 def _check_attention(attention):

@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
-from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Dropout
@@ -120,13 +119,6 @@ class LexicalTranslation(AbstractKernelLayer):
         _check_places(weights_shape, words_shape)
         return (*weights_shape[:-1], self.vocabulary_size)
 
-    def get_config(self) -> dict:
-        own = {
-            "vocabulary_size": self.vocabulary_size,
-            "dropout": self.dropout,
-        }
-        return {**super().get_config(), **own}
-
 
 def _check_places(weights_shape, words_shape):
     places, count = weights_shape[-1], words_shape[1]
@@ -148,6 +140,10 @@ class LexicalOutput(AbstractOutput):
     """
 
     attends = True
+    needs_end = (
+        "translates the words of the whole source at every step",
+        "Build the model without `lexical`.",
+    )
     argument = "lexical=True"
     reads_words = True
 
@@ -193,10 +189,3 @@ class LexicalOutput(AbstractOutput):
             layer.output_kernel, layer.output_bias, ids, self.compute_dtype
         )
         return ops.concatenate([kernel, lexical], axis=-1), bias + more
-
-    def check_stream(self):
-        refuse_to_stream(
-            self.argument,
-            "translates the words of the whole source at every step",
-            "Build the model without `lexical`.",
-        )

@@ -8,7 +8,6 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_integer
-from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
@@ -187,15 +186,8 @@ class PointerGenerator(AbstractKernelLayer):
         total = None if places is None else words + places
         return (*logits_shape[:-1], total)
 
-    def compute_output_spec(self, logits, features, weights, source):
-        shape = self.compute_output_shape(
-            logits.shape, features.shape, weights.shape, source.shape
-        )
-        return keras.KerasTensor(shape, dtype=wide_dtype(self.compute_dtype))
-
-    def get_config(self) -> dict:
-        own = {"vocabulary_size": self.vocabulary_size}
-        return {**super().get_config(), **own}
+    def compute_output_spec(self, *args, **kwargs):
+        return keras.Operation.compute_output_spec(self, *args, **kwargs)
 
 
 class PointerOutput(AbstractOutput):
@@ -208,6 +200,10 @@ class PointerOutput(AbstractOutput):
     """
 
     attends = True
+    needs_end = (
+        "numbers unknown words of the whole source",
+        "Build the model without `copying`.",
+    )
     argument = "copying=True"
     source_ids = True
 
@@ -243,13 +239,6 @@ class PointerOutput(AbstractOutput):
     def size(self, vocabulary_size, source_length):
         known = source_length is not None
         return vocabulary_size + source_length if known else None
-
-    def check_stream(self):
-        refuse_to_stream(
-            self.argument,
-            "numbers unknown words of the whole source",
-            "Build the model without `copying`.",
-        )
 
 
 def _add_copied(all_words, copied, listed, copies):

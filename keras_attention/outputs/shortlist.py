@@ -14,12 +14,11 @@ from keras import ops
 
 from keras_attention.checks import check_ids
 from keras_attention.checks import check_integer
-from keras_attention.checks import check_object
 from keras_attention.checks import described
 from keras_attention.files import check_archive
 from keras_attention.files import recover
 from keras_attention.files import replaced_file
-from keras_attention.ops import fast_path
+from keras_attention.ops.programs import compiled
 from keras_attention.ops.rows import take_rows
 from keras_attention.outputs.base import AbstractOutput
 from keras_attention.outputs.pair_counts import PairCounts
@@ -29,6 +28,7 @@ from keras_attention.search.step import check_search_ids
 LARGEST = 2**31 - 1
 MULTIPLE = 8  # of it are lengths while training, for few compilations
 NAMES = ("table", "always")
+SIDES = "source", "target"
 TOKENIZERS = "Take batches by the tokenizers that belong to the model."
 
 
@@ -124,25 +124,30 @@ class Shortlist:
         """
         check_integer("candidates", candidates)
         check_integer("always", always, least=0)
-        _check_model(model)
+        if model.source_vocabulary_size is None:
+            _refuse("source_vocabulary_size=None")
+        if model.source_ids:
+            _refuse("copying=True")
         sizes = model.source_vocabulary_size, model.target_vocabulary_size
         counts = PairCounts(*sizes, candidates)
         frequency = np.zeros(sizes[1], "int64")
-        attend = fast_path("compiled", _uncompiled)(
-            lambda source, target: _summed(model.attend(source, target)),
-            model.variables,
-            [],
-            False,
+        attend = compiled(
+            lambda *pair: sum(model.attend(*pair) or _refuse("attention=None")),
+            model,
         )
         for (source, before), after, *_ in batches:
             source, before, after = map(_widened, (source, before, after))
-            for side, ids, size in zip(
-                ("source", "target"), (source, after), sizes, strict=True
-            ):
+            sides = zip(SIDES, (source, after), sizes, strict=True)
+            for side, ids, size in sides:
                 needed_by = f"Shortlist.train needs {side}"
                 check_ids(needed_by, ids, size, "", TOKENIZERS)
             weights = ops.convert_to_numpy(attend(source, before))
-            _check_positions(weights, source)
+            if weights.shape[-1] != source.shape[1]:
+                _refuse(
+                    f"weights of {weights.shape[-1]} positions for sources of "
+                    f"{source.shape[1]} ids, by an encoder that changes the "
+                    "length"
+                )
             counts.add(source, after, weights)
             frequency += np.bincount(after[after != 0], minlength=sizes[1])
         if not frequency.any():
@@ -226,38 +231,13 @@ class Shortlist:
             ) from error
 
 
-def _check_model(model):
-    """Raise an error unless a model reads ids, and copies none."""
-    if model.source_vocabulary_size is None:
-        _refuse("source_vocabulary_size=None")
-    if model.source_ids:
-        _refuse("copying=True")
-
-
-def _summed(weights: list):
-    return sum(weights) if weights else _refuse("attention=None")
-
-
 def _refuse(received) -> NoReturn:
     raise ValueError(
-        "Shortlist.train needs a model that reads ids, attends to them "
-        f"and copies none. Received: {received}. Make a table by other means, "
-        "such as a word aligner, and give it to Shortlist(table, always)."
+        "Shortlist.train needs a model that reads ids, attends to each of "
+        f"them and copies none. Received: {received}. Make a table by other "
+        "means, such as a word aligner, and give it to Shortlist(table, "
+        "always)."
     )
-
-
-def _check_positions(weights, source):
-    if weights.shape[-1] != source.shape[1]:
-        raise ValueError(
-            "Shortlist.train needs an encoder that keeps the length. "
-            f"Received: weights of {weights.shape[-1]} positions for sources "
-            f"of {source.shape[1]} ids. Make a table by other means, such as "
-            "a word aligner, and give it to Shortlist(table, always)."
-        )
-
-
-def _uncompiled(function, *_):
-    return function
 
 
 def _widened(ids):
@@ -307,8 +287,8 @@ class ShortlistOutput(AbstractOutput):
         target_size: Number of target ids, `V`.
 
     Raises:
-        ValueError: If `shortlist` is none, or has other ids; or if the source
-            consists of features, or the other output cannot be limited.
+        ValueError: If `shortlist` has other ids, the source consists of
+            features, or the other output cannot be limited.
     """
 
     def __init__(
@@ -379,8 +359,6 @@ def _cut(ids, source, size):
 
 def _check_fit(output, shortlist, source_size, target_size):
     """Raise an error unless a shortlist fits the model of an output."""
-    way_out = "Train one: Shortlist.train(model, batches)."
-    check_object("shortlist", shortlist, Shortlist, way_out)
     said = output.refuse_list()
     if source_size is None:
         said = "source_vocabulary_size=None"
@@ -395,5 +373,6 @@ def _check_fit(output, shortlist, source_size, target_size):
             "`shortlist` must have a row for each source id of the model, and "
             f"target ids that it knows. Received: {rows} rows, target ids up "
             f"to {largest}, with source_vocabulary_size={source_size}, "
-            f"target_vocabulary_size={target_size}. {way_out}"
+            f"target_vocabulary_size={target_size}. Train one: "
+            "Shortlist.train(model, batches)."
         )

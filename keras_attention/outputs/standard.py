@@ -11,7 +11,6 @@ from keras_attention.outputs.lexical import LexicalOutput
 from keras_attention.outputs.lexical import LexicalTranslation
 from keras_attention.outputs.pointer import PointerGenerator
 from keras_attention.outputs.pointer import PointerOutput
-from keras_attention.outputs.tied import TiedOutput
 
 
 def check_arguments(
@@ -57,11 +56,9 @@ def plain_output(
         The output; and its dense layer, `None` if it is tied.
     """
     layer = None
-    if embedding is not None:
-        output = TiedOutput(embedding, dtype=dtype)
-    else:
+    if embedding is None:
         layer = keras.layers.Dense(size, name="output_layer", dtype=dtype)
-        output = DenseOutput(layer, dtype=dtype)
+    output = DenseOutput(layer or embedding, layer is None, dtype=dtype)
     output.probabilities = probabilities or AbstractOutput.probabilities
     return output, layer
 
