@@ -329,16 +329,6 @@ def test_a_first_batch_without_a_loss_stops_training(form):
     fit(make(), Batches(TARGET), None, callbacks=callbacks)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(BACKEND == "torch", reason="it runs one step at a time")
-def test_two_first_batches_at_once_without_a_loss_stop_training():
-    labels = TARGET.copy()
-    labels[0, 1] = 9
-    with pytest.raises(ValueError, match=r"loss is NaN.*vocabulary_size=8"):
-        fit(make(), Batches(labels), None, steps=2)
-    fit(make(), Batches(TARGET), None, steps=2)
-
-
 def test_refuses_a_prefix_with_the_start_id():
     """It is never generated, so that a row would get no text at all."""
     model, prefix = built(), np.array([[2, 4], [0, 4]])

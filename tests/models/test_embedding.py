@@ -9,9 +9,6 @@ from seq2seqs import TARGET
 from seq2seqs import WORDS
 from seq2seqs import small_model
 
-from keras_attention import BahdanauAttention
-from keras_attention import LuongGeneral
-
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_words_of_no_vocabulary_are_embedded_as_unknown(side):
@@ -21,20 +18,6 @@ def test_words_of_no_vocabulary_are_embedded_as_unknown(side):
     found = to_numpy(embed(ids))
     assert_close(found[0, 2:], np.repeat(found[:, 1], 2, axis=0), 0)
     assert np.abs(found[0, 0] - found[0, 1]).max() > 0.1
-
-
-@pytest.mark.slow
-def test_weights_come_on_request():
-    attentions = [BahdanauAttention(5), LuongGeneral()]
-    model = small_model(attentions, return_attention_scores=True)
-    logits, weights = model((SOURCE, TARGET))
-    assert tuple(logits.shape) == (3, 4, WORDS)
-    assert [tuple(w.shape) for w in weights] == [(3, 4, 5)] * 2
-    one = small_model(return_attention_scores=True)
-    logits, weights = one((SOURCE, TARGET))
-    assert_close(logits, small_model()((SOURCE, TARGET)), 1e-6)
-    assert_close(to_numpy(weights).sum(-1), TARGET != 0, 1e-5)
-    assert (to_numpy(weights)[SOURCE[:, None].repeat(4, 1) == 0] == 0).all()
 
 
 @pytest.mark.slow

@@ -1,8 +1,5 @@
 """RecurrentEncoder: Keras' own layers, stacked by hand or run by our loop."""
 
-import inspect
-import json
-
 import keras
 import numpy as np
 import pytest
@@ -100,20 +97,6 @@ def test_appends_its_inputs_to_its_outputs(depth):
     np.testing.assert_array_equal(drawn[..., 8:], x)
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
-@pytest.mark.parametrize("depth", [1, 2])
-def test_states_are_those_of_the_last_real_step(depth, cell):
-    encoder = make(depth=depth, cell=cell)
-    x, lengths = draw(3, 5, 3, dtype="float32"), [5, 2, 3]
-    sequence, *states = encoder(x, mask=mask(lengths, 5))
-    states = to_numpy(keras.tree.flatten(states))
-    for row, length in enumerate(lengths):
-        alone, *want = encoder(x[row : row + 1, :length])
-        assert_close(sequence[row : row + 1, :length], alone, 1e-6)
-        for got, one in zip(states, keras.tree.flatten(want), strict=True):
-            np.testing.assert_allclose(got[row], to_numpy(one)[0], atol=1e-6)
-
-
 def test_uses_and_carries_the_mask_of_an_embedding():
     ids = np.array([[4, 5, 0], [6, 0, 0]])
     embedding = layers.Embedding(10, 3, mask_zero=True)
@@ -150,18 +133,6 @@ def test_dropout_is_of_training_alone():
     assert first.shape == plain.shape
 
 
-@pytest.mark.parametrize("cell", KINDS)
-def test_recurrent_dropout_is_one_mask_a_sequence(cell):
-    """A step that sees nothing of the states is never changed."""
-    encoder = make(cell=cell, recurrent_dropout=0.9, bidirectional=False)
-    x = draw(3, 5, 3, dtype="float32")
-    plain = to_numpy(encoder(x)[0])
-    assert_close(encoder(x, training=False)[0], plain, 0)
-    drawn = to_numpy(encoder(x, training=True)[0])
-    np.testing.assert_allclose(drawn[:, 0], plain[:, 0], atol=1e-6)
-    assert np.abs(drawn[:, 1:] - plain[:, 1:]).max() > 1e-3
-
-
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_dtype_policy(policy):
     encoder = RecurrentEncoder(4, depth=2, append_inputs=True, dtype=policy)
@@ -169,24 +140,6 @@ def test_dtype_policy(policy):
         dtype = keras.backend.standardize_dtype(x.dtype)
         assert dtype == encoder.compute_dtype
     assert all(w.dtype == "float32" for w in encoder.weights)
-
-
-def test_config_holds_every_argument():
-    encoder = RecurrentEncoder(
-        4,
-        depth=2,
-        cell="layer_norm_lstm",
-        bidirectional=False,
-        dropout=0.1,
-        residual=True,
-        recurrent_dropout=0.2,
-        append_inputs=True,
-    )
-    config = json.loads(json.dumps(encoder.get_config()))
-    parameters = inspect.signature(RecurrentEncoder).parameters
-    assert set(parameters) - {"kwargs"} <= set(config)
-    again = RecurrentEncoder.from_config(config)
-    assert again.get_config() == encoder.get_config()
 
 
 @pytest.mark.parametrize("training", [False, True])

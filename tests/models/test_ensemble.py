@@ -27,12 +27,10 @@ from keras_attention import Ensemble
 from keras_attention import GreedySearch
 from keras_attention import LuongGeneral
 from keras_attention import RecurrentEncoder
-from keras_attention import Sampling
 from keras_attention import SequenceCrossentropy
 from keras_attention import Shortlist
 from keras_attention import StateBridge
 
-BACKEND = keras.backend.backend()
 LONGEST = 3
 OWN = SOURCE.copy()  # with words of no vocabulary, spelled by their places
 OWN[0, 2] = OWN[0, 3] = WORDS + 2
@@ -190,35 +188,6 @@ class Halving(layers.Layer):
 
     def compute_mask(self, x, mask=None):
         return None if mask is None else mask[:, ::2]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "search",
-    some(
-        [
-            BeamSearch(3, 2, 0.6, 0.2, max_length=5, min_length=2),
-            GreedySearch(max_length=5, forbidden_ids=[1]),
-            Sampling(seed=1, top_k=5, max_length=5),
-        ],
-        2,
-    ),
-)
-def test_one_member_alone_is_itself(search):
-    """With prefixes and shortlists, too."""
-    model = small_model()
-    table = np.arange(WORDS)[:, None] % 4 + 5
-    again = type(search).from_config(search.get_config())
-    for options in (
-        {"prefix": [[5], [0], [6]]},
-        {"shortlist": Shortlist(table, [8])},
-    ):
-        alone = arrays(model.generate(SOURCE, search, **options))
-        found = arrays(Ensemble([model]).generate(SOURCE, again, **options))
-        np.testing.assert_array_equal(found.tokens, alone.tokens)
-        for name in ("scores", "weights", "token_scores"):
-            got, want = getattr(found, name), getattr(alone, name)
-            np.testing.assert_allclose(got, want, atol=1e-5)
 
 
 @pytest.mark.slow

@@ -1,11 +1,8 @@
 """A model step by step: word by word, it says what the whole model says."""
 
-import keras
 import numpy as np
 import pytest
 from keras import ops
-from ready import GRAPH
-from ready import make_ready
 from samples import assert_close
 from samples import to_numpy
 from seq2seqs import SOURCE
@@ -21,7 +18,6 @@ from keras_attention import BeamSearch
 from keras_attention import GreedySearch
 from keras_attention import LuongGeneral
 from keras_attention import Sampling
-from keras_attention import SequenceCrossentropy
 from keras_attention import Shortlist
 from keras_attention.layers import embeddings
 from keras_attention.models.generation import search_words
@@ -202,35 +198,6 @@ def test_copied_words_are_found_and_scored(search):
             assert OWN[row, word - WORDS] == word
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
-def test_words_of_the_source_are_copied():
-    model = small_model(copying=True)
-    model.pointer_generator.bias.assign([-50.0])  # says nothing of its own
-    found = to_numpy(model.generate(OWN, GreedySearch(max_length=4)))
-    tokens = found.tokens[:, 0]
-    assert (tokens >= WORDS).any()
-    for row, words in zip(OWN, tokens, strict=True):
-        assert set(words) <= {0, *row}
-
-
-@pytest.mark.slow
-def test_copying_is_learned():
-    """Words that no training text has had, from where they stand."""
-    keras.utils.set_random_seed(0)
-    model = small_model(copying=True)
-    adam = keras.optimizers.Adam(0.01)
-    model.compile(adam, loss=SequenceCrossentropy(0.1), **GRAPH)
-    make_ready(model, (OWN, OWN))
-    target = np.where(OWN == 2, 0, OWN)
-    fed, told = OWN[:, :-1], OWN[:, 1:]
-    assert ((target >= WORDS).sum(axis=1) > 0).any()
-    losses = model.fit((OWN, fed), told, epochs=60, verbose=0).history["loss"]
-    assert np.isfinite(losses).all()
-    tokens = to_numpy(model.generate(OWN, GreedySearch(max_length=4)).tokens)
-    np.testing.assert_array_equal(tokens[:, 0], told)
-
-
 def test_tied_embeddings_are_turned_once_a_search(monkeypatch):
     """Turned in each step, they take most of its time for a few rows."""
     turned, turn = [], embeddings._transposed
@@ -241,27 +208,6 @@ def test_tied_embeddings_are_turned_once_a_search(monkeypatch):
     source = ops.convert_to_tensor(SOURCE)
     search_words(model, source, GreedySearch(max_length=4))
     assert turned == [1]
-
-
-@pytest.mark.slow
-@pytest.mark.tensorflow
-def test_lengths_may_be_told_late():
-    import tensorflow as tf
-
-    model = small_model(copying=True)
-    for search in (BeamSearch(3, max_length=5), Sampling(seed=1, max_length=3)):
-        run = tf.function(
-            lambda ids, search=search: search_words(model, ids, search),
-            [tf.TensorSpec((None, None), tf.int32)],
-            autograph=False,
-        )
-        ids = tf.constant(OWN, tf.int32)
-        if isinstance(search, BeamSearch):
-            want = search_words(model, ids, search)
-            assert_close(run(ids).tokens, want.tokens, 0)
-        for width in (5, 9):
-            found = run(tf.pad(ids, [[0, 0], [0, width - 5]]))
-            assert found.weights.shape[-1] == width
 
 
 @pytest.mark.slow
@@ -293,18 +239,6 @@ def test_searches_get_weights_only_where_they_are_needed(
     found = search_words(small_model(), source, search, None, False)
     assert set(seen) == {needed}
     assert found.weights is None
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
-def test_weights_are_kept_only_if_they_are_asked_for():
-    model, search = small_model(), GreedySearch(max_length=3)
-    wanted = to_numpy(model.generate(SOURCE, search))
-    found = model.generate(SOURCE, search, return_attention_scores=False)
-    assert wanted.weights.shape == (3, 1, 3, 5)
-    assert found.weights is None
-    assert_close(found.tokens, wanted.tokens, 0)
-    assert_close(found.scores, wanted.scores)
 
 
 @pytest.mark.parametrize(

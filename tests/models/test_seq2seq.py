@@ -248,52 +248,6 @@ def test_a_mask_of_the_encoder_s_own_is_used(compiled):
 # Generation.
 
 
-def greedy_by_hand(model, words, max_length):
-    """The likeliest word after the whole prefix, again and again."""
-    prefix = np.full((len(words), 1), 2)
-    for _ in range(max_length):
-        logits = to_numpy(model((words, prefix)))[:, -1]
-        prefix = np.concatenate([prefix, logits.argmax(-1)[:, None]], axis=1)
-    tokens = prefix[:, 1:]
-    ended = np.cumsum(tokens == 3, axis=1) - (tokens == 3) > 0
-    return np.where(ended, 0, tokens)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", some(SPOKEN, 3))
-@pytest.mark.usefixtures("without_graphs")
-def test_generates_what_the_whole_model_says(name):
-    model, words = variant(name)
-    found = model.generate(words, GreedySearch(max_length=6))
-    want = greedy_by_hand(model, words, 6)
-    np.testing.assert_array_equal(to_numpy(found.tokens)[:, 0], want)
-    assert len(np.unique(want)) > 2  # a test of more than one word
-    lengths = to_numpy(found.lengths)[:, 0]
-    np.testing.assert_array_equal(lengths, (want != 0).sum(axis=1))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", some(["two_attentions", "plain"], 1))
-@pytest.mark.usefixtures("without_graphs")
-def test_alignments_are_those_of_the_decoder(name):
-    model, words = variant(name)
-    found = model.generate(words, GreedySearch(max_length=4))
-    tokens = to_numpy(found.tokens)[:, 0]
-    prefix = np.pad(tokens[:, :-1], ((0, 0), (1, 0)), constant_values=2)
-    model.decoder.return_attention_scores = True
-    memory, states, mask = model.encode(words)
-    _, weights = model.decoder(
-        np.sqrt(5) * model.target_embedding(prefix),
-        memory,
-        initial_state=states,
-        memory_mask=mask,
-    )
-    if name == "two_attentions":
-        weights = (weights[0] + weights[1]) / 2
-    weights = to_numpy(weights) * (tokens != 0)[..., None]
-    assert_close(found.weights[:, 0], weights, 1e-4)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_an_empty_source_is_finite():
@@ -332,7 +286,13 @@ def test_scores_of_a_float16_model_are_float32():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    some(["tied", "stacked", "keras", "one_way", "no_bridge", *SPOKEN[1:]], 3),
+    some(
+        [
+            *("tied", "stacked", "lexical", "keras", "one_way", "no_bridge"),
+            *SPOKEN[1:],
+        ],
+        3,
+    ),
 )
 def test_config_round_trip(name):
     model, words = variant(name)

@@ -7,7 +7,6 @@ import samples
 from keras import layers
 from keras import ops
 from ready import EAGER
-from ready import GRAPH
 from ready import dtype_policy
 from ready import make_ready
 from samples import to_numpy
@@ -65,29 +64,6 @@ def functional():
     return keras.Model([source, target], layers.Dense(VOCABULARY)(outputs))
 
 
-class Subclassed(keras.Model):
-    """Its own embeddings and loop of layers, masks carried along."""
-
-    def __init__(self):
-        super().__init__()
-        self.embed = layers.Embedding(VOCABULARY, 8, mask_zero=True)
-        self.encoder = RecurrentEncoder(8, depth=2, cell="gru")
-        self.bridge = StateBridge()
-        cells = [layers.GRUCell(16), layers.GRUCell(16)]
-        self.decoder = make_decoder(
-            cell=cells, order="luong", attention_layer_size=12
-        )
-        self.dense = layers.Dense(VOCABULARY)
-
-    def call(self, inputs, training=None):
-        source, target = inputs
-        memory, *states = self.encoder(self.embed(source), training=training)
-        outputs = self.decoder(
-            self.embed(target), memory, initial_state=self.bridge(states)
-        )
-        return self.dense(outputs)
-
-
 def seq2seq(cell=None, attention=None, **changes):
     cell, attention = cell or layers.LSTMCell(16), attention or LuongGeneral()
     options = {"words": VOCABULARY, "embedding_dim": 8}
@@ -97,7 +73,6 @@ def seq2seq(cell=None, attention=None, **changes):
 
 MODELS = {
     "functional": functional,
-    "subclassed": Subclassed,
     "seq2seq": seq2seq,
 }
 
@@ -116,9 +91,7 @@ def compiled(model, rate=0.02, **kwargs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", some(["seq2seq", "functional", "subclassed"], 1)
-)
+@pytest.mark.parametrize("kind", some(["seq2seq", "functional"], 1))
 def test_the_loss_goes_down(kind, tmp_path):
     keras.utils.set_random_seed(0)
     way = {} if kind == "functional" else EAGER
@@ -176,38 +149,6 @@ def test_compiled_losses_are_those_of_eager():
 
 
 # Dropout.
-
-
-INPUTS, STATES = {"dropout": 0.4}, {"recurrent_dropout": 0.4}
-CELLS = {
-    "lstm": [(layers.LSTMCell, INPUTS | STATES)],
-    "others": [
-        (layers.GRUCell, INPUTS),
-        (layers.GRUCell, STATES),
-        (layers.SimpleRNNCell, INPUTS | STATES),
-    ],
-}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("kind", CELLS)
-def test_dropout_with_changing_sizes(kind):
-    """No mask of one batch is used in the next, or outside of its graph."""
-    cells = [cell(16, **rates) for cell, rates in CELLS[kind]]
-    encoder = "lstm" if kind == "lstm" else "gru"
-    model = seq2seq(
-        cells,
-        BahdanauAttention(8, dropout=0.2),
-        encoder=RecurrentEncoder(8, depth=len(cells), cell=encoder),
-    )
-    compiled(model, **(GRAPH if kind == "lstm" else EAGER))
-    make_ready(model, make_batch(5, 3)[:2])
-    for batch, longest in ((5, 3), (3, 2)):
-        source, target, labels = make_batch(batch, longest)
-        model.fit((source, target), labels, batch_size=3, verbose=0)
-        model.predict((source, target), verbose=0)
-        plain = to_numpy(model((source, target)))
-        samples.assert_close(model((source, target)), plain, 0)
 
 
 def test_a_sequence_has_one_mask():
@@ -309,20 +250,6 @@ def test_regularizers_are_part_of_the_loss():
     want = sum(0.1 * np.sum(to_numpy(k.value) ** 2) for k in kernels)
     assert len(model.losses) == 3
     assert found[1] - found[0] == pytest.approx(want, rel=1e-3)
-
-
-@pytest.mark.slow
-def test_constraints_are_kept_to():
-    limit = keras.constraints.MaxNorm(0.2)
-    model = seq2seq(
-        layers.LSTMCell(16, kernel_constraint=limit),
-        LuongGeneral(kernel_constraint=limit),
-    )
-    losses(model, [make_batch(4)], **EAGER)
-    cell = model.decoder.cell
-    for kernel in (cell.attention.kernel, cell.cell.kernel):
-        norms = np.linalg.norm(to_numpy(kernel.value), axis=0)
-        assert norms.max() <= 0.2 + 1e-5
 
 
 @pytest.mark.slow

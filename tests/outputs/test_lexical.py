@@ -7,20 +7,16 @@ import samples
 from gradients import check_gradients
 from gradients import differentiate
 from keras import ops
-from ready import EAGER
 from samples import assert_close
 from samples import draw
 from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
-from seq2seqs import WORDS
 from seq2seqs import small_model
 
 from keras_attention import BahdanauAttention
 from keras_attention import LexicalTranslation
 from keras_attention import LuongGeneral
-from keras_attention import Seq2Seq
-from keras_attention import SequenceCrossentropy
 
 V = 6
 
@@ -121,26 +117,6 @@ def test_a_model_adds_it_to_its_logits():
         weight.assign(0 * weight)
     plain, _ = model((SOURCE, TARGET))
     assert_close(to_numpy(logits) - to_numpy(plain), np.array(want), 1e-6)
-
-
-@pytest.mark.slow
-def test_its_weights_learn():
-    model = small_model(lexical=True, dropout=0.3, word_dropout=0.1)
-    model.compile("sgd", loss=SequenceCrossentropy(), **EAGER)
-    before = [to_numpy(w) for w in model.lexical_translation.weights]
-    model.fit((SOURCE, TARGET[:, :-1]), TARGET[:, 1:], verbose=0)
-    after = [to_numpy(w) for w in model.lexical_translation.weights]
-    assert len(after) == 4
-    for x, y in zip(before, after, strict=True):
-        assert np.abs(x - y).max() > 0
-
-
-def test_a_model_comes_back_lexical():
-    model = small_model(lexical=True, dropout=0.3)
-    again = Seq2Seq.from_config(model.get_config())
-    assert again.lexical
-    assert again.lexical_translation.vocabulary_size == WORDS
-    assert again.lexical_translation.dropout == 0.3
 
 
 def test_features_have_no_words():

@@ -52,21 +52,6 @@ def test_the_best_are_those_of_a_dense_matrix(candidates, held, monkeypatch):
     assert not found[:, TARGETS:].any()
 
 
-def test_what_is_left_out_takes_no_place():
-    found = count(draw_batches(), 3).best(np.array([2, 5, 9]))
-    np.testing.assert_array_equal(
-        found, naive_table(draw_batches(), 3, [2, 5, 9])
-    )
-    assert not np.isin(found, [2, 5, 9]).any()
-    assert np.count_nonzero(found[1:]) == 3 * (SOURCES - 1)
-
-
-def test_in_a_tie_the_smaller_id_comes_first():
-    source, target = np.array([[3]]), np.array([[8, 4, 6]])
-    counts = count([(source, target, np.ones((1, 3, 1)))], 2)
-    assert counts.best(np.zeros(0, int))[3].tolist() == [4, 6]
-
-
 def test_few_pairs_are_kept(monkeypatch):
     """Those that are asked for stay, if they were ahead all the time."""
     monkeypatch.setattr(pair_counts, "HELD", 0)
@@ -81,8 +66,3 @@ def test_few_pairs_are_kept(monkeypatch):
         assert len(counts._pairs) <= 4 * 2 * 3
     table = counts.best(np.zeros(0, int))
     assert table[1:].tolist() == [[5, 6], [5, 6]]
-
-
-def test_nothing_is_nothing():
-    counts = count([], 2)
-    assert not counts.best(np.zeros(0, int)).any()

@@ -191,23 +191,6 @@ def test_save_and_load(tmp_path):
         assert again.table.dtype == np.int32
 
 
-def test_it_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
-    file = tmp_path / "x.npz"
-    Shortlist(TABLE, ALWAYS).save(file)
-    content = file.read_bytes()
-
-    def fail(draft, **_):
-        draft.write_bytes(b"half")
-        raise OSError("disk full")
-
-    monkeypatch.setattr(np, "savez", fail)
-    with pytest.raises(OSError, match="disk full"):
-        Shortlist(TABLE, ALWAYS).save(file)
-    assert file.read_bytes() == content
-    with pytest.raises(ValueError, match=r"ends in `\.npz`"):
-        Shortlist(TABLE, ALWAYS).save(tmp_path / "x.txt")
-
-
 def test_a_damaged_file_is_named(tmp_path):
     file = tmp_path / "x.npz"
     with pytest.raises(ValueError, match=r"x\.npz"):

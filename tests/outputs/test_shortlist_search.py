@@ -12,19 +12,15 @@ from ready import dtype_policy
 from samples import randomize
 from seq2seqs import SOURCE
 from seq2seqs import WORDS
+from seq2seqs import built_model
 from seq2seqs import small_model
 from tiers import some
 
-from keras_attention import AbstractSearch
-from keras_attention import AttentionDecoder
-from keras_attention import AttentionDecoderCell
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
-from keras_attention import RecurrentEncoder
 from keras_attention import Sampling
 from keras_attention import Seq2Seq
 from keras_attention import Shortlist
-from keras_attention import StateBridge
 from keras_attention.models.generation import search_words
 
 BACKEND = keras.backend.backend()
@@ -78,42 +74,25 @@ def words_of(shortlist, source, more=()):
 # All words: as without a list.
 
 
-def assert_no_change(model, name, prefix=None):
-    wanted = model.generate(SOURCE, SEARCHES[name](), prefix)
-    found = model.generate(SOURCE, SEARCHES[name](), prefix, shortlist=EVERY)
-    assert_same(found, wanted)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(SEARCHES, 1))
-def test_a_list_of_all_words_changes_nothing(name):
-    model = make_model()
-    assert_no_change(model, name)
-    assert_no_change(model, name, PREFIX)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", some(MODELS, 3))
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    some(
+        [
+            ("beams, limited", "plain"),
+            *(("beams, limited", kind) for kind in MODELS),
+            *((name, "plain") for name in SEARCHES),
+        ],
+        4,
+    ),
+)
 @pytest.mark.usefixtures("without_graphs")
-def test_a_list_of_all_words_changes_no_model(kind):
-    assert_no_change(make_model(**MODELS[kind]), "beams, limited", PREFIX)
-
-
-@pytest.fixture
-def half_precision():
-    with dtype_policy("mixed_float16"):
-        yield
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
-def test_half_precision_scores_as_all_words_do(half_precision):
-    model = make_model()
-    assert model.decoder.cell.compute_dtype == "float16"
-    wanted = to_numpy(model.generate(SOURCE, GreedySearch(1)))
-    found = to_numpy(model.generate(SOURCE, GreedySearch(1), shortlist=EVERY))
-    np.testing.assert_array_equal(found[0], wanted[0])
-    np.testing.assert_allclose(found[1], wanted[1], atol=1e-2)
+def test_a_list_of_all_words_changes_nothing(name, kind):
+    model = make_model(**MODELS.get(kind, {}))
+    for prefix in (None, PREFIX):
+        wanted = model.generate(SOURCE, SEARCHES[name](), prefix)
+        found = model.generate(SOURCE, SEARCHES[name](), prefix, True, EVERY)
+        assert_same(found, wanted)
 
 
 # Few words: as NumPy finds them.
@@ -161,39 +140,6 @@ def test_beams_find_the_best_of_all_texts():
     best = np.argsort(-wanted)[:3]
     assert tokens[0].tolist() == [[*texts[i]] for i in best]
     np.testing.assert_allclose(scores[0], wanted[best], atol=1e-4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", some(SEARCHES, 1))
-@pytest.mark.usefixtures("without_graphs")
-def test_no_other_word_comes(name):
-    model = make_model()
-    tokens = to_numpy(model.generate(SOURCE, SEARCHES[name](), shortlist=FEW))[
-        0
-    ]
-    whole = to_numpy(model.generate(SOURCE, SEARCHES[name]()))[0]
-    outside = False
-    for source, row, all_words in zip(SOURCE, tokens, whole, strict=True):
-        allowed = words_of(FEW, source)
-        assert np.isin(row, allowed).all()
-        outside |= not np.isin(all_words, allowed).all()
-    assert outside
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["greedy, limited", "beams, limited"])
-@pytest.mark.usefixtures("without_graphs")
-def test_options_of_a_search_hold(name):
-    model = make_model()
-    tokens = to_numpy(model.generate(SOURCE, SEARCHES[name](), shortlist=FEW))[
-        0
-    ]
-    for text in tokens.reshape(-1, tokens.shape[-1]).tolist():
-        text = text[: text.index(0)] if 0 in text else text
-        pairs = [*itertools.pairwise(text)]
-        assert 1 not in text
-        assert len(text) >= 3
-        assert len(pairs) == len(set(pairs))
 
 
 @pytest.mark.slow
@@ -250,15 +196,6 @@ def test_a_row_with_an_unknown_prefix_gets_no_tokens():
 
 
 # In programs.
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
-def test_an_empty_batch_is_nothing():
-    found = make_model().generate(
-        SOURCE[:0], BeamSearch(3, max_length=4), shortlist=FEW
-    )
-    assert found.tokens.shape == (0, 1, 4)
 
 
 @pytest.mark.slow
@@ -327,10 +264,6 @@ class Own:
         raise AssertionError
 
 
-class Narrow(AbstractSearch):
-    pass
-
-
 @pytest.mark.parametrize(
     ("changes", "search", "shortlist", "said"),
     [
@@ -351,18 +284,8 @@ def test_what_does_not_fit_is_named(changes, search, shortlist, said):
 
 
 def test_features_have_no_list():
-    model = Seq2Seq(
-        target_vocabulary_size=WORDS,
-        embedding_dim=3,
-        encoder=RecurrentEncoder(4),
-        decoder=AttentionDecoder(
-            AttentionDecoderCell(keras.layers.LSTMCell(8), None)
-        ),
-        bridge=StateBridge(),
-    )
-    model.build(((None, None, 3), (None, None)))
     with pytest.raises(ValueError, match="source_vocabulary_size=None"):
-        model.limited_to(FEW)
+        built_model(features=3).limited_to(FEW)
 
 
 def test_a_quantized_output_layer_has_no_list():
