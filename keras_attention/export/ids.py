@@ -49,15 +49,13 @@ def check_float32(model: Seq2Seq, needed_by: str):
         needed_by: The function that exports, as the user typed it.
     """
     for part in sublayers(model):
-        is_model = isinstance(part, AbstractModel)
-        if not is_model or part.compute_dtype == "float32":
-            continue
-        raise ValueError(
-            f"{needed_by} needs a model that computes in float32. Received: "
-            f"dtype={part.dtype_policy.name!r}. Build the same model with "
-            "dtype policy float32, and give it the weights of this one, "
-            "new_model.set_weights(model.get_weights())."
-        )
+        if isinstance(part, AbstractModel) and part.compute_dtype != "float32":
+            raise ValueError(
+                f"{needed_by} needs a model that computes in float32. "
+                f"Received: dtype={part.dtype_policy.name!r}. Build the same "
+                "model with dtype policy float32, and give it the weights of "
+                "this one, new_model.set_weights(model.get_weights())."
+            )
 
 
 def trace_ids(
@@ -80,7 +78,10 @@ def trace_ids(
     """
 
     def translate_ids(source_ids):
-        ids = _at_least_one(source_ids)
+        # A loop needs at least one row and one step.
+        rows, steps = tf.unstack(tf.maximum(0, 1 - tf.shape(source_ids)))
+        ids = tf.pad(source_ids, [[0, rows], [0, steps]])
+        ids = tf.ensure_shape(ids, (None, None))
         found = model.generate(ids, search)
         scores = tf.cast(found.scores, tf.float32)
         # In constants of LiteRT `-inf` is -3.4e38. This overflows to it again;
@@ -101,9 +102,3 @@ def trace_ids(
             "and no layer that is random outside of training."
         )
     return function
-
-
-def _at_least_one(ids):
-    """Pad ids to at least one row and one step, which a loop needs."""
-    rows, steps = tf.unstack(tf.maximum(0, 1 - tf.shape(ids)))
-    return tf.ensure_shape(tf.pad(ids, [[0, rows], [0, steps]]), (None, None))

@@ -1,4 +1,4 @@
-"""A translator as one LiteRT file, for phones: from ids to ids."""
+"""A translator as one LiteRT file, for phones: of ids, or of text."""
 
 import json
 import subprocess
@@ -8,10 +8,12 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import tensorflow as tf
 
 from keras_attention.checks import check_choice
 from keras_attention.export.agreement import check_answers
+from keras_attention.export.agreement import check_texts
 from keras_attention.export.agreement import probe_sources
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
@@ -28,8 +30,12 @@ from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
+from keras_attention.translation.graph import TEXT
+from keras_attention.translation.graph import TranslationGraph
 
 QUANTIZATIONS = (None, "float16", "int8")
+TEXT_SIGNATURE = "translate"
+OPERATIONS = "tensorflow_text:tflite_registrar.SELECT_TFTEXT_OPS"
 
 
 def export_litert(
@@ -74,21 +80,103 @@ def export_litert(
     require("ai_edge_litert.interpreter", "litert", "export_litert")
     check_ids_only(model, "export_litert")
     with replaced_file(path, ".tflite") as draft:
-        function = trace_ids(model, search)
-        content = convert_to_litert(model, {SIGNATURE: function}, quantize)
-        draft.write_bytes(content)
+        functions = {SIGNATURE: trace_ids(model, search)}
+        draft.write_bytes(convert_to_litert(model, functions, quantize))
         append_tokenizers(draft, source_tokenizer, target_tokenizer)
         sources = probe_sources(model.source_vocabulary_size)
         batches = [{"source_ids": ids} for ids in sources]
         answers = run_litert(draft, SIGNATURE, batches)
-        check_answers(
-            "LiteRT file",
-            model,
-            search,
-            sources,
-            answers,
-            quantize is None,
+        exact = quantize is None
+        check_answers("LiteRT file", model, search, sources, answers, exact)
+
+
+def export_litert_text(
+    path: str | Path,
+    model: Seq2Seq,
+    source_tokenizer: AbstractTokenizer,
+    target_tokenizer: AbstractTokenizer,
+    search: AbstractSearch,
+    quantize: str | None = None,
+) -> None:
+    """Write text to text as a LiteRT file, read it back and run it.
+
+    Its signature is `translate(text string (B,)) -> translations string
+    (B, N), scores float32 (B, N)`, for at least one text. The pieces of words
+    need operations of `tensorflow_text`: to run the file, use
+    `ai_edge_litert.interpreter.InterpreterWithCustomOps` with
+    `tensorflow_text.tflite_registrar.SELECT_TFTEXT_OPS`. For an app without
+    such operations use `export_litert`, and tokenize in the app. The last 64
+    bytes of the file are the SHA-256 of all before them.
+
+    The results of the file are compared with those of the model. A quantized
+    file may have other results, so only their shapes and types are compared.
+
+    Args:
+        path: The file to write, `*.tflite`. One that is there is replaced.
+        model: A `Seq2Seq`.
+        source_tokenizer: Its source's tokenizer, a `WordPieceTokenizer`.
+        target_tokenizer: Its target's tokenizer, likewise.
+        search: A search strategy that draws no random numbers.
+        quantize: As in `export_litert`. Defaults to `None`.
+
+    Raises:
+        ValueError: If `path` or `quantize` has a wrong value, or if the
+            model, the search or a tokenizer cannot be exported.
+        RuntimeError: If the file does not give what the model gives.
+        ImportError: If the extra `litert` or `text` is not installed.
+    """
+    check_choice("quantize", quantize, QUANTIZATIONS)
+    require("ai_edge_litert.interpreter", "litert", "export_litert_text")
+    require("tensorflow_text", "text", "export_litert_text")
+    check_ids_only(model, "export_litert_text")
+    tokenizers = source_tokenizer, target_tokenizer
+    _check_tokenizers(*tokenizers)
+    with replaced_file(path, ".tflite") as draft:
+        function = _trace_text(trace_ids(model, search), *tokenizers)
+        functions = {TEXT_SIGNATURE: function}
+        draft.write_bytes(
+            convert_to_litert(model, functions, quantize, tokenizers)
         )
+        seal(draft)
+        sources = [
+            source_tokenizer.detokenize(ids).numpy()
+            for ids in probe_sources(source_tokenizer.vocabulary_size)
+        ]
+        sources.append(np.array([b""], object))
+        batches = [{"text": text} for text in sources]
+        answers = run_litert(draft, TEXT_SIGNATURE, batches, OPERATIONS)
+        graph = TranslationGraph(model, *tokenizers, search)
+        translate = tf.function(graph.translate_text, [TEXT], autograph=False)
+        exact = quantize is None
+        check_texts("LiteRT file", map(translate, sources), answers, exact)
+
+
+def _check_tokenizers(source_tokenizer, target_tokenizer):
+    sides = {"source": source_tokenizer, "target": target_tokenizer}
+    for side, tokenizer in sides.items():
+        if not hasattr(tokenizer, "litert_tokenize"):
+            raise ValueError(
+                f"`{side}_tokenizer` must be a WordPieceTokenizer, the one "
+                "that LiteRT has the operations for. Received: "
+                f"{type(tokenizer).__name__}. Export ids to ids, with "
+                "format='litert', and tokenize outside of the file."
+            )
+
+
+def _trace_text(translate_ids, source_tokenizer, target_tokenizer):
+    """Tokenize before a function of ids, and detokenize after it."""
+
+    def translate(text):
+        found = translate_ids(source_tokenizer.litert_tokenize(text))
+        tokens, scores = found["tokens"], found["scores"]
+        rows = tf.reshape(tokens, (-1, tokens.shape[-1]))
+        texts = target_tokenizer.litert_detokenize(rows)
+        texts = tf.reshape(texts, tf.shape(scores))
+        return {"translations": texts, "scores": scores}
+
+    function = tf.function(translate, [TEXT], autograph=False)
+    function.get_concrete_function()
+    return function
 
 
 def convert_to_litert(
@@ -160,12 +248,11 @@ def append_tokenizers(
         target_tokenizer: Kept as `target_tokenizer.json`.
     """
     with zipfile.ZipFile(file, "a") as archive:
-        for side, tokenizer in (
-            ("source", source_tokenizer),
-            ("target", target_tokenizer),
+        for name, tokenizer in (
+            ("source_tokenizer.json", source_tokenizer),
+            ("target_tokenizer.json", target_tokenizer),
         ):
-            name = zipfile.ZipInfo(f"{side}_tokenizer.json")  # of 1980
-            archive.writestr(name, tokenizer.to_json())
+            archive.writestr(zipfile.ZipInfo(name), tokenizer.to_json())
         archive.comment = SEAL
     seal(file)
 
@@ -200,10 +287,9 @@ def run_litert(
     check_seal(file)
     # -P: the folder of the program holds files of the names of packages.
     command = [sys.executable, "-P", program.__file__, file, signature]
-    question = json.dumps([program.to_json(batch) for batch in batches])
     done = subprocess.run(
         command if operations is None else [*command, operations],
-        input=question.encode(),
+        input=json.dumps(batches, default=program.to_json).encode(),
         capture_output=True,
         check=False,
     )
@@ -214,9 +300,14 @@ def run_litert(
             f"with {done.returncode}: {said[-800:]}. Nothing was written. "
             "Please report this."
         )
-    return [program.from_json(answer) for answer in json.loads(done.stdout)]
+    return json.loads(done.stdout, object_hook=program.from_json)
 
 
 register_format(
     ExportFormat("litert", export_litert, takes_quantize=True, suffix=".tflite")
+)
+register_format(
+    ExportFormat(
+        "litert_text", export_litert_text, takes_quantize=True, suffix=".tflite"
+    )
 )

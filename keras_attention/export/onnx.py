@@ -82,13 +82,7 @@ def export_onnx(
         seal(draft)
         sources = probe_sources(model.source_vocabulary_size)
         answers = _run(onnx, runtime, draft, sources)
-        check_answers(
-            "ONNX file",
-            model,
-            search,
-            sources,
-            answers,
-        )
+        check_answers("ONNX file", model, search, sources, answers)
 
 
 def _run(onnx, runtime, file, sources):

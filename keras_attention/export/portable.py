@@ -2,12 +2,12 @@
 
 import contextlib
 import errno
+import io
 import logging
 import os
 import sys
 import threading
 from collections.abc import Iterator
-from typing import TextIO
 
 import keras
 
@@ -62,24 +62,18 @@ def sublayers(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     Args:
         layer: The layer or model to begin with, which comes first.
     """
-    found, seen, waiting = [], set(), [layer]
+    found, waiting = {}, [layer]
     while waiting:
         value = waiting.pop()
         if isinstance(value, keras.layers.Layer):
-            if id(value) not in seen:
-                seen.add(id(value))
-                found.append(value)
-                waiting.extend(_backwards(vars(value).values()))
+            if id(value) not in found:
+                found[id(value)] = value
+                waiting.extend(vars(value).values())
         elif isinstance(value, dict):
-            waiting.extend(_backwards(value.values()))
+            waiting.extend(value.values())
         elif isinstance(value, list | tuple | set):
-            waiting.extend(_backwards(value))
-    return found
-
-
-def _backwards(values):
-    """Reverse values, so that the first one is the next to be popped."""
-    return reversed(list(values))
+            waiting.extend(value)
+    return list(found.values())
 
 
 @contextlib.contextmanager
@@ -93,33 +87,35 @@ def quiet() -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(ONE_AT_A_TIME)
-        nothing = stack.enter_context(open(os.devnull, "w"))
-        stack.enter_context(_redirected(nothing))
+        stack.enter_context(_without_descriptor())
         for name in LOGGERS:
             logger = logging.getLogger(name)
             stack.callback(logger.setLevel, logger.level)
             logger.setLevel(logging.CRITICAL)
-        stack.enter_context(contextlib.redirect_stderr(nothing))
+        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         yield
 
 
 @contextlib.contextmanager
-def _redirected(nothing: TextIO) -> Iterator[None]:
-    """Redirect file descriptor 2 to `nothing`, which may have it already."""
+def _without_descriptor() -> Iterator[None]:
+    """Drop what is written to file descriptor 2, which may be closed."""
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.flush()  # there may be none, or a closed one
     try:
-        kept = os.dup(2) if nothing.fileno() != 2 else None
+        kept = os.dup(2)
     except OSError as error:
         if error.errno != errno.EBADF:
             raise
         kept = None  # it is closed
+    nothing = os.open(os.devnull, os.O_WRONLY)  # which may be 2 then
     try:
-        os.dup2(nothing.fileno(), 2)
+        os.dup2(nothing, 2)
         yield
     finally:
-        if kept is not None:
+        if nothing != 2:
+            os.close(nothing)
+        if kept is None:
+            os.close(2)
+        else:
             os.dup2(kept, 2)
             os.close(kept)
-        elif nothing.fileno() != 2:
-            os.close(2)

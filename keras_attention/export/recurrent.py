@@ -29,23 +29,17 @@ def exportable_recurrence(model: layers.Layer) -> Iterator[None]:
     Raises:
         ValueError: If it has another recurrent layer, or a stateful one.
     """
-    recurrent = [x for x in sublayers(model) if isinstance(x, layers.RNN)]
-    for layer in recurrent:
-        _check(layer)
     with contextlib.ExitStack() as stack:
-        for layer in recurrent:
-            loop = functools.partial(_inner_loop, layer)
-            stack.enter_context(_attributes(layer, inner_loop=loop))
-            for cell in _cells(layer.cell):
-                if hasattr(cell, "get_dropout_mask"):
-                    rates = {"dropout": 0.0, "recurrent_dropout": 0.0}
-                    stack.enter_context(_attributes(cell, **rates))
+        for layer in sublayers(model):
+            if isinstance(layer, layers.RNN):
+                _check(layer)
+                stack.callback(delattr, layer, "inner_loop")
+                layer.inner_loop = functools.partial(_inner_loop, layer)
+            if hasattr(layer, "get_dropout_mask"):  # a cell
+                for rate in ("dropout", "recurrent_dropout"):
+                    stack.callback(setattr, layer, rate, getattr(layer, rate))
+                    setattr(layer, rate, 0.0)
         yield
-
-
-def _cells(cell):
-    """List the cells of a stack, or one cell."""
-    return cell.cells if isinstance(cell, layers.StackedRNNCells) else [cell]
 
 
 def _check(layer):
@@ -65,30 +59,17 @@ def _check(layer):
         )
 
 
-@contextlib.contextmanager
-def _attributes(target, **values):
-    """Set attributes of an object inside the block, and restore them."""
-    before = {k: vars(target)[k] for k in values if k in vars(target)}
-    try:
-        for name, value in values.items():
-            setattr(target, name, value)
-        yield
-    finally:
-        for name in values:
-            if name in before:
-                setattr(target, name, before[name])
-            else:
-                delattr(target, name)
-
-
 def _inner_loop(layer, sequences, initial_state, mask, **_):
     """Return what `RNN.inner_loop` does: last output, all outputs, states."""
     if not tree.is_nested(initial_state):
         initial_state = [initial_state]
+    if mask is not None:  # (B, T) or (B, T, 1), alone or in a list
+        mask = ops.cast(tree.flatten(mask)[0], "bool")
+        mask = ops.swapaxes(ops.reshape(mask, ops.shape(mask)[:2]), 0, 1)
     outputs, states = run_cells(
         CellStack(layer.cell),
         ops.swapaxes(sequences, 0, 1),  # (T, B, ...)
-        _mask_by_time(mask),
+        mask,
         tree.flatten(initial_state),
         backwards=layer.go_backwards,
         repeats=not layer.zero_output_for_mask,
@@ -100,13 +81,3 @@ def _inner_loop(layer, sequences, initial_state, mask, **_):
     if not layer.return_sequences:
         outputs = ops.expand_dims(last, 1)
     return last, outputs, tree.pack_sequence_as(initial_state, states)
-
-
-def _mask_by_time(mask):
-    """Turn a mask `(B, T)` or `(B, T, 1)` into `(T, B)`."""
-    if mask is None:
-        return None
-    mask = ops.cast(tree.flatten(mask)[0], "bool")
-    if len(mask.shape) == 3:
-        mask = ops.squeeze(mask, axis=-1)
-    return ops.swapaxes(mask, 0, 1)

@@ -5,7 +5,7 @@ neither this package nor TensorFlow, unless it is told to load operations.
 
     python run_litert.py FILE SIGNATURE [OPERATIONS] < batches > answers
 
-Batches and answers are in JSON, as `to_json` writes them, in a list.
+Batches and answers are lists in JSON, with arrays as `to_json` writes them.
 """
 
 import json
@@ -54,50 +54,32 @@ def run(
     return answers[1:]
 
 
-def to_json(arrays: Arrays) -> dict[str, dict]:
-    """Turn arrays of numbers or of bytes into what JSON can hold.
+def to_json(value: np.ndarray | bytes) -> dict:
+    """Turn into what JSON can hold: for `json.dumps(..., default=to_json)`.
 
     Args:
-        arrays: The arrays by their names.
+        value: An array of numbers or of bytes, or bytes.
 
     Returns:
-        Type, shape and values of each. A character stands for each byte.
+        Type, shape and values; of bytes a text, one character for each.
     """
-    return {
-        name: {
-            "dtype": array.dtype.name,
-            "shape": array.shape,
-            "values": [
-                value.decode("latin-1") if isinstance(value, bytes) else value
-                for value in array.ravel().tolist()
-            ],
-        }
-        for name, array in arrays.items()
-    }
+    if isinstance(value, bytes):
+        return {"bytes": value.decode("latin-1")}
+    values = value.ravel().tolist()
+    return {"dtype": value.dtype.name, "shape": value.shape, "values": values}
 
 
-def from_json(content: dict[str, dict]) -> Arrays:
-    """Turn back what `to_json` gave.
-
-    Args:
-        content: Type, shape and values of each array.
-
-    Returns:
-        The arrays by their names; texts as bytes, of type `object`.
-    """
-    return {
-        name: np.array(
-            [
-                value.encode("latin-1") if isinstance(value, str) else value
-                for value in part["values"]
-            ],
-            part["dtype"],
-        ).reshape(part["shape"])
-        for name, part in content.items()
-    }
+def from_json(content: dict):
+    """Turn back: for `json.loads(..., object_hook=from_json)`."""
+    if content.keys() == {"bytes"}:
+        return content["bytes"].encode("latin-1")
+    if content.keys() != {"dtype", "shape", "values"}:
+        return content  # arrays by their names
+    array = np.array(content["values"], content["dtype"])
+    return array.reshape(content["shape"])
 
 
 if __name__ == "__main__":
-    given = [from_json(batch) for batch in json.load(sys.stdin)]
+    given = json.load(sys.stdin, object_hook=from_json)
     answers = run(*sys.argv[1:3], given, *sys.argv[3:])
-    json.dump([to_json(answer) for answer in answers], sys.stdout)
+    json.dump(answers, sys.stdout, default=to_json)

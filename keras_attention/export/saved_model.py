@@ -59,13 +59,8 @@ def export_saved_model(
     """
     check_exportable("export_saved_model")
     with replaced_folder(path, MAIN_FILE) as folder, portable(model):
-        graph = TranslationGraph(
-            model,
-            source_tokenizer,
-            target_tokenizer,
-            search,
-            replace_unknown,
-        )
+        tokenizers = source_tokenizer, target_tokenizer
+        graph = TranslationGraph(model, *tokenizers, search, replace_unknown)
         signatures = {
             "serving_default": (graph.translate_text, [TEXT]),
             "align": (graph.align_text, [TEXT]),
@@ -73,15 +68,12 @@ def export_saved_model(
         if isinstance(search, BeamSearch):
             phrases = graph.constrain_text, [TEXT, REQUIRED]
             signatures["constrained"] = phrases
+        longest = {"max_source_length": max_source_length}
         functions = {
-            name: tf.function(
-                partial(function, max_source_length=max_source_length),
-                inputs,
-                autograph=False,
-            )
-            for name, (function, inputs) in signatures.items()
+            name: tf.function(partial(run, **longest), inputs, autograph=False)
+            for name, (run, inputs) in signatures.items()
         }
-        save_signatures(folder, functions, [source_tokenizer, target_tokenizer])
+        save_signatures(folder, functions, tokenizers)
         _check_written(folder, functions)
 
 
@@ -89,8 +81,7 @@ def _check_written(folder, functions):
     signatures = tf.saved_model.load(folder).signatures
     probes = {"text": tf.constant(PROBE), "required": tf.constant(PHRASES)}
     for name, function in functions.items():
-        _, known = signatures[name].structured_input_signature
-        inputs = {k: x for k, x in probes.items() if k in known}
+        inputs = {x.name: probes[x.name] for x in function.input_signature}
         given = signatures[name](**inputs)
         for key, value in function(*inputs.values()).items():
             if not _equal(given[key].numpy(), value.numpy()):

@@ -187,11 +187,10 @@ def _write_saved_model(path, model, *options):
         def run(calls):
             answers = [{}]
             for name, inputs in calls:
-                inputs = {k: tf.constant(x) for k, x in inputs.items()}
-                _, wanted = signatures[name].structured_input_signature
                 known = {**answers[-1], **inputs}
-                known = {k: x for k, x in known.items() if k in wanted}
-                answers.append(signatures[name](**known))
+                _, wanted = signatures[name].structured_input_signature
+                given = {k: tf.convert_to_tensor(known[k]) for k in wanted}
+                answers.append(signatures[name](**given))
             return answers[1:]
 
         _check_words("SavedModel", run, model, *options)
@@ -243,21 +242,19 @@ def _check_words(made, run, model, max_length, start_id, end_id, exact=True):
 
 def _probe_parts(model):
     """Draw sources to try a stream on: for each the inputs of its parts."""
-    draw, sources = np.random.default_rng(0), []
-    classes, spec = model.source_vocabulary_size, model.source_spec
+    draw, spec = np.random.default_rng(0), model.source_spec
+    classes = model.source_vocabulary_size
     for rows, sizes in ((1, (1, 4, 2)), (3, (5, 3))):
-        parts = []
-        for n in sizes:
-            if classes is not None:
-                chunk = draw.integers(0, classes, (rows, n)).astype("int32")
-                parts.append({"chunk": chunk})
-                continue
-            chunk = draw.normal(size=(rows, n, *spec.shape[2:]))
-            real = np.ones((rows, n), bool)
-            chunk = chunk.astype(spec.dtype)
-            parts.append({"chunk": chunk, "mask_of_chunk": real})
-        sources.append(parts)
-    return sources
+        shapes = [(rows, n, *spec.shape[2:]) for n in sizes]
+        if classes is not None:
+            chunks = [draw.integers(classes, size=x) for x in shapes]
+            yield [{"chunk": x.astype("int32")} for x in chunks]
+        else:
+            chunks = [draw.normal(size=x).astype(spec.dtype) for x in shapes]
+            yield [
+                {"chunk": x, "mask_of_chunk": np.ones(x.shape[:2], bool)}
+                for x in chunks
+            ]
 
 
 def _words(answer):

@@ -28,7 +28,7 @@ HOSTILE = hostile_texts(COUNT, list(VALID), seed=0)
 TEXTS = [*HOSTILE, *(text.encode() for text in VALID)]
 random.Random(0).shuffle(TEXTS)
 BATCHES = [TEXTS[i : i + SIZE] for i in range(0, len(TEXTS), SIZE)]
-SOME, FEW = 5, 3  # batches whose rows are sent alone; aligned, backwards
+SOME, FEW = 5, 3  # batches whose rows are sent alone; that are aligned
 MOST_BYTES = 2e9  # of the process that serves
 
 
@@ -37,7 +37,6 @@ def answers():
     asked = {
         "alone": ("serving_default", [[x] for x in TEXTS[: SOME * SIZE]]),
         "together": ("serving_default", BATCHES),
-        "backwards": ("serving_default", [x[::-1] for x in BATCHES[:FEW]]),
         "aligned": ("align", BATCHES[:FEW]),
     }
     requests = [(name, x) for name, batches in asked.values() for x in batches]
@@ -52,21 +51,6 @@ def answers():
 
 def column(answers, name):
     return np.concatenate([answer[name] for answer in answers])[:, 0]
-
-
-def test_what_is_sent_is_hostile():
-    assert len(HOSTILE) >= 600
-    everything = b"".join(HOSTILE)
-    for part in (b"\0", b"\xed\xa0\x80", b"\xff", b"\xe2\x80\xae", b"\x7f"):
-        assert part in everything
-    assert "\N{ZERO WIDTH JOINER}".encode() in everything
-    assert (
-        sum(b"\xef\xbf\xbd" in _repaired(text) for text in HOSTILE)
-        > len(HOSTILE) / 5
-    )
-    assert b"" in HOSTILE
-    assert max(map(len, HOSTILE)) > 900
-    assert HOSTILE == hostile_texts(COUNT, list(VALID), seed=0)
 
 
 def _repaired(text):
@@ -97,13 +81,6 @@ def test_alone_and_together_are_the_same(answers):
     np.testing.assert_allclose(
         column(together, "scores"), column(alone, "scores"), atol=1e-4
     )
-
-
-def test_the_place_in_a_batch_does_not_matter(answers):
-    for there, back in zip(
-        answers["together"], answers["backwards"], strict=False
-    ):
-        assert np.array_equal(there["translations"], back["translations"][::-1])
 
 
 def test_dates_are_read_beside_hostile_texts(answers):

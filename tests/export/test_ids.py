@@ -6,7 +6,6 @@ import pytest
 from seq2seqs import make_model
 from tiny import tiny_translator
 
-from keras_attention import Generation
 from keras_attention import Sampling
 
 pytestmark = pytest.mark.tensorflow
@@ -17,10 +16,14 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.export.portable import sublayers
 
 
+@pytest.fixture(scope="module")
+def function():
+    return trace_ids(tiny_translator().model, tiny_translator().search)
+
+
 @pytest.mark.slow
-def test_one_trace_gives_what_the_model_gives():
+def test_one_trace_gives_what_the_model_gives(function):
     translator = tiny_translator()
-    function = trace_ids(translator.model, translator.search)
     for shape in [(1, 1), (3, 7)]:
         ids = np.random.default_rng(0).integers(1, 14, shape).astype("int32")
         found = function(ids)
@@ -31,8 +34,7 @@ def test_one_trace_gives_what_the_model_gives():
 
 
 @pytest.mark.slow
-def test_nothing_is_enough_for_an_answer():
-    function = trace_ids(tiny_translator().model, tiny_translator().search)
+def test_nothing_is_enough_for_an_answer(function):
     empty, padding = np.zeros((2, 0), "int32"), np.zeros((2, 1), "int32")
     found, wanted = function(empty), function(padding)
     np.testing.assert_array_equal(found["tokens"], wanted["tokens"])
@@ -53,22 +55,6 @@ def test_kernels_are_not_padded_for_a_cache(monkeypatch):
     translator = tiny_translator()
     trace_ids(translator.model, translator.search)
     assert asked == []
-
-
-class Echo:
-    """A model that finds its source again."""
-
-    jit_compile = False
-
-    def generate(self, ids, search):
-        return Generation(ids[:, None], ids[:, :1], None)
-
-
-def test_a_model_always_reads_a_step_and_a_row():
-    function = trace_ids(Echo(), None)
-    for shape in [(2, 0), (0, 0), (0, 1)]:
-        found = function(np.zeros(shape, "int32"))
-        assert found["tokens"].shape == (shape[0], 1, 1)
 
 
 @pytest.mark.slow

@@ -12,9 +12,9 @@ from keras_attention import WordPieceTokenizer
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 if keras.backend.backend() == "tensorflow":
-    from keras_attention.export import litert_text
+    from keras_attention.export import litert
     from keras_attention.export import run_litert
-    from keras_attention.export.litert_text import export_litert_text
+    from keras_attention.export.litert import export_litert_text
     from keras_attention.files import check_seal
     from keras_attention.translation import TranslationGraph
 
@@ -55,9 +55,7 @@ def run(file):
         {"text": np.array([text.encode() for text in texts], object)}
         for texts in TEXTS
     ]
-    return run_litert.run(
-        str(file), "translate", batches, litert_text.OPERATIONS
-    )
+    return run_litert.run(str(file), "translate", batches, litert.OPERATIONS)
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +104,8 @@ def test_what_runs_wrong_leaves_the_old_file(
     path = tmp_path / "x.tflite"
     path.write_text("old")
     answers = answers[:1] * 4
-    monkeypatch.setattr(litert_text, "convert_to_litert", lambda *_: b"new")
-    monkeypatch.setattr(litert_text, "run_litert", lambda *_: answers)
+    monkeypatch.setattr(litert, "convert_to_litert", lambda *_: b"new")
+    monkeypatch.setattr(litert, "run_litert", lambda *_: answers)
     with pytest.raises(RuntimeError, match="LiteRT file gives other"):
         export_litert_text(path, *parts, SEARCH)
     assert path.read_text() == "old"

@@ -16,8 +16,6 @@ from mechanisms import order
 from tiers import THOROUGH
 
 from keras_attention import BeamSearch
-from keras_attention import GreedySearch
-from keras_attention import LocationAwareAttention
 
 pytestmark = pytest.mark.tensorflow
 
@@ -61,30 +59,6 @@ def test_what_is_written_gives_what_the_model_gives(
     path = (tmp_path / "model").with_suffix(suffix)
     translator.export(path, format=format)
     assert path.exists()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
-def test_a_window_is_exported(tmp_path):
-    texts, search = ["0123456789", "42", "98765"], GreedySearch(5, min_length=5)
-    tokenizer = CharacterTokenizer("0123456789", "identity")
-    model = make_model(
-        LocationAwareAttention(3, 2, 3),
-        "bahdanau",
-        tokenizer.vocabulary_size,
-        attention_window=(0, 1),
-    )
-    translator = Translator(model, tokenizer, tokenizer, search)
-    translator.export(tmp_path / "model")
-    align = tf.saved_model.load(tmp_path / "model").signatures["align"]
-    found = {k: x.numpy() for k, x in align(tf.constant(texts)).items()}
-    wanted = model.generate(tokenizer.tokenize(texts), search)
-    tokens = tokenizer.tokens(wanted.tokens).numpy()
-    np.testing.assert_array_equal(found["target_tokens"], tokens)
-    weights = found["attention"]
-    samples.assert_close(weights, wanted.weights, 1e-5)
-    assert ((weights > 0).sum(axis=-1) == 2).any()
-    assert ((weights > 0).sum(axis=-1) <= 2).all()
 
 
 @pytest.fixture(scope="module")

@@ -113,22 +113,14 @@ def fail_loudly():
 
 
 def state():
-    """What belongs to the process: fd 2, the stream, and the levels."""
+    """What belongs to the process: descriptors, the stream, and the levels."""
     try:
         about = os.fstat(2)
         below = about.st_dev, about.st_ino
     except OSError:
         below = None
     levels = [logging.getLogger(x).level for x in ("tensorflow", "tf2onnx")]
-    return below, sys.stderr, levels
-
-
-def test_two_threads_leave_all_as_it_was(capfd):
-    before = state()
-    overlap(quiet)
-    assert state() == before
-    os.write(2, b"after")
-    assert "after" in capfd.readouterr().err
+    return below, sys.stderr, levels, sorted(os.listdir("/dev/fd"))
 
 
 class Gone:
@@ -172,7 +164,6 @@ def test_a_closed_descriptor_stays_closed(also):
             print("inside", file=sys.stderr)
             assert state() != before
         after = state()
-        still_closed = [open_numbers(also) == []]
         with pytest.raises(KeyError, match="thrown"):
             fail()
         after_error = state()
@@ -182,23 +173,10 @@ def test_a_closed_descriptor_stays_closed(also):
             os.close(copy)
     assert before[0] is None
     assert after == after_error == before
-    assert still_closed == [True]
-
-
-def open_numbers(numbers):
-    """Which of some file descriptors are open."""
-    found = []
-    for number in numbers:
-        try:
-            found.append(os.fstat(number) and number)
-        except OSError:
-            continue
-    return found
 
 
 def test_threads_that_fail_leave_all_as_it_was():
     before = state()
-    numbers = len(os.listdir("/dev/fd"))
     start = threading.Barrier(4)
     raised = []
 
@@ -213,7 +191,6 @@ def test_threads_that_fail_leave_all_as_it_was():
     at_once(*4 * [work])
     assert len(raised) == 200
     assert state() == before
-    assert len(os.listdir("/dev/fd")) == numbers
 
 
 def test_without_free_descriptors_nothing_is_changed(monkeypatch):

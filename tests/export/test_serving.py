@@ -118,16 +118,6 @@ def test_without_the_operation_the_error_names_it(folder):
         ask(folder("dates"), [], with_operations=False)
 
 
-@pytest.mark.thorough
-def test_tensorflow_is_enough(folder, served):
-    requests, name = REQUESTS[:4], "nfkc, beams"
-    alone = ask(folder(name), requests, with_operations=False)
-    for found, wanted in zip(
-        alone["answers"], served(name)["answers"], strict=False
-    ):
-        assert np.array_equal(found["translations"], wanted["translations"])
-
-
 def test_a_request_cannot_end_the_process_quietly(folder):
     """The harness itself: what fails there is an error here."""
     with pytest.raises(RuntimeError, match="KeyError: 'no_such'"):

@@ -6,7 +6,7 @@ from tiers import some
 from tokenizers import strings
 
 from keras_attention.export import run_litert
-from keras_attention.export.litert_text import OPERATIONS
+from keras_attention.export.litert import OPERATIONS
 from keras_attention.files import seal
 from keras_attention.text import WordPieceTokenizer
 
