@@ -250,13 +250,15 @@ def check_compiled(model, *arguments, **options):
 
     Raises:
         ValueError: If one is that takes logits for probabilities, or padding
-            for words.
+            for words; or if the loss is of other probabilities than the
+            model's output.
     """
     signature = inspect.signature(keras.Model.compile)
     given = signature.bind(model, *arguments, **options).arguments
     for loss in keras.tree.flatten(given.get("loss"))[:1]:
         ours = "loss=SequenceCrossentropy()"
         _refuse_keras("loss", loss, keras.losses, ours, model)
+        _check_probabilities(loss, model)
     for name in ("metrics", "weighted_metrics"):
         metrics = given.get(name)
         if isinstance(metrics, list | tuple) and any(
@@ -284,6 +286,17 @@ def _refuse_keras(name, given, module, ours, model):
             "leave out padding, id 0. Keras' own take logits for "
             f"probabilities, or padding for words. Received: {name}={given!r}. "
             f"Try {ours}; a function or a class of your own is taken as it is."
+        )
+
+
+def _check_probabilities(loss, model):
+    wanted = getattr(loss, "probabilities", None)
+    found = getattr(model, "readout", AbstractOutput).probabilities
+    if wanted not in (None, found):
+        raise ValueError(
+            f"{type(loss).__name__} needs a model whose scores mean {wanted}. "
+            f"Received: {type(model).__name__} with {found}. Give Seq2Seq "
+            f"output={wanted!r}, or train with SequenceCrossentropy()."
         )
 
 

@@ -21,7 +21,10 @@ from keras_attention.ops.tokens import token_crossentropy
 from keras_attention.ops.tokens import token_weights
 from keras_attention.ops.tokens import weighted_sum
 
-ENTMAX = {1.5: entmax15, 2: sparsemax}  # by alpha
+ENTMAX = {  # by alpha: what an output calls it, and what it is
+    1.5: ("entmax15", entmax15),
+    2: ("sparsemax", sparsemax),
+}
 
 
 class AbstractSequenceLoss(keras.losses.Loss):
@@ -137,11 +140,11 @@ class EntmaxLoss(AbstractSequenceLoss):
     has the probability 1, which is so as soon as its score is above all others
     by `1 / (alpha - 1)`. Words that get the probability 0 are not trained.
 
-    A model that is trained with it says so, or its search takes the scores for
-    those of softmax: `Seq2Seq(..., output="entmax15")` for `alpha=1.5`,
-    `output="sparsemax"` for `alpha=2`. A search then never writes a word of
-    probability 0. `Perplexity` is one of softmax, and means nothing here;
-    `TokenAccuracy` and `ValidationScores` hold.
+    A model that is trained with it says so, since its search takes scores for
+    those of softmax otherwise: `Seq2Seq(..., output="entmax15")` for
+    `alpha=1.5`, `output="sparsemax"` for `alpha=2`. A search then never writes
+    a word of probability 0. `Perplexity` is one of softmax, and means nothing
+    here; `TokenAccuracy` and `ValidationScores` hold.
 
     What counts, and what does not, is as in `SequenceCrossentropy`: masks,
     padding, dtypes, replicas. An id outside the `V` classes gives NaN. Second
@@ -177,6 +180,7 @@ class EntmaxLoss(AbstractSequenceLoss):
         super().__init__(name=name)
         check_choice("alpha", alpha, ENTMAX)
         self.alpha = alpha
+        self.probabilities, self._entmax = ENTMAX[alpha]
 
     def call(self, y_true, y_pred):
         z = widen(ops.convert_to_tensor(y_pred))
@@ -185,7 +189,7 @@ class EntmaxLoss(AbstractSequenceLoss):
         outside = ops.logical_or(y_true < 0, y_true >= ops.shape(z)[-1])
         z = ops.where(z < MASKED, MASKED, z)
         z = z - ops.stop_gradient(ops.max(z, axis=-1, keepdims=True))
-        p = ENTMAX[self.alpha](z)
+        p = self._entmax(z)
         fixed = ops.stop_gradient(p)
         entropy = ops.sum(fixed - fixed**self.alpha, axis=-1)
         entropy = entropy / (self.alpha * (self.alpha - 1))

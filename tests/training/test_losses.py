@@ -364,6 +364,15 @@ def test_wrong_arguments_are_refused():
         make_model(output="entmax15", copying=True)
 
 
+def test_a_model_of_other_probabilities_is_refused():
+    language = ka.LanguageModel(9, 4, keras.layers.GRUCell(4))
+    for model in (make_model(), language, make_model(output="sparsemax")):
+        with pytest.raises(ValueError, match=r"entmax15.*output='entmax15'"):
+            model.compile("sgd", ka.EntmaxLoss())
+    make_model(output="entmax15").compile("sgd", ka.EntmaxLoss())
+    make_model(output="sparsemax").compile("sgd", ka.EntmaxLoss(2))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("alpha", "options"),
