@@ -33,6 +33,8 @@ from keras_attention.decoder import StateBridge
 from keras_attention.files import replaced_folder
 from keras_attention.models import RecurrentEncoder
 from keras_attention.models import Seq2Seq
+from keras_attention.outputs import AbstractOutput
+from keras_attention.outputs import HardAttention
 from keras_attention.plots import draw_curves
 from keras_attention.plots import plot_attention_batch
 from keras_attention.resume import resumable_fit
@@ -66,6 +68,10 @@ ATTENTIONS = {
         BahdanauAttention(units, alignment=Monotonic()),
         BahdanauAttention(units),
         chunk_size=3,
+    ),
+    "hard": lambda units: HardAttention(BahdanauAttention(units), units),
+    "hard_monotonic": lambda units: HardAttention(
+        BahdanauAttention(units), units, order=1, monotonic=True
     ),
 }
 TOKENIZERS = {
@@ -107,7 +113,8 @@ class Recipe:
         columns: The numbers of the columns of source and target, from 0 on.
         features: The number of the column of tags, or `None`.
         features_separator: What stands between two tags.
-        attention: One of `ATTENTIONS`.
+        attention: One of `ATTENTIONS`; those named `hard` are outputs, and
+            tie no embeddings.
         order: `"luong"` attends after the decoder's step, `"bahdanau"` before.
         units: The size of all.
         layers: The LSTM layers of encoder and decoder.
@@ -300,11 +307,13 @@ def make_model(
         The model, which is built.
     """
     units, layers = recipe.units, range(recipe.layers)
+    attention = ATTENTIONS[recipe.attention](units)
+    hard = isinstance(attention, AbstractOutput)
     cell = AttentionDecoderCell(
         [keras.layers.LSTMCell(2 * units) for _ in layers],
-        ATTENTIONS[recipe.attention](units),
+        None if hard else attention,
         recipe.order,
-        attention_layer_size=units,
+        attention_layer_size=None if hard else units,
     )
     model = Seq2Seq(
         source_vocabulary_size=source_vocabulary_size,
@@ -315,8 +324,9 @@ def make_model(
         ),
         bridge=StateBridge(),
         decoder=AttentionDecoder(cell),
-        tie_embeddings=True,
+        tie_embeddings=not hard,
         dropout=recipe.dropout,
+        output=attention if hard else None,
     )
     model.build(((None, None), (None, None)))
     return model

@@ -181,7 +181,7 @@ RECIPE = {  # of a `Recipe`: types, and what they are (the default)
     "attention": (
         str,
         "additive, general, location_aware, coverage, entmax15, sparsemax, "
-        "monotonic, forward or chunkwise (additive)",
+        "monotonic, forward, chunkwise, hard or hard_monotonic (additive)",
     ),
     "order": (str, "luong or bahdanau (luong)"),
     "units": (int, "size of all; the decoder has twice as many (128)"),
