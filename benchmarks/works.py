@@ -169,3 +169,25 @@ class CrossentropyWork(NamedTuple):
 
 
 START, END = 2, 3
+
+
+class TransductionWork(NamedTuple):
+    """Training on a table of short texts, and translating them.
+
+    Attributes:
+        longest: Symbols of a target, at most, with the end.
+        batch: Number of pairs in a batch.
+        units: Size of the cells, a direction, and of attention.
+        size: Size of the embeddings.
+        dropout: Rate of dropout.
+        smoothing: Share of probability that is spread over all symbols.
+        rate: Learning rate of Adam.
+    """
+
+    longest: int
+    batch: int = 100
+    units: int = 256
+    size: int = 64
+    dropout: float = 0.2
+    smoothing: float = 0.1
+    rate: float = 0.01
