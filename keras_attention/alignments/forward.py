@@ -12,6 +12,7 @@ from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import mix
 from keras_attention.ops import product
+from keras_attention.ops.monotonic import shift
 from keras_attention.ops.positions import first_true
 
 LEAST = 1e-30  # of a prior weight; its inverse and logarithm are finite
@@ -112,10 +113,7 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
 
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         previous = ops.cast(state[0], scores.dtype)
-        moved = previous[..., :-1]
-        moved = ops.concatenate(
-            [ops.zeros_like(previous[..., :1]), moved], axis=-1
-        )
+        moved = shift(previous, 0.0)
         if self.transition_agent:
             move = ops.cast(state[1], scores.dtype)  # (B, K, 1)
             previous, moved = (1 - move) * previous, move * moved

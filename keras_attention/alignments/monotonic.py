@@ -16,15 +16,10 @@ from keras_attention.ops.monotonic import stop_in_parallel
 from keras_attention.ops.monotonic import stop_recursively
 from keras_attention.ops.positions import first_true
 
-MODES = {
-    "parallel": stop_in_parallel,
-    "recursive": stop_recursively,
-    "hard": stop_hard,
-}
-STEPWISE = {
-    "parallel": step_softly,
-    "recursive": step_softly,
-    "hard": step_hard,
+MODES = {  # and the same if stepwise
+    "parallel": (stop_in_parallel, step_softly),
+    "recursive": (stop_recursively, step_softly),
+    "hard": (stop_hard, step_hard),
 }
 
 
@@ -182,8 +177,9 @@ class Monotonic(AbstractAlignment):
         previous = ops.cast(state[0], scores.dtype)
         if self.strict:
             previous = behind(previous)
-        modes = STEPWISE if self.stepwise else MODES
-        weights = modes[self.mode](energies, previous, mask)
+        stop, step = MODES[self.mode]
+        align = step if self.stepwise else stop
+        weights = align(energies, previous, mask)
         return weights, (weights,)
 
     def get_config(self) -> dict:

@@ -39,7 +39,8 @@ class ReversibleEmbedding(keras.layers.ReversibleEmbedding):
             return _look_up(self, inputs)
         if not reverse and hoists():
             return _take_known(self, inputs)
-        if reverse and hoists() and _have_one_dtype(inputs, self.embeddings):
+        dtype = standardize_dtype(inputs.dtype)
+        if reverse and hoists() and dtype == dtype_of(self.embeddings):
             # Transposed in every step, it takes most of the time of a few rows.
             return product(inputs, hoist(_transposed, self.embeddings))
         return super().call(inputs, reverse=reverse)
@@ -60,10 +61,6 @@ def _take_known(layer, ids):
     table = ops.convert_to_tensor(layer.embeddings)
     rows = take_rows(table, ops.cast(ids, "int32"))
     return ops.cast(rows, layer.compute_dtype)
-
-
-def _have_one_dtype(inputs, embeddings):
-    return standardize_dtype(inputs.dtype) == dtype_of(embeddings)
 
 
 def _transposed(embeddings):

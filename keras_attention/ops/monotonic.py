@@ -46,7 +46,7 @@ def stop_recursively(energies, previous, mask=None):
         arrived = previous + passed * carry[0]
         return [arrived], [arrived]
 
-    inputs = [ops.moveaxis(x, -1, 0) for x in (_shift(passed, 1.0), previous)]
+    inputs = [ops.moveaxis(x, -1, 0) for x in (shift(passed, 1.0), previous)]
     length = ops.shape(previous)[-1]
     _, (arrived,) = loop_over_time(step, [zero], inputs, [zero], length)
     return stop * ops.moveaxis(arrived, 0, -1)
@@ -75,7 +75,7 @@ def stop_in_parallel(energies, previous, mask=None):
     stop, _ = _probabilities(energies, mask)
     counts = join_masks(_reached(previous), mask)
     passed = ops.where(counts, ops.log_sigmoid(-energies), 0.0)
-    product = running_sum(_shift(passed, 0.0))
+    product = running_sum(shift(passed, 0.0))
     bounded = ops.where(product > LOWEST, product, LOWEST)
     arrived = ops.exp(product) * running_sum(previous * ops.exp(-bounded))
     return stop * arrived
@@ -143,7 +143,7 @@ def step_hard(energies, previous, mask=None):
 
 
 def _step(stop, passed, previous, mask):
-    weights = stop * previous + _shift(passed * previous, 0.0)
+    weights = stop * previous + shift(passed * previous, 0.0)
     return weights if mask is None else ops.where(mask, weights, 0.0)
 
 
@@ -157,7 +157,7 @@ def behind(previous):
     Returns:
         `(B, K, Tv)`, not negative. What leaves the last position is lost.
     """
-    return ops.relu(-previous) + _shift(ops.relu(previous), 0.0)
+    return ops.relu(-previous) + shift(ops.relu(previous), 0.0)
 
 
 def _probabilities(energies, mask):
@@ -172,7 +172,7 @@ def _reached(previous):
     return running_sum(previous) > 0
 
 
-def _shift(x, first):
+def shift(x, first):
     """Shift entries one position to the right, and put `first` in front."""
     start = first * ops.ones_like(x[..., :1])
     return ops.concatenate([start, x[..., :-1]], axis=-1)
