@@ -136,11 +136,6 @@ class TestNoise:
         assert (first != plain).any()
         assert (first != second).any()
 
-    def test_is_none_without_a_deviation(self):
-        layer = self.layer(0.0)
-        memory = layer.prepare(np.ones((2, 6, 5)))
-        assert layer.draw_noise(memory, 4) is None
-
     def test_has_its_deviation(self):
         layer = self.layer(3.0)
         memory = layer.prepare(np.ones((20, 10, 5)))

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 from gradients import BACKEND
+from gradients import WAYS
 from gradients import differentiate
 from gradients import to_numpy
 from gradients import to_tensor
@@ -22,11 +23,6 @@ from keras_attention.ops.fast_paths import fast_path
 
 B, TQ, TV, U = 2, 7, 5, 4
 WEIGHT = keras.Variable(np.zeros(U), dtype="float64")
-WAYS = {
-    "tensorflow": [None, "graph", "xla"],
-    "jax": [None, "xla"],
-    "torch": [None],
-}[keras.backend.backend()]
 
 
 @pytest.fixture(params=["many", "few"])

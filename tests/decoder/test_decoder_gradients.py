@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 import samples
+from gradients import WAYS
 from gradients import differentiate
 from gradients import to_tensor
 from keras import ops
@@ -16,14 +17,14 @@ from keras_attention import AttentionDecoder
 from keras_attention.ops import replay
 from keras_attention.ops.fast_paths import fast_path
 
-WAYS = {
-    "tensorflow": [None, "graph", "xla"],
-    "jax": ["xla"],
-    "torch": [None],
-}[keras.backend.backend()]
 MASKS = {
     "sequence_mask": samples.sequence_mask(),
     "memory_mask": samples.memory_mask(),
+}
+AFTERWARDS = {  # attention follows the loop, since nothing is fed back
+    "input_feeding": False,
+    "attention_layer_size": 7,
+    "attention_use_bias": True,
 }
 CASES = {
     "lstm": ("lstm", "normalized", {"attention_layer_size": 7}),
@@ -37,6 +38,8 @@ TURNS = [  # each case in one order, then in the other
     for n, case in enumerate(CASES)
     for order in [["bahdanau", "luong"][(n + later) % 2]]
 ]
+CASES["afterwards"] = "lstm", "normalized", AFTERWARDS
+TURNS.insert(0, ("luong", "afterwards"))
 
 
 def make(case, order):
@@ -81,7 +84,7 @@ def slope(decoder, arrays, n, direction, eps=1e-5):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("order", "case"), some(TURNS, 4))
+@pytest.mark.parametrize(("order", "case"), some(TURNS, 5))
 def test_gradients_are_slopes(order, case):
     decoder = make(case, order)
     arrays = [samples.sequence(), samples.source(), *first_states(decoder)]
@@ -95,7 +98,9 @@ def test_gradients_are_slopes(order, case):
             for i, x in enumerate(found)
         )
 
-    ways = WAYS if case == "lstm" else WAYS[len(WAYS) // 2 :][:1]
+    assert decoder.cell.attends_afterwards == (case == "afterwards")
+    often = case in ("lstm", "afterwards")
+    ways = WAYS if often else WAYS[len(WAYS) // 2 :][:1]
     results = [differentiate(run, arrays, weights, way) for way in ways]
     for n, array in enumerate([*arrays, *weights]):
         direction = samples.draw(*array.shape, seed=n)
@@ -110,7 +115,7 @@ def test_gradients_are_slopes(order, case):
     keras.backend.backend() == "jax" or fast_path("differentiate") is None,
     reason="JAX gives zeros for no gradient, which XLA takes out",
 )
-@pytest.mark.parametrize(("order", "case"), some(TURNS, 4))
+@pytest.mark.parametrize(("order", "case"), some(TURNS, 5))
 def test_the_gradient_of_no_kernel_is_taken_in_the_loop(
     order, case, monkeypatch
 ):
@@ -138,46 +143,3 @@ def test_the_gradient_of_no_kernel_is_taken_in_the_loop(
     ] == []
     hoisted = [k for k in found if k >= len(loop.step.given)]
     assert hoisted == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("masks", some([MASKS, {}], 1), ids=["masked", "plain"])
-@pytest.mark.parametrize("way", WAYS)
-def test_attention_after_the_loop_is_attention_in_every_step(
-    way, masks, monkeypatch
-):
-    """Where nothing is fed back, all queries are there before the first."""
-    cell = make_cell(
-        "lstm",
-        "normalized",
-        order="luong",
-        input_feeding=False,
-        attention_layer_size=7,
-        attention_use_bias=True,
-    )
-    decoder = samples.build(
-        AttentionDecoder(
-            cell,
-            return_state=True,
-            return_attention_scores=True,
-            dtype="float64",
-        )
-    )
-    arrays = [samples.sequence(), samples.source(), *first_states(decoder)]
-
-    def run(sequence, memory, *states):
-        found = decoder(sequence, memory, initial_state=states, **masks)
-        return sum(
-            ops.sum(x * to_tensor(samples.draw(*x.shape, seed=30 + i)))
-            for i, x in enumerate(found)
-        )
-
-    weights = decoder.trainable_variables
-    assert cell.attends_afterwards
-    value, found = differentiate(run, arrays, weights, way)
-    monkeypatch.setattr(type(cell), "attends_afterwards", False)
-    expected_value, expected = differentiate(run, arrays, weights, way)
-    close = 10 * max(samples.EXACT, 1e-9)
-    assert value == pytest.approx(expected_value, abs=close)
-    for x, y in zip(found, expected, strict=True):
-        np.testing.assert_allclose(x, y, atol=close)

@@ -14,6 +14,7 @@ from keras import ops
 from reference import layer_norm_lstm
 from reference import named_weights
 from samples import EXACT
+from samples import draw
 from samples import randomize
 
 from keras_attention import AttentionDecoder
@@ -23,10 +24,6 @@ from keras_attention import LayerNormLSTMCell
 
 B, T, D, U = 2, 4, 3, 5
 NORMS = ("kernel_norm", "recurrent_norm", "state_norm")
-
-
-def draw(*shape, seed=0):
-    return np.random.default_rng(seed).normal(size=shape)
 
 
 def make(**kwargs):

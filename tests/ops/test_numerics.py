@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from gradients import apply
 from gradients import gradients
 from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
+from samples import draw
 
 from keras_attention.ops import masked_softmax
 from keras_attention.ops import unit_vectors
@@ -14,18 +16,6 @@ from keras_attention.ops.numerics import tanh
 
 HALVES = ["float16", "bfloat16"]
 DTYPES = ["float32", "float64", *HALVES]
-
-
-def draw(*shape, seed=0, dtype="float64"):
-    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
-
-
-def apply(function, *arrays, dtype=None):
-    """Run a function of tensors: NumPy in, NumPy out."""
-    tensors = [to_tensor(x) for x in arrays]
-    if dtype:
-        tensors = [ops.cast(x, dtype) for x in tensors]
-    return to_numpy(function(*tensors))
 
 
 def soft(scores, mask=None):

@@ -3,10 +3,13 @@
 import keras
 import numpy as np
 import pytest
+from gradients import WAYS
+from gradients import apply
 from gradients import differentiate
 from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
+from samples import draw
 
 from keras_attention.ops import dot_scores
 from keras_attention.ops import joint_product
@@ -21,23 +24,6 @@ from keras_attention.ops.products import WIDE_PRODUCT
 from keras_attention.ops.recorders import Probe
 
 HALVES = ["float16", "bfloat16"]
-WAYS = {
-    "tensorflow": [None, "graph", "xla"],
-    "jax": ["xla"],
-    "torch": [None],
-}[keras.backend.backend()]
-
-
-def draw(*shape, seed=0, dtype="float64"):
-    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
-
-
-def apply(function, *arrays, dtype=None):
-    """Run a function of tensors: NumPy in, NumPy out."""
-    tensors = [to_tensor(x) for x in arrays]
-    if dtype:
-        tensors = [ops.cast(x, dtype) for x in tensors]
-    return to_numpy(function(*tensors))
 
 
 class TestProduct:

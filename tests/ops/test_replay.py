@@ -4,10 +4,12 @@ import keras
 import numpy as np
 import pytest
 from gradients import BACKEND
+from gradients import WAYS
 from gradients import differentiate
 from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
+from samples import draw
 from tiers import some
 
 from keras_attention.ops import additive_scores
@@ -22,18 +24,9 @@ from keras_attention.ops import trainable_loop
 from keras_attention.ops.fast_paths import fast_path
 
 B, T, S, U = 3, 4, 5, 6
-WAYS = {
-    "tensorflow": [None, "graph", "xla"],
-    "jax": [None, "xla"],
-    "torch": [None],
-}[keras.backend.backend()]
 is_fast = pytest.mark.skipif(
     fast_path("differentiate") is None, reason="about what fast paths do"
 )
-
-
-def draw(*shape, seed=0):
-    return np.random.default_rng(seed).normal(size=shape)
 
 
 class Weights(keras.layers.Layer):

@@ -7,6 +7,11 @@ import numpy as np
 from keras import ops
 
 BACKEND = importlib.import_module(keras.backend.backend())
+WAYS = {  # to compile what is differentiated
+    "tensorflow": [None, "graph", "xla"],
+    "jax": ["xla"],
+    "torch": [None],
+}[keras.backend.backend()]
 
 
 def to_numpy(x):
@@ -21,6 +26,14 @@ def to_numpy(x):
 def to_tensor(array):
     """Convert an array, and keep its dtype: float64 stays float64."""
     return ops.convert_to_tensor(array, dtype=str(array.dtype))
+
+
+def apply(function, *arrays, dtype=None):
+    """Run a function of tensors: NumPy in, NumPy out."""
+    tensors = [to_tensor(x) for x in arrays]
+    if dtype:
+        tensors = [keras.ops.cast(x, dtype) for x in tensors]
+    return to_numpy(function(*tensors))
 
 
 def gradients(function, arrays):
