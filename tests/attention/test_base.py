@@ -4,8 +4,6 @@ import keras
 import numpy as np
 import pytest
 from contract import AttentionContract
-from contracts.formula import FormulaLaws
-from contracts.steps import StepLaws
 from keras import ops
 
 from keras_attention import AbstractAttention
@@ -14,10 +12,7 @@ from keras_attention import DotAttention
 from keras_attention import GaussianMixtureAttention
 from keras_attention import Monotonic
 from keras_attention import MultiHead
-from keras_attention.layers import AbstractKernelLayer
 from keras_attention.ops import first_position
-from keras_attention.ops import product
-from keras_attention.ops import widen
 
 
 @keras.saving.register_keras_serializable(package="tests")
@@ -53,41 +48,6 @@ class TestWithoutScores(AttentionContract):
         layer = self.layer()
         layer(*self.inputs())
         assert layer.weights == []
-
-
-@keras.saving.register_keras_serializable(package="tests")
-class FadingAttention(AbstractKernelLayer, AbstractAttention):
-    """Scores keys by a sum of earlier weights that halves at every step."""
-
-    remembers = True
-
-    def build(self, query_shape, value_shape, key_shape=None):
-        super().build(query_shape, value_shape, key_shape)
-        self.kernel = self.add_kernel("kernel", (query_shape[-1], 1))
-
-    def project_query(self, query):
-        return product(query, self.kernel)  # (B, K, 1)
-
-    def score(self, query, keys, history):
-        return widen(query) * history
-
-    def first_history(self, real):
-        return real
-
-    def next_history(self, history, weights):
-        return history / 2 + weights
-
-
-class TestWithHistory(FormulaLaws, StepLaws):
-    layer_class = FadingAttention
-
-    def reference_weights(self, query, key, mask, real, w):
-        fading, every = 1.0 * real, []
-        for q, seen in zip(query, mask, strict=True):
-            e = np.exp(q @ w["kernel"] * fading) * seen
-            every.append(e / max(e.sum(), 1e-300))
-            fading = fading / 2 + every[-1]
-        return np.array(every)
 
 
 class TestErrors:

@@ -61,27 +61,3 @@ class TestDynamicConvolutionAttention(ProjectedAttentionContract):
             a = e / max(e.sum(), 1e-300)
             every.append(a)
         return np.array(every)
-
-    def test_where_it_stands_does_not_matter(self):
-        """Far from the ends, as in a message longer than any in training."""
-        draw = np.random.default_rng(0).normal
-        query = draw(size=(1, 3, 3))
-        layer = self.trained()
-        found = []
-        for start in (4, 40):
-            place = np.arange(80)[None] - start
-            mask = (place >= 0) & (place < 36)
-            _, weights = self.run(
-                layer, query, draw(size=(1, 80, 5)), value_mask=mask
-            )
-            found.append(weights[..., start : start + 30])
-        np.testing.assert_allclose(*found, atol=1e-6)
-
-    def test_its_prior_moves_on_by_one_and_never_back(self):
-        query, value = self.inputs(steps=5, words=40)
-        layer = DynamicConvolutionAttention(4)
-        layer.build(query.shape, value.shape)
-        layer.score_vector.assign(np.zeros(4))
-        _, weights = self.run(layer, query, value)
-        means = weights @ np.arange(40)
-        np.testing.assert_allclose(means, [np.arange(1, 6)] * 2, rtol=0.02)

@@ -125,28 +125,6 @@ class TestGatV2Averaged(TestGatV2):
     init_kwargs = {"units": 4, "heads": 2, "concat": False}
 
 
-def test_only_the_second_version_ranks_by_the_node():
-    """Brody's point: under GAT all nodes like the same neighbour best.
-
-    In GATv2 they can look for what is near: |q - k| is a sum of two LeakyReLU.
-    """
-    x = np.random.default_rng(0).normal(size=(1, 20, 3))
-    everyone = np.ones((1, 20, 20), bool)
-
-    def favourites(layer, weights):
-        layer.build(x.shape, everyone.shape)
-        layer.set_weights(weights)
-        _, found = layer(x, everyone, return_attention_scores=True)
-        return to_numpy(found)[0, 0].argmax(-1).tolist()
-
-    draw = np.random.default_rng(1).normal
-    first = [draw(size=shape) for shape in ((3, 6), (1, 6), (1, 6))]
-    assert len(set(favourites(GraphAttention(6, version=1), first))) == 1
-    both = np.concatenate([np.eye(3), -np.eye(3)], axis=1)
-    nearest = [both, -both, np.full((1, 6), -1.0)]
-    assert favourites(GraphAttention(6), nearest) == list(range(20))
-
-
 def test_the_mask_that_nodes_carry_is_used():
     """As in its siblings: Keras hands it on, also in a functional model."""
     ids, adjacency = keras.Input((4,)), keras.Input((4, 4), dtype="bool")
