@@ -125,9 +125,9 @@ class CoverageAttention(AbstractKernelLayer, AbstractAttention):
         return keys + ops.cast(self.bias, keys.dtype)
 
     def score(self, query, keys, history):
-        return featured_additive_scores(
-            query, keys, self.features(history), self.score_vector
-        )
+        features = ops.cast(self.features(history), keys.dtype)
+        keys = ops.expand_dims(keys, 1) + features  # (B, K, Tv, U)
+        return featured_additive_scores(query, keys, self.score_vector)
 
     def first_history(self, real):
         return ops.zeros_like(real)

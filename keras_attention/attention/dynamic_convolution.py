@@ -158,7 +158,10 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
         features = features + product(
             self._convolve(near, query), self.dynamic_kernel
         )
-        return self._by_network(features) + ops.log(self._prior(history))
+        bias = ops.cast(self.bias, features.dtype)
+        bias = ops.broadcast_to(bias, (*ops.shape(features)[:2], self.units))
+        scores = featured_additive_scores(bias, features, self.score_vector)
+        return scores + ops.log(self._prior(history))
 
     def _convolve(self, near, filters):
         """Convolve with filters of each query: `(B, K, Tv, filters)`."""
@@ -168,15 +171,6 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
         convolved = ops.reshape(near, (rows, words, size)) @ filters
         return ops.reshape(
             convolved, (batch, beams, words, self.dynamic_filters)
-        )
-
-    def _by_network(self, features):
-        """Return `v . tanh(features + b)`, `(B, K, Tv)`."""
-        bias = ops.cast(self.bias, features.dtype)
-        query = ops.broadcast_to(bias, (*ops.shape(features)[:2], self.units))
-        keys = ops.zeros((1, 1, self.units), features.dtype)
-        return featured_additive_scores(
-            query, keys, features, self.score_vector
         )
 
     def _prior(self, history):

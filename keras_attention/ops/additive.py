@@ -52,26 +52,21 @@ def _pull(dy, query, keys, vector):
 ADDITIVE_SCORES = Operation(_additive_scores, _pull)
 
 
-def featured_additive_scores(query, keys, features, vector):
+def featured_additive_scores(query, keys, vector):
     """Score as `additive_scores`, with keys that differ for each query.
 
     Formula:
 
-        score[i, j] = sum_u vector[u] * tanh(
-            query[i, u] + keys[j, u] + features[i, j, u]
-        )
+        score[i, j] = sum_u vector[u] * tanh(query[i, u] + keys[i, j, u])
 
     Args:
         query: Projected queries `(B, K, U)`.
-        keys: Projected keys `(B, Tv, U)`.
-        features: Terms added for each pair of query and key,
-            `(B, K, Tv, U)`.
+        keys: Projected keys of each query, `(B, K, Tv, U)`.
         vector: Weight of each unit, `(U,)`.
 
     Returns:
         Scores `(B, K, Tv)`.
     """
-    keys = ops.expand_dims(keys, 1) + ops.cast(features, keys.dtype)
     batch, beams, positions, units = ops.shape(keys)
     rows = batch * beams  # queries become rows: each has keys of its own
     scores = additive_scores(

@@ -159,6 +159,38 @@ def test_its_gradients_are_those_of_the_plain_loop(weights, way, masked):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_constants_that_a_step_makes_itself(weights, way):
+    """They are none: their gradient goes back into the step."""
+
+    def step(carry, inputs, constants):
+        (state,), (x,) = carry, inputs
+        (keys,) = constants
+        moved = keys + ops.expand_dims(x, 1)  # others at each step
+        query = ops.expand_dims(state, 1)
+        weight = dot_scores(query, moved)
+        weight = weight + additive_scores(query, moved, weights.vector)
+        new = mix(ops.softmax(weight, axis=-1), moved)[:, 0]
+        shape = hoist(lambda x: ops.sum(x, axis=1), moved)
+        return [new], [product(new, weights.kernel[:U] * 2) + shape]
+
+    def total(loop):
+        def function(x, state, keys):
+            blank = [ops.zeros((B, U), x.dtype)]
+            found = loop(step, [state], [x], blank, T, constants=(keys,))
+            return number(found)
+
+        return function
+
+    given = [draw(T, B, U), draw(B, U, seed=1), draw(B, S, U, seed=2)]
+    every = weights.trainable_variables
+    found = differentiate(total(fast(weights)), given, every, way)
+    expected = differentiate(total(plain), given, every, way)
+    for x, y in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
+
+
 def test_what_counts_steps_takes_the_plain_loop(weights):
     def step(_, carry, inputs, constants):
         return [carry[0] + 1], [inputs[0]]
