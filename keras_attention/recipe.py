@@ -253,13 +253,12 @@ def read_texts(
     Raises:
         ValueError: If there are other files, or one is broken.
     """
-    if len(files) == 1 and recipe.features is None:
-        return read_pairs(*files, recipe.columns)
+    features = [] if recipe.features is None else [recipe.features]
     if len(files) == 1:
-        columns = *recipe.columns, recipe.features
-        sources, targets, tags = read_pairs(*files, columns)
-        return [*map(TAB.join, zip(sources, tags, strict=True))], targets
-    if len(files) == 2 and recipe.features is None:
+        columns = *recipe.columns, *features
+        sources, targets, *tags = read_pairs(*files, columns)
+        return [*map(TAB.join, zip(sources, *tags, strict=True))], targets
+    if len(files) == 2 and not features:
         return read_parallel(*map(Path, files))
     raise ValueError(
         "A training needs one table, or a file of sources and one of targets, "

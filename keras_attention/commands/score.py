@@ -82,24 +82,21 @@ def alignment_error(hypotheses: list[str], references: list[str]) -> float:
     Raises:
         ValueError: If a line has anything else.
     """
-    found, sure, possible = [], [], []
-    for number, lines in enumerate(
-        zip(hypotheses, references, strict=True), start=1
-    ):
-        links, right = (list(_links(line, number)) for line in lines)
-        found.append({link for link, _ in links})
-        sure.append({link for link, is_sure in right if is_sure})
-        possible.append({link for link, _ in right})
-    return error_rate_of_links(found, sure, possible)
+    kinds = (hypotheses, "-?p"), (references, "-"), (references, "-?p")
+    return error_rate_of_links(*(_links(*x) for x in kinds))
 
 
-def _links(line, number):
-    """Read links as pairs of places, and whether they are sure."""
-    for link in line.split():
-        parts = LINK.fullmatch(link)
-        if parts is None:
-            raise ValueError(
-                "Alignments must be pairs such as 0-0 1-2, or 1?2 for a "
-                f"possible link. Received: {link!r} in line {number}."
-            )
-        yield (int(parts[1]), int(parts[3])), parts[2] == "-"
+def _links(lines, kinds):
+    """Read the pairs of places of each line whose sign is one of some kinds."""
+    found = [set() for _ in lines]
+    for number, line in enumerate(lines, start=1):
+        for link in line.split():
+            parts = LINK.fullmatch(link)
+            if parts is None:
+                raise ValueError(
+                    "Alignments must be pairs such as 0-0 1-2, or 1?2 for a "
+                    f"possible link. Received: {link!r} in line {number}."
+                )
+            if parts[2] in kinds:
+                found[number - 1].add((int(parts[1]), int(parts[3])))
+    return found

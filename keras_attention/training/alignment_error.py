@@ -60,14 +60,17 @@ def alignment_error_rate(weights, gold, possible=None, mask=None) -> float:
         mask = [np.ones_like(matrix) for matrix in weights]
     mask = _like("mask", mask, weights)
     found = [
-        _links(np.where(real, scores, 0.0))
-        for scores, real in zip(weights, mask, strict=True)
+        {(t, j) for t, j in enumerate(x.argmax(axis=1)) if x[t, j] > 0}
+        for x in map(np.multiply, weights, mask)
     ]
-    gold = [sure & real for sure, real in zip(gold, mask, strict=True)]
-    matrices = (found, gold, possible or gold)
-    return error_rate_of_links(
-        *([_pairs(x) for x in links] for links in matrices)
+    gold, possible = (
+        [
+            {*map(tuple, np.argwhere(x & y))}
+            for x, y in zip(links, mask, strict=True)
+        ]
+        for links in (gold, possible or gold)
     )
+    return error_rate_of_links(found, gold, possible)
 
 
 def error_rate_of_links(
@@ -88,17 +91,6 @@ def error_rate_of_links(
         right += len(links & must_be) + len(links & (must_be | may_be))
         counted += len(links) + len(must_be)
     return float(1 - right / counted) if counted else 0.0
-
-
-def _links(weights):
-    """Link each row to the first column of its largest weight, if above 0."""
-    links = np.zeros(weights.shape, bool)
-    links[np.arange(len(weights)), weights.argmax(axis=1)] = True
-    return links & (weights > 0)
-
-
-def _pairs(matrix):
-    return set(map(tuple, np.argwhere(matrix).tolist()))
 
 
 def _matrices(name, given):
