@@ -40,10 +40,7 @@ def test_an_error_is_a_line_and_not_a_trace(tmp_path):
         ["translate"],
         ["translate", ".", "--sing"],
         ["translate", ".", "--batch-size", "0"],
-        ["translate", ".", "--n-best", "many"],
-        ["export", ".", "x", "--format", "x"],
         ["score", ".", "--metrics", "bleu,per"],
-        ["show", ".", "another"],
     ],
 )
 def test_wrong_arguments_are_told_from_errors(words, capsys):

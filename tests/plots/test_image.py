@@ -102,19 +102,16 @@ class TestImage:
         "image",
         [
             np.uint8(255 * IMAGE),
-            np.int64(255 * IMAGE),
-            np.float16(IMAGE),
             IMAGE[..., :1],
             IMAGE[..., 0],
             np.concatenate([IMAGE, IMAGE[..., :1]], -1),
-            IMAGE[..., 0] > 0.5,
         ],
         ids=lambda image: f"{image.dtype}{image.shape}",
     )
     def test_what_an_image_may_be(self, image):
         axes = plot_attention_over_image(image, looked(16), WORDS)
         drawn = np.asarray(axes[0].images[0].get_array(), float)
-        scale = 255 if image.dtype in (np.uint8, np.int64) else 1
+        scale = 255 if image.dtype == np.uint8 else 1
         wanted = image.reshape(drawn.shape) / scale
         np.testing.assert_allclose(drawn, wanted)
         assert axes[0].images[0].get_clim() == (0, 1)
