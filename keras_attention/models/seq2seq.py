@@ -10,6 +10,7 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.checks import check_size
 from keras_attention.decoder import AttentionDecoder
+from keras_attention.layers import AbstractConfigured
 from keras_attention.layers import Dropout
 from keras_attention.layers import WordDropout
 from keras_attention.layers import call_masked
@@ -36,16 +37,9 @@ from keras_attention.outputs import plain_output
 from keras_attention.streaming import Stream
 from keras_attention.streaming import StreamProgram
 
-PARTS = ("encoder", "decoder", "bridge", "output")
-OPTIONS = (  # the arguments that are attributes
-    *("source_vocabulary_size", "target_vocabulary_size", "embedding_dim"),
-    *("tie_embeddings", "dropout", "word_dropout", "copying", "lexical"),
-    *("scheduled_sampling", "return_attention_scores", *PARTS[:3]),
-)
-
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class Seq2Seq(AbstractModel):
+class Seq2Seq(AbstractConfigured, AbstractModel):
     """Encodes a source, decodes a target, and scores each next word.
 
     Formula:
@@ -540,16 +534,9 @@ class Seq2Seq(AbstractModel):
         return self.call(inputs, training)
 
     def get_config(self) -> dict:
-        serialize = keras.saving.serialize_keras_object
-        own = {name: serialize(getattr(self, name)) for name in OPTIONS}
         standard = self.output_layer is not None or self.tie_embeddings
         name = self.readout.probabilities
-        usual = None if name == AbstractOutput.probabilities else name
-        own["output"] = usual if standard else serialize(self.readout)
-        return {**super().get_config(), **own}
-
-    @classmethod
-    def from_config(cls, config: dict) -> "Seq2Seq":
-        restore = keras.saving.deserialize_keras_object
-        parts = {x: restore(config[x]) for x in PARTS if x in config}
-        return super().from_config({**config, **parts})
+        output = None if name == AbstractOutput.probabilities else name
+        if not standard:
+            output = keras.saving.serialize_keras_object(self.readout)
+        return {**super().get_config(), "output": output}
