@@ -1,5 +1,6 @@
 """The variables of an HDF5 file that Keras 2 wrote, in either format."""
 
+import hashlib
 import itertools
 from pathlib import Path
 
@@ -100,17 +101,12 @@ def _merge_copies(found: list[tuple[str, np.ndarray]]) -> list[Stored]:
     merged = {}
     for path, value in found:
         layer, _, name = path.partition("/")
-        copies = merged.setdefault(name or layer, [])
-        for paths, known in copies:
-            if np.array_equal(known, value):
-                paths.append(path)
-                break
-        else:
-            copies.append(([path], value))
+        content = value.shape, hashlib.sha256(value.tobytes()).digest()
+        key = name or layer, *content
+        merged.setdefault(key, ([], value))[0].append(path)
     return [
         Stored((name, *paths, name), value)
-        for name, copies in merged.items()
-        for paths, value in copies
+        for (name, *_), (paths, value) in merged.items()
     ]
 
 

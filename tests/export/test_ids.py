@@ -45,22 +45,14 @@ def test_nothing_is_enough_for_an_answer(function):
 
 
 @pytest.mark.slow
-def test_kernels_are_not_padded_for_a_cache(monkeypatch):
-    """A runtime that packs them would multiply more columns for nothing."""
-    asked = []
+def test_xla_cudnn_and_padded_kernels_are_off_while_it_is_traced(monkeypatch):
+    """A runtime that packs kernels would multiply the padding for nothing."""
+    model = tiny_translator().model
+    seen, asked = [], []
     monkeypatch.setattr(
         "keras_attention.backend.tensorflow.rows_collide",
         lambda *arguments: asked.append(arguments) or True,
     )
-    translator = tiny_translator()
-    trace_ids(translator.model, translator.search)
-    assert asked == []
-
-
-@pytest.mark.slow
-def test_xla_and_cudnn_are_off_while_it_is_traced(monkeypatch):
-    model = tiny_translator().model
-    seen = []
 
     def generate(ids, search):
         seen.append(model.jit_compile)
@@ -75,6 +67,7 @@ def test_xla_and_cudnn_are_off_while_it_is_traced(monkeypatch):
     monkeypatch.setattr(model, "jit_compile", True)
     trace_ids(model, tiny_translator().search)
     assert seen == [False] * 3
+    assert asked == []
     assert model.jit_compile is True
 
 
