@@ -1,11 +1,23 @@
-"""How text is cleaned before it is split."""
+"""How text is cleaned before it is split, by what every TensorFlow has.
 
-from keras_attention.text.normalization import normalizer
+`tensorflow_text` has one operation for normal forms of Unicode, without which
+no SavedModel could be loaded. The tables are those of Python's `unicodedata`.
+"""
+
+import itertools
+import unicodedata
+from functools import lru_cache
+
 from keras_attention.text.tensors import HAS_TENSORFLOW
 from keras_attention.text.tensors import tf
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd", "identity")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+CHARACTERS = range(0x30000)  # none from here on changes
+SURROGATES = range(0xD800, 0xE000)
+HANGUL = range(0xAC00, 0xD7A4)
+SHIFT = 2**21  # above all characters: makes one number of two of them
+COMPOSED = 3  # compositions by which a character is made, at most
 
 
 def clean(text, normalization: str, lowercase: bool):
@@ -47,3 +59,143 @@ def _normalize(text, normalization):
     if not HAS_TENSORFLOW:
         return tf.strings.normalize(text, form)
     return normalizer(form)(text)
+
+
+@lru_cache
+def normalizer(form: str):
+    """Make the function that normalizes text.
+
+    Args:
+        form: `"NFC"`, `"NFD"`, `"NFKC"` or `"NFKD"`.
+
+    Returns:
+        A function from strings `(B,)`, valid UTF-8, to such strings. Graphs
+        hold it, with its tables, once.
+    """
+    composes = form.endswith("C")
+    parts, marks, pairs, pattern = _read_unicode(form, composes)
+    ends = itertools.accumulate(map(len, parts.values()))
+    ends = dict(zip(parts, ends, strict=True))
+    flat = [ord(x) for part in parts.values() for x in part]
+
+    def rewrite(text):
+        lengths = _table({c: len(x) for c, x in parts.items()})
+        joined = _table(pairs, tf.int64) if composes else None
+        codes = tf.strings.unicode_decode(text, "UTF-8")
+        rows, codes = codes.value_rowids(), codes.flat_values
+        # Of all parts, and the characters themselves after them.
+        length, end = lengths(codes), _table(ends)(codes)
+        own = tf.range(len(flat) + 1, len(flat) + 1 + tf.size(codes))
+        end = tf.where(length == 0, own, end)
+        length = tf.maximum(length, 1)
+        places = tf.ragged.range(end - length, end).flat_values
+        codes = tf.gather(tf.concat([flat, codes], 0), places)
+        rows = tf.repeat(rows, length)
+        codes, kinds = _in_order(codes, _table(marks)(codes), rows)
+        for _ in range(COMPOSED if composes else 0):
+            codes, kinds, rows = _compose(codes, kinds, rows, joined)
+        count = tf.size(text, tf.int64)
+        codes = tf.RaggedTensor.from_value_rowids(
+            codes, rows, count, validate=False
+        )
+        return tf.strings.unicode_encode(codes, "UTF-8")
+
+    def normalize(text):
+        places = tf.where(tf.strings.regex_full_match(text, pattern))  # (M, 1)
+
+        def rewrite_some():
+            some = rewrite(tf.gather(text, places[:, 0]))
+            return tf.tensor_scatter_nd_update(text, places, some)
+
+        return tf.cond(tf.size(places) > 0, rewrite_some, lambda: text)
+
+    with tf.init_scope():
+        spec = tf.TensorSpec((None,), tf.string)
+        function = tf.function(normalize, autograph=False)
+        return function.get_concrete_function(spec)
+
+
+def _table(content, dtype=tf.int32):
+    """Make a function of numbers `(N,)`, which is 0 for all but its keys."""
+    keys, values = zip(*sorted(content.items()), strict=True)
+    keys, values = tf.constant(keys, dtype), tf.constant(values)
+
+    def look_up(x):
+        place = tf.minimum(tf.searchsorted(keys, x), len(content) - 1)
+        known = tf.gather(keys, place) == x
+        return tf.where(known, tf.gather(values, place), 0)
+
+    return look_up
+
+
+def _read_unicode(form, composes):
+    """Return what is special in a form.
+
+    Returns:
+        parts: The characters that each character is replaced by.
+        marks: The combining class of each mark.
+        pairs: What two characters are composed to; they are one number.
+        pattern: An expression of RE2 for texts that may change.
+    """
+    letters = [chr(c) for c in CHARACTERS if c not in SURROGATES]
+    parts = {ord(x): unicodedata.normalize(form[:-1] + "D", x) for x in letters}
+    parts = {
+        code: part
+        for code, part in parts.items()
+        if part != chr(code) and not (composes and code in HANGUL)
+    }
+    marks = {ord(x): unicodedata.combining(x) for x in letters}
+    marks = {code: kind for code, kind in marks.items() if kind}
+    pairs = {}
+    for x in letters if composes else ():
+        *first, last = unicodedata.normalize("NFD", x)
+        if first and unicodedata.normalize("NFC", x) == x:
+            first = unicodedata.normalize("NFC", "".join(first))
+            pairs[ord(first) * SHIFT + ord(last)] = ord(x)
+    unstable = {ord(x) for x in letters if unicodedata.normalize(form, x) != x}
+    codes = sorted({*unstable, *marks, *(pair % SHIFT for pair in pairs)})
+    runs = itertools.groupby(enumerate(codes), lambda x: x[1] - x[0])
+    runs = ([code for _, code in run] for _, run in runs)
+    runs = "".join(f"\\x{{{x[0]:x}}}-\\x{{{x[-1]:x}}}" for x in runs)
+    return parts, marks, pairs, f"(?s).*[{runs}].*"
+
+
+def _in_order(codes, kinds, rows):
+    """Sort the marks behind a character by their combining classes."""
+    begins = (kinds == 0) | (rows != _before(rows, -1))
+    group = tf.cumsum(tf.cast(begins, tf.int64))
+    order = tf.argsort(group * 256 + tf.cast(kinds, tf.int64), stable=True)
+    return tf.gather(codes, order), tf.gather(kinds, order)
+
+
+def _compose(codes, kinds, rows, pairs):
+    """Join each character with the first mark that it can be composed with.
+
+    A mark is kept from its character by another one between of its own class,
+    and whatever is no mark by anything between.
+    """
+    base = kinds == 0
+    bases = tf.concat([[0], tf.cast(tf.where(base)[:, 0], tf.int32)], 0)
+    before = tf.cumsum(tf.cast(base, tf.int32), exclusive=True)
+    first = tf.gather(bases, before)  # the last base before each character
+    place = tf.range(tf.size(codes))
+    between = _before(kinds, 0)
+    free = (first == place - 1) | ((0 < between) & (between < kinds))
+    free &= (before > 0) & (tf.gather(rows, first) == rows)
+    pair = tf.cast(tf.gather(codes, first), tf.int64) * SHIFT
+    found = pairs(pair + tf.cast(codes, tf.int64))
+    second = tf.where(free & (found > 0))[:, 0]
+    first = tf.gather(first, second)
+    new = first != _before(first, -1)
+    first, second = first[new], second[new]
+    found = tf.gather(found, second)
+    codes = tf.tensor_scatter_nd_update(codes, first[:, None], found)
+    kept = tf.tensor_scatter_nd_update(
+        place >= 0, second[:, None], tf.zeros_like(found, tf.bool)
+    )
+    return tuple(tf.boolean_mask(x, kept) for x in (codes, kinds, rows))
+
+
+def _before(x, first):
+    """Shift numbers `(N,)` to the next place."""
+    return tf.pad(x, [[1, 0]], constant_values=first)[:-1]

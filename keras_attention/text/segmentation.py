@@ -9,6 +9,7 @@ language model.
 
 import re
 from bisect import bisect
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from heapq import heappop
@@ -56,44 +57,34 @@ class MergeDropout:
         Returns:
             The pieces. Joined, they are the word.
         """
-        pieces = [*word]  # one that is merged into the one before is ""
-        before = [*range(-1, len(word) - 1)]
-        after = [*range(1, len(word) + 1)]
+        after = {i: i + 1 for i in range(len(word))}  # the end of each piece
+        before = {end: start for start, end in after.items()}
         halves, agenda = {}, []
 
-        def propose(left, right):
-            merged = pieces[left] + pieces[right]
+        def propose(*cuts):  # where two pieces begin, meet and end
+            merged = None not in cuts and word[cuts[0] : cuts[2]]
             if merged in self.scores:
-                heappush(agenda, (-self.scores[merged], left, right, merged))
+                heappush(agenda, (-self.scores[merged], *cuts))
 
-        for right in range(1, len(word)):
-            propose(right - 1, right)
+        for i in range(1, len(word)):
+            propose(i - 1, i, i + 1)
         while agenda:
-            _, left, right, merged = heappop(agenda)
-            pair = pieces[left], pieces[right]
-            stale = "" in pair or pair[0] + pair[1] != merged
+            _, start, middle, end = heappop(agenda)
+            stale = (after.get(start), after.get(middle)) != (middle, end)
             if stale or random.random() < rate:
                 continue
-            halves[merged] = pair
-            pieces[left], pieces[right] = merged, ""
-            first, last = before[left], after[right]
-            after[left] = last
-            if last < len(word):
-                before[last] = left
-                propose(left, last)
-            if first >= 0:
-                propose(first, left)
-        found = [piece for piece in pieces if piece]
-        return self._split(found, halves) if self.unused else found
+            halves[word[start:end]] = word[start:middle], word[middle:end]
+            after[start], before[end] = end, start
+            del after[middle]
+            propose(before.get(start), start, end)
+            propose(start, end, after.get(end))
+        pieces = [word[start:end] for start, end in after.items()]
+        return [x for piece in pieces for x in self._used(piece, halves)]
 
-    def _split(self, pieces, halves):
-        found = []
-        for piece in pieces:
-            if piece in self.unused and piece in halves:
-                found += self._split(halves[piece], halves)
-            else:
-                found.append(piece)
-        return found
+    def _used(self, piece, halves):
+        if piece not in self.unused or piece not in halves:
+            return [piece]
+        return [x for half in halves[piece] for x in self._used(half, halves)]
 
 
 class Lattice:
@@ -190,18 +181,18 @@ class SegmentationSampler:
                 f"model_type={kind}. Leave `sample` out, or train such a model."
             )
         self.model = model
-        normal, symbols, unused, self._bytes, unknown = (
-            _ids(description, kind)
-            for kind in ("NORMAL", "USER_DEFINED", "UNUSED", "BYTE", "UNKNOWN")
-        )
+        ids, forms = defaultdict(dict), description.SentencePiece
+        for i, piece in enumerate(description.pieces):
+            ids[piece.type][piece.piece] = i
+        known, unused = ids[forms.NORMAL], ids[forms.UNUSED]
         bpe = spec.model_type == spec.BPE
-        known = normal | unused if bpe else normal
-        scores = {
-            piece: description.pieces[i].score for piece, i in known.items()
-        }
+        if bpe:
+            known = known | unused
+        scores = {x: description.pieces[i].score for x, i in known.items()}
         self._kind = MergeDropout(scores, unused) if bpe else Lattice(scores)
+        symbols, self._bytes = ids[forms.USER_DEFINED], ids[forms.BYTE]
         self._ids = known | symbols
-        (self._unknown,) = unknown.values()
+        (self._unknown,) = ids[forms.UNKNOWN].values()
         self._symbols = _alternatives(symbols)
         self._words = _words(known)
 
@@ -242,14 +233,6 @@ class SegmentationSampler:
 
 
 load_sampler = lru_cache(maxsize=2)(SegmentationSampler)  # source and target
-
-
-def _ids(model, kind):
-    return {
-        piece.piece: i
-        for i, piece in enumerate(model.pieces)
-        if piece.type == getattr(piece, kind)
-    }
 
 
 def _alternatives(symbols):

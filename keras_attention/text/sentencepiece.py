@@ -1,9 +1,7 @@
 """Pieces of text, by `sentencepiece`."""
 
 import base64
-import math
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -24,7 +22,6 @@ from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.cleaning import NORMALIZATIONS
 from keras_attention.text.cleaning import clean
 from keras_attention.text.cleaning import mend
-from keras_attention.text.files import read_sentences
 from keras_attention.text.segmentation import load_sampler
 from keras_attention.text.tensors import HAS_TENSORFLOW
 from keras_attention.text.tensors import as_list
@@ -33,9 +30,8 @@ from keras_attention.text.tensors import tf
 from keras_attention.text.training import NEEDED_BY
 from keras_attention.text.training import SPACE
 from keras_attention.text.training import check_room
-from keras_attention.text.training import clean_sentences
-from keras_attention.text.training import frequent_characters
-from keras_attention.text.training import learn_model
+from keras_attention.text.training import clean_batches
+from keras_attention.text.training import learn_pieces
 from keras_attention.text.training import load_processor
 from keras_attention.text.training import parse_model
 
@@ -145,10 +141,8 @@ class SentencePieceTokenizer(AbstractTokenizer):
             [Provilkov et al., 2020](https://arxiv.org/abs/1910.13267).
         """
         check_number("rate", rate, above=0, most=1)
-        check_number(
-            "seed", check_integer("seed", seed, 0, math.inf), below=2**32
-        )
-        texts = as_list(self.clean(tf.constant(text, tf.string, (len(text),))))
+        check_integer("seed", seed, 0, 2**32 - 1)
+        texts = as_list(self.clean(tf.constant(text, tf.string)))
         found = load_sampler(self.model).sample(texts, rate, seed)
         ids = np.asarray(self._ids)
         return [np.array([START, *ids[row], END], "int32") for row in found]
@@ -216,24 +210,22 @@ class SentencePieceTokenizer(AbstractTokenizer):
                 neither a sentence nor a `Path`.
         """
         name = cls.__name__
-        check_integer("vocabulary_size", vocabulary_size)
         check_choice("model_type", model_type, ("unigram", "bpe"))
         check_choice("normalization", normalization, NORMALIZATIONS)
-        if byte_fallback is None:
-            byte_fallback = vocabulary_size > len(SPECIAL_NAMES) + BYTES
-        least = BYTES + 1 if byte_fallback else 1
-        what = "all bytes and a space" if byte_fallback else "a space"
+        least, what = 1, "a space"
         room = check_room(name, vocabulary_size, least, what)
-        cleaner = partial(
-            clean, normalization=normalization, lowercase=lowercase
+        if byte_fallback is None:
+            byte_fallback = room > BYTES
+        if byte_fallback:
+            least, what = BYTES + 1, "all bytes and a space"
+            check_room(name, vocabulary_size, least, what)
+        batches = clean_batches(
+            lambda text: clean(text, normalization, lowercase),
+            *(sentences_or_files, name),
         )
-        sentences = read_sentences(sentences_or_files, name)
-        sentences = clean_sentences(cleaner, sentences)
-        letters = frequent_characters(
-            sentences, character_coverage, room - least, name
-        )
-        model = learn_model(
-            sentences, letters, vocabulary_size, model_type, byte_fallback, name
+        _, model = learn_pieces(
+            *(batches, name, character_coverage, room - least),
+            *(vocabulary_size, model_type, byte_fallback),
         )
         return cls(model, normalization, lowercase)
 

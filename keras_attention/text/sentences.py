@@ -13,11 +13,10 @@ from keras_attention.text.tensors import HAS_TENSORFLOW
 from keras_attention.text.tensors import tf
 
 MISSING = 'Give text, and "" where it is missing.'
-REFUSED = (  # would lose values, an order or a mask, or be taken for numbers
+REFUSED = (  # would lose values, an order or a mask
     (Mapping, "Give a list of its values, or of its keys."),
     (set | frozenset, "Give a list, since translations come in its order."),
     (np.ma.MaskedArray, 'Call `filled("")` on it first.'),
-    (bytearray | memoryview, "Put a single one into a list, as `bytes`."),
 )
 
 
@@ -45,18 +44,13 @@ def as_bytes(name: str, strings: Any) -> list[bytes]:
         listed = _read_container(name, strings)
     for i, string in enumerate(listed):
         if not isinstance(string, str | bytes):
-            _refuse(name, f"{name}[{i}]={string!r}", _way_out(string))
+            nested = isinstance(string, Iterable)
+            way_out = "Put strings into one flat list." if nested else MISSING
+            _refuse(name, f"{name}[{i}]={string!r}", way_out)
     return [
         s.encode("utf-8", errors="replace") if isinstance(s, str) else bytes(s)
         for s in listed
     ]
-
-
-def _way_out(entry):
-    if isinstance(entry, bytearray | memoryview):
-        return "Make `bytes` of it."
-    nested = isinstance(entry, Iterable)
-    return "Put strings into one flat list." if nested else MISSING
 
 
 def _read_container(name, strings):
@@ -90,18 +84,14 @@ def _refuse(name, received, way_out) -> NoReturn:
 
 def _read_dataset(name, dataset):
     if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
-        raise ValueError(
-            f"`{name}` must come to an end. Received: {name}={dataset}, "
-            "which repeats forever. Take a part of it, by `take(n)`."
-        )
+        received = f"{name}={dataset}, which repeats forever"
+        _refuse(name, received, "Take a part of it, by `take(n)`.")
     spec = dataset.element_spec
     plain = isinstance(spec, tf.TensorSpec) and spec.dtype == tf.string
     if not plain or (spec.shape.rank or 0) > 1:
-        raise ValueError(
-            f"`{name}` must be a dataset of strings or of batches of them. "
-            f"Received: {name}={dataset}. Take the strings alone, such as by "
-            "`dataset.map(lambda source, target: source)`."
-        )
+        way_out = "dataset.map(lambda source, target: source)"
+        way_out = f"Take the strings alone, such as by `{way_out}`."
+        _refuse(name, f"{name}={dataset}", way_out)
     return [x for batch in dataset.as_numpy_iterator() for x in np.ravel(batch)]
 
 

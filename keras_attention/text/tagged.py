@@ -8,11 +8,10 @@ import keras
 
 from keras_attention.checks import check_object
 from keras_attention.text.base import PAD
-from keras_attention.text.base import SPECIAL_NAMES
-from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.tensors import tf
-from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
+from keras_attention.text.vocabulary import check_vocabulary
+from keras_attention.text.vocabulary import id_table
 
 TAB = "\t"
 
@@ -63,27 +62,20 @@ class TaggedTokenizer(AbstractTokenizer):
                 f"separator={separator!r}. Give such as ';'."
             )
         self.separator = separator
-        self._tags = _Tags(tags, separator)
-        cut = [x for x in self._tags.vocabulary if separator in x or TAB in x]
+        tags = check_vocabulary(tags, type(self).__name__)
+        cut = [x for x in tags if separator in x or TAB in x]
         if cut:
             raise ValueError(
                 "`tags` needs tags without the separator and without tabs. "
                 f"Received: tags with {cut[0]!r}. Split them."
             )
-        super().__init__(
-            [*tokenizer.vocabulary, *self._tags.vocabulary], "identity"
-        )
+        super().__init__([*tokenizer.vocabulary, *tags], "identity")
         self.tokenizer = tokenizer
+        self._table = id_table(tags, tokenizer.vocabulary_size)
 
     def encode(self, text):
         text, tags = self._parted(text)
-        shift = self.tokenizer.vocabulary_size - len(SPECIAL_NAMES)
-
-        def look_up(tags):
-            ids = self._tags.look_up(tags)
-            return tf.where(ids == UNKNOWN, UNKNOWN, ids + shift)
-
-        tags = tf.ragged.map_flat_values(look_up, tags)
+        tags = tf.ragged.map_flat_values(self._table.lookup, tags)
         return tf.concat([tags, self.tokenizer.encode(text)], axis=1)
 
     def split(self, text):
@@ -93,7 +85,8 @@ class TaggedTokenizer(AbstractTokenizer):
     def _parted(self, text):
         """Return cleaned texts, `(B,)`, and the tags of each, ragged."""
         tags = tf.strings.regex_replace(text, r"^[^\t]*\t?", "")
-        tags = self._tags.split(tags)
+        tags = tf.strings.split(tags, self.separator)
+        tags = tf.ragged.boolean_mask(tags, tags != "")
         text = tf.strings.regex_replace(text, r"(?s)\t.*", "")
         return self.tokenizer.clean(text), tags
 
@@ -110,9 +103,10 @@ class TaggedTokenizer(AbstractTokenizer):
         return text + tf.strings.reduce_join(tags, axis=1)
 
     def get_config(self) -> dict:
+        inner = self.tokenizer
         return {
-            "tokenizer": json.loads(self.tokenizer.to_json()),
-            "tags": self._tags.vocabulary,
+            "tokenizer": json.loads(inner.to_json()),
+            "tags": self.vocabulary[len(inner.vocabulary) :],
             "separator": self.separator,
         }
 
@@ -120,15 +114,3 @@ class TaggedTokenizer(AbstractTokenizer):
     def from_config(cls, config: dict) -> Self:
         inner = AbstractTokenizer.from_json(json.dumps(config["tokenizer"]))
         return cls(**{**config, "tokenizer": inner})
-
-
-class _Tags(AbstractVocabularyTokenizer):
-    """Looks up the strings between separators."""
-
-    def __init__(self, vocabulary, separator):
-        super().__init__(vocabulary, normalization="identity")
-        self.separator = separator
-
-    def split(self, text):
-        tags = tf.strings.split(text, self.separator)
-        return tf.ragged.boolean_mask(tags, tags != "")

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import accumulate
 from itertools import islice
+from pathlib import Path
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
@@ -16,6 +18,7 @@ from keras_attention.text.base import PAD
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
+from keras_attention.text.files import read_sentences
 from keras_attention.text.tensors import as_list
 from keras_attention.text.tensors import tf
 
@@ -25,36 +28,26 @@ SPACE = "\N{LOWER ONE EIGHTH BLOCK}"  # how `sentencepiece` writes a space
 NOT_LEARNED = f" {SPACE}\0\N{LOWER FIVE EIGHTHS BLOCK}"
 
 
-def clean_batches(clean: Callable, sentences: Iterable[str]) -> Iterator:
-    """Clean sentences in large batches.
+def clean_batches(
+    clean: Callable,
+    sentences_or_files: Iterable[str | Path],
+    class_name: str,
+) -> Iterator:
+    """Clean the text for training a tokenizer, in large batches.
 
     Args:
         clean: A function from strings `(N,)` to strings `(N,)`, such as
             `tokenizer.clean`.
-        sentences: The sentences.
+        sentences_or_files: As of `read_sentences`.
+        class_name: The tokenizer that is trained.
 
     Yields:
         Strings `(N,)`.
     """
-    sentences = iter(sentences)
+    sentences = read_sentences(sentences_or_files, class_name)
     while batch := list(islice(sentences, SENTENCES_AT_ONCE)):
         encoded = [text.encode("utf-8", errors="replace") for text in batch]
         yield clean(tf.constant(encoded))
-
-
-def clean_sentences(clean: Callable, sentences: Iterable[str]) -> list[str]:
-    """Clean sentences in large batches, and list them.
-
-    Args:
-        clean: A function from strings `(N,)` to strings `(N,)`, such as
-            `tokenizer.clean`.
-        sentences: The sentences.
-
-    Returns:
-        The cleaned sentences.
-    """
-    batches = clean_batches(clean, sentences)
-    return [text for batch in batches for text in as_list(batch)]
 
 
 def check_room(
@@ -119,38 +112,38 @@ def frequent_characters(
             "sentences that are not blank."
         )
     ranked = sorted(counts, key=lambda c: (-counts[c], c))[:room]
-    missing = sum(counts.values()) * coverage
-    chosen = []
-    for character in ranked:
-        if missing <= 0:
-            break
-        chosen.append(character)
-        missing -= counts[character]
-    return chosen
+    before = accumulate((counts[c] for c in ranked), initial=0)
+    wanted = sum(counts.values()) * coverage
+    return [c for c, n in zip(ranked, before, strict=False) if n < wanted]
 
 
-def learn_model(
-    sentences: Iterable[str],
-    characters: Iterable[str],
+def learn_pieces(
+    batches: Iterable,
+    class_name: str,
+    coverage: float,
+    most: int,
     vocabulary_size: int,
     model_type: str,
-    byte_fallback: bool,
-    class_name: str,
-) -> bytes:
+    byte_fallback: bool = False,
+) -> tuple[list[str], bytes]:
     """Learn pieces of words by `sentencepiece`, without its normalization.
 
     Args:
-        sentences: Cleaned sentences.
-        characters: The characters that pieces are made of.
+        batches: Cleaned sentences, as `clean_batches` yields them.
+        class_name: The tokenizer that is trained.
+        coverage: As of `frequent_characters`.
+        most: The maximum number of characters that pieces are made of.
         vocabulary_size: The maximum number of ids, with the four special
             ones.
         model_type: `"unigram"` or `"bpe"`.
-        byte_fallback: Whether every byte gets an id.
-        class_name: The tokenizer that is trained.
+        byte_fallback: Whether every byte gets an id. Defaults to `False`.
 
     Returns:
-        The model, as `sentencepiece` writes it to a file.
+        characters: Those of `frequent_characters`.
+        model: The model, as `sentencepiece` writes it to a file.
     """
+    sentences = [text for batch in batches for text in as_list(batch)]
+    characters = frequent_characters(sentences, coverage, most, class_name)
     trainer = require("sentencepiece", "sentencepiece", f"{class_name}.train")
     known = {*characters}
     cuts = {ord(c): " " for s in sentences for c in {*s} - known}
@@ -172,7 +165,7 @@ def learn_model(
         max_sentence_length=2**30,  # longer sentences would be dropped
         minloglevel=2,
     )
-    return model.getvalue()
+    return characters, model.getvalue()
 
 
 def parse_model(model: bytes):

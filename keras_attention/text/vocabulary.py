@@ -11,7 +11,6 @@ from keras_attention.checks import check_integer
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
-from keras_attention.text.files import read_sentences
 from keras_attention.text.tensors import as_list
 from keras_attention.text.tensors import tf
 from keras_attention.text.training import check_room
@@ -45,13 +44,7 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
     ):
         vocabulary = check_vocabulary(vocabulary, type(self).__name__)
         super().__init__(vocabulary, normalization, lowercase)
-        first = len(SPECIAL_NAMES)
-        keys = [SPECIAL_NAMES[UNKNOWN], *vocabulary]
-        ids = [UNKNOWN, *range(first, first + len(vocabulary))]
-        self._table = tf.lookup.StaticHashTable(
-            tf.lookup.KeyValueTensorInitializer(keys, ids, value_dtype="int32"),
-            default_value=UNKNOWN,
-        )
+        self._table = id_table(vocabulary)
 
     def look_up(self, tokens):
         """Look up the ids of tokens.
@@ -113,6 +106,24 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
         return cls(tokens, **options)
 
 
+def id_table(tokens: list[str], first: int = len(SPECIAL_NAMES)):
+    """Make a table of the ids of tokens, and of the unknown id for others.
+
+    Args:
+        tokens: The tokens.
+        first: The id of the first one. Defaults to `4`.
+
+    Returns:
+        A `tf.lookup.StaticHashTable`.
+    """
+    keys = [SPECIAL_NAMES[UNKNOWN], *tokens]
+    ids = [UNKNOWN, *range(first, first + len(tokens))]
+    make = tf.lookup.KeyValueTensorInitializer
+    return tf.lookup.StaticHashTable(
+        make(keys, ids, value_dtype="int32"), default_value=UNKNOWN
+    )
+
+
 def frequent_tokens(
     untrained: AbstractVocabularyTokenizer,
     sentences_or_files: Iterable[str | Path],
@@ -138,9 +149,8 @@ def frequent_tokens(
     if vocabulary_size is not None:
         room = check_room(name, vocabulary_size, 1, "a token")
     check_integer("min_frequency", min_frequency)
-    sentences = read_sentences(sentences_or_files, name)
     counts = Counter()
-    for batch in clean_batches(untrained.clean, sentences):
+    for batch in clean_batches(untrained.clean, sentences_or_files, name):
         counts.update(as_list(untrained.split(batch).flat_values))
     for special in SPECIAL_NAMES:
         counts.pop(special, None)
@@ -171,19 +181,17 @@ def check_vocabulary(vocabulary: Iterable[str], class_name: str) -> list[str]:
     """
     one = isinstance(vocabulary, str | Mapping | Set)  # whose ids are unclear
     one = one or not isinstance(vocabulary, Iterable)
-    tokens = [] if one else list(vocabulary)
-    counts = Counter(token for token in tokens if isinstance(token, str))
-    bad = [vocabulary] if one else []
-    bad += [token for token in tokens if not isinstance(token, str)]
-    bad += [token for token in SPECIAL_NAMES if token in counts]
-    bad += [token for token, count in counts.items() if count > 1]
-    if bad:
-        raise ValueError(
-            f"{class_name} needs a `vocabulary` of different strings, without "
-            "the empty one and the names of special ids. Received: "
-            f"vocabulary with {bad[0]!r}. Give a list that names every token "
-            "once."
-        )
+    tokens = [vocabulary] if one else [*vocabulary]
+    known = {*SPECIAL_NAMES}
+    for token in tokens:
+        if one or not isinstance(token, str) or token in known:
+            raise ValueError(
+                f"{class_name} needs a `vocabulary` of different strings, "
+                "without the empty one and the names of special ids. Received: "
+                f"vocabulary with {token!r}. Give a list that names every "
+                "token once."
+            )
+        known.add(token)
     return tokens
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 
 import keras
 
-from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.tensors import tf
 from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
@@ -25,6 +24,7 @@ UNIT = rf"(?:{NUMBER}[{LETTER}]*|[{LETTER}]+)"
 WORD = rf"[-']?{UNIT}(?:[-'&]{UNIT})*-?"
 TOKEN = rf"{ELISION}?<unk>|{ABBREVIATION}|{WORD}|[^ ]"
 SPACED_SIGN = " [:;!?%]"  # as French writes them
+SIGN = re.compile(SPACED_SIGN)
 
 CUTS = (
     (rf"[{SPACES}]+", " "),
@@ -36,12 +36,12 @@ CUTS = (
 )
 EDGES = "^[-' ]+|-$"
 
-SLASHES = {"/", "\N{FRACTION SLASH}"}
-SPACED_SIGNS = {f" {sign}" for sign in ":;!?%"}
-CLOSING = {*".,;:!?%)]}'", CURLY, *SPACED_SIGNS, *SLASHES, ""}
+SLASHES = "/\N{FRACTION SLASH}"
+CLOSES = rf"[.,;:!?%)\]}}'{CURLY}{SLASHES}]|{SPACED_SIGN}|{ENDING}|"
 LEFT_QUOTES = "\N{LEFT SINGLE QUOTATION MARK}\N{SINGLE LOW-9 QUOTATION MARK}"
-OPENING = {*"([{#@$£¿¡", *LEFT_QUOTES, *SLASHES}
-QUOTES = {*'"„“”«»'}
+OPENS = rf"[(\[{{#@$£¿¡{LEFT_QUOTES}{SLASHES}]|{ELISION}"
+QUOTES = '["„“”«»]'
+FOLLOWS = "-.+"
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -101,14 +101,12 @@ class WordTokenizer(AbstractVocabularyTokenizer):
         lowercase: bool = False,
     ):
         super().__init__(vocabulary, normalization, lowercase)
-        entries = self.vocabulary
-        spaceless = [word for word in entries if word not in SPACED_SIGNS]
+        spaceless = [x for x in self.vocabulary if not SIGN.fullmatch(x)]
         check_no_space(spaceless, SPACES, type(self).__name__)
-        words = [*SPECIAL_NAMES, *entries]
-        self._closes = tf.constant([_closes(word) for word in words])
-        self._opens = tf.constant([_opens(word) for word in words])
-        self._quotes = tf.constant([word in QUOTES for word in words])
-        self._follows = tf.constant([_follows(word) for word in words])
+        self._closes, self._opens, self._quotes, self._follows = (
+            tf.strings.regex_full_match(self._names, pattern)
+            for pattern in (CLOSES, OPENS, QUOTES, FOLLOWS)
+        )
 
     def split(self, text):
         for pattern, rewrite in CUTS:
@@ -137,15 +135,3 @@ class WordTokenizer(AbstractVocabularyTokenizer):
 def _before(flags, first):
     """Shift flags `(B, T)` to the next token."""
     return tf.pad(flags, [[0, 0], [1, 0]], constant_values=first)[:, :-1]
-
-
-def _follows(word):
-    return word.startswith("-") and word != "-"
-
-
-def _closes(word):
-    return word in CLOSING or re.fullmatch(ENDING, word) is not None
-
-
-def _opens(word):
-    return word in OPENING or re.fullmatch(ELISION, word) is not None

@@ -1,5 +1,6 @@
 """Pieces of words, by operations that LiteRT has as well."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
@@ -12,14 +13,12 @@ from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.base import own_ids
 from keras_attention.text.cleaning import mend
-from keras_attention.text.files import read_sentences
 from keras_attention.text.tensors import cut_out
 from keras_attention.text.tensors import tf
 from keras_attention.text.training import SPACE
 from keras_attention.text.training import check_room
-from keras_attention.text.training import clean_sentences
-from keras_attention.text.training import frequent_characters
-from keras_attention.text.training import learn_model
+from keras_attention.text.training import clean_batches
+from keras_attention.text.training import learn_pieces
 from keras_attention.text.training import parse_model
 from keras_attention.text.vocabulary import ASCII_SPACES
 from keras_attention.text.vocabulary import check_no_space
@@ -27,6 +26,7 @@ from keras_attention.text.vocabulary import check_vocabulary
 
 LONGEST_WORD = 100_000  # bytes; a longer word is unknown
 JOINER = "##"  # marks a piece that continues a word
+CONTINUES = f"^{JOINER}(?=.)"
 INNER_JOINER = "\x01"  # in no cleaned text, unlike "##"
 UNKNOWN_NAME = SPECIAL_NAMES[UNKNOWN]
 
@@ -95,10 +95,11 @@ class WordPieceTokenizer(AbstractTokenizer):
         super().__init__(vocabulary, normalization, lowercase)
         ops = require("tensorflow_text", "text", name)
         self._normalizer = ops.FastBertNormalizer(self.lowercase)
-        self._splitter = ops.ByteSplitter()
-        self._pieces = _piece_tokenizer(_inner_names(vocabulary))
-        texts = ["", "", "", "", *map(_written, vocabulary)]
-        self._texts = tf.constant(texts, tf.string)
+        names = _inner_names(vocabulary)
+        self._pieces = _piece_tokenizer(names)
+        words = [f" {name}" for name in names[len(SPECIAL_NAMES) :]]
+        texts = [word.replace(f" {INNER_JOINER}", "") for word in words]
+        self._texts = tf.constant(["", "", "", "", *texts], tf.string)
 
     def normalize(self, text):
         """Clean text by the only operation for it that LiteRT has.
@@ -138,7 +139,7 @@ class WordPieceTokenizer(AbstractTokenizer):
         Returns:
             Ids `(B, T)` int32: start, the text, end, zeros to the right.
         """
-        words = _split_at_spaces(self.normalize(text), self._splitter)
+        words = _split_at_spaces(self.normalize(text))
         return self._framed(self._encode_words(words), max_length)
 
     def litert_detokenize(self, ids):
@@ -206,21 +207,21 @@ class WordPieceTokenizer(AbstractTokenizer):
         """
         room = check_room(cls.__name__, vocabulary_size, 2, "a character")
         untrained = cls([], normalization, lowercase)
-        sentences = read_sentences(sentences_or_files, cls.__name__)
-        sentences = clean_sentences(untrained.clean, sentences)
-        letters = frequent_characters(
-            sentences, character_coverage, room // 2, cls.__name__
-        )
+        name = cls.__name__
+        batches = clean_batches(untrained.clean, sentences_or_files, name)
         # Room for all merges, and for those that only put a letter at the
         # beginning of a word.
         size = len(SPECIAL_NAMES) + 1 + room
-        model = learn_model(
-            sentences, letters, size, "bpe", False, cls.__name__
+        letters, model = learn_pieces(
+            batches, name, character_coverage, room // 2, size, "bpe"
         )
         pieces = [*letters, *(JOINER + letter for letter in letters)]
-        learned = parse_model(model).pieces[len(SPECIAL_NAMES) :]
-        pieces += filter(None, (_rename_learned(p.piece) for p in learned))
-        return cls(list(dict.fromkeys(pieces))[:room], lowercase=lowercase)
+        for learned in parse_model(model).pieces[len(SPECIAL_NAMES) :]:
+            begins = learned.piece.startswith(SPACE)  # a word
+            joiner = "" if begins else JOINER
+            pieces.append(joiner + learned.piece.removeprefix(SPACE))
+        pieces = [*dict.fromkeys(filter(None, pieces))]
+        return cls(pieces[:room], lowercase=lowercase)
 
 
 def _piece_tokenizer(names):
@@ -250,7 +251,7 @@ def _rows(pieces, words):
     return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
 
 
-def _split_at_spaces(text, splitter):
+def _split_at_spaces(text):
     """Split strings at every " ", as `tf.strings.split` does.
 
     LiteRT does not have `tf.strings.split`. It has
@@ -259,11 +260,12 @@ def _split_at_spaces(text, splitter):
 
     Args:
         text: Strings `(B,)`.
-        splitter: A `tensorflow_text.ByteSplitter`.
 
     Returns:
         Words as a ragged tensor of strings `(B, None)`, none of them empty.
     """
+    ops = require("tensorflow_text", "text", "WordPieceTokenizer")
+    splitter = ops.ByteSplitter()
     data, starts, ends = splitter.split_with_offsets(text)
     data = tf.cast(data, tf.int32)  # LiteRT cannot compare uint8
     inside = data.flat_values != ord(" ")  # (N,), for each byte of the batch
@@ -285,21 +287,7 @@ def _split_at_spaces(text, splitter):
     )
 
 
-# Names of pieces, by `sentencepiece`, here, and in `tensorflow_text`.
-
-
-def _rename_learned(piece: str) -> str:
-    """Rename a piece that `sentencepiece` has learned.
-
-    Args:
-        piece: Its name there, such as `"▁Hund"` or `"e"`.
-
-    Returns:
-        Its name here, such as `"Hund"` or `"##e"`.
-    """
-    if piece.startswith(SPACE):
-        return piece.removeprefix(SPACE)
-    return JOINER + piece
+# Names of pieces, here and in `tensorflow_text`.
 
 
 def _inner_names(vocabulary: list[str]) -> list[str]:
@@ -314,11 +302,7 @@ def _inner_names(vocabulary: list[str]) -> list[str]:
     """
     names = [f"{name} " for name in SPECIAL_NAMES]  # words have no space
     names[UNKNOWN] = UNKNOWN_NAME
-    for piece in vocabulary:
-        if _continues(piece):
-            piece = INNER_JOINER + piece.removeprefix(JOINER)
-        names.append(piece)
-    return names
+    return names + [re.sub(CONTINUES, INNER_JOINER, x) for x in vocabulary]
 
 
 def _first_names(vocabulary: list[str]) -> tuple[list[str], list[int]]:
@@ -339,19 +323,3 @@ def _first_names(vocabulary: list[str]) -> tuple[list[str], list[int]]:
         for name in names
     ]
     return list(ids), firsts
-
-
-def _written(piece: str) -> str:
-    """Write a piece as it stands in a text.
-
-    Args:
-        piece: Its name.
-
-    Returns:
-        What follows "##", or a space and a piece that begins a word.
-    """
-    return piece.removeprefix(JOINER) if _continues(piece) else f" {piece}"
-
-
-def _continues(piece):
-    return piece.startswith(JOINER) and piece != JOINER

@@ -72,19 +72,14 @@ class TranslationGraph:
         if not self._whole:
             self._begins = _retraced(self._begin)
             self._writes = _retraced(self._write)
-        source = (IDS, WORDS) if self.reads_words else (IDS,)
-        self._functions = {
-            (aligned, len(source) + count): self._made(aligned, *signature)
-            for aligned in (False, True)
-            for count in range(3)
-            for signature in [
-                (*source, PREFIX, REQUIRED)[: len(source) + count]
-            ]
-        }
-
-    def _made(self, aligned, *signature):
-        run = partial(self._run, aligned)
-        return _traced(run, *signature) if self._whole else run
+        columns = (IDS, WORDS) if self.reads_words else (IDS,)
+        self._functions = {}
+        for more in ((), (PREFIX,), (PREFIX, REQUIRED)):
+            for aligned in (False, True):
+                run, given = partial(self._run, aligned), (*columns, *more)
+                if self._whole:
+                    run = _traced(run, *given)
+                self._functions[aligned, len(given)] = run
 
     def translate(self, *columns) -> dict:
         """Translate what was read.
@@ -162,8 +157,7 @@ class TranslationGraph:
         tokens = self.target_tokenizer.tokens(target)
         if self.model.source_ids:
             surfaces = aligned_words(self.target_tokenizer, texts, target)
-            size = self.model.target_vocabulary_size
-            target = spell_target(target, surfaces, ids, *words, size)
+            target = self._spelled(target, surfaces, ids, *words)
             tokens = _first_word(surfaces, tokens)
         found = self.model.score(np.asarray(ids), np.asarray(target))
         scores, token_scores = map(ops.convert_to_numpy, found)
@@ -217,16 +211,8 @@ class TranslationGraph:
         Returns:
             Ids and words `(B, P)`, with `P` at most `max_length`.
         """
-        clean = self.target_tokenizer.clean(prefix)
-        ids = self.target_tokenizer.encode(clean)
-        longest = tf.reduce_max(tf.pad(ids.row_lengths(), [[0, 1]]))
-        longest = tf.minimum(longest, self.search.max_length)
-        ids = cut_or_pad(ids, longest)
-        words = cut_or_pad(self.target_tokenizer.surfaces(prefix), longest)
-        if self.model.source_ids:
-            size = self.model.target_vocabulary_size
-            ids = spell_target(ids, words, source_ids, source_words, size)
-        return ids, words
+        ids, words = self._pieces(prefix, self.search.max_length)
+        return self._spelled(ids, words, source_ids, source_words), words
 
     def _phrases(self, required, source_ids, source_words):
         """Turn phrases `(B, C)` into ids `(B, C, L)`.
@@ -235,18 +221,26 @@ class TranslationGraph:
         source has gets an id that no text has.
         """
         rows, count = tf.shape(required)[0], tf.shape(required)[1]
-        flat = tf.reshape(required, (-1,))
-        ids = self.target_tokenizer.encode(self.target_tokenizer.clean(flat))
-        longest = tf.reduce_max(tf.pad(ids.row_lengths(), [[0, 1]]))
-        longest = tf.maximum(longest, tf.ones_like(longest))
-        ids = cut_or_pad(ids, longest)
-        if self.model.source_ids:
-            words = cut_or_pad(self.target_tokenizer.surfaces(flat), longest)
-            ids, words = (tf.reshape(x, (rows, -1)) for x in (ids, words))
-            size = self.model.target_vocabulary_size
-            ids = spell_target(ids, words, source_ids, source_words, size)
+        found = self._pieces(tf.reshape(required, (-1,)), least=1)
+        ids, words = (tf.reshape(x, (rows, -1)) for x in found)
+        ids = self._spelled(ids, words, source_ids, source_words)
         ids = tf.where(ids == UNKNOWN, NO_ID, ids)
         return tf.reshape(ids, (rows, count, -1))
+
+    def _pieces(self, text, most=NO_ID, least=0):
+        """Return ids and words of a target, without start and end."""
+        ids = self.target_tokenizer.encode(self.target_tokenizer.clean(text))
+        longest = tf.reduce_max(tf.pad(ids.row_lengths(), [[0, 1]]))
+        longest = tf.clip_by_value(longest, least, most)
+        words = self.target_tokenizer.surfaces(text)
+        return cut_or_pad(ids, longest), cut_or_pad(words, longest)
+
+    def _spelled(self, ids, words, source_ids, source_words):
+        """Give words that are copied the ids that they have in the source."""
+        if not self.model.source_ids:
+            return ids
+        size = self.model.target_vocabulary_size
+        return spell_target(ids, words, source_ids, source_words, size)
 
     def _generate(self, ids, search, prefix, attends):
         """Call the model, with tensors of text on both sides."""
@@ -258,10 +252,7 @@ class TranslationGraph:
         ids = np.asarray(ids)
         found = self.model.generate(ids, search, prefix, attends)
         return Generation(
-            *[
-                None if x is None else tf.constant(ops.convert_to_numpy(x))
-                for x in found
-            ]
+            *(x if x is None else ops.convert_to_numpy(x) for x in found)
         )
 
     def _write(self, ids, words, begun, found):
@@ -320,8 +311,8 @@ class TranslationGraph:
                 "has no attention. Leave `replace_unknown` out."
             )
         real = tf.cast(words != "", weights.dtype)[:, None, None]
-        _, best = tf.math.top_k(weights * real)
-        return tf.gather(words, best[..., 0], batch_dims=1)
+        best = tf.argmax(weights * real, axis=-1)
+        return tf.gather(words, best, batch_dims=1)
 
 
 def _traced(function, *signature):

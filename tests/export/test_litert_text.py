@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+from hostile import hostile_texts
 from seq2seqs import sure_model
 
 from keras_attention import BeamSearch
@@ -18,6 +19,11 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.files import check_seal
     from keras_attention.translation import TranslationGraph
 
+
+def is_valid(text):
+    return text == text.decode("utf-8", errors="replace").encode()
+
+
 WORDS = {
     "two": "zwei",
     "dogs": "Hunde",
@@ -31,6 +37,7 @@ TEXTS = [
     ["two dogs play"],
     ["", "  snow  ", "seven dogs in snow play in snow two"],
     ["Unheard 雪 of"],
+    [x.decode() for x in hostile_texts(39, ["two dogs"], 4) if is_valid(x)],
 ]
 
 

@@ -1,6 +1,6 @@
-import unicodedata
-
 import pytest
+import tensorflow as tf
+from tokenizers import strings
 
 from keras_attention.text import CharacterTokenizer
 
@@ -17,15 +17,9 @@ TEXT = [
 ]
 
 
-@pytest.mark.parametrize("normalization", ["nfkd", "nfc", "identity"])
-def test_known_text_comes_back(normalization):
-    tokenizer = CharacterTokenizer.train(TEXT, 10**4, 1, normalization)
-    got = tokenizer.detokenize(tokenizer.tokenize(TEXT)).numpy()
-    form = normalization.upper()
-    want = TEXT
-    if form != "IDENTITY":
-        want = [unicodedata.normalize(form, text) for text in TEXT]
-    assert [text.decode() for text in got] == want
+def test_known_text_comes_back():
+    tokenizer = CharacterTokenizer.train(TEXT, 10**4, normalization="identity")
+    assert strings(tokenizer.detokenize(tokenizer.tokenize(TEXT))) == TEXT
 
 
 def test_unknown_characters_are_replaced_one_for_one():
@@ -33,6 +27,12 @@ def test_unknown_characters_are_replaced_one_for_one():
     ids = tokenizer.tokenize(["axyb"])
     assert ids.numpy().tolist() == [[2, 4, 1, 1, 5, 3]]
     assert tokenizer.detokenize(ids).numpy()[0].decode() == "a\ufffd\ufffdb"
+
+
+def test_a_graph_may_not_know_the_rank():
+    text = tf.TensorSpec(None, tf.string)
+    count = tf.function(CharacterTokenizer("ab").count, [text])
+    assert count(["axyb", ""]).numpy().tolist() == [6, 2]
 
 
 def test_longer_strings_are_refused():

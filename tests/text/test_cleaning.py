@@ -1,3 +1,6 @@
+import random
+import unicodedata
+
 import pytest
 import tensorflow as tf
 from hostile import hostile_texts
@@ -10,6 +13,7 @@ from keras_attention.text import SymbolTokenizer
 from keras_attention.text import WordPieceTokenizer
 from keras_attention.text import WordTokenizer
 from keras_attention.text.cleaning import clean
+from keras_attention.text.cleaning import normalizer
 
 pytestmark = pytest.mark.tensorflow
 
@@ -53,12 +57,6 @@ def test_an_unknown_normalization_is_refused():
         WordTokenizer([], normalization="NFD")
 
 
-def test_invalid_bytes_become_the_replacement_character():
-    tokenizer = CharacterTokenizer("a\ufffd")
-    ids = tokenizer.tokenize(tf.constant([b"a\xffa"]))
-    assert ids.numpy().tolist() == [[2, 4, 5, 4, 3]]
-
-
 @pytest.mark.parametrize("lowercase", [False, True])
 @pytest.mark.parametrize("normalization", FORMS)
 def test_cleaning_twice_changes_nothing(normalization, lowercase):
@@ -72,5 +70,49 @@ def test_cleaning_twice_changes_nothing(normalization, lowercase):
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_a_nul_cuts_nothing_off(lowercase):
     nul = "\ufffd" if lowercase else "\0"
-    texts = clean(tf.constant(["a\0b", "\0", "c\0"]), "nfkc", lowercase)
-    assert strings(texts) == [f"a{nul}b", nul, f"c{nul}"]
+    texts = ["a\0b", "\0", "c\0", b"a\xffa"]  # and bytes are no Unicode
+    texts = clean(tf.constant(texts), "nfkc", lowercase)
+    assert strings(texts) == [f"a{nul}b", nul, f"c{nul}", "a\ufffda"]
+    assert clean(tf.constant([], tf.string), "nfc", lowercase).shape == (0,)
+
+
+# Normal forms: what `unicodedata` gives, for all characters.
+
+EVERY = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+
+
+def some_texts(count):
+    """Letters, marks, and parts of Hangul, in any order."""
+    draw = random.Random(3)
+    letters = [x for x in EVERY if unicodedata.normalize("NFKD", x) != x]
+    marks = [x for x in EVERY if unicodedata.combining(x)]
+    parts = [{*unicodedata.normalize("NFD", x)} for x in letters]
+    parts = sorted(set.union(*parts))
+    hangul = [chr(c) for c in range(0x1100, 0x1200)]
+    kinds = letters, marks, parts, parts, "aeouAEO", hangul
+    lengths = (draw.randint(0, 9) for _ in range(count))
+    return [
+        "".join(draw.choice(draw.choice(kinds)) for _ in range(length))
+        for length in lengths
+    ]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_every_character_and_any_marks_are_those_of_unicode(form):
+    odd = ["", "\0e\u0301\0", "\u0301", "e" + "\u0316\u0301" * 500]
+    composed = [unicodedata.normalize("NFD", x) for x in EVERY if x.isalpha()]
+    texts = [*EVERY, *composed, *odd, *some_texts(30_000)]
+    found = strings(normalizer(form)(tf.constant(texts)))
+    wanted = [unicodedata.normalize(form, text) for text in texts]
+    wrong = [x for x, y, z in zip(texts, found, wanted, strict=True) if y != z]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_tables_are_in_a_graph_once(form):
+    """However often text is cleaned in it; half a megabyte at most."""
+    function = tf.function(lambda x: normalizer(form)(normalizer(form)(x)))
+    graph = function.get_concrete_function(tf.TensorSpec((None,), tf.string))
+    size = graph.graph.as_graph_def().ByteSize()
+    alone = normalizer(form).graph.as_graph_def().ByteSize()
+    assert size < alone + 10_000 < 520_000

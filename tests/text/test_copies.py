@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from keras_attention import SentencePieceTokenizer
 from keras_attention import WordTokenizer
 from keras_attention import parallel_dataset
 from keras_attention.text import aligned_words
@@ -24,15 +23,6 @@ def spelled(max_length=None):
     ids = WORDS.tokenize(SOURCE, max_length)
     words = aligned_words(WORDS, SOURCE, ids)
     return spell_source(ids, words, V), words
-
-
-def test_words_stand_behind_their_ids():
-    _, words = spelled()
-    assert words.numpy().tolist() == [
-        [b"", *SOURCE[0].encode().split(), b""],
-        [b"", b"Bob", b".", *[b""] * 6],
-        [b""] * 9,
-    ]
 
 
 def test_a_word_has_the_place_where_it_stands_first():
@@ -79,20 +69,6 @@ def test_an_empty_batch_is_one():
     ids = WORDS.tokenize(np.array([], object))
     words = aligned_words(WORDS, np.array([], object), ids)
     assert spell_source(ids, words, V).shape == ids.shape
-
-
-def test_pieces_of_words_are_copied_too():
-    tokenizer = SentencePieceTokenizer.train(
-        ["a b a b ab ba"] * 20, 12, byte_fallback=False
-    )
-    ids = tokenizer.tokenize(["a ♥ b ♥"])
-    assert (ids.numpy() == 1).sum() == 2
-    words = aligned_words(tokenizer, ["a ♥ b ♥"], ids)
-    size = tokenizer.vocabulary_size
-    found = spell_source(ids, words, size).numpy()
-    own = found[found >= size]
-    assert len(own) == 2
-    assert len(set(own)) == 1
 
 
 def test_a_dataset_spells_both_sides(tmp_path):

@@ -37,11 +37,3 @@ def test_all_symbols_are_known_unless_a_size_is_given():
     text = (f"s{n}" for n in range(20_000))
     assert SymbolTokenizer.train(text).vocabulary_size == 20_004
     assert SymbolTokenizer.train(["a b b", "c"], 6).vocabulary == ["b", "a"]
-
-
-@pytest.mark.parametrize(
-    "vocabulary", [["a b"], ["a\v"], [""], {"a": 4}, {"a"}]
-)
-def test_other_vocabularies_are_refused(vocabulary):
-    with pytest.raises(ValueError, match=r"SymbolTokenizer .*`vocabulary`"):
-        SymbolTokenizer(vocabulary)

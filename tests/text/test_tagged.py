@@ -35,32 +35,18 @@ def test_ids_are_those_of_the_tags_and_then_those_of_the_text(name):
     tokenizer = tagged(name)
     assert tokenizer.vocabulary_size == size + len(TAGS)
     ids = tokenizer.tokenize(TEXTS).numpy()
+    known = {tag: size + i for i, tag in enumerate(TAGS)}
     for word, tags, row in zip(WORDS, GIVEN, ids, strict=True):
         own = inner.tokenize([word]).numpy()[0].tolist()
-        wanted = [
-            size + TAGS.index(tag) if tag in TAGS else 1
-            for tag in tags.split("|")
-            if tag
-        ]
-        wanted = [own[0], *wanted, *own[1:]]
+        of_tags = [known.get(tag, 1) for tag in tags.split("|") if tag]
+        wanted = [own[0], *of_tags, *own[1:]]
         assert row[: len(wanted)].tolist() == wanted
         assert not row[len(wanted) :].any()
-    np.testing.assert_array_equal(tokenizer.count(TEXTS), (ids > 0).sum(1))
-
-
-@every_inner
-def test_there_is_a_surface_for_each_id(name):
-    tokenizer = tagged(name)
+    counts = (ids > 0).sum(1)
+    np.testing.assert_array_equal(tokenizer.count(TEXTS), counts)
     surfaces = tokenizer.surfaces(TEXTS)
-    counts = tokenizer.count(TEXTS).numpy() - 2
-    np.testing.assert_array_equal(surfaces.row_lengths(), counts)
-    first = surfaces[1].numpy()[:2].tolist()
-    assert first == [b"V;x", b"a"]
-
-
-def test_a_text_without_tags_is_that_of_its_own_tokenizer():
-    ids = [x.tokenize(WORDS).numpy() for x in (INNER["word"], tagged("word"))]
-    np.testing.assert_array_equal(*ids)
+    np.testing.assert_array_equal(surfaces.row_lengths(), counts - 2)
+    assert surfaces[1].numpy()[:2].tolist() == [b"V;x", b"a"]
 
 
 def test_what_was_read_comes_back():
@@ -88,19 +74,15 @@ def test_is_saved_with_the_tokenizer_of_the_text(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("name", "wrong", "message"),
     [
-        ({"tokenizer": CharacterTokenizer}, "`tokenizer`"),
-        ({"tags": ["a;b"]}, "Split them"),
-        ({"tags": ["a\tb"]}, "Split them"),
-        ({"tags": ["a", "a"]}, "every token once"),
-        ({"tags": "ab"}, "different strings"),
-        ({"separator": ""}, "`separator`"),
-        ({"separator": "\t"}, "`separator`"),
-        ({"separator": None}, "`separator`"),
+        ("tokenizer", CharacterTokenizer, "`tokenizer`"),
+        *(("tags", x, "Split them") for x in (["a;b"], ["a\tb"])),
+        *(("tags", x, "every token once") for x in (["a", "a"], "ab")),
+        *(("separator", x, "`separator`") for x in ("", "\t", None)),
     ],
 )
-def test_refuses_what_it_cannot_split(changes, message):
+def test_refuses_what_it_cannot_split(name, wrong, message):
     arguments = {"tokenizer": INNER["character"], "tags": ["a", "b"]}
     with pytest.raises(ValueError, match=message):
-        TaggedTokenizer(**{**arguments, **changes})
+        TaggedTokenizer(**{**arguments, name: wrong})

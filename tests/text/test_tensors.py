@@ -12,7 +12,6 @@ from no_tensorflow import leave_out_tensorflow
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
     from tokenizers import KINDS
     from tokenizers import OPTIONS
     from tokenizers import TEXT
@@ -24,7 +23,6 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.text import SentencePieceTokenizer
     from keras_attention.text import TaggedTokenizer
     from keras_attention.text import WordPieceTokenizer
-    from keras_attention.text import tensors
 else:
     KINDS = []
 
@@ -120,9 +118,8 @@ def test_batches_are_the_same(options, tmp_path, monkeypatch):
     tokenizer = kind.train(files, 12 if "copying" in options else 30)
 
     def epochs(tokenizer):
-        dataset = parallel_dataset(
-            *files, tokenizer, tokenizer, 4, buckets=3, **options
-        )
+        parts = *files, tokenizer, tokenizer, 4
+        dataset = parallel_dataset(*parts, buckets=3, **options)
         found = [
             [listed(x) for x in keras.tree.flatten(batch)]
             for _ in range(2)
@@ -149,18 +146,6 @@ def test_no_batch_of_strings_is_refused(wrong, monkeypatch):
     tokenizer = KINDS[0]("abc")
     with pytest.raises(ValueError, match=r"list"):
         tokenizer.tokenize(wrong)
-
-
-def test_a_graph_may_not_know_the_rank():
-    seen = []
-
-    @tf.function(input_signature=[tf.TensorSpec(None, tf.int32)])
-    def look(x):
-        seen.append(tensors.rank(x))
-
-    look.get_concrete_function()
-    assert seen == [None]
-    assert tensors.rank(tf.zeros((2, 3))) == 2
 
 
 def test_text_names_tensorflow_in_one_file():

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from tokenizers import KINDS
 from tokenizers import every_kind
@@ -8,7 +9,7 @@ from keras_attention.text import SymbolTokenizer
 from keras_attention.text import WordPieceTokenizer
 from keras_attention.text import WordTokenizer
 from keras_attention.text.training import frequent_characters
-from keras_attention.text.training import learn_model
+from keras_attention.text.training import learn_pieces
 from keras_attention.text.training import parse_model
 
 pytestmark = pytest.mark.tensorflow
@@ -48,18 +49,17 @@ def test_frequent_characters_come_first_and_ties_are_sorted():
     assert frequent_characters(text, 1, 0, "A") == []
 
 
-def learned_pieces(model):
-    return [piece.piece for piece in parse_model(model).pieces[4:]]
-
-
 @pytest.mark.parametrize("model_type", ["bpe", "unigram"])
 def test_pieces_are_made_of_the_characters(model_type):
     text = ["aab aab", "aab b\u20acb", "\u2585 \0 \t \n", "<s> x"]
-    model = learn_model(text, "ab", 30, model_type, False, "A")
-    pieces = learned_pieces(model)
+    batches = [np.array(text[:2]), np.array(text[2:])]
+    letters, model = learn_pieces(batches, "A", 1, 2, 30, model_type)
+    assert letters == ["a", "b"]
+    pieces = [piece.piece for piece in parse_model(model).pieces[4:]]
     assert {*"".join(pieces)} == {*"ab\u2581"}
     assert {"aab", "\u2581aab"} & {*pieces}
-    assert model == learn_model(text, "ab", 30, model_type, False, "A")
+    again = learn_pieces(batches, "A", 1, 2, 30, model_type)
+    assert again == (letters, model)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -55,20 +55,17 @@ def back(tokenizer, text):
 @pytest.mark.parametrize(
     ("text", "want"),
     [
-        ("Ein Mann, der", "Ein|Mann|,|der"),
         ("l'homme D'Artagnan", "l'|homme|D'|Artagnan"),
         ("qu'il n'a aujourd'hui", "qu'|il|n'|a|aujourd'hui"),
         ("man's it's don't they'll", "man|'s|it|'s|don't|they|'ll"),
         ("the boys' 'STOP'", "the|boys|'|'STOP|'"),
         ("t-shirt well-known -tassen", "t-shirt|well-known|-tassen"),
         ("3.5 1,000 10:30 3.", "3.5|1,000|10:30|3|."),
-        ("U.S. z.B. Ende.", "U.S.|z.B.|Ende|."),
+        ("U.S. z.B. Ende...", "U.S.|z.B.|Ende|.|.|."),
         ("Quoi ? Non!", "Quoi| ?|Non|!"),
-        ("wait...", "wait|.|.|."),
         ("two--dashes - one", "two-|-dashes|-|one"),
         ("👨‍👩‍👧🎉", "👨|\u200d|👩|\u200d|👧|🎉"),
-        ("cafe\u0301s", "cafés"),
-        ("Straße_7", "Straße_7"),
+        ("cafe\u0301s, Straße_7", "cafés|,|Straße_7"),
     ],
 )
 def test_words_and_signs_are_split(text, want):

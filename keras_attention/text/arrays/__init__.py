@@ -5,6 +5,7 @@ byte that is not UTF-8 is half of a surrogate pair, as `surrogateescape` has it.
 """
 
 import unicodedata
+from collections import namedtuple
 from collections.abc import Callable
 from collections.abc import Iterable
 from functools import partial
@@ -12,7 +13,6 @@ from functools import wraps
 from operator import getitem
 from types import SimpleNamespace
 from typing import Any
-from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,7 @@ cumsum = np.cumsum
 reduce_max = np.max
 range = np.arange
 reshape = np.reshape
+argmax = np.argmax
 boolean_mask = getitem
 unique = partial(np.unique, return_inverse=True)
 
@@ -44,18 +45,7 @@ class Module:
     """Stands for `tf.Module`, which tracks what a SavedModel needs."""
 
 
-class TensorSpec(NamedTuple):
-    """Describes an argument of a function.
-
-    Attributes:
-        shape: Its shape, which is not checked.
-        dtype: The type that it is converted to.
-        name: Its name.
-    """
-
-    shape: tuple
-    dtype: np.dtype
-    name: str | None = None
+TensorSpec = namedtuple("TensorSpec", "shape dtype name", defaults=[None])
 
 
 def function(
@@ -75,10 +65,9 @@ def function(
 
     @wraps(call)
     def converted(*arguments):
-        count = len(signature)
         pairs = zip(arguments, signature, strict=False)
         given = [convert_to_tensor(x, spec.dtype) for x, spec in pairs]
-        return call(*given, *arguments[count:])
+        return call(*given, *arguments[len(signature) :])
 
     return converted
 
@@ -115,12 +104,7 @@ def _text(value):
     )
 
 
-def constant(
-    value: Any, dtype: np.dtype | None = None, shape: tuple | None = None
-) -> np.ndarray:
-    """As `convert_to_tensor`, to an array of a shape."""
-    found = convert_to_tensor(value, dtype)
-    return found if shape is None else found.reshape(shape)
+constant = convert_to_tensor
 
 
 def cast(x, dtype: np.dtype) -> np.ndarray:
@@ -168,31 +152,16 @@ def where(condition, x, y) -> np.ndarray:
     return np.where(condition, x, y)
 
 
-class KeyValueTensorInitializer(NamedTuple):
-    """The entries of a table.
-
-    Attributes:
-        keys: The strings.
-        values: The value of each.
-        value_dtype: The type of values.
-    """
-
-    keys: list[str]
-    values: list[int]
-    value_dtype: str
-
-
 class StaticHashTable:
     """Looks up the values of strings.
 
     Args:
-        initializer: The entries.
+        initializer: The entries: strings, their values, and the type of
+            these.
         default_value: The value of all other strings.
     """
 
-    def __init__(
-        self, initializer: KeyValueTensorInitializer, default_value: int
-    ):
+    def __init__(self, initializer: tuple, default_value: int):
         keys, values, self.dtype = initializer
         self.values = dict(zip(keys, values, strict=True))
         self.default = default_value
@@ -220,21 +189,8 @@ def unsorted_segment_min(data, segments, count: int) -> np.ndarray:
     return least
 
 
-def top_k(x) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest entry of the last axis, and its first place.
-
-    Args:
-        x: `(..., N)`.
-
-    Returns:
-        Both `(..., 1)`.
-    """
-    places = np.argmax(x, axis=-1)[..., None]
-    return np.take_along_axis(x, places, axis=-1), places
-
-
 lookup = SimpleNamespace(
-    KeyValueTensorInitializer=KeyValueTensorInitializer,
+    KeyValueTensorInitializer=namedtuple("Entries", "keys values value_dtype"),
     StaticHashTable=StaticHashTable,
 )
-math = SimpleNamespace(unsorted_segment_min=unsorted_segment_min, top_k=top_k)
+math = SimpleNamespace(unsorted_segment_min=unsorted_segment_min)

@@ -21,8 +21,6 @@ class RaggedTensor:
     def __ne__(self, value):
         return self.with_flat_values(self.flat_values != value)
 
-    __hash__ = None
-
     def row_lengths(self) -> np.ndarray:
         """Return the length of each row, `(B,)` int64."""
         return self.lengths
