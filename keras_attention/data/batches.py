@@ -10,7 +10,6 @@ import numpy as np
 from keras_attention.checks import check_integer
 from keras_attention.data.corpus import Corpus
 from keras_attention.data.positions import Position
-from keras_attention.text.base import PAD
 from keras_attention.text.sentencepiece import SentencePieceTokenizer
 
 RELEASED = 2  # batches, after which mapped files are let go: 16 MB each
@@ -75,13 +74,10 @@ class Batches:
             )
         least = min(batch_size, count)
         ends, self.widths = choose_buckets(corpus.lengths(), buckets, least)
+        kind = np.min_scalar_type(len(ends))
+        longest = (lengths.max(axis=0) for lengths in corpus.lengths())
         self.bucket = np.concatenate(
-            [
-                np.searchsorted(ends, lengths.max(axis=0)).astype(
-                    np.min_scalar_type(len(ends))
-                )
-                for lengths in corpus.lengths()
-            ]
+            [np.searchsorted(ends, x).astype(kind) for x in longest]
         )
         self.position = Position(
             seed,
@@ -109,7 +105,9 @@ class Batches:
             own = [side[index::count] for side in sides]
             rows = self.rows if self.fills else len(own[0])
             source, target = (
-                _padded(side, rows, width)
+                keras.utils.pad_sequences(
+                    [*side, *[[]] * (rows - len(side))], width, padding="post"
+                )
                 for side, width in zip(own, widths, strict=True)
             )
             yield (source, target[:, :-1]), target[:, 1:]
@@ -128,13 +126,10 @@ class Batches:
 
     def _drawn(self, pairs, sides, widths, random):
         """Draw segmentations, and keep the best for what is too long."""
-        drawn = zip(self._draw(pairs, random), sides, widths, strict=True)
+        drawn = self._draw(pairs, random)
         return [
-            [
-                new if len(new) <= width else best
-                for new, best in zip(rows, bests, strict=True)
-            ]
-            for rows, bests, width in drawn
+            [x if len(x) <= width else y for x, y in zip(*rows, strict=True)]
+            for *rows, width in zip(drawn, sides, widths, strict=True)
         ]
 
     def _draw(self, pairs, random):
@@ -195,13 +190,6 @@ class Batches:
         return by_bucket
 
 
-def _padded(rows, count, width):
-    ids = np.full((count, width), PAD, "int32")
-    for row, place in zip(rows, ids, strict=False):
-        place[: len(row)] = row
-    return ids
-
-
 def check_shard(shard: Shard | None) -> Shard:
     """Check a shard.
 
@@ -223,15 +211,8 @@ def check_shard(shard: Shard | None) -> Shard:
             f"the number of processes. Received: shard={shard!r}. On JAX give "
             "(jax.process_index(), jax.process_count())."
         )
-    index = check_integer("shard[0]", shard[0], 0)
     count = check_integer("shard[1]", shard[1])
-    if index >= count:
-        raise ValueError(
-            "`shard` needs an index below its count. Received: "
-            f"shard={tuple(shard)!r}. Of {count} processes, the last is "
-            f"({count - 1}, {count})."
-        )
-    return index, count
+    return check_integer("shard[0]", shard[0], 0, count - 1), count
 
 
 def choose_buckets(

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from keras_attention.data.encode import in_threads
 from keras_attention.files import alone
@@ -120,15 +121,15 @@ class Cache:
         except UNUSABLE as error:
             return getattr(error, "filename", None) or main
 
-    def digests(self, files: Iterable[Path]) -> list[str]:
-        """Return the SHA-256 of files, and read only those that have changed.
+    def digests(self, texts: Iterable[Path | list[str]]) -> list[str]:
+        """Return the SHA-256 of texts, and read only files that have changed.
 
         The cache keeps digests by what the system says of a file: its number,
         size, and times of change. A file that has just changed may change
         again within the same time, so its digest is not kept.
 
         Args:
-            files: The files.
+            texts: Files, or what JSON can hold.
 
         Returns:
             A hexadecimal digest of each.
@@ -136,21 +137,24 @@ class Cache:
         Raises:
             OSError: If one cannot be read.
         """
-        return [*in_threads(self._digest, files)]
+        return [*in_threads(self._digest, texts)]
 
     def _digest(self, file):
+        if not isinstance(file, Path):
+            return digest_of(file)
         about = file.stat()
         times = about.st_mtime_ns, about.st_ctime_ns
         known = about.st_dev, about.st_ino, about.st_size, *times
-        note = self.path / DIGESTS / _hash(repr(known))[:NAME]
+        note = self.path / DIGESTS / digest_of(known)[:NAME]
         settled = time.time() - max(times) / 1e9 > SETTLED
         digest = _read_note(note) if settled else None
         if digest is None:
             digest = sha256_of(file)
             if settled:
-                with contextlib.suppress(OSError):  # others may only read
-                    with replaced_file(note) as draft:
-                        draft.write_text(digest + _hash(note.name + digest))
+                text = digest + digest_of([note.name, digest])
+                # Others may only read.
+                with contextlib.suppress(OSError), replaced_file(note) as draft:
+                    draft.write_text(text)
         return digest
 
 
@@ -160,7 +164,7 @@ def _read_note(note):
         with open_to_read(note, note.parent.parent) as file:
             text = file.read(2 * DIGEST + 1).decode()
         digest, check = text[:DIGEST], text[DIGEST:]
-        if check == _hash(note.name + digest):
+        if check == digest_of([note.name, digest]):
             return digest
     except FileNotFoundError:
         return None
@@ -187,5 +191,6 @@ def _remove_damaged(path: Path, whole: Path | None = None):
         whole.unlink(missing_ok=True)
 
 
-def _hash(text):
-    return hashlib.sha256(text.encode()).hexdigest()
+def digest_of(content: Any) -> str:
+    """Return the SHA-256 of what JSON can hold, in hexadecimal digits."""
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -1,9 +1,7 @@
 """Parallel text as ids in flat arrays, in memory or in files of a cache."""
 
 import contextlib
-import hashlib
 import io
-import json
 import mmap
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -14,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_attention.checks import check_ids
 from keras_attention.data.cache import NAME
 from keras_attention.data.cache import Cache
+from keras_attention.data.cache import digest_of
 from keras_attention.data.encode import SIDES
 from keras_attention.data.encode import EncodedPart
 from keras_attention.data.encode import PairEncoder
@@ -126,8 +126,11 @@ def read_corpus(
         streams = {name: io.BytesIO() for name in names}
         _write(parts, dtypes, streams)
         return _open({x: y.getbuffer() for x, y in streams.items()}, dtypes)
-    digests = _digests(cache, pairs)
-    key = _key(digests, encoder)
+    texts = [text for both in pairs for text in both]
+    digests = cache.digests(texts)
+    # A name that differs if anything that decides the ids does.
+    versions = FORM, __version__, tf.__version__
+    key = digest_of([versions, digests, encoder.settings()])[:NAME]
     with cache.folder(key, names) as draft:
         if draft:
             with contextlib.ExitStack() as stack:
@@ -136,7 +139,7 @@ def read_corpus(
                     for name in names
                 }
                 _write(parts, dtypes, streams)
-            if _digests(cache, pairs) != digests:
+            if cache.digests(texts) != digests:
                 raise ValueError(
                     "Text must stay as it is while parallel_dataset reads it. "
                     "Received: files that have changed meanwhile. Call it "
@@ -144,27 +147,6 @@ def read_corpus(
                 )
     folder = cache.path / key
     return _open({name: _map_file(folder / name) for name in names}, dtypes)
-
-
-def _digests(cache, pairs):
-    """Return the SHA-256 of each text."""
-    texts = [text for both in pairs for text in both]
-    files = cache.digests(text for text in texts if isinstance(text, Path))
-    files = iter(files)
-    return [
-        next(files) if isinstance(text, Path) else _sha256_of(text)
-        for text in texts
-    ]
-
-
-def _sha256_of(content):
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
-
-
-def _key(digests, encoder):
-    """Return a name that differs if anything that decides the ids does."""
-    versions = FORM, __version__, tf.__version__
-    return _sha256_of([versions, digests, encoder.settings()])[:NAME]
 
 
 def _write(
@@ -180,7 +162,10 @@ def _write(
     for part in parts:
         columns = zip(dtypes.items(), part.columns, strict=True)
         for (name, dtype), (values, lengths) in columns:
-            _check_range(values, np.iinfo(dtype))
+            check_ids(
+                *("parallel_dataset needs tokenizers that give", values),
+                *(np.iinfo(dtype).max + 1, "", "Correct the tokenizer."),
+            )
             offsets = ends[name] + np.cumsum(lengths, dtype=OFFSET)
             ends[name] += int(lengths.sum())
             streams[f"{name}.{VALUES}"].write(
@@ -189,16 +174,6 @@ def _write(
             streams[f"{name}.{OFFSETS}"].write(offsets)
         dropped += part.dropped
     streams[DROPPED].write(dropped)
-
-
-def _check_range(values, limits):
-    least, most = values.min(initial=0), values.max(initial=0)
-    if least < limits.min or most > limits.max:
-        raise ValueError(
-            "parallel_dataset needs tokenizers whose ids are below their "
-            f"`vocabulary_size`. Received: ids from {least} to {most}. "
-            "Correct the tokenizer."
-        )
 
 
 def _open(contents: dict[str, Any], dtypes: dict[str, np.dtype]) -> Corpus:

@@ -73,14 +73,10 @@ class PairEncoder:
         """Return the smallest type that holds the values of each column."""
         size = max(tokenizer.vocabulary_size for tokenizer in self.tokenizers)
         small = size <= np.iinfo(SMALL).max and not self.copying
-        kinds = {"ids": SMALL if small else LARGE}
+        found = {f"{side}.ids": SMALL if small else LARGE for side in SIDES}
         if self.keep_texts:
-            kinds["text"] = BYTE  # of UTF-8
-        return {
-            f"{side}.{kind}": dtype
-            for kind, dtype in kinds.items()
-            for side in SIDES
-        }
+            found |= {f"{side}.text": BYTE for side in SIDES}  # of UTF-8
+        return found
 
     def settings(self) -> list:
         """List what decides the columns of a text, as JSON can hold it."""
@@ -142,10 +138,10 @@ class PairEncoder:
             for rows, n in zip(ids, lengths, strict=True)
         ]
         if self.keep_texts:
-            columns += [
-                _as_column([side[i].encode() for i in np.flatnonzero(kept)])
-                for side in texts
-            ]
+            for side in texts:
+                lines = [side[i].encode() for i in np.flatnonzero(kept)]
+                counts = np.array([len(line) for line in lines], "int64")
+                columns.append((np.frombuffer(b"".join(lines), BYTE), counts))
         return EncodedPart(columns, np.array([long.sum(), empty.sum()]))
 
     def _spell(self, ids, texts):
@@ -180,8 +176,3 @@ def in_threads(function: Callable, items: Iterable) -> Iterator:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-def _as_column(lines):
-    lengths = np.array([len(line) for line in lines], "int64")
-    return np.frombuffer(b"".join(lines), BYTE), lengths

@@ -5,7 +5,6 @@ import itertools
 import sys
 import threading
 
-import numpy as np
 import pytest
 
 from keras_attention.data.encode import PairEncoder
@@ -24,25 +23,6 @@ def numbered(count):
 def encode(pairs, max_length=None):
     encoder = PairEncoder((DIGITS, DIGITS), max_length, keep_texts=True)
     return [*encoder.encode(pairs)]
-
-
-def rows(part, column):
-    values, lengths = part.columns[column]
-    return np.split(values, np.cumsum(lengths)[:-1])
-
-
-@pytest.mark.slow
-def test_pairs_keep_their_order(monkeypatch):
-    monkeypatch.setattr(f"{MODULE}.SENTENCES_AT_ONCE", 3)
-    pairs = numbered(50)
-    parts = encode(pairs)
-    assert len(parts) == 17
-    for side in range(2):
-        found = [row for part in parts for row in rows(part, side)]
-        wanted = [DIGITS.tokenize([p[side]]).numpy()[0] for p in pairs]
-        assert all(map(np.array_equal, found, wanted))
-        texts = [row for part in parts for row in rows(part, 2 + side)]
-        assert [x.tobytes().decode() for x in texts] == [p[side] for p in pairs]
 
 
 def test_few_pairs_are_read_ahead(monkeypatch):
@@ -76,7 +56,9 @@ def test_several_threads_work(monkeypatch):
         return tokenize(tokenizer, text, max_length)
 
     monkeypatch.setattr(CharacterTokenizer, "tokenize", meeting)
-    assert len(encode(numbered(4))) == 4
+    parts = encode(numbered(4))
+    texts = [part.columns[2][0].tobytes().decode() for part in parts]
+    assert texts == [*"0123"]  # in their order
 
 
 class Terminal(io.StringIO):

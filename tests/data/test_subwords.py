@@ -1,7 +1,5 @@
 """subwords: segmentations drawn for each epoch, in `parallel_dataset`."""
 
-import random
-
 import numpy as np
 import pytest
 from foreign import foreign_model
@@ -49,6 +47,10 @@ def epochs(files, tokenizer, count=3, **options):
     ]
 
 
+def ids(epoch):
+    return [side.tolist() for batch in epoch for side in batch]
+
+
 def texts(tokenizer, epoch):
     return [
         [x.decode() for x in tokenizer.detokenize(side).numpy()]
@@ -57,23 +59,17 @@ def texts(tokenizer, epoch):
     ]
 
 
-def same(one, other):
-    pairs = zip(one, other, strict=True)
-    return all(
-        x.shape == y.shape and (x == y).all()
-        for batches in pairs
-        for x, y in zip(*batches, strict=True)
-    )
-
-
 @pytest.mark.slow
 def test_the_text_stays_and_the_pieces_change(files, tokenizer):
     options = {"training": True, "seed": 1}
     plain = epochs(files, tokenizer, 8, **options)
-    drawn = epochs(files, tokenizer, 8, **options, sample_subwords=0.3)
+    options["sample_subwords"] = 0.3
+    drawn = epochs(files, tokenizer, 8, **options)
     for one, other in zip(plain, drawn, strict=True):
         assert texts(tokenizer, one) == texts(tokenizer, other)
-        assert not same(one, other)
+        assert ids(one) != ids(other)
+    again = epochs(files, tokenizer, 8, **options)
+    assert [*map(ids, again)] == [*map(ids, drawn)]
     rows = [
         {tuple(row[row > 0]) for epoch in found for x, _ in epoch for row in x}
         for found in (plain, drawn)
@@ -83,30 +79,18 @@ def test_the_text_stays_and_the_pieces_change(files, tokenizer):
         [
             row[row > 0].tolist()
             for epoch in drawn
-            for side in epoch
-            for row in side[i]
+            for x in epoch
+            for row in x[i]
         ]
         for i in range(2)
     ]
     assert [row[1:] for row in sides[0]] != sides[1]  # has no start
 
 
-@pytest.mark.slow
-def test_a_seed_decides(files, tokenizer):
-    options = {"training": True, "sample_subwords": 0.3}
-    first, second = (
-        epochs(files, tokenizer, seed=1, **options) for _ in range(2)
-    )
-    for one, other in zip(first, second, strict=True):
-        assert same(one, other)
-    other = epochs(files, tokenizer, seed=2, **options)
-    assert texts(tokenizer, first[0]) != texts(tokenizer, other[0])
-
-
 def test_is_for_training_alone(files, tokenizer):
     plain = epochs(files, tokenizer, 1)
     asked = epochs(files, tokenizer, 1, sample_subwords=0.5)
-    assert same(plain[0], asked[0])
+    assert ids(plain[0]) == ids(asked[0])
 
 
 def test_shapes_are_few(files, tokenizer):
@@ -119,16 +103,11 @@ def test_shapes_are_few(files, tokenizer):
 def test_sentences_of_one_length_are_drawn_as_others(rate):
     """They have one bucket, which holds nearly all that is drawn for them."""
     lines = [f"wasser {n % 7} garten {n % 11} schnee" for n in range(200)]
-    tokenizer = SentencePieceTokenizer.train(
-        lines, 60, model_type="bpe", byte_fallback=False
-    )
+    tokenizer = SentencePieceTokenizer.train(lines, 60, "bpe")
     wanted = [len(row) for row in tokenizer.sample(lines * 5, rate, 3)]
-    dataset = parallel_dataset(
-        *(lines, lines, tokenizer, tokenizer, 20),
-        training=True,
-        seed=1,
-        sample_subwords=rate,
-    )
+    parts = lines, lines, tokenizer, tokenizer, 20
+    options = {"training": True, "seed": 1, "sample_subwords": rate}
+    dataset = parallel_dataset(*parts, **options)
     found = [
         length
         for _ in range(5)
@@ -148,50 +127,20 @@ def test_nothing_that_is_drawn_is_longer_than_max_length(files, tokenizer):
     assert max(y.shape[1] + 1 for epoch in drawn for _, y in epoch) <= 8
 
 
-def test_padding_is_for_what_is_drawn(tmp_path):
-    """Short sentences are not padded to long ones, however they are cut."""
-    words = ["wasser", "schnee", "garten", "katzen", "spielen", "kleine"]
-    draw = random.Random(0)
-    lines = [
-        " ".join(draw.choices(words, k=count))
-        for count in (3, 20)
-        for _ in range(200)
-    ]
-    file = tmp_path / "a.txt"
-    file.write_text("\n".join(lines) + "\n")
-    tokenizer = SentencePieceTokenizer.train(
-        lines, 60, model_type="bpe", byte_fallback=False
-    )
-    dataset = parallel_dataset(
-        *(file, file, tokenizer, tokenizer, 20),
-        training=True,
-        seed=1,
-        sample_subwords=0.1,
-    )
-    for (source, _), _ in dataset:
-        real = (source.numpy() > 0).sum(axis=1)
-        assert source.shape[1] < 2 * real.mean()
-
-
-def test_other_tokenizers_cannot(files, tokenizer):
+def test_other_tokenizers_cannot(tokenizer):
+    """They are told before the text is read."""
     letters = CharacterTokenizer("abc")
-    for pair in ((letters, tokenizer), (tokenizer, letters)):
-        with pytest.raises(ValueError, match="needs a SentencePieceTokenizer"):
-            parallel_dataset(*files, *pair, 2, sample_subwords=0.1)
-    with pytest.raises(ValueError, match="copying=False"):
-        parallel_dataset(
-            *files, tokenizer, tokenizer, 2, copying=True, sample_subwords=0.1
-        )
-    with pytest.raises(ValueError, match="`sample_subwords` must be"):
-        parallel_dataset(*files, tokenizer, tokenizer, 2, sample_subwords=2.0)
-
-
-def test_a_model_without_a_choice_is_told_before_the_text(tokenizer, tmp_path):
-    files = tmp_path / "missing.txt", tmp_path / "too.txt"
-    letters = SentencePieceTokenizer(foreign_model(model_type="char"))
-    for pair in ((letters, tokenizer), (tokenizer, letters)):
-        with pytest.raises(ValueError, match="model_type=char"):
-            parallel_dataset(*files, *pair, 2, sample_subwords=0.1)
+    bare = SentencePieceTokenizer(foreign_model(model_type="char"))
+    for other, rate, copying, says in (
+        (letters, 0.1, False, "needs a SentencePieceTokenizer"),
+        (tokenizer, 0.1, True, "copying=False"),
+        (tokenizer, 2.0, False, "`sample_subwords` must be"),
+        (bare, 0.1, False, "model_type=char"),
+    ):
+        options = {"sample_subwords": rate, "copying": copying}
+        for pair in ((other, tokenizer), (tokenizer, other)):
+            with pytest.raises(ValueError, match=says):
+                parallel_dataset("missing", "too", *pair, 2, **options)
 
 
 class TestSample:
@@ -208,14 +157,7 @@ class TestSample:
         again = tokenizer.sample(LINES, 0.2, seed=3)
         assert all((x == y).all() for x, y in zip(rows, again, strict=True))
         assert sum(map(len, rows)) > np.count_nonzero(best)
-
-    def test_bytes_and_unknown_characters_stay(self):
-        whole = SentencePieceTokenizer.train(LINES, 330)
-        (row,) = whole.sample(["hund € x"], 0.3, seed=0)
-        assert whole.detokenize(row[None]).numpy()[0].decode() == "hund € x"
-
-    def test_nothing_is_a_frame(self, tokenizer):
-        assert tokenizer.sample([], 0.1, seed=0) == []
+        assert not tokenizer.sample([], 0.1, seed=0)
         (row,) = tokenizer.sample([""], 0.1, seed=0)
         assert row.tolist() == [2, 3]
 
