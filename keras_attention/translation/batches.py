@@ -81,21 +81,18 @@ def in_batches(
     room = max(BYTES_AT_ONCE, batch_size * max_source_length * BYTES_AN_ID)
     for numbers in split_in_parts(order, size_of, batch_size, room):
         columns = zip(*(rows[i] for i in numbers), strict=True)
-        batch = [_padded(column) for column in columns]
+        batch = [
+            keras.utils.pad_sequences(
+                *(column, None, column[0].dtype),
+                padding="post",
+                value=column[0][0] if i else PAD,  # the word of the start
+            )
+            for i, column in enumerate(columns)
+        ]
         if prefixes is not None:
             batch.append(np.array([prefixes[i] for i in numbers], object))
         yield numbers, batch
         bar.add(len(numbers))
-
-
-def _padded(column):
-    """Pad ids with 0, or words with what stands for the start, an empty one."""
-    kind, longest = column[0].dtype, max(map(len, column))
-    empty = PAD if kind.kind == "i" else column[0][0]
-    batch = np.full((len(column), longest), empty, kind)
-    for row, values in zip(batch, column, strict=True):
-        row[: len(values)] = values
-    return batch
 
 
 def has_terminal() -> bool:

@@ -51,35 +51,22 @@ def read_answers(answer: dict) -> Iterator[Translation]:
 
 
 def _read_row(answer):
-    texts = [as_text(text) for text in answer["translations"]]
-    scores = [float(score) for score in answer["scores"]]
-    several = len(texts) > 1
-
-    def one(column):
-        return column if several else column[0]
-
-    if "target_tokens" not in answer:
-        return Translation(one(texts), one(scores))
+    found = {
+        "texts": [as_text(text) for text in answer["translations"]],
+        "scores": answer["scores"].tolist(),
+    }
     source = _tokens(answer.get("source_tokens", ()))
-    targets = [_tokens(row) for row in answer["target_tokens"]]
-    attention = answer.get("attention")
-    if attention is not None:
-        attention = [
-            weights[: len(tokens), : len(source)]
-            for weights, tokens in zip(attention, targets, strict=True)
-        ]
-    gains = answer.get("token_scores")
-    if gains is not None:
-        pairs = zip(gains, targets, strict=True)
-        gains = [row[: len(tokens)] for row, tokens in pairs]
-    return Translation(
-        one(texts),
-        one(scores),
-        source,
-        one(targets),
-        None if attention is None else one(attention),
-        None if gains is None else one(gains),
-    )
+    if "target_tokens" in answer:
+        targets = [_tokens(row) for row in answer["target_tokens"]]
+        found["target_tokens"] = targets
+        for name in {"attention", "token_scores"} & answer.keys():
+            rows = zip(answer[name], targets, strict=True)
+            found[name] = [x[: len(tokens)] for x, tokens in rows]
+    if "attention" in found:
+        found["attention"] = [x[:, : len(source)] for x in found["attention"]]
+    if len(found["texts"]) == 1:
+        found = {name: column[0] for name, column in found.items()}
+    return Translation(source_tokens=source or None, **found)
 
 
 def join_entries(

@@ -16,13 +16,9 @@ if keras.backend.backend() == "tensorflow":
 
 @pytest.fixture(scope="module")
 def graph():
-    translator = tiny_translator()
-    return TranslationGraph(
-        translator.model,
-        translator.source_tokenizer,
-        translator.target_tokenizer,
-        translator.search,
-    )
+    tiny = tiny_translator()
+    tokenizers = tiny.source_tokenizer, tiny.target_tokenizer
+    return TranslationGraph(tiny.model, *tokenizers, tiny.search)
 
 
 @pytest.mark.slow
@@ -52,19 +48,6 @@ def test_align_tells_the_same_and_more(graph):
     assert ended == [b"y", b"</s>", *[b""] * 6]
 
 
-@pytest.mark.slow
-def test_prefixes_begin_what_is_translated_and_aligned(graph):
-    text, prefix = tf.constant(["905", "1"]), tf.constant(["zz", ""])
-    columns = *graph.read(text), prefix
-    plain, more = graph.translate(*columns), graph.align(*columns)
-    assert [*plain] == ["translations", "scores"]
-    for name, value in plain.items():
-        np.testing.assert_array_equal(value, more[name])
-    assert plain["translations"][0, 0].numpy().startswith(b"zz")
-    assert plain["translations"][1, 0].numpy().decode() == write("1")
-    assert more["attention"].shape == (2, 1, 8, 5)
-
-
 def test_a_prefix_is_cut_before_it_is_padded(graph):
     long = "zyx" * 100
     text = tf.constant(["1", "1"])
@@ -79,16 +62,9 @@ def test_a_translation_keeps_no_attention(graph):
     """All steps of it, `(T, B, K, Tv)`, would be most of the memory."""
 
     def buffers(*key):
-        loops = [
-            node
-            for node in graph._functions[key]
-            .get_concrete_function()
-            .graph.get_operations()
-            if node.type == "While"
-        ]
-        return max(
-            sum(x.shape.rank == 4 for x in node.outputs) for node in loops
-        )
+        nodes = graph._functions[key].get_concrete_function().graph
+        loops = [x for x in nodes.get_operations() if x.type == "While"]
+        return max(sum(x.shape.rank == 4 for x in y.outputs) for y in loops)
 
     assert buffers(True, 1) == buffers(False, 1) + 1
     assert buffers(False, 2) == buffers(False, 1)

@@ -8,7 +8,6 @@ pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
     from keras_attention.translation import Translation
-    from keras_attention.translation import join_entries
     from keras_attention.translation import read_answers
 
 TOKENS = "source_tokens", "target_tokens"
@@ -53,16 +52,3 @@ def test_what_was_not_asked_for_is_none():
         del answer[name]
     [read] = read_answers(answer)
     assert read == Translation("x", -0.5)
-
-
-@pytest.mark.parametrize(
-    ("asked", "names"),
-    [
-        ((False, False, True), ("target_tokens", "token_scores")),
-        ((True, True, False), ("scores", *TOKENS, "attention")),
-    ],
-)
-def test_what_is_asked_for_is_joined(asked, names):
-    joined = join_entries([*read_answers(batch(1))], *asked)
-    given = {name for name, x in joined._asdict().items() if x is not None}
-    assert given == {"texts", *names}
