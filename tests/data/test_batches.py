@@ -140,15 +140,3 @@ def test_no_pair_is_left_out_twice_in_a_row(batch_size):
         before = left
         counts[taken] += 1
     assert {*counts} == {full}
-
-
-def test_a_hundred_pairs_in_batches_of_64_are_trained():
-    """In two epochs each of them, and each batch in a bucket of its own."""
-    rows = [
-        Rows(np.arange(s.sum()), np.cumsum([0, *s])) for s in LENGTHS[:, :100]
-    ]
-    batches = Batches(Corpus(rows, [], {}, []), 64, True, 0, 8, (0, 1))
-    taken = [x for _ in range(2) for (x, _), _ in batches()]
-    assert [len(x) for x in taken] == [64, 64]
-    assert len({tuple(row[row > 0]) for x in taken for row in x}) == 100
-    assert len(batches.widths) == 1
