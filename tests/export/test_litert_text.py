@@ -20,8 +20,10 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.translation import TranslationGraph
 
 
-def is_valid(text):
-    return text == text.decode("utf-8", errors="replace").encode()
+def is_plain(text):
+    """Whether a text is Unicode, and short enough for equal scores."""
+    valid = text == text.decode("utf-8", errors="replace").encode()
+    return valid and len(text) < 200
 
 
 WORDS = {
@@ -37,7 +39,7 @@ TEXTS = [
     ["two dogs play"],
     ["", "  snow  ", "seven dogs in snow play in snow two"],
     ["Unheard 雪 of"],
-    [x.decode() for x in hostile_texts(39, ["two dogs"], 4) if is_valid(x)],
+    [x.decode() for x in hostile_texts(39, ["two dogs"], 4) if is_plain(x)],
 ]
 
 
