@@ -2,14 +2,25 @@
 
 import math
 import numbers
-from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Any
 from typing import NoReturn
 
+import keras
 import numpy as np
 
-LARGEST = 2**31 - 1  # of sizes and ids, which are int32
+LARGEST = 2**24  # of sizes and ids; nobody means more
+# Attributes that only such tensors have, or have as `True`.
+UNEVEN = {
+    "a ragged tensor": ("flat_values", "ragged", "is_nested"),
+    "a sparse tensor": ("dense_shape", "sparse", "is_sparse"),
+}
+PAD = (
+    "Pad it with zeros: `.to_tensor()` of a ragged tensor, "
+    "`tf.sparse.to_dense`, or `keras.utils.pad_sequences(..., "
+    "padding='post')`."
+)
 
 
 def check_integer(
@@ -160,20 +171,73 @@ def check_ids(
         )
 
 
-def check_dense(needed_by: str, name: str, value: Any, way_out: str):
-    """Raise a `ValueError` for rows of different lengths: a ragged tensor.
+def is_uneven(value: Any) -> str:
+    """Name what has rows of several lengths, or leaves out zeros.
+
+    Args:
+        value: A tensor, an array or a list of any kind.
+
+    Returns:
+        What it is, `""` for one that is dense.
+    """
+    for kind, names in UNEVEN.items():
+        if any(getattr(value, x, False) is not False for x in names):
+            return kind
+    rows = value if isinstance(value, list | tuple) else ()
+    if any(isinstance(x, list | tuple | np.ndarray) for x in rows):
+        try:
+            np.shape(rows)
+        except ValueError:
+            return "lists of several lengths"
+    return ""
+
+
+def tensors_of(x: Any) -> list:
+    """List the tensors of a structure; a list of numbers is one, too."""
+    leaves = keras.tree.flatten(x)
+    if all(isinstance(leaf, numbers.Number) for leaf in leaves):
+        return [x]
+    is_list = isinstance(x, list | tuple)
+    return [z for y in x for z in tensors_of(y)] if is_list else leaves
+
+
+def check_dense(
+    needed_by: str,
+    name: str,
+    value: Any,
+    way_out: str = f"{PAD} The mask `ids != 0` says what is padding.",
+):
+    """Raise a `ValueError` for rows of several lengths, or sparse ones.
 
     Args:
         needed_by: Who needs what, such as `"detokenize needs ids (B, T)"`.
         name: The argument, as the user typed it.
         value: What was given for it.
-        way_out: A sentence that says what to do instead.
+        way_out: A sentence that says what to do instead. Defaults to one for
+            ids.
     """
-    if hasattr(value, "flat_values"):
+    kind = is_uneven(value)
+    if kind:
         raise ValueError(
             f"{needed_by}, rows of one length. Received: {name}={value!r:.80}, "
-            f"a ragged tensor. {way_out}"
+            f"{kind}. {way_out}"
         )
+
+
+def check_finite(needed_by: str, weights: Iterable[tuple[str, Any]]):
+    """Raise a `ValueError` for weights with NaN or infinity.
+
+    Args:
+        needed_by: Who reads them, such as `"Translator.load"`.
+        weights: Pairs of a name, and an array or a variable.
+    """
+    for name, x in weights:
+        if not np.isfinite(keras.ops.convert_to_numpy(x)).all():
+            raise ValueError(
+                f"{needed_by} needs weights that are finite numbers. Received: "
+                f"{name}, which has NaN or infinity. Take the weights of an "
+                "earlier epoch."
+            )
 
 
 def check_absent(name: str, options: dict, owner, reason: str):
@@ -201,12 +265,27 @@ def check_built(layer, method: str, way_out: str):
         )
 
 
-def check_loadable(name: str, function: Callable | None):
-    """Raise a `ValueError` for a lambda, which no file can bring back."""
-    if getattr(function, "__name__", "") == "<lambda>":
+def check_loadable(name: str, value: Any):
+    """Raise a `ValueError` for a function that no file can bring back.
+
+    That is a lambda, a `partial`, and one inside of a function or a class,
+    unless it is registered.
+
+    Args:
+        name: The argument, as the user typed it.
+        value: What was given for it, of any kind.
+    """
+    if not callable(value) or hasattr(value, "get_config"):
+        return
+    if getattr(value, "__qualname__", "").isidentifier():
+        return
+    registered = keras.saving.get_custom_objects().values()
+    if not any(value is x for x in registered):
         raise ValueError(
-            f"`{name}` must be a name or a registered function: a lambda "
-            f"cannot be loaded again. Received: {name}={function}"
+            f"`{name}` must be a name or a registered function where a model "
+            f"is saved or exported: no other can be loaded again. Received: "
+            f"{name}={value}. Put it under "
+            "`@keras.saving.register_keras_serializable()`."
         )
 
 

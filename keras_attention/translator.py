@@ -24,6 +24,7 @@ from keras_attention.files import recover
 from keras_attention.files import replaced_folder
 from keras_attention.files import sha256_of
 from keras_attention.models import Seq2Seq
+from keras_attention.models.checks import check_functions
 from keras_attention.ops.programs import Programs
 from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
@@ -211,13 +212,12 @@ class Translator:
         asked = return_scores, return_attention_scores, return_token_scores
         run = graph.align if any(asked[1:]) else graph.translate
         given = sentences, prefixes, batch_size, verbose
-        if required is None:
-            entries = self._run(graph, run, *given)
-        else:
+        phrases = None
+        if required is not None:
             phrases = read_phrases(required, len(sentences), self.search)
             given = sentences, prefixes or [b""] * len(sentences), *given[2:]
-            entries = self._run(graph, run, *given, phrases)
-            warn_of_missing(entries, phrases, self.search)
+        entries = self._run(graph, run, *given, phrases)
+        warn_of_missing(entries, phrases, self.search)
         if any(asked):
             return join_entries(entries, *asked)
         return [entry.texts for entry in entries]
@@ -426,6 +426,7 @@ class Translator:
         """
         check_choice("verbose", verbose, ("auto", 0, 1))
         model = self._ready_graph().model  # checks what was exchanged
+        check_functions(model)
         chosen = find_format(path, format, quantize)
         search = self.search
         if max_length is not None:

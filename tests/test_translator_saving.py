@@ -63,6 +63,16 @@ def test_the_optimizer_is_left_out(tmp_path):
     assert again.compiled
 
 
+def test_weights_that_are_no_numbers_are_named(tmp_path):
+    tiny_translator().save(tmp_path / "tiny")
+    tiny = Translator.load(tmp_path / "tiny")
+    tiny.model.weights[1].assign(np.inf + np.zeros(tiny.model.weights[1].shape))
+    tiny.save(tmp_path / "saved")
+    message = f"model.keras.*{tiny.model.weights[1].path}, which has NaN"
+    with pytest.raises(ValueError, match=message):
+        Translator.load(tmp_path / "saved")
+
+
 def listed_translator():
     """Make a translator that writes 1 and 2 alone, as far as it can."""
     tiny = tiny_translator()

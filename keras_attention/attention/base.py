@@ -23,6 +23,7 @@ from keras_attention.checks import check_rate
 from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractConfigured
+from keras_attention.layers import AbstractDenseLayer
 from keras_attention.ops import keep_real
 from keras_attention.ops import mix
 from keras_attention.ops import wide_dtype
@@ -38,7 +39,7 @@ KEY_ALONE = (
 )
 
 
-class AbstractAttention(AbstractConfigured, keras.layers.Layer):
+class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
     """Averages the values of a memory by weights that depend on a query.
 
     Formula:

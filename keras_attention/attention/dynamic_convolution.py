@@ -202,9 +202,10 @@ def beta_binomial(count: int, alpha: float, beta: float) -> list[float]:
         return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
     return [
-        math.comb(count, k)
-        * math.exp(
-            log_beta(k + alpha, count - k + beta) - log_beta(alpha, beta)
+        math.exp(
+            math.log(math.comb(count, k))
+            + log_beta(k + alpha, count - k + beta)
+            - log_beta(alpha, beta)
         )
         for k in range(count + 1)
     ]

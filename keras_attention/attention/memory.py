@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
+from keras_attention.checks import PAD
+from keras_attention.checks import check_dense
 from keras_attention.checks import shapes_agree
 from keras_attention.ops import join_masks
 from keras_attention.ops import keep_real
@@ -121,6 +123,8 @@ def check_mask(layer, name: str, mask, shape, wanted: str):
     Raises:
         ValueError: If the mask has another shape.
     """
+    needed_by = f"{type(layer).__name__} needs `{name}` {wanted}"
+    check_dense(needed_by, name, mask, PAD)
     given = () if mask is None else shape_of(mask)
     if mask is not None and not shapes_agree(given, shape):
         raise ValueError(
@@ -143,6 +147,8 @@ def check_rank_3(layer, name: str, x, wanted: str) -> tuple:
     Raises:
         ValueError: If it has more or fewer axes.
     """
+    needed_by = f"{type(layer).__name__} needs `{name}` {wanted}"
+    check_dense(needed_by, name, x, f"{PAD} Say by a mask what is real.")
     shape = shape_of(x)
     if len(shape) != 3:
         raise ValueError(

@@ -21,6 +21,8 @@ from keras_attention.ops import hoist
 from keras_attention.ops import mix
 from keras_attention.ops import product
 
+MOST = 1000  # heads
+
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class MultiHead(AbstractKernelLayer, AbstractAttention):
@@ -116,7 +118,8 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
             kernel_constraint=kernel_constraint,
             **kwargs,
         )
-        self.num_heads = self.head_count = check_integer("num_heads", num_heads)
+        check_integer("num_heads", num_heads, most=MOST)
+        self.num_heads = self.head_count = int(num_heads)
         self.key_dim = check_size("key_dim", key_dim)
         self.value_dim = check_size("value_dim", value_dim)
         self.output_dim = check_size("output_dim", output_dim)

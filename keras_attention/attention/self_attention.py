@@ -8,10 +8,11 @@ from keras_attention.attention.memory import real_sequence
 from keras_attention.checks import check_object
 from keras_attention.checks import check_size
 from keras_attention.layers import AbstractConfigured
+from keras_attention.layers import AbstractDenseLayer
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class SelfAttention(AbstractConfigured, keras.layers.Layer):
+class SelfAttention(AbstractConfigured, AbstractDenseLayer):
     """Attends from every position of a sequence to the same sequence.
 
     Formula:

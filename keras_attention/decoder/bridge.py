@@ -6,7 +6,6 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_choice
-from keras_attention.checks import check_loadable
 from keras_attention.checks import check_size
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
@@ -102,7 +101,6 @@ class StateBridge(AbstractKernelLayer):
             )
         self.bidirectional = bidirectional
         self.activation = keras.activations.get(activation)
-        check_loadable("activation", self.activation)
 
     def build(self, states_shape):
         self.kernels, self.biases = [], []

@@ -12,7 +12,6 @@ from keras_attention.attention import AbstractAttention
 from keras_attention.attention.memory import with_features
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
-from keras_attention.checks import check_loadable
 from keras_attention.checks import check_size
 from keras_attention.decoder.attentions import Attentions
 from keras_attention.decoder.stack import CellStack
@@ -160,7 +159,6 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self.residual = residual
         self._output = output  # `output` is a property of Keras layers
         self.attention_kernel = self.attention_bias = None
-        check_loadable("attention_activation", self.attention_activation)
 
     def _check_arguments(self, order, input_feeding, size, output):
         """Check that arguments have legal values and fit together."""

@@ -6,11 +6,11 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_integer
-from keras_attention.checks import check_loadable
 from keras_attention.checks import check_object
 from keras_attention.checks import described
 from keras_attention.decoder.loop import AttentionDecoder
 from keras_attention.layers import AbstractConfigured
+from keras_attention.layers import AbstractDenseLayer
 from keras_attention.layers import symbolic_result
 from keras_attention.ops import freeze
 from keras_attention.ops import loop_over_time
@@ -19,7 +19,7 @@ Function = keras.layers.Layer | Callable
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class FreeRunningDecoder(AbstractConfigured, keras.layers.Layer):
+class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
     """Runs an `AttentionDecoder` on its own predictions.
 
     Formula:
@@ -73,8 +73,8 @@ class FreeRunningDecoder(AbstractConfigured, keras.layers.Layer):
         states: On request, as of `AttentionDecoder`.
 
     Raises:
-        ValueError: If `decoder` is no `AttentionDecoder`, a function is a
-            lambda or cannot be called, `first` has not two axes, or what is
+        ValueError: If `decoder` is no `AttentionDecoder`, a function cannot be
+            called, `first` has not two axes, or what is
             fed back has not the size of `first`.
 
     Example:
@@ -296,7 +296,6 @@ def _check_function(name, value):
             f"`{name}` must be a layer or a registered function. Received: "
             f"{name}={described(value)}. Try keras.layers.Dense(units)."
         )
-    check_loadable(name, value)
     return value
 
 

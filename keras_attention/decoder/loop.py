@@ -10,6 +10,7 @@ from keras_attention.attention.memory import check_rank_3
 from keras_attention.checks import check_object
 from keras_attention.decoder.cell import AttentionDecoderCell
 from keras_attention.layers import AbstractConfigured
+from keras_attention.layers import AbstractDenseLayer
 from keras_attention.layers import carried_mask
 from keras_attention.ops import keep_real
 from keras_attention.ops import last_real
@@ -17,7 +18,7 @@ from keras_attention.ops import masked_loop
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class AttentionDecoder(AbstractConfigured, keras.layers.Layer):
+class AttentionDecoder(AbstractConfigured, AbstractDenseLayer):
     """Runs an `AttentionDecoderCell` over a sequence of known inputs.
 
     Keys are projected once, before the loop. A masked step does not change

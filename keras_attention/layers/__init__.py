@@ -2,6 +2,7 @@
 
 from .configs import AbstractConfigured as AbstractConfigured
 from .configs import AbstractPartMaker as AbstractPartMaker
+from .dense_inputs import AbstractDenseLayer as AbstractDenseLayer
 from .embeddings import Dropout as Dropout
 from .embeddings import Embedding as Embedding
 from .embeddings import ReversibleEmbedding as ReversibleEmbedding

@@ -5,6 +5,8 @@ import inspect
 
 import keras
 
+from keras_attention.checks import check_loadable
+
 FROZEN = "frozen_parts"  # in a config, where there are any
 
 
@@ -31,6 +33,7 @@ class AbstractConfigured:
         for name in names:
             value = getattr(self, name)
             if not isinstance(value, keras.Variable):
+                check_loadable(name, value)
                 with contextlib.suppress(TypeError):  # it cannot be serialized
                     config[name] = serialize(value)
         return config

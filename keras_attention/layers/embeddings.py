@@ -12,6 +12,7 @@ import keras
 from keras import ops
 from keras.backend import standardize_dtype
 
+from keras_attention.layers.dense_inputs import AbstractDenseLayer
 from keras_attention.ops import hoist
 from keras_attention.ops import product
 from keras_attention.ops.operations import dtype_of
@@ -21,7 +22,7 @@ from keras_attention.ops.rows import look_up
 from keras_attention.ops.rows import take_rows
 
 
-class Embedding(keras.layers.Embedding):
+class Embedding(AbstractDenseLayer, keras.layers.Embedding):
     """Embeds as Keras' layer; adds up the gradients of a word."""
 
     def call(self, inputs, training: bool | None = None):
@@ -31,7 +32,7 @@ class Embedding(keras.layers.Embedding):
         return super().compute_output_spec(inputs)
 
 
-class ReversibleEmbedding(keras.layers.ReversibleEmbedding):
+class ReversibleEmbedding(AbstractDenseLayer, keras.layers.ReversibleEmbedding):
     """Embeds and scores as Keras' layer; adds up the gradients of a word."""
 
     def call(self, inputs, reverse: bool = False, training: bool | None = None):

@@ -6,13 +6,14 @@ import keras
 from keras import ops
 
 from keras_attention.layers.configs import AbstractConfigured
+from keras_attention.layers.dense_inputs import AbstractDenseLayer
 
 Initializer = str | dict | keras.initializers.Initializer
 Regularizer = str | dict | keras.regularizers.Regularizer | None
 Constraint = str | dict | keras.constraints.Constraint | None
 
 
-class AbstractKernelLayer(AbstractConfigured, keras.layers.Layer):
+class AbstractKernelLayer(AbstractConfigured, AbstractDenseLayer):
     """Makes its kernels with one initializer, regularizer and constraint.
 
     Args:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import keras
 
+from keras_attention.checks import check_finite
 from keras_attention.checks import check_object
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import AttentionDecoderCell
@@ -61,9 +62,9 @@ def load_tfa_weights(
             come along. Defaults to `""`, all variables.
 
     Raises:
-        ValueError: If weights are missing, left over or of another shape; if
-            the target is not built, or can never compute what TFA does; or if
-            the source cannot be read. Nothing is changed then.
+        ValueError: If weights are missing, left over, of another shape, or not
+            finite; if the target is not built, or can never compute what TFA
+            does; or if the source cannot be read. Nothing is changed then.
 
     Example:
 
@@ -85,6 +86,7 @@ def load_tfa_weights(
     values, differences = match(wanted_by(target), variables, everything)
     if any(differences.values()):
         raise ValueError(_complaint(target, differences, prefix))
+    check_finite("load_tfa_weights", [(x.names[0], x.value) for x in variables])
     _warn_of_activation(target, variables)
     for slot, value in values:
         slot.assign(value)

@@ -10,6 +10,7 @@ from keras import ops
 from keras_attention.checks import check_built
 from keras_attention.checks import check_object
 from keras_attention.checks import missing_method
+from keras_attention.layers import AbstractDenseLayer
 from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import carried_mask
 from keras_attention.models import checks
@@ -49,7 +50,7 @@ class Begun(NamedTuple):
     ids: Any = None
 
 
-class AbstractModel(AbstractPartMaker, keras.Model):
+class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
     """Writes a target for each source, word by word.
 
     This is all that searches, translators and exports know of a model. A
@@ -226,7 +227,9 @@ class AbstractModel(AbstractPartMaker, keras.Model):
 
         Returns:
             A `Generation`. Its weights are those of the cell's attention, or
-            their mean if there are several; `None` if not asked for.
+            their mean if there are several; `None` if not asked for. A row for
+            which there is no text, or of NaN alone, is empty, with the score
+            `-inf` and a warning.
 
         Raises:
             ValueError: If the model is not built, `search` is no search,
@@ -243,7 +246,7 @@ class AbstractModel(AbstractPartMaker, keras.Model):
             return limited.generate(source, search, prefix, attends)
         search = GreedySearch() if search is None else search
         checks.check_search(search)
-        source = ops.convert_to_tensor(source)
+        (source,) = checks.as_tensors(self, "generate", source)
         prefix = checks.check_generation(self, source, search, prefix)
         empty = source.shape[0] == 0
         if empty:  # no reshape infers a size of a tensor without elements
@@ -282,7 +285,7 @@ class AbstractModel(AbstractPartMaker, keras.Model):
                 outside of a graph, an id is not in the vocabulary.
         """
         check_built(self, "score", BUILD)
-        source, target = map(ops.convert_to_tensor, (source, target))
+        source, target = checks.as_tensors(self, "score", source, target)
         checks.check_scored(self, source, target)
         run = score_compiled
         if is_traced(source) or carried_mask(source) is not None:
@@ -339,6 +342,7 @@ class AbstractModel(AbstractPartMaker, keras.Model):
         input_signature=None,
         **options,
     ):
+        checks.check_functions(self)
         if input_signature is None:  # of any batch size and any length
             ids = keras.InputSpec(shape=(None, None), dtype="int32")
             input_signature = [(self.source_spec, ids)]

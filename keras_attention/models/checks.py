@@ -1,14 +1,17 @@
 """Checks of the parts and the inputs of a model."""
 
+import contextlib
 import inspect
 
 import keras
 import numpy as np
 
+from keras_attention.checks import check_dense
 from keras_attention.checks import check_ids
 from keras_attention.checks import check_object
 from keras_attention.checks import described
 from keras_attention.checks import shapes_agree
+from keras_attention.checks import tensors_of
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import StateBridge
 from keras_attention.layers.recurrence import directions
@@ -42,6 +45,22 @@ def as_pair(inputs, method: str):
             "generate a target, call model.generate(source)."
         )
     return inputs
+
+
+def as_tensors(model, method: str, *arguments) -> list:
+    """Convert what a method of a model gets to tensors.
+
+    Args:
+        model: The model.
+        method: Name of the method, for the error.
+        *arguments: Its source, and its target if there is one.
+
+    Raises:
+        ValueError: If their rows have several lengths.
+    """
+    for name, x in zip(("source", "target"), arguments, strict=False):
+        check_dense(f"{type(model).__name__}.{method} needs tensors", name, x)
+    return [keras.ops.convert_to_tensor(x) for x in arguments]
 
 
 def check_one_vocabulary(argument: str, model):
@@ -145,6 +164,13 @@ def check_states(encoder, states):
             f"`{encoder.name}`, which returns no states. Make it with "
             "return_state=True, or use bridge=None."
         )
+
+
+def check_functions(model):
+    """Raise a `ValueError` if a function in a model cannot be loaded again."""
+    # Layers of the user's own may have no config.
+    with contextlib.suppress(NotImplementedError):
+        model.get_config()
 
 
 def check_search(search):
@@ -338,10 +364,13 @@ def check_arrays(model, x, y):
     Raises:
         ValueError: If an id is not in the vocabulary.
     """
-    if model.source_ids:  # ids of copied words are beyond the vocabulary
-        return
     is_pair = isinstance(x, list | tuple) and len(x) == 2
     source, target = x if is_pair else (None, x)
+    for name, given in (("source", source), ("target", target), ("y", y)):
+        for ids in tensors_of(given):
+            check_dense(f"{type(model).__name__}.fit needs tensors", name, ids)
+    if model.source_ids:  # ids of copied words are beyond the vocabulary
+        return
     _check_side("fit", "source", "source", source, model)
     _check_side("fit", "target", "target", target, model)
     if isinstance(y, list | tuple) and y:

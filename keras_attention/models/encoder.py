@@ -16,6 +16,7 @@ from keras_attention.decoder import LayerNormLSTMCell
 from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.stack import run_cells
 from keras_attention.layers import AbstractConfigured
+from keras_attention.layers import AbstractDenseLayer
 from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import Dropout
 from keras_attention.layers import call_masked
@@ -23,12 +24,13 @@ from keras_attention.layers import directions
 from keras_attention.ops import fast_path
 
 LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
+MOST = 1000  # layers
 CELLS = {"layer_norm_lstm": LayerNormLSTMCell}
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class RecurrentEncoder(
-    AbstractConfigured, AbstractPartMaker, keras.layers.Layer
+    AbstractConfigured, AbstractPartMaker, AbstractDenseLayer
 ):
     """Encodes a sequence by a stack of LSTM or GRU layers.
 
@@ -104,7 +106,7 @@ class RecurrentEncoder(
         super().__init__(**kwargs)
         check_choice("cell", cell, (*LAYERS, *CELLS))
         self.units = check_integer("units", units)
-        self.depth = check_integer("depth", depth)
+        self.depth = check_integer("depth", depth, most=MOST)
         self.cell = cell
         self.bidirectional = bidirectional
         self.dropout = check_rate("dropout", dropout)

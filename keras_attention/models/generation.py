@@ -11,6 +11,7 @@ from keras import tree
 
 from keras_attention.ops import freeze
 from keras_attention.ops import hoister
+from keras_attention.ops import is_traced
 from keras_attention.ops import loop_over_time
 from keras_attention.ops import widen
 from keras_attention.ops.programs import compiled
@@ -22,6 +23,7 @@ from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
 from keras_attention.search import GreedySearch
 from keras_attention.search import ban
+from keras_attention.search.base import warn_of_none
 
 SHORTEST = 8
 
@@ -208,6 +210,7 @@ class GenerationProgram:
         self.model = model
         self.search = search
         self.attends = attends
+        self.traced = False
         self.resizes = compiles_each_shape(model)
         self.pads = model.pads_freely
         self._lock = threading.Lock()
@@ -231,6 +234,8 @@ class GenerationProgram:
             found = _cut(found, rows, None, columns if self.pads else None)
         if length not in (None, found.tokens.shape[2]):
             found = _cut(found, None, length, None)
+        if self.traced:  # else the search warns itself
+            warn_of_none(search, found.scores)
         return found
 
     def _for_texts_of(self, length):
@@ -254,6 +259,7 @@ class GenerationProgram:
             search.max_length = size
 
         def generate(source, prefix, numbers):
+            self.traced = is_traced(source)
             return search_words(
                 model, source, search, prefix, self.attends, **numbers
             )

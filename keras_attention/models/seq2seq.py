@@ -442,7 +442,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             output if it has its own; `[]` without any.
         """
         check_built(self, "attend", BUILD)
-        source, target = map(ops.convert_to_tensor, (source, target))
+        source, target = checks.as_tensors(self, "attend", source, target)
         encoded = self.encode(source, training=False)
         decoded = self._decode(target, encoded, False, True)
         if not self.readout.aligns:

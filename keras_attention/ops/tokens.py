@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from keras import ops
 
+from keras_attention.checks import check_dense
 from keras_attention.checks import shapes_agree
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.numerics import wide_dtype
@@ -39,6 +40,7 @@ def token_weights(y_true, sample_weight=None, dtype="float32"):
         ValueError: If the shapes, as far as they are known, do not fit.
     """
     y_true = ops.convert_to_tensor(y_true)
+    check_dense("Token weights need numbers", "sample_weight", sample_weight)
     real = ops.cast(ops.not_equal(y_true, 0), dtype)
     if sample_weight is None:
         return real
@@ -83,8 +85,8 @@ def token_crossentropy(y_true, logits, label_smoothing: float = 0.0):
     Raises:
         ValueError: If the shapes, as far as they are known, do not fit.
     """
-    y_true = ops.cast(ops.convert_to_tensor(y_true), "int32")
-    logits = ops.convert_to_tensor(logits)
+    y_true, logits = as_targets(y_true, logits)
+    y_true = ops.cast(y_true, "int32")
     check_tokens(y_true, logits)
     classes = ops.shape(logits)[-1]
     outside = ops.logical_or(y_true < 0, y_true >= classes)
@@ -172,6 +174,21 @@ def pick(x, ids):
     rows = ops.arange(ops.shape(flat)[0], dtype="int32")
     entries = take_rows(ops.reshape(x, (-1,)), rows * classes + flat)
     return reshaped(entries, ops.shape(ids))
+
+
+def as_targets(y_true, y_pred) -> tuple:
+    """Convert targets, and what was predicted, to tensors.
+
+    Args:
+        y_true: Targets.
+        y_pred: What a model returned for them.
+
+    Raises:
+        ValueError: If their rows have several lengths.
+    """
+    for name, x in (("y_true", y_true), ("y_pred", y_pred)):
+        check_dense("Losses and metrics need tensors", name, x)
+    return ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
 
 
 def check_tokens(y_true, logits):

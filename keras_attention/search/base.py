@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import warnings
 from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from keras import tree
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import missing_method
+from keras_attention.ops import is_traced
 from keras_attention.search.constraints import as_memory_mask
 from keras_attention.search.constraints import as_prefix
 from keras_attention.search.step import CONTRACT
@@ -58,7 +60,9 @@ class AbstractSearch:
     A token may be forbidden from two sides: by the options below, and by the
     model, with a log probability of `-inf`. Where no token at all may come
     next, the text so far does not exist; a row without any text has the score
-    `-inf`, the length 0 and no tokens.
+    `-inf`, the length 0 and no tokens, and a warning says so outside of a
+    graph. That is so where no text obeys the constraints, or where the model
+    gives only NaN.
 
     A subclass writes `call`; one with arguments of its own also writes
     `__init__`, and `get_config` if one is no attribute of the same name, and
@@ -167,7 +171,7 @@ class AbstractSearch:
         def checked_step(tokens, state):
             return check_found(self, tokens, step(tokens, state))
 
-        return keep_possible(
+        found = keep_possible(
             self.call(
                 checked_step,
                 check_state(state, batch_size),
@@ -177,6 +181,8 @@ class AbstractSearch:
                 **varying,
             )
         )
+        warn_of_none(self, found.scores)
+        return found
 
     def call(
         self,
@@ -265,6 +271,29 @@ def keep_possible(found: Generation) -> Generation:
 
     scores = ops.where(exists, found.scores, -math.inf)
     return Generation(*map(kept, found))._replace(scores=scores)
+
+
+def warn_of_none(search, scores):
+    """Warn of rows for which a search found no text, outside of graphs.
+
+    Args:
+        search: The search.
+        scores: `(B, N)`, as `keep_possible` leaves them.
+    """
+    if is_traced(scores) or 0 in scores.shape:
+        return
+    best = np.max(ops.convert_to_numpy(scores), axis=1)
+    none = np.flatnonzero(np.isneginf(best))
+    if none.size:
+        warnings.warn(
+            f"{type(search).__name__} finds no text for {none.size} of "
+            f"{len(best)} rows: they are empty, and their scores -inf. The "
+            f"first is row {none[0]}. Either the model gives NaN there, so "
+            "look at its weights and at its source; or no text obeys what "
+            "the search was given: raise max_length or beam_size, or forbid "
+            "and force fewer ids.",
+            stacklevel=3,
+        )
 
 
 def _check_ids(name, value):

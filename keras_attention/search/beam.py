@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
+from keras_attention.checks import LARGEST as LARGEST_SIZE
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.ops.rows import take_rows
@@ -106,7 +107,9 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
     ):
         limits = max_length, min_length, start_id, end_id
         super().__init__(*limits, no_repeat_ngram_size, forbidden_ids)
-        self.beam_size = check_integer("beam_size", beam_size)
+        # Buffers hold that many tokens for each row.
+        most = LARGEST_SIZE // self.max_length
+        self.beam_size = check_integer("beam_size", beam_size, most=most)
         self.n_best = check_integer("n_best", n_best)
         self.length_penalty = check_number("length_penalty", length_penalty)
         self.coverage_penalty = check_number(

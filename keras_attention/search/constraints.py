@@ -6,6 +6,7 @@ import operator
 import keras
 from keras import ops
 
+from keras_attention.checks import check_dense
 from keras_attention.checks import shapes_agree
 from keras_attention.ops.tokens import pick
 from keras_attention.search.loop import choose
@@ -166,6 +167,7 @@ def as_memory_mask(mask, batch_size=None):
     """
     if mask is None:
         return None
+    check_dense("A search needs booleans (B, Tv)", "memory_mask", mask)
     mask = ops.cast(ops.convert_to_tensor(mask), "bool")
     rows = known_integer(batch_size)
     if not shapes_agree(tuple(mask.shape), (rows, None)):

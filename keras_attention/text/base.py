@@ -394,13 +394,7 @@ def _as_strings(name, text, ranks=(1, None)):
 
 
 def _as_ids(method, ids):
-    check_dense(
-        f"`{method}` needs ids `(B, T)`",
-        "ids",
-        ids,
-        "Call `.to_tensor()` on it: the zeros that it adds are padding, as the "
-        "mask `ids != 0` says.",
-    )
+    check_dense(f"`{method}` needs ids `(B, T)`", "ids", ids)
     ids = tf.convert_to_tensor(ids)
     if keras.backend.is_int_dtype(ids.dtype):
         return ids

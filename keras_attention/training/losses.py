@@ -15,6 +15,7 @@ from keras_attention.ops.numerics import TINY
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.replicas import count_replicas
 from keras_attention.ops.replicas import sum_over_replicas
+from keras_attention.ops.tokens import as_targets
 from keras_attention.ops.tokens import check_tokens
 from keras_attention.ops.tokens import pick
 from keras_attention.ops.tokens import token_crossentropy
@@ -183,8 +184,8 @@ class EntmaxLoss(AbstractSequenceLoss):
         self.probabilities, self._entmax = ENTMAX[alpha]
 
     def call(self, y_true, y_pred):
-        z = widen(ops.convert_to_tensor(y_pred))
-        y_true = ops.cast(ops.convert_to_tensor(y_true), "int32")
+        y_true, y_pred = as_targets(y_true, y_pred)
+        y_true, z = ops.cast(y_true, "int32"), widen(y_pred)
         check_tokens(y_true, z)
         outside = ops.logical_or(y_true < 0, y_true >= ops.shape(z)[-1])
         z = ops.where(z < MASKED, MASKED, z)
@@ -257,8 +258,9 @@ class GuidedAlignmentLoss(AbstractSequenceLoss):
         return ops.any(ops.not_equal(y_true, 0), axis=-1)
 
     def call(self, y_true, y_pred):
-        weights = widen(ops.convert_to_tensor(y_pred))
-        links = ops.cast(ops.convert_to_tensor(y_true), weights.dtype)
+        links, weights = as_targets(y_true, y_pred)
+        weights = widen(weights)
+        links = ops.cast(links, weights.dtype)
         _check_links(links, weights)
         number = ops.sum(links, axis=-1, keepdims=True)
         links = links / ops.where(number == 0, ops.ones_like(number), number)

@@ -10,6 +10,7 @@ from keras_attention.ops.numerics import keep_real
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.replicas import count_replicas
 from keras_attention.ops.replicas import sum_over_replicas
+from keras_attention.ops.tokens import as_targets
 from keras_attention.ops.tokens import check_tokens
 from keras_attention.ops.tokens import token_crossentropy
 from keras_attention.ops.tokens import token_weights
@@ -98,8 +99,7 @@ class AbstractTokenMetric(AbstractMeanMetric):
         )
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true = ops.convert_to_tensor(y_true)
-        y_pred = ops.convert_to_tensor(y_pred)
+        y_true, y_pred = as_targets(y_true, y_pred)
         check_tokens(y_true, y_pred)
         weights = token_weights(y_true, sample_weight, self.dtype)
         self.add(self.measure(y_true, y_pred), weights)
@@ -309,8 +309,7 @@ def _read_attention(metric, y_true, y_pred):
         real steps, int32 `(B, T)`; and the weights `(B, T, Tv)` in float32 or
         wider, 0 at steps that are not real.
     """
-    y_true = ops.convert_to_tensor(y_true)
-    attention = ops.convert_to_tensor(y_pred)
+    y_true, attention = as_targets(y_true, y_pred)
     given, needed = tuple(y_true.shape), tuple(attention.shape)
     fits = shapes_agree(given, needed[: len(given)])
     if len(needed) != 3 or len(given) < 2 or not fits:

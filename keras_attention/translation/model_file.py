@@ -7,6 +7,7 @@ from pathlib import Path
 import h5py
 import keras
 
+from keras_attention.checks import check_finite
 from keras_attention.files import check_archive
 from keras_attention.models import AbstractModel
 
@@ -55,11 +56,13 @@ def load_model(file: Path) -> AbstractModel:
         The model.
 
     Raises:
-        ValueError: If the file is damaged.
+        ValueError: If the file is damaged, or a weight is no finite number.
     """
     if file.exists():  # Keras says of a damaged one that it is not there
         check_archive(file)
-    return keras.saving.load_model(file)
+    model = keras.saving.load_model(file)
+    check_finite("A translator", [(v.path, v) for v in model.variables])
+    return model
 
 
 def _not_compiled(config):

@@ -48,18 +48,21 @@ def padded_phrases(rows: Phrases) -> np.ndarray:
 
 
 def warn_of_missing(
-    entries: list[Translation], phrases: Phrases, search: AbstractSearch
+    entries: list[Translation],
+    phrases: Phrases | None,
+    search: AbstractSearch,
 ):
-    """Warn of sentences without a translation that contains their phrases."""
+    """Warn of sentences without a translation that obeys all constraints."""
     scores = [np.max(entry.scores) for entry in entries]
-    pairs = enumerate(zip(scores, phrases, strict=True))
-    lacking = [i for i, (x, row) in pairs if row and np.isneginf(x)]
-    if lacking:
+    lacking = np.flatnonzero(np.isneginf(scores))
+    if lacking.size:
+        asked = "" if phrases is None else " that contains `required`"
         warnings.warn(
-            "Translator finds no translation that contains `required` for "
-            f"{len(lacking)} of {len(entries)} sentences, within "
-            f"max_length={search.max_length}. The first is "
-            f"sentences[{lacking[0]}]. Raise max_length and beam_size, and "
-            "look for words that the target tokenizer does not know.",
+            f"Translator finds no translation{asked} for {lacking.size} of "
+            f"{len(entries)} sentences, within max_length={search.max_length}: "
+            "they are empty, and their scores -inf. The first is "
+            f"sentences[{lacking[0]}]. Raise max_length and beam_size, look "
+            "for words that the target tokenizer does not know, and for "
+            "weights of the model that are NaN.",
             stacklevel=3,
         )

@@ -130,7 +130,6 @@ def test_an_odd_number_of_states_has_no_directions():
         ({"mode": "sum", "units": 4}, "`units` belongs to"),
         ({"mode": "concat", "units": 4}, "`units` belongs to"),
         ({"units": 0}, "must be a positive"),
-        ({"activation": lambda x: x}, "lambda"),
     ],
 )
 def test_refuses_wrong_arguments(wrong, word):

@@ -334,7 +334,6 @@ def test_regularizers_reach_the_losses():
         ({"output": "context"}, "`output` must be one of"),
         ({"input_feeding": False}, "belongs to order='luong'"),
         ({"attention_layer_size": 0}, "must be a positive"),
-        ({"attention_activation": lambda x: x}, "lambda"),
         ({"attention": None, "output": "attention"}, "has no context"),
         ({"attention": None, "output": "concat"}, "has no context"),
         ({"attention": None, "attention_layer_size": 7}, "has no context"),

@@ -318,7 +318,6 @@ def test_a_model_of_it_is_exported(tmp_path):
     ("options", "said"),
     [
         ({"decoder": make_cell()}, "`decoder` must be an object of Attention"),
-        ({"readout": lambda x: x}, "`readout` must be a name or a registered"),
         ({"readout": keras.layers.Dense}, "the class Dense"),
         ({"feed": 3}, "`feed` must be a layer or a registered function"),
         ({"steps": 0}, "`steps` must be a positive integer"),

@@ -224,6 +224,13 @@ def test_all_that_does_not_fit_is_named(model):
     assert "score_vector takes (5,)" in rest
 
 
+def test_weights_that_are_no_numbers_are_named(model):
+    source = dict(variables("additive"))
+    bent = next(k for k in source if "attention_v" in k)
+    source[bent] = np.full_like(source[bent], np.nan)
+    assert bent in refused(model, source, "NaN")
+
+
 @pytest.mark.parametrize(
     ("options", "match"),
     [

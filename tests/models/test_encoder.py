@@ -159,6 +159,7 @@ def test_refuses_inputs_of_another_size(training, size):
     [
         ({"units": 0}, "`units`"),
         ({"depth": 0}, "`depth`"),
+        ({"depth": 10**9}, "`depth`.*at most 1000"),
         ({"cell": "rnn"}, "`cell` must be one of"),
         ({"dropout": 1.0}, "`dropout`"),
         ({"recurrent_dropout": 1.0}, "`recurrent_dropout`"),

@@ -42,6 +42,23 @@ class Odd(AbstractSearch):
         return follow_path(self, take, step, state, batch_size, prefix)
 
 
+@pytest.mark.parametrize("wrong", ["weights", "options"])
+def test_a_source_without_a_text_is_told_once(wrong):
+    """Each time: by a program that is new, and by one that is there."""
+    model, search = small_model(), GreedySearch(max_length=4)
+    if wrong == "weights":
+        bias = model.output_layer.bias
+        bias.assign(bias + np.nan)
+    else:
+        search = GreedySearch(max_length=4, forbidden_ids=range(WORDS))
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="no text for 3 of 3") as told:
+            found = model.generate(SOURCE, search)
+        assert len(told) == 1
+        assert np.isneginf(to_numpy(found.scores)).all()
+        assert not to_numpy(found.lengths).any()
+
+
 def models():
     return {
         "one attention": (small_model(), SOURCE, TARGET),

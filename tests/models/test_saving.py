@@ -1,6 +1,7 @@
 """Saving: whole models, their policies, and names in their files."""
 
 import collections
+import functools
 
 import h5py
 import keras
@@ -16,6 +17,8 @@ from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
+from keras_attention import BahdanauAttention
+from keras_attention import FreeRunningDecoder
 from keras_attention import RecurrentEncoder
 from keras_attention import StateBridge
 
@@ -124,3 +127,54 @@ def test_a_quantized_model_is_saved_whole(tmp_path):
     again = keras.models.load_model(tmp_path / "it.keras")
     np.testing.assert_array_equal(to_numpy(again(inputs)), to_numpy(wanted))
     assert again.output_layer.quantization_mode == "int8"
+
+
+@pytest.mark.parametrize("kind", ["lambda", "local", "partial"])
+@pytest.mark.parametrize(
+    "name", ["attention_activation", "activation", "kernel_initializer"]
+)
+def test_a_function_without_a_name_trains_and_is_not_saved(
+    tmp_path, name, kind
+):
+    def double(x, dtype=None):
+        return keras.ops.ones(x, dtype) if isinstance(x, tuple) else 2 * x
+
+    function = {
+        "lambda": lambda x, dtype=None: double(x, dtype),
+        "local": double,
+        "partial": functools.partial(double, dtype=None),
+    }[kind]
+    attention = BahdanauAttention(5)
+    options = {"order": "luong", "attention_layer_size": 4}
+    bridge = StateBridge()
+    if name == "activation":
+        bridge = StateBridge(activation=function)
+    elif name == "kernel_initializer":
+        attention = BahdanauAttention(5, kernel_initializer=function)
+    else:
+        options[name] = function
+    model = make_model(attention=attention, bridge=bridge, **options)
+    model.compile("sgd", SequenceCrossentropy(), **EAGER)
+    model.train_on_batch((SOURCE, TARGET), LABELS)
+    model.generate(SOURCE)
+    message = f"`{name}` must.*register_keras_serializable"
+    for write in (model.save, model.export):
+        with pytest.raises(ValueError, match=message):
+            write(tmp_path / "model.keras")
+
+
+def test_a_loop_with_a_function_without_a_name_runs_and_is_not_saved(tmp_path):
+    loop = FreeRunningDecoder(
+        AttentionDecoder(
+            AttentionDecoderCell(layers.GRUCell(4), BahdanauAttention(4))
+        ),
+        readout=functools.partial(lambda x: x[:, :4]),
+        steps=3,
+        feed=lambda x: 2 * x,
+        stop=lambda x: x[:, 0] > 0,
+    )
+    first, memory = keras.Input((4,)), keras.Input((None, 3))
+    model = keras.Model([first, memory], loop(first, memory))
+    assert model([np.ones((2, 4)), np.ones((2, 5, 3))]).shape == (2, 3, 4)
+    with pytest.raises(ValueError, match=r"`readout` must.*register_keras"):
+        model.save(tmp_path / "model.keras")

@@ -13,6 +13,7 @@ from keras_attention import search
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
+from keras_attention.search import Sampling
 from keras_attention.search.constraints import as_prefix
 
 DEFAULTS = {
@@ -172,6 +173,23 @@ class TestOptions:
         revived = keras.saving.deserialize_keras_object(config)
         assert isinstance(revived, type(made))
         assert revived.get_config() == arguments
+
+
+@pytest.mark.parametrize("log_probs", [np.nan, -np.inf])
+@pytest.mark.parametrize(
+    "search", [GreedySearch(), BeamSearch(3, n_best=2), Sampling(seed=1)]
+)
+def test_a_row_without_a_text_is_told_once(search, log_probs):
+    def step(tokens, state):
+        table = ops.ones((*tokens.shape, 5))
+        bad = np.array([[1.0], [log_probs]])[..., None]
+        return table * bad, state, None
+
+    with pytest.warns(UserWarning, match="no text for 1 of 2.* row 1") as told:
+        found = search(step, (), 2)
+    assert len(told) == 1
+    assert np.isneginf(ops.convert_to_numpy(found.scores)[1]).all()
+    assert not ops.convert_to_numpy(found.tokens)[1].any()
 
 
 def test_every_part_is_documented():

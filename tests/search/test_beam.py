@@ -217,12 +217,14 @@ def test_what_favours_short_texts_goes_on_to_an_end(power):
         ({"length_penalty": np.nan}, "`length_penalty` must be a finite"),
         ({"coverage_penalty": 1e300}, "`coverage_penalty`.*at most 1e"),
         ({"coverage_penalty": np.inf}, "`coverage_penalty`"),
-        ({"max_length": 10**12}, "`max_length`.*at most 2147483647"),
+        ({"max_length": 10**12}, "`max_length`.*at most 16777216"),
+        ({"beam_size": 10**9}, "`beam_size`.*at most 167772"),
+        ({"beam_size": 10**7, "max_length": 2}, "`beam_size`.*at most 8388608"),
     ],
 )
 def test_refuses_numbers_that_nobody_means(options, word):
     with pytest.raises(ValueError, match=word):
-        BeamSearch(5, **options)
+        BeamSearch(**{"beam_size": 5, **options})
 
 
 class TestCoverage:

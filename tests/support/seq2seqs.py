@@ -9,7 +9,8 @@ import keras_attention as ka
 WORDS = 9  # of source and of target
 SOURCE = np.array([[2, 5, 6, 7, 3], [2, 4, 3, 0, 0], [2, 8, 8, 3, 0]])
 TARGET = np.array([[2, 5, 6, 7], [2, 4, 0, 0], [2, 8, 4, 0]])
-OF_CELL = {"order", "input_feeding", "attention_layer_size", "attention_window"}
+OF_CELL = {"order", "input_feeding", "attention_layer_size"}
+OF_CELL |= {"attention_activation", "attention_window"}
 
 
 def make_model(cell=8, attention=5, words=WORDS, **changes) -> ka.Seq2Seq:
