@@ -28,6 +28,11 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
     start. `a` is 0 beyond the ends of the source. The convolution is computed
     in float32 or wider.
 
+    Usual sizes are those of Tacotron 2, `LocationAwareAttention(128, 32, 31,
+    cumulative=True)`; the paper has 10 filters of 201 positions for speech of
+    100 frames a second. Filters should reach as far as the attention moves in
+    a few steps: 5 positions are enough for words.
+
     Args:
         units: Size of the network's hidden layer, positive.
         filters: Number of filters in `F`, positive.
@@ -62,7 +67,8 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
 
     Reference:
         [Chorowski et al., 2015](https://arxiv.org/abs/1506.07503), eqs. 8
-        and 9.
+        and 9; [Shen et al., 2018](https://arxiv.org/abs/1712.05884), section
+        2.2 (Tacotron 2).
     """
 
     remembers = True

@@ -101,6 +101,26 @@ class Attentions(Sequence):
                 "memory=None. Pass the encoder's output sequence."
             )
 
+    def check_asked(self, layer, return_attention_scores: bool):
+        """Refuse weights of a functional model where there is no attention.
+
+        Keras takes tensors alone in such a model, and they are `None`.
+
+        Args:
+            layer: The decoder, for the error.
+            return_attention_scores: Whether weights are asked for.
+
+        Raises:
+            ValueError: If they are, and there is no layer.
+        """
+        if return_attention_scores and not self.layers:
+            raise ValueError(
+                f"{type(layer).__name__} has weights in a functional model "
+                "only if its cell attends. Received: "
+                "return_attention_scores=True with attention=None. Leave it "
+                "out."
+            )
+
     def check_source(self, layer, memory, memory_mask, name: str, shape):
         """Check the memory of a decoder, by the names that its caller knows.
 

@@ -155,8 +155,9 @@ class StateBridge(AbstractKernelLayer):
             yield from ([layer[i], layer[half + i]] for i in range(half))
 
     def get_config(self) -> dict:
-        name = keras.activations.serialize(self.activation)
-        return {**super().get_config(), "activation": name}
+        config = super().get_config()
+        config["activation"] = keras.activations.serialize(self.activation)
+        return config
 
 
 def _is_state(x):

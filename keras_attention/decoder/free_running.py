@@ -278,6 +278,7 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
         cell = self.decoder.cell
         attentions, batch = cell.attentions, first.shape[0]
         attentions.check_source(self, memory, memory_mask, "first", first.shape)
+        attentions.check_asked(self, self.return_attention_scores)
         dtype = getattr(self.readout, "compute_dtype", self.compute_dtype)
         return self._pick(
             spec(batch, self.steps, self.size, dtype=dtype),

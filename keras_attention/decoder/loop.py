@@ -215,6 +215,9 @@ class AttentionDecoder(AbstractConfigured, AbstractDenseLayer):
             return keras.KerasTensor(shape, dtype=self.cell.compute_dtype)
 
         self._check(sequence, memory, sequence_mask, memory_mask)
+        if return_attention_scores is None:
+            return_attention_scores = self.return_attention_scores
+        self.cell.attentions.check_asked(self, return_attention_scores)
         batch, steps = sequence.shape[:2]
         return self._pick(
             spec(*self.compute_output_shape(sequence.shape)),

@@ -87,6 +87,14 @@ def test_without_attention_it_is_keras_rnn(cell, order):
     assert weights == []
 
 
+def test_without_attention_a_functional_model_has_no_weights():
+    decoder = AttentionDecoder(make_cell("gru", None))
+    sequence, state = keras.Input((None, 3)), keras.Input((UNITS,))
+    assert decoder(sequence, initial_state=[state]).shape[2] == UNITS
+    with pytest.raises(ValueError, match=r"attention=None\. Leave"):
+        decoder(sequence, initial_state=[state], return_attention_scores=True)
+
+
 def test_without_attention_a_memory_is_ignored():
     decoder = make("gru", None)
     assert_close(run(decoder, memory=samples.source()), run(decoder))

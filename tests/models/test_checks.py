@@ -89,6 +89,15 @@ def test_a_functional_encoder_of_both_directions_has_a_bridge(by_hand):
     make(encoder=functional(*both))
 
 
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_a_bridge_of_another_size_is_told_the_right_one(cell):
+    one = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}[cell]
+    encoder = RecurrentEncoder(12, cell=cell)
+    with pytest.raises(ValueError, match=r"\[24.*StateBridge\(units=12\)"):
+        built_model(one(12), encoder=encoder)
+    built_model(one(12), encoder=encoder, bridge=StateBridge(units=12))
+
+
 def test_a_bridge_needs_states():
     encoder = layers.Bidirectional(layers.GRU(2, return_sequences=True))
     model = make(encoder=encoder)

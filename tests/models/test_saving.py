@@ -129,13 +129,15 @@ def test_a_quantized_model_is_saved_whole(tmp_path):
     assert again.output_layer.quantization_mode == "int8"
 
 
-@pytest.mark.parametrize("kind", ["lambda", "local", "partial"])
 @pytest.mark.parametrize(
-    "name", ["attention_activation", "activation", "kernel_initializer"]
+    ("name", "kind"),
+    [
+        ("attention_activation", "lambda"),
+        ("activation", "partial"),
+        ("kernel_initializer", "local"),
+    ],
 )
-def test_a_function_without_a_name_trains_and_is_not_saved(
-    tmp_path, name, kind
-):
+def test_a_function_without_a_name_runs_and_is_not_saved(tmp_path, name, kind):
     def double(x, dtype=None):
         return keras.ops.ones(x, dtype) if isinstance(x, tuple) else 2 * x
 
@@ -154,9 +156,7 @@ def test_a_function_without_a_name_trains_and_is_not_saved(
     else:
         options[name] = function
     model = make_model(attention=attention, bridge=bridge, **options)
-    model.compile("sgd", SequenceCrossentropy(), **EAGER)
-    model.train_on_batch((SOURCE, TARGET), LABELS)
-    model.generate(SOURCE)
+    model((SOURCE, TARGET))
     message = f"`{name}` must.*register_keras_serializable"
     for write in (model.save, model.export):
         with pytest.raises(ValueError, match=message):
