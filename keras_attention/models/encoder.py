@@ -240,7 +240,8 @@ class RecurrentEncoder(
         batch, steps, features = sequence_shape
         directions = 2 if self.bidirectional else 1
         count = directions * (1 if self.cell == "gru" else 2)
-        size = directions * self.units + self.append_inputs * features
+        size = directions * self.units
+        size += features if self.append_inputs else 0
         states = [[(batch, self.units)] * count for _ in range(self.depth)]
         states = states[0] if self.depth == 1 else states
         return ((batch, steps, size), *states)

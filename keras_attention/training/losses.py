@@ -33,7 +33,13 @@ class AbstractSequenceLoss(keras.losses.Loss):
 
     As with Keras' own losses, the shares of all replicas add up to the loss,
     and their gradients to its gradient.
+
+    Args:
+        name: Name of the loss.
     """
+
+    def __init__(self, name: str):
+        super().__init__(name=name)
 
     def counted(self, y_true):
         """Tell which steps count: numbers `(B, T)`, 0 where they do not.
