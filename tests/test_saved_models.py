@@ -52,7 +52,8 @@ def served(tmp_path_factory):
         for signature in SIGNATURES
         for name, batch in BATCHES.items()
     }
-    found = ask(folder, [(key[0], texts) for key, texts in requests.items()])
+    sent = [(key[0], texts) for key, texts in requests.items()]
+    found = ask(folder, sent, with_operations=False)
     answers = zip(requests, found.pop("answers"), strict=True)
     for (signature, name), answer in answers:
         found.setdefault(signature, {})[name] = answer
@@ -110,8 +111,7 @@ def test_attention_is_over_the_letters(served):
 
 
 def test_it_needs_no_operation_that_serving_lacks(served):
-    assert served["used"] - served["own"] == {"NormalizeUTF8"}
-    assert "NormalizeUTF8" in served["linked"]
+    assert served["used"] <= served["own"]
     assert not [x for x in served["used"] if "cudnn" in x.lower()]
     assert "PyFunc" not in served["used"]
 

@@ -54,7 +54,7 @@ def test_a_source_without_a_text_is_told_once(wrong):
     for _ in range(2):
         with pytest.warns(UserWarning, match="no text for 3 of 3") as told:
             found = model.generate(SOURCE, search)
-        assert len(told) == 1
+        assert [x.category for x in told].count(UserWarning) == 1
         assert np.isneginf(to_numpy(found.scores)).all()
         assert not to_numpy(found.lengths).any()
 

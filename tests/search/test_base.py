@@ -187,7 +187,7 @@ def test_a_row_without_a_text_is_told_once(search, log_probs):
 
     with pytest.warns(UserWarning, match="no text for 1 of 2.* row 1") as told:
         found = search(step, (), 2)
-    assert len(told) == 1
+    assert [x.category for x in told].count(UserWarning) == 1
     assert np.isneginf(ops.convert_to_numpy(found.scores)[1]).all()
     assert not ops.convert_to_numpy(found.tokens)[1].any()
 
