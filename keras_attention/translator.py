@@ -394,7 +394,8 @@ class Translator:
         """Write the translator for programs that run without this package.
 
         What is written is read back and run before it replaces what is there.
-        Only a SavedModel has `max_source_length` and `replace_unknown`.
+        Only what takes text has `max_source_length`, but for `"litert_text"`,
+        and only a SavedModel has `replace_unknown`.
 
         Layers of the model are changed while it is traced, such as their use
         of cuDNN and their dropout. Meanwhile no other thread may train it, nor
@@ -408,13 +409,15 @@ class Translator:
             format: `"tf_saved_model"` for TensorFlow Serving, text to text;
                 `"litert"` for phones or `"onnx"` for onnxruntime, both from
                 ids to ids, with tokenizers in the file; `"litert_text"`, text
-                to text with `tensorflow_text`; or one that was registered.
+                to text with `tensorflow_text`; `"onnx_text"`, text to text
+                with onnxruntime alone, or with `onnxruntime-extensions` if a
+                tokenizer is of words; or one that was registered.
                 Defaults to `None`, by the ending of `path`: `"litert"` of
                 `.tflite`, `"onnx"` of `.onnx`, `"tf_saved_model"` of others.
             max_length: The most tokens of a translation. Defaults to the
                 search's own.
-            quantize: How LiteRT stores weights: `"float16"`, `"int8"`, or
-                `None` for float32. Defaults to `None`.
+            quantize: How weights are stored: `"int8"`, in LiteRT also
+                `"float16"`, or `None` for float32. Defaults to `None`.
             verbose: `1` to print a line at the begin and one at the end, `0`
                 for none; `"auto"` prints them if standard output is a
                 terminal, as it can take minutes. Defaults to `"auto"`.

@@ -122,15 +122,57 @@ tokens, scores = session.run(None, {"source_ids": ids})
 print(tokenizer.detokenize(tokens[:, 0]).numpy())
 
 # %% [markdown]
+# `"onnx_text"` puts the tokenizers into the file as well, so that a server
+# needs onnxruntime 1.20 or newer and nothing else. `quantize="int8"` stores the
+# weights of products in 8 bits, in both formats.
+
+# %%
+translator.export("reverse_text.onnx", format="onnx_text")
+program = """
+import numpy as np
+import onnxruntime
+
+session = onnxruntime.InferenceSession("reverse_text.onnx")
+texts = np.array(["abc", "fade", ""], object)
+translations, scores = session.run(None, {"text": texts})
+print(translations[:, 0], scores[:, 0])
+"""
+run = subprocess.run(
+    [sys.executable, "-c", program], capture_output=True, text=True
+)
+print(run.stdout or run.stderr)
+
+# %% [markdown]
+# What it gives for a text is what the translator gives, in any batch.
+#
+# | tokenizer | in `"onnx_text"` |
+# | --- | --- |
+# | `CharacterTokenizer`, `SymbolTokenizer` | onnxruntime alone, all normalizations |
+# | `WordTokenizer` | with `onnxruntime-extensions`; a NUL in a text is read as U+10FFFF |
+# | `TaggedTokenizer` | as the tokenizer inside of it |
+# | `SentencePieceTokenizer`, `WordPieceTokenizer` | refused: export ids by `"onnx"` |
+# | any with `lowercase=True` | refused: onnxruntime lowers the case by other tables |
+#
+# With words, the program loads the operations of the extensions first. It must
+# not load TensorFlow beside them: their regular expressions would find nothing.
+#
+# ```python
+# from onnxruntime_extensions import get_library_path
+#
+# options = onnxruntime.SessionOptions()
+# options.register_custom_ops_library(get_library_path())
+# session = onnxruntime.InferenceSession("words.onnx", options)
+# ```
+#
 # ## Which one?
 #
-# | | SavedModel | LiteRT | ONNX |
-# | --- | --- | --- | --- |
-# | from and to | text | ids | ids |
-# | search in the graph | any but random ones outside of it | greedy, beam | greedy, beam |
-# | attention | signature `align` | no | no |
-# | copying of unknown words | yes | no | no |
-# | runs in | TensorFlow Serving, TensorFlow | Android, iOS, microcomputers | onnxruntime, browsers |
+# | | SavedModel | LiteRT | ONNX | ONNX with text |
+# | --- | --- | --- | --- | --- |
+# | from and to | text | ids | ids | text |
+# | search in the graph | any but random ones outside of it | greedy, beam | greedy, beam | greedy, beam |
+# | attention | signature `align` | no | no | no |
+# | copying of unknown words | yes | no | no | no |
+# | runs in | TensorFlow Serving, TensorFlow | Android, iOS, microcomputers | onnxruntime, browsers | onnxruntime |
 #
 # Batches may have any size and texts any length. On the first 200 captions of
 # Multi30k's test set SavedModel, LiteRT and ONNX find the same ids as the model,

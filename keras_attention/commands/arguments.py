@@ -9,7 +9,7 @@ from pathlib import Path
 from keras_attention.version import __version__
 
 PROGRAM = "keras-attention"
-FORMATS = ("tf_saved_model", "litert", "litert_text", "onnx")
+FORMATS = ("tf_saved_model", "litert", "litert_text", "onnx", "onnx_text")
 SCORES = ("bleu", "chrf", "ter", "wer", "cer", "accuracy")
 
 
@@ -91,7 +91,7 @@ def _of_export(add: Callable):
     add("path", help="what to write: a folder, a *.tflite or a *.onnx file")
     about = "the format (that of the path's ending)"
     add("--format", choices=FORMATS, help=about)
-    add("--quantize", metavar="HOW", help="of LiteRT: float16 or int8")
+    add("--quantize", metavar="HOW", help="int8, or float16 of LiteRT")
     most = "most tokens of a text"
     add("--max-length", type=_count, metavar="T", help=most)
 

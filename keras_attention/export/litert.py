@@ -1,8 +1,6 @@
 """A translator as one LiteRT file, for phones: of ids, or of text."""
 
 import json
-import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
@@ -21,6 +19,7 @@ from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.portable import quiet
+from keras_attention.export.portable import run_program
 from keras_attention.export.saved_model import save_signatures
 from keras_attention.extras import require
 from keras_attention.files import SEAL
@@ -285,22 +284,10 @@ def run_litert(
         "keras_attention.export.run_litert", "litert", "run_litert"
     )
     check_seal(file)
-    # -P: the folder of the program holds files of the names of packages.
-    command = [sys.executable, "-P", program.__file__, file, signature]
-    done = subprocess.run(
-        command if operations is None else [*command, operations],
-        input=json.dumps(batches, default=program.to_json).encode(),
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip()
-        raise RuntimeError(
-            "The LiteRT file was made, but cannot be run. Its process ended "
-            f"with {done.returncode}: {said[-800:]}. Nothing was written. "
-            "Please report this."
-        )
-    return json.loads(done.stdout, object_hook=program.from_json)
+    arguments = filter(None, (file, signature, operations))
+    question = json.dumps(batches, default=program.to_json)
+    found = run_program("LiteRT file", "run_litert.py", arguments, question)
+    return json.loads(found, object_hook=program.from_json)
 
 
 register_format(

@@ -5,9 +5,11 @@ import errno
 import io
 import logging
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import keras
 
@@ -119,3 +121,36 @@ def _without_descriptor() -> Iterator[None]:
         else:
             os.dup2(kept, 2)
             os.close(kept)
+
+
+def run_program(made: str, name: str, arguments: list, question: str) -> str:
+    """Run a program of this folder in a process without this package.
+
+    Args:
+        made: What was written, such as `"LiteRT file"`.
+        name: The name of the program's file.
+        arguments: What stands behind its name.
+        question: What it reads.
+
+    Returns:
+        What it writes.
+
+    Raises:
+        RuntimeError: If it fails.
+    """
+    # -P: the folder of the program holds files of the names of packages.
+    command = [sys.executable, "-P", Path(__file__).with_name(name)]
+    done = subprocess.run(
+        [*command, *arguments],
+        input=question.encode(),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip()
+        raise RuntimeError(
+            f"The {made} was made, but cannot be run. Its process ended with "
+            f"{done.returncode}: {said[-800:]}. Nothing was written. Please "
+            "report this."
+        )
+    return done.stdout.decode()

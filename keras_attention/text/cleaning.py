@@ -6,6 +6,7 @@ no SavedModel could be loaded. The tables are those of Python's `unicodedata`.
 
 import itertools
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
 from keras_attention.text.tensors import HAS_TENSORFLOW
@@ -73,7 +74,7 @@ def normalizer(form: str):
         hold it, with its tables, once.
     """
     composes = form.endswith("C")
-    parts, marks, pairs, pattern = _read_unicode(form, composes)
+    parts, marks, pairs, pattern = read_unicode(form, composes)
     ends = itertools.accumulate(map(len, parts.values()))
     ends = dict(zip(parts, ends, strict=True))
     flat = [ord(x) for part in parts.values() for x in part]
@@ -128,7 +129,7 @@ def _table(content, dtype=tf.int32):
     return look_up
 
 
-def _read_unicode(form, composes):
+def read_unicode(form, composes):
     """Return what is special in a form.
 
     Returns:
@@ -154,10 +155,14 @@ def _read_unicode(form, composes):
             pairs[ord(first) * SHIFT + ord(last)] = ord(x)
     unstable = {ord(x) for x in letters if unicodedata.normalize(form, x) != x}
     codes = sorted({*unstable, *marks, *(pair % SHIFT for pair in pairs)})
+    return parts, marks, pairs, f"(?s).*[{ranges(codes)}].*"
+
+
+def ranges(codes: Iterable[int]) -> str:
+    """Write rising codes of characters as in a bracket of RE2."""
     runs = itertools.groupby(enumerate(codes), lambda x: x[1] - x[0])
     runs = ([code for _, code in run] for _, run in runs)
-    runs = "".join(f"\\x{{{x[0]:x}}}-\\x{{{x[-1]:x}}}" for x in runs)
-    return parts, marks, pairs, f"(?s).*[{runs}].*"
+    return "".join(f"\\x{{{x[0]:x}}}-\\x{{{x[-1]:x}}}" for x in runs)
 
 
 def _in_order(codes, kinds, rows):

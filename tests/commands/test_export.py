@@ -32,7 +32,7 @@ def test_exports_as_the_translator_does(tmp_path, monkeypatch):
 
 
 def test_errors_of_formats_are_messages(tmp_path, capsys):
-    words = tmp_path / "x.onnx", "--format", "onnx", "--quantize", "int8"
+    words = tmp_path / "x", "--quantize", "int8"
     code, _, err = shell("export", saved(), *words)
     assert code == 1
     assert "`quantize` needs a format that has it" in err

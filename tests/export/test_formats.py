@@ -122,11 +122,11 @@ def test_a_path_of_another_format_is_refused(registered, tmp_path, path, name):
 def test_quantize_of_a_format_without_it_is_refused(tmp_path):
     message = (
         r"`quantize` needs a format that has it.*"
-        r"one of \('litert', 'litert_text'\)\. Received: "
-        "format='onnx', quantize='int8'"
+        r"one of \('litert', 'litert_text', 'onnx', 'onnx_text'\)\. Received: "
+        "format='tf_saved_model', quantize='int8'"
     )
     with pytest.raises(ValueError, match=message):
-        tiny_translator().export(tmp_path / "x", "onnx", quantize="int8")
+        tiny_translator().export(tmp_path / "x", quantize="int8")
     assert not list(tmp_path.iterdir())
 
 

@@ -104,6 +104,27 @@ def test_weights_are_constants_in_loops_too(file):
 
 
 @pytest.mark.slow
+def test_int8_hardly_changes_what_is_found(file, tmp_path):
+    """And products are of integers, in loops too."""
+    tiny, path = tiny_translator(), tmp_path / "x.onnx"
+    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
+    export_onnx(path, *parts, SEARCH, quantize="int8")
+    digits = [str(n) for n in range(0, 10000, 13)]
+    ids = tiny.source_tokenizer.tokenize(digits).numpy()
+    found = [
+        onnxruntime.InferenceSession(file).run(NAMES, {"source_ids": ids})[0]
+        for file in (file, path)
+    ]
+    same = (found[0][:, 0] == found[1][:, 0]).all(axis=1)
+    assert 0.98 < same.mean()
+    loops = [x for x in onnx.load(path).graph.node if x.op_type == "Loop"]
+    kinds = {node.op_type for x in loops for node in x.attribute[0].g.node}
+    assert "MatMulInteger" in kinds
+    with pytest.raises(ValueError, match=r"`quantize`.*'float16'"):
+        export_onnx(path, *parts, SEARCH, quantize="float16")
+
+
+@pytest.mark.slow
 def test_what_runs_wrong_leaves_the_old_file(tmp_path, file, monkeypatch):
     beam = onnx.load(file)
     short = onnx.ModelProto()  # without a graph's inputs

@@ -1,0 +1,174 @@
+"""A translator as one ONNX file from text to text, for onnxruntime."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attention.checks import check_choice
+from keras_attention.export.agreement import check_texts
+from keras_attention.export.agreement import probe_sources
+from keras_attention.export.formats import ExportFormat
+from keras_attention.export.formats import register_format
+from keras_attention.export.ids import check_ids_only
+from keras_attention.export.onnx import QUANTIZATIONS
+from keras_attention.export.onnx import convert_to_onnx
+from keras_attention.export.onnx import write_onnx
+from keras_attention.export.onnx_strings import EXTENSIONS
+from keras_attention.export.onnx_strings import OnnxStrings
+from keras_attention.export.onnx_tokenizers import check_tokenizer
+from keras_attention.export.onnx_tokenizers import read
+from keras_attention.export.onnx_tokenizers import write
+from keras_attention.export.portable import run_program
+from keras_attention.extras import require
+from keras_attention.files import replaced_file
+from keras_attention.models import Seq2Seq
+from keras_attention.search import AbstractSearch
+from keras_attention.text import AbstractTokenizer
+from keras_attention.text.base import END
+from keras_attention.text.base import PAD
+from keras_attention.text.base import UNKNOWN
+from keras_attention.text.tensors import as_list
+from keras_attention.translation.graph import TranslationGraph
+
+OPSETS = {  # 20 is the first with `StringConcat`
+    "": 20,
+    "ai.onnx.ml": 2,
+    "com.microsoft": 1,
+    EXTENSIONS: 1,
+}
+PROBE = ["", 'e\u0301 \t3 b, "c".']  # texts that a file is tried on
+
+
+def export_onnx_text(
+    path: str | Path,
+    model: Seq2Seq,
+    source_tokenizer: AbstractTokenizer,
+    target_tokenizer: AbstractTokenizer,
+    search: AbstractSearch,
+    max_source_length: int | None = None,
+    quantize: str | None = None,
+) -> None:
+    """Write text to text as an ONNX file, read it back and run it.
+
+    It takes `text` string `(B,)`, of any size, and gives `translations`
+    string `(B, N)` and `scores` float32 `(B, N)`. A text is UTF-8; other
+    bytes may end in an error, of onnxruntime. Metadata are those of
+    `export_onnx`.
+
+    `CharacterTokenizer` and `SymbolTokenizer` run in onnxruntime alone, 1.20
+    or newer. `WordTokenizer` needs operations of `onnxruntime-extensions`: a
+    program that runs such a file gives its session `SessionOptions` after
+    `options.register_custom_ops_library(get_library_path())`. It must not
+    load TensorFlow, beside which these operations do nothing.
+
+    Args:
+        path: The file to write, `*.onnx`. One that is there is replaced.
+        model: A `Seq2Seq`.
+        source_tokenizer: Its source's tokenizer.
+        target_tokenizer: Its target's tokenizer.
+        search: A search strategy that draws no random numbers.
+        max_source_length: The most ids of a source, start and end included;
+            longer ones are cut. Defaults to `None`, no limit.
+        quantize: As of `export_onnx`. Defaults to `None`.
+
+    Raises:
+        ValueError: If `path` or `quantize` has a wrong value, or if the
+            model, the search or a tokenizer cannot be exported.
+        RuntimeError: If the file does not give what the model gives.
+        ImportError: If the extra `onnx` or `onnx_text` is not installed.
+    """
+    name = "export_onnx_text"
+    check_choice("quantize", quantize, QUANTIZATIONS)
+    check_ids_only(model, name)
+    tokenizers = source_tokenizer, target_tokenizer
+    check_tokenizer("source", source_tokenizer)
+    check_tokenizer("target", target_tokenizer)
+    before, after = OnnxStrings("source"), OnnxStrings("target")
+    ids, _ = read(before, source_tokenizer, "text")
+    ids = before.framed(ids, before("Shape", "text"), max_source_length)
+    before("Identity", ids, name="source_ids")
+    _write(after, target_tokenizer)
+    nodes = [*before.nodes, *after.nodes]
+    extensions = EXTENSIONS in {node.domain for node in nodes}
+    if extensions:
+        require("onnxruntime_extensions", "onnx_text", name)
+    with replaced_file(path, ".onnx") as draft:
+        content = convert_to_onnx(model, search, quantize, name)
+        content = _with_text(content, before.nodes, after.nodes)
+        write_onnx(draft, content, *tokenizers)
+        graph = TranslationGraph(model, *tokenizers, search)
+        sources = [
+            source_tokenizer.detokenize(ids)
+            for ids in probe_sources(source_tokenizer.vocabulary_size)
+        ]
+        sources.append(tf.constant(PROBE))
+        wanted = [graph.translate_text(x, max_source_length) for x in sources]
+        answers = _run(draft, [as_list(x) for x in sources], extensions)
+        check_texts("ONNX file", wanted, answers, quantize is None)
+
+
+def _with_text(content, before, after):
+    """Put nodes around a graph from ids to ids."""
+    onnx = require("onnx", "onnx", "export_onnx_text")
+    content = onnx.version_converter.convert_version(content, OPSETS[""])
+    known = {x.domain for x in content.opset_import}
+    for domain in sorted({x.domain for x in (*before, *after)} - known):
+        opset = onnx.helper.make_opsetid(domain, OPSETS[domain])
+        content.opset_import.append(opset)
+    graph, string = content.graph, onnx.TensorProto.STRING
+    nodes = [*before, *graph.node, *after]
+    del graph.node[:], graph.input[:], graph.output[:]
+    graph.node.extend(nodes)
+    graph.name = "translate"
+    make = onnx.helper.make_tensor_value_info
+    graph.input.append(make("text", string, ["batch"]))
+    for name, kind in (
+        ("translations", string),
+        ("scores", onnx.TensorProto.FLOAT),
+    ):
+        graph.output.append(make(name, kind, ["batch", "n"]))
+    return content
+
+
+def _write(add, tokenizer):
+    """Write `tokens (B, N, T)` as texts `(B, N)`, as `detokenize` does."""
+    found = add("Shape", "scores")
+    rows = add("Reshape", add("Size", "scores"), [1])
+    shape = add("Concat", rows, add("Shape", "tokens", start=2), axis=0)
+    ids = add("Cast", "tokens", to=add.int64)
+    ids = add("Reshape", ids, shape, allowzero=1)
+    is_end = add("Cast", add("Equal", ids, END), to=add.int64)
+    is_open = add("Equal", add("CumSum", is_end, 1), 0)
+    is_own = add("Or", add("Less", END, ids), add("Equal", ids, UNKNOWN))
+    known = add("Less", ids, tokenizer.vocabulary_size)
+    ids = add("Where", known, ids, UNKNOWN)
+    ids, _ = add.compact(ids, add("And", is_own, is_open), rows, [PAD])
+    texts = write(add, tokenizer, ids)
+    return add("Reshape", texts, found, allowzero=1, name="translations")
+
+
+def _run(file, batches, extensions):
+    """Run batches in a process without TensorFlow, as `run_onnx.py`."""
+    arguments = [file, *["onnxruntime_extensions"] * extensions]
+    question = json.dumps(batches)
+    found = run_program("ONNX file", "run_onnx.py", arguments, question)
+    return [
+        {
+            "translations": np.char.encode(texts).astype(object),
+            "scores": np.array(scores, np.float32),
+        }
+        for texts, scores in json.loads(found)
+    ]
+
+
+register_format(
+    ExportFormat(
+        "onnx_text",
+        export_onnx_text,
+        options=("max_source_length",),
+        takes_quantize=True,
+        suffix=".onnx",
+    )
+)

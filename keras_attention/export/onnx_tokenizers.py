@@ -1,0 +1,239 @@
+"""Tokenizers as nodes of ONNX: how each reads texts, and writes ids."""
+
+import re
+import sys
+from functools import cache
+
+import numpy as np
+
+from keras_attention.export.onnx_strings import NO_CHARACTER
+from keras_attention.export.onnx_strings import NUL
+from keras_attention.export.onnx_strings import OnnxStrings
+from keras_attention.export.onnx_strings import strings
+from keras_attention.text import AbstractTokenizer
+from keras_attention.text import CharacterTokenizer
+from keras_attention.text import SymbolTokenizer
+from keras_attention.text import TaggedTokenizer
+from keras_attention.text import WordTokenizer
+from keras_attention.text.base import PAD
+from keras_attention.text.base import SPECIAL_NAMES
+from keras_attention.text.base import UNKNOWN
+from keras_attention.text.cleaning import SURROGATES
+from keras_attention.text.cleaning import ranges
+from keras_attention.text.tagged import TAB
+from keras_attention.text.tensors import tf
+from keras_attention.text.word import CLOSES
+from keras_attention.text.word import CUTS
+from keras_attention.text.word import EDGES
+from keras_attention.text.word import FOLLOWS
+from keras_attention.text.word import OPENS
+from keras_attention.text.word import QUOTES
+
+FIRST = len(SPECIAL_NAMES)
+SYMBOL = "[^ \t\n\v\f\r]+"
+
+
+def check_tokenizer(side: str, tokenizer: AbstractTokenizer):
+    """Raise a `ValueError` unless a tokenizer can be written in ONNX.
+
+    Args:
+        side: `"source"` or `"target"`.
+        tokenizer: The tokenizer.
+    """
+    inner = getattr(tokenizer, "tokenizer", tokenizer)
+    name, reason = type(inner).__name__, None
+    if type(inner) not in READERS:
+        reason = "for which ONNX has no operations that give the same ids"
+    elif inner.lowercase:
+        reason = "with lowercase=True, which onnxruntime does by other tables"
+    if reason:
+        raise ValueError(
+            f"`{side}_tokenizer` must be one that ONNX has operations for. "
+            f"Received: {name}, {reason}. Take one of "
+            f"{tuple(x.__name__ for x in READERS)} without `lowercase`, or "
+            "export ids to ids, with format='onnx', and tokenize outside."
+        )
+
+
+def read(
+    add: OnnxStrings, tokenizer: AbstractTokenizer, text: str
+) -> tuple[str, str]:
+    """Read strings `(B,)`.
+
+    Args:
+        add: Where nodes are added.
+        tokenizer: The tokenizer.
+        text: The name of the strings.
+
+    Returns:
+        Ids `(B, T)`, 0 where there is none, in any place, and the pieces of
+        the text behind them, strings `(B, T)`.
+    """
+    return READERS[type(tokenizer)](add, tokenizer, text)
+
+
+def _read_characters(add, tokenizer, text):
+    letters = add.tokens(text, separators=[""])
+    letters = add.normalized(letters, tokenizer.normalization)
+    return _ids(add, letters, tokenizer.vocabulary), letters
+
+
+def _read_symbols(add, tokenizer, text):
+    symbols = add.tokens(text, tokenexp=SYMBOL)
+    return _ids(add, symbols, tokenizer.vocabulary), symbols
+
+
+def _read_words(add, tokenizer, text):
+    text = add.cleaned(text, tokenizer.normalization)
+    for pattern, rewrite in CUTS:
+        text = add.replace(text, _spelled(pattern), rewrite)
+    words, _ = add("StringSplit", text, outputs=2, delimiter="\n")
+    names = [name.replace(NUL, NO_CHARACTER) for name in tokenizer.vocabulary]
+    ids = _ids(add, words, names)
+    bare = _ids(add, add.replace(words, EDGES, ""), names)
+    bare = add("Max", bare, UNKNOWN)
+    return add("Where", add("Equal", ids, UNKNOWN), bare, ids), words
+
+
+def _read_tagged(add, tokenizer, text):
+    edge = add("Concat", add("Shape", text), [2], axis=0)
+    parts, _ = add("StringSplit", text, outputs=2, delimiter=TAB, maxsplit=1)
+    parts = add("Concat", parts, add("Expand", strings(""), edge), axis=1)
+    text, tags = (add("Gather", parts, i, axis=1) for i in range(2))
+    separator = tokenizer.separator
+    tags, _ = add("StringSplit", tags, outputs=2, delimiter=separator)
+    inner = tokenizer.tokenizer
+    size = inner.vocabulary_size
+    names = tokenizer.vocabulary[size - FIRST :]
+    ids, words = read(add, inner, text)
+    ids = add("Concat", _ids(add, tags, names, size), ids, axis=1)
+    return ids, add("Concat", tags, words, axis=1)
+
+
+def _ids(add, words, names, first=FIRST):
+    """Look up words, of which names have the ids `first` and so on."""
+    table = {name: i for i, name in enumerate(names, start=first)}
+    return add.look_up(words, {"": PAD, **table}, UNKNOWN)
+
+
+def _spelled(pattern):
+    r"""Write out classes such as `\pL`, which other versions know otherwise."""
+    return re.sub(r"\\p(\w|\{\w+\})", lambda x: _members(x[0]), pattern)
+
+
+@cache
+def _members(name):
+    codes = np.delete(np.arange(sys.maxunicode + 1, dtype="int32"), SURROGATES)
+    letters = tf.strings.unicode_encode(codes[:, None], "UTF-8")
+    inside = tf.strings.regex_full_match(letters, name)
+    return ranges(codes[inside])
+
+
+def write(
+    add: OnnxStrings,
+    tokenizer: AbstractTokenizer,
+    ids: str,
+    unknown: str | None = None,
+) -> str:
+    """Write ids of the vocabulary.
+
+    Args:
+        add: Where nodes are added.
+        tokenizer: The tokenizer.
+        ids: `(B, T)`, then zeros to the right.
+        unknown: Texts of unknown ids, strings `(B, T)`. `unknown_text` where
+            they are empty. Defaults to `None`, `unknown_text` everywhere.
+
+    Returns:
+        Strings `(B,)`.
+    """
+    return WRITERS[type(tokenizer)](add, tokenizer, ids, unknown)
+
+
+def _write_characters(add, tokenizer, ids, unknown):
+    return add.joined(_names(add, tokenizer, ids, unknown))
+
+
+def _write_symbols(add, tokenizer, ids, unknown):
+    names = _names(add, tokenizer, ids, unknown)
+    return _spaced(add, ids, names, add("Equal", ids, PAD))
+
+
+def _write_words(add, tokenizer, ids, unknown):
+    words = [*SPECIAL_NAMES, *tokenizer.vocabulary]
+    is_quote, follow, close, open_ = (
+        add("Gather", tf.strings.regex_full_match(words, pattern), ids)
+        for pattern in (QUOTES, FOLLOWS, CLOSES, OPENS)
+    )
+    count = add("CumSum", add("Cast", is_quote, to=add.int64), 1)
+    odd = add("Cast", add("Mod", count, 2), to=add.onnx.TensorProto.BOOL)
+    opening = add("And", is_quote, odd)
+    closing = add("And", is_quote, add("Not", odd))
+    follow = add("And", follow, _before(add, closing, False))
+    close = add("Or", add("Or", close, closing), follow)
+    open_ = _before(add, add("Or", open_, opening), True)
+    names = _names(add, tokenizer, ids, unknown)
+    bare = _names(add, tokenizer, ids, unknown, lambda x: x.strip(" "))
+    names = add("Where", _first(add, ids), bare, names)
+    return _spaced(add, ids, names, add("Or", close, open_))
+
+
+def _write_tagged(add, tokenizer, ids, unknown):
+    inner = tokenizer.tokenizer
+    is_tag = add("GreaterOrEqual", ids, inner.vocabulary_size)
+    count = add("CumSum", add("Cast", is_tag, to=add.int64), 1)
+    is_first = add("Equal", count, 1)
+    before = add("Where", is_first, strings(TAB), strings(tokenizer.separator))
+    tags = add("StringConcat", before, _names(add, tokenizer, ids, None))
+    tags = add.joined(add("Where", is_tag, tags, strings("")))
+    of_text = add("And", add("Not", is_tag), add("Less", PAD, ids))
+    rows = add("Shape", ids, end=1)
+    unknown = _names(add, tokenizer, ids, unknown)
+    unknown, _ = add.compact(unknown, of_text, rows, strings(""))
+    ids, _ = add.compact(ids, of_text, rows, [PAD])
+    return add("StringConcat", write(add, inner, ids, unknown), tags)
+
+
+def _names(add, tokenizer, ids, unknown, change=str):
+    """Look up the text of ids `(B, T)`."""
+    names = ["", tokenizer.unknown_text, "", "", *tokenizer.vocabulary]
+    texts = add("Gather", strings(*map(change, names)), ids)
+    if unknown is None:
+        return texts
+    is_known = add("Less", UNKNOWN, ids)
+    is_known = add("Or", is_known, add("Equal", unknown, strings("")))
+    return add("Where", is_known, texts, unknown)
+
+
+def _spaced(add, ids, words, joins):
+    """Join words `(B, T)` by spaces, but before those that `joins` names."""
+    joins = add("Or", joins, _first(add, ids))
+    space = add("Where", joins, strings(""), strings(" "))
+    return add.joined(add("StringConcat", space, words))
+
+
+def _first(add, ids):
+    """Say which is the first column of ids `(B, T)`, as `(T,)`."""
+    width = add("Squeeze", add("Shape", ids, start=1))
+    return add("Equal", add("Range", 0, width, 1), 0)
+
+
+def _before(add, flags, first):
+    """Shift flags `(B, T)` to the next token."""
+    edge = add("Concat", add("Shape", flags, end=1), [1], axis=0)
+    flags = add("Concat", add("Expand", first, edge), flags, axis=1)
+    return add("Slice", flags, [0], [-1], [1])
+
+
+READERS = {
+    CharacterTokenizer: _read_characters,
+    SymbolTokenizer: _read_symbols,
+    TaggedTokenizer: _read_tagged,
+    WordTokenizer: _read_words,
+}
+WRITERS = {
+    CharacterTokenizer: _write_characters,
+    SymbolTokenizer: _write_symbols,
+    TaggedTokenizer: _write_tagged,
+    WordTokenizer: _write_words,
+}

@@ -1,0 +1,148 @@
+"""The ONNX file from text to text: what it says, and what is refused."""
+
+import re
+
+import keras
+import numpy as np
+import pytest
+from alone import run_alone
+from seq2seqs import sure_model
+from source import ROOT
+from tiny import tiny_translator
+
+from keras_attention import BeamSearch
+from keras_attention import CharacterTokenizer
+from keras_attention import Translator
+from keras_attention import WordPieceTokenizer
+from keras_attention import WordTokenizer
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+
+if keras.backend.backend() == "tensorflow":
+    import onnx
+
+    from keras_attention.export import onnx_text
+    from keras_attention.files import check_seal
+
+SEARCH = BeamSearch(3, n_best=2, max_length=8, length_penalty=0.6)
+BATCHES = [["12", "", "\U0001f600 99\0", "1" * 40], [], ["", ""], ["7\n"]]
+
+
+@pytest.fixture(scope="module")
+def translator():
+    tiny = tiny_translator()
+    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
+    return Translator(*parts, SEARCH, max_source_length=9)
+
+
+@pytest.fixture(scope="module")
+def file(translator, tmp_path_factory):
+    path = tmp_path_factory.mktemp("onnx_text") / "model.onnx"
+    translator.export(path, "onnx_text")
+    return path
+
+
+def check_same(translator, file, batches, extensions=False):
+    found = run_alone(file, batches, extensions)
+    for texts, (translations, scores) in zip(batches, found, strict=True):
+        assert translations.shape == scores.shape == (len(texts), 2)
+        if texts:
+            wanted = translator(texts, return_scores=True)
+            assert translations.tolist() == wanted.texts
+            scores = scores.astype("float32")
+            np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
+
+
+def test_it_says_what_the_translator_says(translator, file):
+    with pytest.warns(UserWarning, match="max_source_length"):
+        check_same(translator, file, BATCHES)
+
+
+def test_names_and_metadata(file):
+    content = onnx.load(file)
+    onnx.checker.check_model(content, full_check=True)
+    assert [x.name for x in content.graph.input] == ["text"]
+    names = [x.name for x in content.graph.output]
+    assert names == ["translations", "scores"]
+    assert "ai.onnx.contrib" not in {x.domain for x in content.opset_import}
+    props = {x.key for x in content.metadata_props}
+    assert props == {"source_tokenizer", "target_tokenizer", "sha256"}
+    check_seal(file)
+
+
+def test_triton_is_told_the_names(file):
+    config = ROOT / "examples/serve/triton/dates/config.pbtxt"
+    names = re.findall(r'(?m)^ +name: "(\w+)"', config.read_text())
+    graph = onnx.load(file).graph
+    assert names == [x.name for x in (*graph.input, *graph.output)]
+
+
+def test_words_need_the_extensions(tmp_path):
+    words = "two dogs play in the snow , !".split()
+    tokenizer = WordTokenizer([*words, " !"])
+    size = tokenizer.vocabulary_size
+    translator = Translator(
+        sure_model(size, size), tokenizer, tokenizer, SEARCH
+    )
+    path = tmp_path / "x.onnx"
+    translator.export(path, "onnx_text")
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    batches = [["two  dogs, in snow !", "", "the cafe\u0301 plays"], []]
+    check_same(translator, path, batches, extensions=True)
+
+
+def test_what_is_not_there_is_named(translator, tmp_path, monkeypatch):
+    tokenizer = WordTokenizer(["a"])
+    parts = sure_model(5, 5), tokenizer, tokenizer, SEARCH
+
+    def require(name, extra, needed_by):
+        raise ImportError(f"{name} [{extra}] {needed_by}")
+
+    monkeypatch.setattr(onnx_text, "require", require)
+    message = r"onnxruntime_extensions \[onnx_text\] export_onnx_text"
+    with pytest.raises(ImportError, match=message):
+        onnx_text.export_onnx_text(tmp_path / "x.onnx", *parts)
+
+
+def test_other_tokenizers_are_named(tmp_path):
+    letters = CharacterTokenizer("abc")
+    lower = CharacterTokenizer("abc", lowercase=True)
+    model = sure_model(7, 7)
+    for other, message in [
+        (WordPieceTokenizer(["a", "b", "c"]), "WordPieceTokenizer, for which"),
+        (lower, "CharacterTokenizer, with lowercase=True"),
+    ]:
+        for pair, side in [
+            ((other, letters), "source"),
+            ((letters, other), "target"),
+        ]:
+            with pytest.raises(ValueError, match=f"{side}_token.*{message}"):
+                onnx_text.export_onnx_text(
+                    tmp_path / "x.onnx", model, *pair, SEARCH
+                )
+
+
+def test_what_runs_wrong_leaves_the_old_file(translator, tmp_path, monkeypatch):
+    path = tmp_path / "x.onnx"
+    path.write_text("old")
+    texts = np.array([["x", "y"]], object)
+    scores = np.zeros((1, 2), "float32")
+
+    def run(_, batches, extensions):
+        return [
+            {
+                "translations": texts.repeat(len(batch), 0),
+                "scores": scores.repeat(len(batch), 0),
+            }
+            for batch in batches
+        ]
+
+    monkeypatch.setattr(onnx_text, "_run", run)
+    with pytest.raises(RuntimeError, match="ONNX file gives other `transl"):
+        translator.export(path, "onnx_text")
+    monkeypatch.undo()
+    monkeypatch.setattr(onnx_text, "write_onnx", lambda file, *_: file.touch())
+    with pytest.raises(RuntimeError, match="was made, but cannot be run"):
+        translator.export(path, "onnx_text")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,134 @@
+"""Tokenizers in onnxruntime alone: the ids and texts of TensorFlow."""
+
+import unicodedata
+
+import keras
+import numpy as np
+import pytest
+from alone import run_alone
+from hostile import hostile_texts
+
+from keras_attention import CharacterTokenizer
+from keras_attention import SymbolTokenizer
+from keras_attention import TaggedTokenizer
+from keras_attention import WordTokenizer
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+
+if keras.backend.backend() == "tensorflow":
+    import onnx
+    import tensorflow as tf
+    from onnx import TensorProto
+    from onnx.helper import make_tensor_value_info as value
+
+    from keras_attention.export.onnx_strings import OnnxStrings
+    from keras_attention.export.onnx_text import OPSETS
+    from keras_attention.export.onnx_tokenizers import read
+    from keras_attention.export.onnx_tokenizers import write
+
+SENTENCES = [
+    "Ein Mann, der „lacht“ : 3.5 km! d'accord",
+    "l'homme don't \"x\" (a) Obst- -Schild it's !",
+    "e\u0301 가 é ﬁ; \u1100\u1161 U.S. a/b R&B ẛ̣",
+]
+TEXTS = [
+    *(x.decode("utf-8", "replace") for x in hostile_texts(130, SENTENCES, 1)),
+    *SENTENCES,
+    "\U00011f50 \u0870x",  # letters of Unicode 15 and 14
+    "x " * 3000,
+]
+TAGGED = [x + "\t" * (i % 3) + "V; PST; x; ü" for i, x in enumerate(TEXTS)]
+BATCHES = [[], [""], ["", ""], *(TEXTS[i : i + 33] for i in (0, 33, 66, 99))]
+CASES = {
+    "symbol": (SymbolTokenizer, {}),
+    **{
+        f"character {form}": (CharacterTokenizer, {"normalization": form})
+        for form in ("identity", "nfc", "nfkd")
+    },
+    **{
+        f"word {form}": (WordTokenizer, {"normalization": form})
+        for form in ("identity", "nfc", "nfkc")
+    },
+}
+
+
+def train(kind, options):
+    return kind.train([*SENTENCES, *TEXTS[:50]], 200, **options)
+
+
+def save(add, path, given, result):
+    graph = onnx.helper.make_graph(add.nodes, "g", [given], [result])
+    opsets = [onnx.helper.make_opsetid(*x) for x in OPSETS.items()]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    onnx.checker.check_model(model)
+    path.write_bytes(model.SerializeToString())
+
+
+def check_reading(tokenizer, path, batches, limit, extensions):
+    add = OnnxStrings()
+    ids, _ = read(add, tokenizer, "text")
+    result = add.framed(ids, add("Shape", "text"), limit)
+    text = value("text", TensorProto.STRING, [None])
+    save(add, path, text, value(result, TensorProto.INT32, [None, None]))
+    found = run_alone(path, batches, extensions)
+    for texts, (ids,) in zip(batches, found, strict=True):
+        texts = tf.constant(texts, tf.string, (len(texts),))
+        wanted = tokenizer.tokenize(texts, limit).numpy()
+        np.testing.assert_array_equal(ids, wanted)
+
+
+def check_writing(tokenizer, path, extensions=False):
+    add = OnnxStrings()
+    result = write(add, tokenizer, "ids")
+    ids = value("ids", TensorProto.INT64, [None, None])
+    save(add, path, ids, value(result, TensorProto.STRING, [None]))
+    draw = np.random.default_rng(0)
+    words = [1, *range(4, tokenizer.vocabulary_size)]
+    batches = []
+    for shape in [(0, 3), (2, 0), (30, 1), (200, 8), (50, 21)]:
+        batches.append(draw.choice(words, shape))
+        for row in batches[-1]:
+            row[draw.integers(0, shape[1] + 1) :] = 0
+    found = run_alone(path, batches, extensions)
+    for ids, (texts,) in zip(batches, found, strict=True):
+        wanted = [x.decode() for x in tokenizer.detokenize(ids).numpy()]
+        assert texts.tolist() == wanted
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_ids_and_texts_are_those_of_the_tokenizer(case, tmp_path):
+    kind, options = CASES[case]
+    tokenizer = train(kind, options)
+    extensions = kind is WordTokenizer
+    path = tmp_path / "x.onnx"
+    check_reading(tokenizer, path, BATCHES, None, extensions)
+    check_writing(tokenizer, path)
+
+
+@pytest.mark.parametrize("case", ["character nfc", "word nfc"])
+def test_tags_come_first(case, tmp_path):
+    kind, options = CASES[case]
+    inner = train(kind, options)
+    tokenizer = TaggedTokenizer(inner, ["V", "PST", "ü"], "; ")
+    path, extensions = tmp_path / "x.onnx", kind is WordTokenizer
+    batches = [[], [""], TAGGED[:60]]
+    check_reading(tokenizer, path, batches, 9, extensions)
+    check_writing(tokenizer, path)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_every_character_is_normalized(form, tmp_path):
+    letters = [chr(x) for x in range(1, 0x30000) if not 0xD800 <= x < 0xE000]
+    marked = [x + "\u0323\u0301" for x in letters[::50]]
+    add = OnnxStrings()
+    result = add.cleaned("text", form.lower())
+    text = value("text", TensorProto.STRING, [None])
+    save(
+        add,
+        tmp_path / "x.onnx",
+        text,
+        value(result, TensorProto.STRING, [None]),
+    )
+    ((found,),) = run_alone(tmp_path / "x.onnx", [[*letters, *marked]])
+    wanted = [unicodedata.normalize(form, x) for x in (*letters, *marked)]
+    assert found.tolist() == wanted
