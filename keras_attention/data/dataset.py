@@ -245,10 +245,9 @@ class BatchSequence(keras.utils.PyDataset):
         return self.batches()
 
     def __getitem__(self, index: int):
-        over = len(self._asked) == len(self)
         # After an end, Keras may go on with the next number.
         left = self._has_ended and self._asked != {*range(index)}
-        if over or left or index in self._asked:
+        if left or index in self._asked:
             self._forget()
         self._has_ended = False
         if self._epoch is None:
