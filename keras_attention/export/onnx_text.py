@@ -86,7 +86,7 @@ def export_onnx_text(
     check_tokenizer("source", source_tokenizer)
     check_tokenizer("target", target_tokenizer)
     before, after = OnnxStrings("source"), OnnxStrings("target")
-    ids, _ = read(before, source_tokenizer, "text")
+    ids = read(before, source_tokenizer, "text")
     ids = before.framed(ids, before("Shape", "text"), max_source_length)
     before("Identity", ids, name="source_ids")
     _write(after, target_tokenizer)

@@ -55,9 +55,7 @@ def check_tokenizer(side: str, tokenizer: AbstractTokenizer):
         )
 
 
-def read(
-    add: OnnxStrings, tokenizer: AbstractTokenizer, text: str
-) -> tuple[str, str]:
+def read(add: OnnxStrings, tokenizer: AbstractTokenizer, text: str) -> str:
     """Read strings `(B,)`.
 
     Args:
@@ -66,8 +64,7 @@ def read(
         text: The name of the strings.
 
     Returns:
-        Ids `(B, T)`, 0 where there is none, in any place, and the pieces of
-        the text behind them, strings `(B, T)`.
+        Ids `(B, T)`, 0 where there is none, in any place.
     """
     return READERS[type(tokenizer)](add, tokenizer, text)
 
@@ -75,12 +72,12 @@ def read(
 def _read_characters(add, tokenizer, text):
     letters = add.tokens(text, separators=[""])
     letters = add.normalized(letters, tokenizer.normalization)
-    return _ids(add, letters, tokenizer.vocabulary), letters
+    return _ids(add, letters, tokenizer.vocabulary)
 
 
 def _read_symbols(add, tokenizer, text):
     symbols = add.tokens(text, tokenexp=SYMBOL)
-    return _ids(add, symbols, tokenizer.vocabulary), symbols
+    return _ids(add, symbols, tokenizer.vocabulary)
 
 
 def _read_words(add, tokenizer, text):
@@ -92,7 +89,7 @@ def _read_words(add, tokenizer, text):
     ids = _ids(add, words, names)
     bare = _ids(add, add.replace(words, EDGES, ""), names)
     bare = add("Max", bare, UNKNOWN)
-    return add("Where", add("Equal", ids, UNKNOWN), bare, ids), words
+    return add("Where", add("Equal", ids, UNKNOWN), bare, ids)
 
 
 def _read_tagged(add, tokenizer, text):
@@ -105,9 +102,8 @@ def _read_tagged(add, tokenizer, text):
     inner = tokenizer.tokenizer
     size = inner.vocabulary_size
     names = tokenizer.vocabulary[size - FIRST :]
-    ids, words = read(add, inner, text)
-    ids = add("Concat", _ids(add, tags, names, size), ids, axis=1)
-    return ids, add("Concat", tags, words, axis=1)
+    ids = _ids(add, tags, names, size)
+    return add("Concat", ids, read(add, inner, text), axis=1)
 
 
 def _ids(add, words, names, first=FIRST):

@@ -66,7 +66,7 @@ def save(add, path, given, result):
 
 def check_reading(tokenizer, path, batches, limit, extensions):
     add = OnnxStrings()
-    ids, _ = read(add, tokenizer, "text")
+    ids = read(add, tokenizer, "text")
     result = add.framed(ids, add("Shape", "text"), limit)
     text = value("text", TensorProto.STRING, [None])
     save(add, path, text, value(result, TensorProto.INT32, [None, None]))
