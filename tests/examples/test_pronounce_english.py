@@ -1,0 +1,89 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+english = pytest.importorskip("english")
+pytest.importorskip("onnxruntime")
+pytestmark = pytest.mark.tensorflow
+ROOT = Path(__file__).parents[2]
+ALONE = """
+import runpy, sys
+for name in ("tensorflow", "keras", "keras_attention"):
+    sys.modules[name] = None
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.fixture
+def words(tmp_path):
+    english.make_up(tmp_path)
+    return english.read(english.find(tmp_path))
+
+
+def test_a_word_has_all_its_pronunciations(tmp_path):
+    file = tmp_path / english.FILE
+    file.write_text("a AH0\na(2) EY1 # letter\nab AE1 B\n")
+    assert english.read(file) == {"a": ["AH0", "EY1"], "ab": ["AE1 B"]}
+
+
+def test_a_word_is_in_one_part_wherever_it_stands(words):
+    parts = english.split(words)
+    assert sum(map(len, parts.values())) == len(words)
+    assert {**parts["train"], **parts["dev"], **parts["test"]} == words
+    assert len(parts["test"]) > len(parts["dev"]) > 0
+    turned = english.split(dict(reversed(words.items())))
+    assert turned == parts
+
+
+def test_a_table_has_all_pronunciations_or_the_usual_one(tmp_path):
+    words = {"a": ["AH0", "EY1"], "ab": ["AE1 B"]}
+    for most, count in ((None, 3), (1, 2)):
+        file = english.write(words, tmp_path / "table.tsv", most)
+        lines = file.read_text().splitlines()
+        assert len(lines) == count
+        assert lines[0] == "a\tAH0"
+        assert lines[-1] == "ab\tAE1 B"
+
+
+def test_a_missing_dictionary_is_named(tmp_path):
+    with pytest.raises(SystemExit, match=r"cmudict\.dict.*--download"):
+        english.find(tmp_path)
+
+
+@pytest.mark.slow
+def test_any_pronunciation_is_right():
+    pronounce_english = pytest.importorskip("pronounce_english")
+    words = {"a": ["AH0", "EY1"], "ab": ["AE1 B"], "b": ["B IY1"]}
+    found = pronounce_english.error_rates(["EY1", "AE0 B", "B"], words)
+    assert found == pytest.approx(
+        {
+            "words": 200 / 3,
+            "sounds": 100 * 2 / 5,
+            "words without stress": 100 / 3,
+            "sounds without stress": 100 / 5,
+        }
+    )
+
+
+@pytest.mark.thorough
+def test_trains_exports_and_tests(tmp_path):
+    pronounce_english = pytest.importorskip("pronounce_english")
+    found = pronounce_english.main(quick=True, output=tmp_path)
+    folder = tmp_path / "pronounce_en"
+    assert json.loads((folder / "errors.json").read_text()) == found
+    assert found.keys() == pronounce_english.FILES.keys()
+    for name, rates in found.items():
+        assert (folder / name).stat().st_size > 1000
+        assert rates["words without stress"] <= rates["words"] <= 100
+        assert rates["words a second"] > 0
+
+
+def test_the_shipped_file_says_words_alone():
+    script = ROOT / "examples" / "pronounce_word.py"
+    command = [sys.executable, "-c", ALONE, script, "Attention", "cat"]
+    said = subprocess.check_output(command, text=True)
+    assert said == "Attention  AH0 T EH1 N SH AH0 N\ncat  K AE1 T\n"
