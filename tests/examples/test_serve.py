@@ -68,7 +68,7 @@ def test_both_ways_give_the_same(server, align):
     for x, y in zip(by_grpc, by_rest, strict=True):
         assert set(x) == set(y)
         for name, value in x.items():
-            if name in ("scores", "attention"):
+            if name in ("scores", "token_scores", "attention"):
                 np.testing.assert_allclose(value, y[name], atol=1e-6)
             else:
                 assert value == y[name]

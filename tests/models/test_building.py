@@ -150,7 +150,7 @@ def test_attend_gives_the_weights_of_a_known_target():
     model.build(shapes("plain"))
     _, wanted = model((SOURCE, TARGET))
     (found,) = model.attend(SOURCE, TARGET)
-    np.testing.assert_allclose(found, to_numpy(wanted), atol=1e-6)
+    np.testing.assert_allclose(to_numpy(found), to_numpy(wanted), atol=1e-6)
 
 
 @pytest.mark.slow

@@ -186,7 +186,10 @@ def test_a_row_with_an_unknown_prefix_gets_no_tokens():
     """As without a shortlist, in a graph, where ids cannot be checked."""
     model = make_model()
     prefix = np.array([[WORDS], [-3], [5]])
-    found = search_words(model.limited_to(FEW), SOURCE, GreedySearch(4), prefix)
+    with pytest.warns(UserWarning, match="no text for 2 of 3"):
+        found = search_words(
+            model.limited_to(FEW), SOURCE, GreedySearch(4), prefix
+        )
     tokens, scores, lengths, *_ = to_numpy(found)
     assert np.isneginf(scores[:, 0]).tolist() == [True, True, False]
     assert not tokens[:2].any()
