@@ -82,10 +82,13 @@ class AbstractRecorder:
 
 
 def _code(function):
-    """Return the code of a function, a method or a partial of one."""
+    """Return the hash of the code of a function, a method or a partial of one.
+
+    A number, since `torch.compile` writes the keys of dictionaries as Python.
+    """
     while isinstance(function, functools.partial):
         function = function.func
-    return getattr(function, "__code__", function)
+    return hash(getattr(function, "__code__", function))
 
 
 class Recorder(AbstractRecorder):

@@ -8,6 +8,7 @@ import pytest
 import samples
 from gradients import to_numpy
 from keras import ops
+from seq2seqs import small_model
 
 import keras_attention as ka
 
@@ -107,3 +108,16 @@ def test_torch_compiles(loss):
         found.append((total.detach(), memory.grad))
     for one, other in zip(*found, strict=True):
         close(one, other)
+
+
+@pytest.mark.slow
+@on_torch
+def test_torch_compiles_a_training():
+    ids = np.random.default_rng(0).integers(4, 9, (2, 2))
+    found = []
+    for jit_compile in (False, True):
+        keras.utils.set_random_seed(0)
+        model = small_model()
+        model.compile("sgd", ka.SequenceCrossentropy(), jit_compile=jit_compile)
+        found.append(model.fit((ids, ids), ids, verbose=0).history["loss"])
+    np.testing.assert_allclose(*found, rtol=1e-5)

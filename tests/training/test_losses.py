@@ -383,6 +383,7 @@ def test_a_model_of_other_probabilities_is_refused():
     ],
     ids=["dense", "lexical", "tied"],
 )
+@pytest.mark.filterwarnings("ignore:.* finds no text")
 def test_a_search_means_these_probabilities(alpha, options):
     model = small_model(output=ALPHAS[alpha], **options)
     found = model.generate(SOURCE, ka.GreedySearch(max_length=4))
