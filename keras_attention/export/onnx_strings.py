@@ -77,9 +77,9 @@ class OnnxStrings:
 
         Args:
             kind: The operation.
-            *inputs: Names, or values of constants.
             outputs: How many results it has. Defaults to `1`.
             name: The name of its only result. Defaults to `None`, a new one.
+            *inputs: Names, or values of constants.
             **attributes: Those of the operation.
 
         Returns:

@@ -69,8 +69,15 @@ def to_json(value: np.ndarray | bytes) -> dict:
     return {"dtype": value.dtype.name, "shape": value.shape, "values": values}
 
 
-def from_json(content: dict):
-    """Turn back: for `json.loads(..., object_hook=from_json)`."""
+def from_json(content: dict) -> dict | np.ndarray | bytes:
+    """Turn back: for `json.loads(..., object_hook=from_json)`.
+
+    Args:
+        content: What was an object in JSON.
+
+    Returns:
+        The array or the bytes that it stands for, or itself.
+    """
     if content.keys() == {"bytes"}:
         return content["bytes"].encode("latin-1")
     if content.keys() != {"dtype", "shape", "values"}:

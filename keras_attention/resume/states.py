@@ -46,7 +46,7 @@ def set_variables(
     Raises:
         ValueError: If the model has other variables.
     """
-    if model.optimizer and not model.optimizer.built:
+    if "optimizer" in groups and model.optimizer and not model.optimizer.built:
         model.optimizer.build(model.trainable_variables)
     variables = _variables(model)
     for name in groups:

@@ -26,7 +26,7 @@ if keras.backend.backend() == "tensorflow":
     from ai_edge_litert.interpreter import Interpreter
 
     from keras_attention.export import litert
-    from keras_attention.export import run_litert
+    from keras_attention.export import portable
     from keras_attention.export.litert import export_litert
     from keras_attention.files import seal
 
@@ -242,9 +242,8 @@ def test_what_runs_wrong_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_a_crash_is_told(tmp_path, monkeypatch):
-    program = tmp_path / "crash.py"
-    program.write_text("import os; os.abort()")
-    monkeypatch.setattr(run_litert, "__file__", str(program))
+    (tmp_path / "run_litert.py").write_text("import os; os.abort()")
+    monkeypatch.setattr(portable, "__file__", str(tmp_path / "portable.py"))
     file = tmp_path / "x.tflite"
     file.write_text("anything")
     seal(file)

@@ -112,12 +112,6 @@ def test_every_operation_is_in_serving(served, model):
     assert not [name for name in found["used"] if "cudnn" in name.lower()]
 
 
-def test_without_the_operation_the_error_names_it(folder):
-    """A model of version 0.2: its normalization was of `tensorflow_text`."""
-    with pytest.raises(RuntimeError, match=r"registered 'NormalizeUTF8'"):
-        ask(folder("dates"), [], with_operations=False)
-
-
 def test_a_request_cannot_end_the_process_quietly(folder):
     """The harness itself: what fails there is an error here."""
     with pytest.raises(RuntimeError, match="KeyError: 'no_such'"):
