@@ -1,0 +1,362 @@
+"""examples/serve/onnx_server.py, in a process that has no TensorFlow."""
+
+import asyncio
+import contextlib
+import http.client
+import json
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("onnxruntime")
+onnx_batches = pytest.importorskip("serve.onnx_batches")
+onnx_load = pytest.importorskip("serve.onnx_load")
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = ROOT / "examples/serve/onnx_server.py"
+ALONE = """
+import runpy, sys
+for name in ("tensorflow", "keras", "keras_attention"):
+    sys.modules[name] = None
+sys.argv = sys.argv[1:]
+sys.path.insert(0, sys.argv[0].rpartition("/")[0])
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+SAID = {"attention": "AH0 T EH1 N SH AH0 N", "cat": "K AE1 T"}
+SECONDS = 2.0  # of the server that is tried by slow clients
+MEMORY = "process_resident_memory_bytes"
+HEAD = b"POST /translate HTTP/1.1\r\nHost: here\r\n"
+
+
+@contextlib.contextmanager
+def onnx_server(*options):
+    """Start a server on a free port, and end it by SIGTERM."""
+    command = [sys.executable, "-c", ALONE, PROGRAM, "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            said = process.stdout.readline().decode()
+            port = int(re.search(r"http://127.0.0.1:(\d+)$", said)[1])
+            yield SimpleNamespace(port=port, process=process)
+            process.terminate()
+            assert process.wait(20) == 0, "it has to stop when it is told to"
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def server():
+    with onnx_server("--threads", "1", "--letters", "100") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def strict():
+    limits = {"seconds": SECONDS, "waiting": 3, "wait": 0.5}
+    options = (f"--{name}={value}" for name, value in limits.items())
+    with onnx_server(*options) as running:
+        yield running
+
+
+def send(server, path, body=None, **options):
+    """Send a request; give the status and the body."""
+    with contextlib.closing(
+        http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    ) as connection:
+        method = "GET" if body is None else "POST"
+        connection.request(method, path, body, **options)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+
+def translate(server, *texts):
+    status, body = send(server, "/translate", json.dumps({"texts": texts}))
+    return status, json.loads(body)
+
+
+def metrics(server):
+    status, body = send(server, "/metrics")
+    assert status == 200
+    found = re.findall(r"(?m)^([^#\s]\S*) (\S+)$", body.decode())
+    return {name: float(value) for name, value in found}
+
+
+def connect(server, sent):
+    client = socket.create_connection(("127.0.0.1", server.port), 20)
+    client.sendall(sent)
+    return client
+
+
+def read_all(client):
+    """Read until the server closes the connection."""
+    with client, contextlib.suppress(ConnectionResetError):
+        return b"".join(iter(lambda: client.recv(65536), b""))
+
+
+def test_it_says_what_the_file_says(server):
+    status, found = translate(server, *SAID)
+    assert status == 200
+    assert found["translations"] == [[said] for said in SAID.values()]
+    assert all(score < 0 for (score,) in found["scores"])
+    assert send(server, "/health") == (200, b'{"status":"ok"}')
+
+
+def test_any_text_is_answered(server):
+    texts = ["", "\0", "日本", "é" * 100, "\U0010ffff x\n\t"]
+    status, found = translate(server, *texts)
+    assert status == 200
+    assert [len(x) for x in found["translations"]] == [1] * len(texts)
+    assert translate(server) == (200, {"translations": [], "scores": []})
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"{", "no JSON"),
+        (b"\xff\xfe\xfa", "no JSON"),
+        (b"[" * 100_000, "no JSON"),
+        (b"1" * 5000, "no JSON"),
+        (b"", "no JSON"),
+        (b"null", "one key"),
+        (b'["cat"]', "one key"),
+        (b'{"text": "cat"}', "one key"),
+        (b'{"texts": ["cat"], "n": 1}', "one key"),
+        (b'{"texts": "cat"}', "list of strings"),
+        (b'{"texts": {"0": "cat"}}', "list of strings"),
+        (b'{"texts": ["cat", 1]}', "1 is none"),
+        (b'{"texts": [["cat"]]}', "0 is none"),
+        (b'{"texts": ["cat", "\\ud800"]}', "1 has half a pair"),
+        (json.dumps({"texts": ["a"] * 65}).encode(), "at most 64"),
+        (json.dumps({"texts": ["a" * 101]}).encode(), "at most 100 letters"),
+    ],
+)
+def test_what_it_cannot_read_is_told(server, body, said):
+    status, answer = send(server, "/translate", body)
+    assert status == 400
+    assert said in json.loads(answer)["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [("/translate", None, 405), ("/health", "{}", 405), ("/else", None, 404)],
+)
+def test_other_paths_and_methods_are_told(server, path, body, status):
+    found, answer = send(server, path, body)
+    assert found == status
+    assert json.loads(answer)["error"]
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_long_body_is_told_and_not_kept(server, chunked):
+    body, size = b"[" * 10_000_000, len(b"[") * 10_000_000
+    before = metrics(server)[MEMORY]
+    for _ in range(3):
+        content = iter([body[:65536]] * (size // 65536)) if chunked else body
+        options = {"encode_chunked": True} if chunked else {}
+        headers = {"Transfer-Encoding": "chunked"} if chunked else {}
+        status, answer = send(
+            server, "/translate", content, headers=headers, **options
+        )
+        assert status == 413
+        assert "1000000 bytes" in json.loads(answer)["error"]
+    assert metrics(server)[MEMORY] - before < size
+    assert translate(server, "cat")[1]["translations"] == [["K AE1 T"]]
+
+
+def test_many_at_once_are_joined_and_counted(server):
+    before = metrics(server)
+    words = [*SAID] * 30
+    with ThreadPoolExecutor(len(words)) as threads:
+        found = list(threads.map(lambda x: translate(server, x), words))
+    for word, (status, answer) in zip(words, found, strict=True):
+        assert status == 200
+        assert answer["translations"] == [[SAID[word]]]
+    after = metrics(server)
+    names = {
+        "requests": 'translate_requests_total{status="200"}',
+        "timed": "translate_seconds_count",
+        "texts": "translate_batch_texts_sum",
+        "batches": "translate_batch_texts_count",
+    }
+    more = {x: after[name] - before[name] for x, name in names.items()}
+    assert more["requests"] == more["timed"] == more["texts"] == len(words)
+    assert more["batches"] < len(words)
+    assert after["translate_waiting_texts"] == 0
+
+
+def test_nothing_is_lost_under_load(capsys):
+    found = onnx_load.main(clients=50, seconds=2, options="--threads 1")
+    assert found.lost == 0
+    assert found.answers >= 50
+    assert 0 < found.p50 <= found.p99
+    assert 20 < found.begin < found.end + 50
+    assert f"{found.answers} answers, 0 lost" in capsys.readouterr().out
+
+
+def test_what_is_lost_is_counted():
+    async def answer(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        said = json.dumps({"translations": [["other"]]})
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(said)}\r\n\r\n"
+        writer.write((head + said).encode())
+        writer.close()
+
+    async def ask():
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port, times = server.sockets[0].getsockname()[1], []
+        end = time.monotonic() + 0.2
+        async with server:
+            texts = {"a": "wanted", "b": "other"}
+            lost = await onnx_load.ask_again(port, 0, texts, end, times)
+        return lost, len(times)
+
+    lost, answers = asyncio.run(ask())
+    assert lost > answers > 0  # each connection ends, and each answer is wrong
+
+
+def test_slow_clients_are_ended_and_others_served(strict):
+    begun = time.monotonic()
+    silent = [connect(strict, b"") for _ in range(20)]
+    heads = [connect(strict, HEAD) for _ in range(20)]
+    length = b"Content-Length: 30\r\n\r\n"
+    bodies = [connect(strict, HEAD + length + b"{") for _ in range(20)]
+    for client in heads:
+        client.sendall(b"X-Slow: yes\r\n")
+    assert translate(strict, "cat")[1]["translations"] == [["K AE1 T"]]
+    assert time.monotonic() - begun < SECONDS + 1
+    assert {read_all(client) for client in (*silent, *heads)} == {b""}
+    # Each is told, and then owes the rest of its body.
+    assert all(b"408 Request Timeout" in read_all(x) for x in bodies)
+    assert time.monotonic() - begun > SECONDS
+
+
+def wait_until_closed(client, sent):
+    """Send again and again, until the server has ended the connection."""
+    client.settimeout(0.5)
+    end = time.monotonic() + 10 * SECONDS
+    while time.monotonic() < end:
+        try:
+            client.sendall(sent)
+            time.sleep(0.1)
+        except TimeoutError:  # the server does not read
+            pass
+        except ConnectionError:
+            return
+    pytest.fail("the connection is still open")
+
+
+def test_an_endless_body_ends(strict):
+    head = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+    part = b"%x\r\n%b\r\n" % (2**20, b"[" * 2**20)
+    with connect(strict, head + part) as client:
+        assert b"413 Request" in client.recv(1000)
+        wait_until_closed(client, b"1\r\n[\r\n")
+
+
+def test_an_answer_that_nobody_reads_ends(strict):
+    requests = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n" * 100
+    client = connect(strict, requests)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    with client:
+        client.settimeout(0.5)
+        with contextlib.suppress(TimeoutError):
+            while True:  # until nothing goes through any more
+                client.sendall(requests)
+        wait_until_closed(client, requests)
+
+
+def test_what_is_no_http_is_told(strict):
+    assert b"400 Bad Request" in read_all(connect(strict, b"\x16\x03\x01\n\n"))
+
+
+def test_too_many_are_told(strict):
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: translate(strict, "cat"), range(8)))
+    codes = [status for status, _ in found]
+    assert {*codes} == {200, 503}
+    assert codes.count(200) >= 3
+    assert all("wait" in x["error"] for code, x in found if code == 503)
+
+
+def test_a_stop_answers_what_waits():
+    texts = [*SAID] * 4
+    with (
+        onnx_server("--wait", "2") as server,
+        ThreadPoolExecutor(8) as threads,
+    ):
+        answers = [threads.submit(translate, server, text) for text in texts]
+        while metrics(server)["translate_waiting_texts"] < len(texts):
+            assert not any(answer.done() for answer in answers)
+        server.process.terminate()
+        for text, answer in zip(texts, answers, strict=True):
+            assert answer.result()[1]["translations"] == [[SAID[text]]]
+        assert server.process.wait(20) == 0
+
+
+def test_a_file_that_is_none_is_told(tmp_path):
+    command = [sys.executable, PROGRAM, tmp_path / "x.onnx"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode
+    assert "x.onnx" in done.stderr
+
+
+def run_batches(run, ask, **options):
+    """Run coroutines of `ask(batches)` beside the batches themselves."""
+
+    async def both():
+        batches = onnx_batches.Batches(run, **options)
+        served = asyncio.create_task(batches.serve())
+        try:
+            async with asyncio.timeout(20):
+                return await ask(batches)
+        finally:
+            served.cancel()
+
+    return asyncio.run(both())
+
+
+def test_a_text_fails_alone():
+    def run(texts):
+        if "bad" in texts:
+            raise RuntimeError("broken")
+        return [text.upper() for text in texts]
+
+    async def ask(batches):
+        asked = (batches.ask([x]) for x in ("a", "bad", "b"))
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    first, second, third = run_batches(run, ask)
+    assert (first, third) == (["A"], ["B"])
+    assert isinstance(second, RuntimeError)
+
+
+def test_while_one_runs_others_gather_and_may_go():
+    sizes, begun, free = [], threading.Event(), threading.Event()
+
+    def run(texts):
+        begun.set()
+        assert free.wait(20)
+        return texts
+
+    async def ask(batches):
+        first = asyncio.create_task(batches.ask(["a"]))
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        others = [asyncio.create_task(batches.ask([x])) for x in "bcdef"]
+        await asyncio.sleep(0.01)  # the loop runs while the file does
+        assert len(batches.waiting) == 5
+        others.pop(1).cancel()
+        await asyncio.sleep(0.01)
+        free.set()
+        return [await x for x in (first, *others)]
+
+    found = run_batches(run, ask, size=4, wait=0.01, seen=sizes.append)
+    assert found == [["a"], ["b"], ["d"], ["e"], ["f"]]
+    assert sizes == [1, 3, 1]
