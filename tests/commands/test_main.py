@@ -95,6 +95,16 @@ def test_standard_error_is_for_messages_of_commands():
     assert ran.stdout.startswith("folder: ")
 
 
+@pytest.mark.parametrize(("before", "after"), [(None, "1"), ("0", "0")])
+def test_freed_memory_is_kept_unless_told_otherwise(monkeypatch, before, after):
+    name = "TF_ENABLE_ONEDNN_OPTS"
+    monkeypatch.setenv(name, before or "")
+    if before is None:
+        monkeypatch.delenv(name)
+    assert main(["show", str(saved())]) == 0
+    assert os.environ[name] == after
+
+
 def test_the_commands_of_the_readme_are_understood():
     found = set()
     for page in ("README.md", "docs/reference/commands.md"):
