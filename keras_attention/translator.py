@@ -411,7 +411,8 @@ class Translator:
                 ids to ids, with tokenizers in the file; `"litert_text"`, text
                 to text with `tensorflow_text`; `"onnx_text"`, text to text
                 with onnxruntime alone, or with `onnxruntime-extensions` if a
-                tokenizer is of words; or one that was registered.
+                tokenizer is of words; `"onnx_align"`, the same with tokens,
+                their scores and attention; or one that was registered.
                 Defaults to `None`, by the ending of `path`: `"litert"` of
                 `.tflite`, `"onnx"` of `.onnx`, `"tf_saved_model"` of others.
             max_length: The most tokens of a translation. Defaults to the

@@ -144,6 +144,8 @@ print(run.stdout or run.stderr)
 
 # %% [markdown]
 # What it gives for a text is what the translator gives, in any batch.
+# `"onnx_align"` gives tokens, the score of each and the attention as well, as
+# the signature `align` of a SavedModel does; they are computed in every run.
 #
 # | tokenizer | in `"onnx_text"` |
 # | --- | --- |
@@ -170,7 +172,7 @@ print(run.stdout or run.stderr)
 # | --- | --- | --- | --- | --- |
 # | from and to | text | ids | ids | text |
 # | search in the graph | any but random ones outside of it | greedy, beam | greedy, beam | greedy, beam |
-# | attention | signature `align` | no | no | no |
+# | attention | signature `align` | no | no | `"onnx_align"` |
 # | copying of unknown words | yes | no | no | no |
 # | runs in | TensorFlow Serving, TensorFlow | Android, iOS, microcomputers | onnxruntime, browsers | onnxruntime |
 #

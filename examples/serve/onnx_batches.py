@@ -1,6 +1,7 @@
 """Joins requests that wait for an ONNX file, so that it runs full batches."""
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,15 +12,21 @@ import numpy as np
 import onnxruntime
 
 EXTENSIONS = "onnxruntime_extensions"
+DIGITS = 6
 THEIR_DOMAIN = b"ai.onnx.contrib"  # of nodes that they have operations for
 
 
 class OnnxFile:
-    """Runs a file that `translator.export(path, "onnx_text")` wrote.
+    """Runs a file that `translator.export` wrote, text to text.
+
+    It is of the format `"onnx_text"`, or `"onnx_align"`, with attention.
 
     Args:
         file: The file. If it has words, `onnxruntime-extensions` is loaded.
         threads: Of onnxruntime. Defaults to `0`, one for each core.
+
+    Attributes:
+        aligns: Whether it gives tokens, too.
     """
 
     def __init__(self, file: str | Path, threads: int = 0):
@@ -30,8 +37,9 @@ class OnnxFile:
             options.register_custom_ops_library(library)
         self.session = onnxruntime.InferenceSession(str(file), options)
         self.names = [x.name for x in self.session.get_outputs()]
+        self.aligns = "target_tokens" in self.names
 
-    def __call__(self, texts: list[str]) -> list[dict[str, list]]:
+    def __call__(self, texts: list[str]) -> list[dict[str, np.ndarray]]:
         """Translate texts.
 
         Args:
@@ -41,8 +49,60 @@ class OnnxFile:
             The file's outputs for each text, by their names.
         """
         found = self.session.run(None, {"text": np.array(texts, object)})
-        rows = zip(*(x.tolist() for x in found), strict=True)
+        rows = zip(*found, strict=True)
         return [dict(zip(self.names, row, strict=True)) for row in rows]
+
+
+def as_json(rows: list[dict[str, np.ndarray]], align: bool) -> bytes:
+    """Write the outputs for some texts.
+
+    Args:
+        rows: The outputs for each text.
+        align: Whether to write tokens, too.
+
+    Returns:
+        An object with a list for each output, one entry a text: `translations`
+        and `scores`; if asked for, the others, without what stands behind the
+        last token. Numbers have 6 digits, and are `null` where JSON has none.
+    """
+    written = [_as_lists(row, align) for row in rows]
+    names = written[0] if written else ("translations", "scores")
+    columns = {name: [x[name] for x in written] for name in names}
+    return json.dumps(columns, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _as_lists(row, align):
+    scores = row["scores"]
+    found = {
+        "translations": row["translations"].tolist(),
+        "scores": np.where(
+            np.isfinite(scores), _rounded(scores), None
+        ).tolist(),
+    }
+    if not align:
+        return found
+    width = _count(row["source_tokens"])
+    found["source_tokens"] = row["source_tokens"][:width].tolist()
+    counts = [_count(tokens) for tokens in row["target_tokens"]]
+    for name, ends in (
+        ("target_tokens", ()),
+        ("token_scores", ()),
+        ("attention", (slice(width),)),
+    ):
+        if name in row:
+            each = zip(row[name], counts, strict=True)
+            cut = [x[(slice(count), *ends)] for x, count in each]
+            found[name] = [_rounded(x).tolist() for x in cut]
+    return found
+
+
+def _count(tokens):
+    """Count tokens, of which the last ones may be empty."""
+    return max(np.flatnonzero(tokens != ""), default=-1) + 1
+
+
+def _rounded(x):
+    return x if x.dtype == object else x.astype(float).round(DIGITS)
 
 
 class Batches:

@@ -4,9 +4,11 @@
     python examples/serve/onnx_server.py
 
 By default it serves `saved_models/pronounce_en/pronounce.onnx`; any file that
-`translator.export(path, "onnx_text")` wrote can be given instead.
+`translator.export(path, "onnx_text")` wrote can be given instead, or
+`"onnx_align"`, which gives the attention as well.
 
-    POST /translate   {"texts": ["attention"]}
+    GET  /            a page to type into
+    POST /translate   {"texts": ["attention"], "align": false}
     GET  /health      200 while it can answer
     GET  /metrics     for Prometheus
 
@@ -30,10 +32,12 @@ import prometheus_client
 import uvicorn
 from onnx_batches import Batches
 from onnx_batches import OnnxFile
+from onnx_batches import as_json
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request
+from starlette.responses import FileResponse
 from starlette.responses import JSONResponse
 from starlette.responses import Response
 from starlette.routing import Route
@@ -41,6 +45,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "saved_models/pronounce_en/pronounce.onnx"
+PAGE = Path(__file__).with_name("onnx_page.html")
+POLICY = (  # of the page: its own script and style, and this server
+    "default-src 'none'; connect-src 'self'; img-src data:; "
+    "script-src 'unsafe-inline'; style-src 'unsafe-inline'"
+)
 REQUESTS = prometheus_client.Counter(
     "translate_requests", "Requests to /translate, by status", ["status"]
 )
@@ -76,7 +85,7 @@ class Limits(NamedTuple):
     seconds: float = 10.0
 
 
-def read_texts(body: bytes, limits: Limits) -> list[str]:
+def read_question(body: bytes, limits: Limits) -> tuple[list[str], bool]:
     """Read the body of a request.
 
     Args:
@@ -84,7 +93,7 @@ def read_texts(body: bytes, limits: Limits) -> list[str]:
         limits: Those of the server.
 
     Returns:
-        Its texts.
+        Its texts, and whether tokens are asked for.
 
     Raises:
         HTTPException: If there is anything else.
@@ -98,9 +107,11 @@ def read_texts(body: bytes, limits: Limits) -> list[str]:
         content = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"The body is no JSON: {error}.") from error
-    is_object = isinstance(content, dict) and content.keys() == {"texts"}
-    check(is_object, 'an object with one key, {"texts": ["...", "..."]}')
-    texts = content["texts"]
+    is_object = isinstance(content, dict) and "texts" in content
+    is_object = is_object and content.keys() <= {"texts", "align"}
+    check(is_object, 'an object, {"texts": ["...", "..."], "align": false}')
+    texts, align = content["texts"], content.get("align", False)
+    check(isinstance(align, bool), "`align` to be true or false")
     check(isinstance(texts, list), "`texts` to be a list of strings")
     check(len(texts) <= limits.texts, f"at most {limits.texts} `texts`")
     for i, text in enumerate(texts):
@@ -111,33 +122,28 @@ def read_texts(body: bytes, limits: Limits) -> list[str]:
         )
         is_unicode = not any("\ud800" <= letter <= "\udfff" for letter in text)
         check(is_unicode, f"Unicode. {i} has half a pair of surrogates")
-    return texts
-
-
-def finite(value):
-    """Replace numbers that JSON cannot write, in nested lists, by `None`."""
-    if isinstance(value, list):
-        return [finite(x) for x in value]
-    broken = isinstance(value, float) and not math.isfinite(value)
-    return None if broken else value
+    return texts, align
 
 
 class Service:
     """Answers requests.
 
     Args:
-        batches: Where texts are translated.
+        batches: Where texts are translated, by an `OnnxFile`.
         limits: What a client may ask for.
+        file: What to call the file.
     """
 
-    def __init__(self, batches: Batches, limits: Limits):
+    def __init__(self, batches: Batches, limits: Limits, file: str):
         self.batches = batches
+        self.file = file
         self.limits = limits
         self.runs = None
 
     def app(self) -> Starlette:
         """Return the application, for a server of ASGI."""
         routes = [
+            Route("/", self.page),
             Route("/translate", self.translate, methods=["POST"]),
             Route("/health", self.health),
             Route("/metrics", self.metrics),
@@ -168,17 +174,20 @@ class Service:
             raise
         finally:
             REQUESTS.labels(status).inc()
-        return JSONResponse(found)
+        return Response(found, media_type="application/json")
 
-    async def answer(self, request: Request) -> dict[str, list]:
-        """Read the texts of a request, and translate them."""
+    async def answer(self, request: Request) -> bytes:
+        """Read the texts of a request, and write their translations."""
         limits = self.limits
         try:
             async with asyncio.timeout(limits.seconds):
                 body = await self.read(request)
         except TimeoutError as error:
             raise HTTPException(408, "The body came too slowly.") from error
-        texts = read_texts(body, limits)
+        texts, align = read_question(body, limits)
+        if align and not self.batches.run.aligns:
+            need = "a file of format onnx_align. This one has no tokens"
+            raise HTTPException(400, f"`align` needs {need}.")
         if len(self.batches.waiting) + len(texts) > limits.waiting:
             raise HTTPException(
                 503, "Too many texts wait.", {"Retry-After": "1"}
@@ -188,10 +197,7 @@ class Service:
                 rows = await self.batches.ask(texts)
         except TimeoutError as error:
             raise HTTPException(503, "It took too long.") from error
-        return {
-            name: [finite(row[name]) for row in rows]
-            for name in ("translations", "scores")
-        }
+        return await asyncio.to_thread(as_json, rows, align)
 
     async def read(self, request: Request) -> bytes:
         """Read a body, or refuse one that is too long before it is there."""
@@ -207,9 +213,16 @@ class Service:
             raise HTTPException(413, f"A body has at most {most} bytes.")
         return bytes(body)
 
+    async def page(self, _):
+        return FileResponse(PAGE, headers={"Content-Security-Policy": POLICY})
+
     async def health(self, _):
         alive = not self.runs.done()
-        said = {"status": "ok" if alive else "failed"}
+        said = {
+            "status": "ok" if alive else "failed",
+            "file": self.file,
+            "aligns": self.batches.run.aligns,
+        }
         return JSONResponse(said, 200 if alive else 503)
 
     async def metrics(self, _):
@@ -324,7 +337,7 @@ def main(
     with socket.create_server((host, port), backlog=2048) as listener:
         port = listener.getsockname()[1]
         print(f"Serves {file} at http://{host}:{port}", flush=True)
-        serve(Service(batches, Limits(**limits)), listener)
+        serve(Service(batches, Limits(**limits), Path(file).name), listener)
 
 
 def arguments(given: list[str] | None = None) -> dict:

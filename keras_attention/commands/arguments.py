@@ -9,7 +9,10 @@ from pathlib import Path
 from keras_attention.version import __version__
 
 PROGRAM = "keras-attention"
-FORMATS = ("tf_saved_model", "litert", "litert_text", "onnx", "onnx_text")
+FORMATS = (
+    *("tf_saved_model", "litert", "litert_text"),
+    *("onnx", "onnx_text", "onnx_align"),
+)
 SCORES = ("bleu", "chrf", "ter", "wer", "cer", "accuracy")
 
 

@@ -10,6 +10,7 @@ if HAS_TENSORFLOW:  # which writes all formats
     from .litert import export_litert as export_litert
     from .litert import export_litert_text as export_litert_text
     from .onnx import export_onnx as export_onnx
+    from .onnx_align import export_onnx_align as export_onnx_align
     from .onnx_text import export_onnx_text as export_onnx_text
     from .saved_model import export_saved_model as export_saved_model
     from .stream import export_stream as export_stream

@@ -93,12 +93,13 @@ def check_texts(
 ):
     """Raise an error unless a file's texts are those of the model.
 
-    As in `check_answers`, at least half of the rows must be equal.
+    As in `check_answers`, at least half of the rows must be equal. What else
+    there is must be equal where all texts of a batch are.
 
     Args:
         made: What was written, such as `"LiteRT file"`.
-        wanted: The model's `translations (B, N)` and `scores (B, N)` for each
-            batch.
+        wanted: The model's `translations (B, N)`, `scores (B, N)` and other
+            outputs for each batch.
         answers: Those of the file.
         exact: Whether to compare values, not only shapes and types. Defaults
             to `True`.
@@ -115,10 +116,10 @@ def _compare(made, name, wanted, answers, exact, score=None):
     Of other texts the scores are those of `score(batch, texts)`, if any.
     """
     same = []
-    for batch, (truth, answer) in enumerate(zip(wanted, answers, strict=True)):
+    for batch, (found, answer) in enumerate(zip(wanted, answers, strict=True)):
         texts, given = answer[name], answer["scores"]
-        scores = truth["scores"].numpy().astype(np.float32)
-        truth = truth[name].numpy()
+        scores = found["scores"].numpy().astype(np.float32)
+        truth = found[name].numpy()
         for key, x, y in ((name, texts, truth), ("scores", given, scores)):
             if (x.shape, x.dtype) != (y.shape, y.dtype) or (x != x).any():
                 _fail(made, key, x, y)  # what is not itself is NaN
@@ -132,8 +133,19 @@ def _compare(made, name, wanted, answers, exact, score=None):
         if not np.allclose(given, scores, rtol=TOLERANCE, atol=TOLERANCE):
             _fail(made, "scores", given, scores)
         same.extend(equal)
+        for key in found if all(equal) else ():
+            if not close(answer[key], found[key].numpy()):
+                _fail(made, key, answer[key], found[key].numpy())
     if exact and 2 * sum(same) < len(same):
         _fail(made, name, texts, truth)
+
+
+def close(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether arrays are equal, up to rounding if they are of floats."""
+    if x.dtype.kind == "f":
+        close = {"rtol": TOLERANCE, "atol": TOLERANCE}
+        return x.shape == y.shape and np.allclose(x, y, **close)
+    return np.array_equal(x, y)
 
 
 def _fail(made, name, given, wanted):

@@ -1,6 +1,7 @@
 """From ids to ids in one TensorFlow graph, for formats without text."""
 
 import re
+from collections.abc import Collection
 
 import tensorflow as tf
 
@@ -14,6 +15,7 @@ from keras_attention.ops import kernels_as_they_are
 from keras_attention.search import AbstractSearch
 
 SIGNATURE = "translate_ids"
+OUTPUTS = ("tokens", "scores")  # in this order
 IDS = tf.TensorSpec((None, None), tf.int32, name="source_ids")
 
 
@@ -61,12 +63,16 @@ def check_float32(model: Seq2Seq, needed_by: str):
 def trace_ids(
     model: Seq2Seq,
     search: AbstractSearch,
+    outputs: Collection[str] = OUTPUTS,
 ) -> tf.types.experimental.PolymorphicFunction:
-    """Trace `source_ids (B, T)` to `tokens (B, N, T')` and `scores (B, N)`.
+    """Trace `source_ids (B, T)` to what is found for them.
 
     Args:
         model: A `Seq2Seq`.
         search: A search strategy.
+        outputs: Those of `tokens (B, N, T')`, `scores (B, N)`, `token_scores
+            (B, N, T')` and `attention (B, N, T', T)` that are given, the last
+            if the model attends. Defaults to `("tokens", "scores")`.
 
     Returns:
         A `tf.function` that is traced once, for all sizes. The recurrent
@@ -82,13 +88,24 @@ def trace_ids(
         rows, steps = tf.unstack(tf.maximum(0, 1 - tf.shape(source_ids)))
         ids = tf.pad(source_ids, [[0, rows], [0, steps]])
         ids = tf.ensure_shape(ids, (None, None))
-        found = model.generate(ids, search)
+        attends = "attention" in outputs
+        found = model.generate(ids, search, None, attends)
         scores = tf.cast(found.scores, tf.float32)
         # In constants of LiteRT `-inf` is -3.4e38. This overflows to it again;
         # in ONNX a `where` of both would be a sum of products, and NaN.
         scores = scores - 10.0 * tf.nn.relu(-3e38 - scores)
         rows = tf.shape(source_ids)[0]
-        return {"tokens": found.tokens[:rows], "scores": scores[:rows]}
+        given = {
+            "tokens": found.tokens,
+            "scores": scores,
+            "token_scores": found.token_scores,
+            "attention": found.weights,
+        }
+        return {
+            name: given[name][:rows]
+            for name in outputs
+            if given[name] is not None
+        }
 
     function = tf.function(translate_ids, [IDS], autograph=False)
     with portable(model), exportable_recurrence(model), kernels_as_they_are():

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from keras_attention.export.agreement import probe_sources
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
 from keras_attention.export.ids import IDS
+from keras_attention.export.ids import OUTPUTS
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
@@ -25,7 +27,6 @@ from keras_attention.text import AbstractTokenizer
 
 OPSET = 18
 QUANTIZATIONS = (None, "int8")
-OUTPUTS = ("tokens", "scores")  # in this order
 COUNT_AND_CONDITION = 2  # what a loop, and its body, take before variables
 CONDITION = 1  # what a body gives before its variables
 
@@ -79,6 +80,7 @@ def convert_to_onnx(
     search: AbstractSearch,
     quantize: str | None,
     needed_by: str,
+    outputs: Sequence[str] = OUTPUTS,
 ) -> Any:
     """Convert a model and its search, from ids to ids.
 
@@ -87,21 +89,22 @@ def convert_to_onnx(
         search: A search strategy.
         quantize: As of `export_onnx`.
         needed_by: The function that exports, as the user typed it.
+        outputs: As of `trace_ids`.
 
     Returns:
-        An `onnx.ModelProto`, whose outputs are `OUTPUTS`.
+        An `onnx.ModelProto`, whose outputs are in this order.
     """
     tf2onnx = require("tf2onnx", "onnx", needed_by)
     onnx = require("onnx", "onnx", needed_by)
     require("onnxruntime", "onnx", needed_by)
-    function = trace_ids(model, search)
+    function = trace_ids(model, search, outputs)
     with quiet():
         content, _ = tf2onnx.convert.from_function(function, [IDS], opset=OPSET)
     content.graph.name = SIGNATURE
     free_invariants(content.graph)
-    outputs = sorted(content.graph.output, key=lambda x: OUTPUTS.index(x.name))
+    given = sorted(content.graph.output, key=lambda x: outputs.index(x.name))
     del content.graph.output[:]
-    content.graph.output.extend(outputs)
+    content.graph.output.extend(given)
     if quantize is None:
         return content
     tools = require("onnxruntime.quantization", "onnx", needed_by)

@@ -9,6 +9,7 @@ from keras_attention.extras import require
 from keras_attention.text.base import END
 from keras_attention.text.base import FRAME
 from keras_attention.text.base import START
+from keras_attention.text.base import UNKNOWN
 from keras_attention.text.cleaning import COMPOSED
 from keras_attention.text.cleaning import SHIFT
 from keras_attention.text.cleaning import read_unicode
@@ -111,6 +112,11 @@ class OnnxStrings:
             f"default_{to[:-1]}": default,
         }
         return self("LabelEncoder", keys, **attributes)
+
+    def known(self, ids: str, size: int) -> str:
+        """Replace ids outside of a vocabulary of this size by unknown."""
+        ids = self("Cast", ids, to=self.int64)
+        return self("Where", self("Less", ids, size), ids, UNKNOWN)
 
     def tokens(self, text: str, **separated: Any) -> str:
         """Split strings `(B,)`, to `(B, T)` with `""` where there is none."""

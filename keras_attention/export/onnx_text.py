@@ -1,7 +1,9 @@
 """A translator as one ONNX file from text to text, for onnxruntime."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -11,6 +13,7 @@ from keras_attention.export.agreement import check_texts
 from keras_attention.export.agreement import probe_sources
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
+from keras_attention.export.ids import OUTPUTS
 from keras_attention.export.ids import check_ids_only
 from keras_attention.export.onnx import QUANTIZATIONS
 from keras_attention.export.onnx import convert_to_onnx
@@ -38,7 +41,31 @@ OPSETS = {  # 20 is the first with `StringConcat`
     "com.microsoft": 1,
     EXTENSIONS: 1,
 }
+SHAPES = {  # of all outputs, in this order
+    "translations": ("batch", "n"),
+    "scores": ("batch", "n"),
+    "source_tokens": ("batch", "source"),
+    "target_tokens": ("batch", "n", "target"),
+    "token_scores": ("batch", "n", "target"),
+    "attention": ("batch", "n", "target", "source"),
+}
 PROBE = ["", 'e\u0301 \t3 b, "c".']  # texts that a file is tried on
+
+
+class Signature(NamedTuple):
+    """What a file gives.
+
+    Attributes:
+        name: Of its graph; `NAME_text` of a `TranslationGraph` is the same.
+        numbers: Outputs of the graph from ids to ids, as of `trace_ids`.
+        add: Function that adds nodes, `add(nodes, source_tokenizer,
+            target_tokenizer)`, whose results are other outputs. They can read
+            `source_ids (B, Tv)` and `tokens (B, N, T)`.
+    """
+
+    name: str
+    numbers: tuple[str, ...]
+    add: Callable[..., None]
 
 
 def export_onnx_text(
@@ -79,6 +106,32 @@ def export_onnx_text(
         RuntimeError: If the file does not give what the model gives.
         ImportError: If the extra `onnx` or `onnx_text` is not installed.
     """
+    parts = model, source_tokenizer, target_tokenizer, search
+    export_signature(TRANSLATE, path, *parts, max_source_length, quantize)
+
+
+def export_signature(
+    signature: Signature,
+    path: str | Path,
+    model: Seq2Seq,
+    source_tokenizer: AbstractTokenizer,
+    target_tokenizer: AbstractTokenizer,
+    search: AbstractSearch,
+    max_source_length: int | None,
+    quantize: str | None,
+) -> None:
+    """Write a file that gives what a signature says.
+
+    Args:
+        signature: The `Signature`.
+        path: As of `export_onnx_text`, and so are the others.
+        model: A `Seq2Seq`.
+        source_tokenizer: Its source's tokenizer.
+        target_tokenizer: Its target's tokenizer.
+        search: A search strategy.
+        max_source_length: The most ids of a source.
+        quantize: As of `export_onnx`.
+    """
     name = "export_onnx_text"
     check_choice("quantize", quantize, QUANTIZATIONS)
     check_ids_only(model, name)
@@ -90,13 +143,17 @@ def export_onnx_text(
     ids = before.framed(ids, before("Shape", "text"), max_source_length)
     before("Identity", ids, name="source_ids")
     _write(after, target_tokenizer)
+    signature.add(after, *tokenizers)
     nodes = [*before.nodes, *after.nodes]
     extensions = EXTENSIONS in {node.domain for node in nodes}
     if extensions:
         require("onnxruntime_extensions", "onnx_text", name)
     with replaced_file(path, ".onnx") as draft:
-        content = convert_to_onnx(model, search, quantize, name)
+        content = convert_to_onnx(
+            model, search, quantize, name, signature.numbers
+        )
         content = _with_text(content, before.nodes, after.nodes)
+        content.graph.name = signature.name
         write_onnx(draft, content, *tokenizers)
         graph = TranslationGraph(model, *tokenizers, search)
         sources = [
@@ -104,8 +161,11 @@ def export_onnx_text(
             for ids in probe_sources(source_tokenizer.vocabulary_size)
         ]
         sources.append(tf.constant(PROBE))
-        wanted = [graph.translate_text(x, max_source_length) for x in sources]
-        answers = _run(draft, [as_list(x) for x in sources], extensions)
+        run = getattr(graph, f"{signature.name}_text")
+        wanted = [run(x, max_source_length) for x in sources]
+        names = [x.name for x in content.graph.output]
+        batches = [as_list(x) for x in sources]
+        answers = _run(draft, batches, names, extensions)
         check_texts("ONNX file", wanted, answers, quantize is None)
 
 
@@ -117,18 +177,17 @@ def _with_text(content, before, after):
     for domain in sorted({x.domain for x in (*before, *after)} - known):
         opset = onnx.helper.make_opsetid(domain, OPSETS[domain])
         content.opset_import.append(opset)
-    graph, string = content.graph, onnx.TensorProto.STRING
+    graph, types = content.graph, onnx.TensorProto
+    kinds = {name: types.STRING for x in after for name in x.output}
+    kinds |= {x.name: types.FLOAT for x in graph.output}
     nodes = [*before, *graph.node, *after]
     del graph.node[:], graph.input[:], graph.output[:]
     graph.node.extend(nodes)
-    graph.name = "translate"
     make = onnx.helper.make_tensor_value_info
-    graph.input.append(make("text", string, ["batch"]))
-    for name, kind in (
-        ("translations", string),
-        ("scores", onnx.TensorProto.FLOAT),
-    ):
-        graph.output.append(make(name, kind, ["batch", "n"]))
+    graph.input.append(make("text", types.STRING, ["batch"]))
+    for name, shape in SHAPES.items():
+        if name in kinds:
+            graph.output.append(make(name, kinds[name], shape))
     return content
 
 
@@ -142,27 +201,35 @@ def _write(add, tokenizer):
     is_end = add("Cast", add("Equal", ids, END), to=add.int64)
     is_open = add("Equal", add("CumSum", is_end, 1), 0)
     is_own = add("Or", add("Less", END, ids), add("Equal", ids, UNKNOWN))
-    known = add("Less", ids, tokenizer.vocabulary_size)
-    ids = add("Where", known, ids, UNKNOWN)
+    ids = add.known(ids, tokenizer.vocabulary_size)
     ids, _ = add.compact(ids, add("And", is_own, is_open), rows, [PAD])
     texts = write(add, tokenizer, ids)
     return add("Reshape", texts, found, allowzero=1, name="translations")
 
 
-def _run(file, batches, extensions):
+def _run(file, batches, names, extensions):
     """Run batches in a process without TensorFlow, as `run_onnx.py`."""
     arguments = [file, *["onnxruntime_extensions"] * extensions]
     question = json.dumps(batches)
     found = run_program("ONNX file", "run_onnx.py", arguments, question)
     return [
         {
-            "translations": np.char.encode(texts).astype(object),
-            "scores": np.array(scores, np.float32),
+            name: _as_array(value)
+            for name, value in zip(names, answer, strict=True)
         }
-        for texts, scores in json.loads(found)
+        for answer in json.loads(found)
     ]
 
 
+def _as_array(values):
+    """Turn nested lists into an array of float32 or of bytes."""
+    found = np.array(values)
+    if found.dtype.kind == "U":
+        return np.char.encode(found).astype(object)
+    return found.astype(np.float32)
+
+
+TRANSLATE = Signature("translate", OUTPUTS, lambda *_: None)
 register_format(
     ExportFormat(
         "onnx_text",

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import tensorflow as tf
 
+from keras_attention.export.agreement import close
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
 from keras_attention.export.portable import check_exportable
@@ -84,18 +84,12 @@ def _check_written(folder, functions):
         inputs = {x.name: probes[x.name] for x in function.input_signature}
         given = signatures[name](**inputs)
         for key, value in function(*inputs.values()).items():
-            if not _equal(given[key].numpy(), value.numpy()):
+            if not close(given[key].numpy(), value.numpy()):
                 raise RuntimeError(
                     f"The SavedModel's `{name}` gives other `{key}` than the "
                     f"model. Received: {given[key]}, wanted: {value}. Nothing "
                     "was written. Please report this."
                 )
-
-
-def _equal(x, y):
-    if x.dtype.kind == "f":
-        return x.shape == y.shape and np.allclose(x, y, atol=1e-4)
-    return np.array_equal(x, y)
 
 
 def save_signatures(

@@ -31,6 +31,33 @@ sys.path.insert(0, sys.argv[0].rpartition("/")[0])
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 SAID = {"attention": "AH0 T EH1 N SH AH0 N", "cat": "K AE1 T"}
+ECHO = """
+<ir_version: 9, opset_import: ["" : 20]>
+echo (string[B] text) => (string[B, 2] translations, float[B, 2] scores,
+    string[B, T] source_tokens, string[B, 2, T] target_tokens,
+    float[B, 2, T] token_scores, float[B, 2, T, T] attention) {
+  one = Constant <value_ints = [1]> ()
+  many = Unsqueeze (text, one)
+  pair = Concat <axis = 1> (many, many)
+  translations = Identity (pair)
+  source_tokens, count = StringSplit <delimiter = " "> (text)
+  more = Unsqueeze (source_tokens, one)
+  target_tokens = Concat <axis = 1> (more, more)
+  number = Cast <to = 1> (count)
+  column = Unsqueeze (number, one)
+  ranks = Constant <value_floats = [-0.5, -inf]> ()
+  scores = Mul (column, ranks)
+  shape = Shape (target_tokens)
+  quarter = Constant <value_float = -0.25> ()
+  token_scores = Expand (quarter, shape)
+  side = Shape <start = 2> (target_tokens)
+  square = Concat <axis = 0> (side, side)
+  numbers = Expand (quarter, square)
+  eye = EyeLike (numbers)
+  whole = Concat <axis = 0> (shape, side)
+  attention = Expand (eye, whole)
+}
+"""
 SECONDS = 2.0  # of the server that is tried by slow clients
 MEMORY = "process_resident_memory_bytes"
 HEAD = b"POST /translate HTTP/1.1\r\nHost: here\r\n"
@@ -54,6 +81,16 @@ def onnx_server(*options):
 @pytest.fixture(scope="module")
 def server():
     with onnx_server("--threads", "1", "--letters", "100") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def echo(tmp_path_factory):
+    """A server of a file that gives each text twice, and where it looked."""
+    onnx = pytest.importorskip("onnx")
+    file = tmp_path_factory.mktemp("served") / "echo.onnx"
+    file.write_bytes(onnx.parser.parse_model(ECHO).SerializeToString())
+    with onnx_server(str(file)) as running:
         yield running
 
 
@@ -105,7 +142,45 @@ def test_it_says_what_the_file_says(server):
     assert status == 200
     assert found["translations"] == [[said] for said in SAID.values()]
     assert all(score < 0 for (score,) in found["scores"])
-    assert send(server, "/health") == (200, b'{"status":"ok"}')
+    status, said = send(server, "/health")
+    wanted = {"status": "ok", "file": "pronounce.onnx", "aligns": False}
+    assert (status, json.loads(said)) == (200, wanted)
+
+
+def test_attention_comes_where_it_is_asked_for(echo):
+    question = {"texts": ["a b c", "", "日本 x"], "align": True}
+    with ThreadPoolExecutor(2) as threads:
+        body = json.dumps(question)
+        aligned = threads.submit(send, echo, "/translate", body)
+        plain = threads.submit(translate, echo, *question["texts"])
+    status, found = aligned.result()[0], json.loads(aligned.result()[1])
+    assert status == 200
+    first = {name: x[0] for name, x in found.items()}
+    assert first == {
+        "translations": ["a b c"] * 2,
+        "scores": [-1.5, None],
+        "source_tokens": ["a", "b", "c"],
+        "target_tokens": [["a", "b", "c"]] * 2,
+        "token_scores": [[-0.25] * 3] * 2,
+        "attention": [[[1, 0, 0], [0, 1, 0], [0, 0, 1]]] * 2,
+    }
+    assert found["source_tokens"][1:] == [[], ["日本", "x"]]
+    assert found["attention"][1:] == [[[], []], [[[1, 0], [0, 1]]] * 2]
+    names = ("translations", "scores")
+    assert plain.result() == (200, {name: found[name] for name in names})
+
+
+def test_the_page_needs_nothing_else(echo, server):
+    status, page = send(echo, "/")
+    page = page.decode()
+    assert status == 200
+    assert not re.search(r"https?:|//|<link(?! rel=\"icon\")|import", page)
+    answer = send(echo, "/translate", b'{"texts": ["a"], "align": true}')[1]
+    said = json.loads(send(server, "/health")[1])
+    for name, given in (("answer", json.loads(answer)), ("health", said)):
+        read = {*re.findall(rf"\b{name}\.(\w+)", page)}
+        assert read
+        assert read <= given.keys() | {"error"}
 
 
 def test_any_text_is_answered(server):
@@ -124,10 +199,12 @@ def test_any_text_is_answered(server):
         (b"[" * 100_000, "no JSON"),
         (b"1" * 5000, "no JSON"),
         (b"", "no JSON"),
-        (b"null", "one key"),
-        (b'["cat"]', "one key"),
-        (b'{"text": "cat"}', "one key"),
-        (b'{"texts": ["cat"], "n": 1}', "one key"),
+        (b"null", "an object"),
+        (b'["cat"]', "an object"),
+        (b'{"text": "cat"}', "an object"),
+        (b'{"texts": ["cat"], "n": 1}', "an object"),
+        (b'{"texts": ["cat"], "align": 1}', "true or false"),
+        (b'{"texts": ["cat"], "align": true}', "onnx_align"),
         (b'{"texts": "cat"}', "list of strings"),
         (b'{"texts": {"0": "cat"}}', "list of strings"),
         (b'{"texts": ["cat", 1]}', "1 is none"),

@@ -122,7 +122,8 @@ def test_a_path_of_another_format_is_refused(registered, tmp_path, path, name):
 def test_quantize_of_a_format_without_it_is_refused(tmp_path):
     message = (
         r"`quantize` needs a format that has it.*"
-        r"one of \('litert', 'litert_text', 'onnx', 'onnx_text'\)\. Received: "
+        r"one of \('litert', 'litert_text', 'onnx', 'onnx_text', "
+        r"'onnx_align'\)\. Received: "
         "format='tf_saved_model', quantize='int8'"
     )
     with pytest.raises(ValueError, match=message):

@@ -128,7 +128,7 @@ def test_what_runs_wrong_leaves_the_old_file(translator, tmp_path, monkeypatch):
     texts = np.array([["x", "y"]], object)
     scores = np.zeros((1, 2), "float32")
 
-    def run(_, batches, extensions):
+    def run(_, batches, *others):
         return [
             {
                 "translations": texts.repeat(len(batch), 0),

@@ -1,0 +1,104 @@
+"""ONNX files that say where each token looked."""
+
+import keras
+import numpy as np
+import pytest
+from alone import run_alone
+from tiny import tiny_translator
+
+from keras_attention import BeamSearch
+from keras_attention import Translator
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+
+if keras.backend.backend() == "tensorflow":
+    import onnx
+
+    from keras_attention.export import onnx_text
+
+SEARCH = BeamSearch(3, n_best=2, max_length=8, coverage_penalty=0.2)
+TEXTS = ["120", "", "\U0001f600 9", "4" * 12]
+TYPES = {
+    "translations": "STRING",
+    "scores": "FLOAT",
+    "source_tokens": "STRING",
+    "target_tokens": "STRING",
+    "token_scores": "FLOAT",
+    "attention": "FLOAT",
+}
+
+
+def export(path, tiny=None, search=SEARCH, **options):
+    tiny = tiny or tiny_translator()
+    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
+    translator = Translator(*parts, search)
+    translator.export(path, "onnx_align", **options)
+    return translator
+
+
+def outputs(path):
+    content = onnx.load(path)
+    onnx.checker.check_model(content, full_check=True)
+    of_name = onnx.TensorProto.DataType.Name
+    return {
+        x.name: of_name(x.type.tensor_type.elem_type)
+        for x in content.graph.output
+    }
+
+
+def test_it_looks_where_the_translator_looks(tmp_path):
+    path = tmp_path / "x.onnx"
+    translator = export(path)
+    assert outputs(path) == TYPES
+    asked = {f"return_{x}": True for x in ("scores", "token_scores")}
+    wanted = translator(TEXTS, return_attention_scores=True, **asked)
+    answer, empty = run_alone(path, [TEXTS, []])
+    found = dict(zip(TYPES, answer, strict=True))
+    assert found["translations"].tolist() == wanted.texts
+    np.testing.assert_allclose(
+        found["scores"].astype(float), wanted.scores, atol=1e-4
+    )
+    for i, sources in enumerate(wanted.source_tokens):
+        width = len(sources)
+        assert found["source_tokens"][i, :width].tolist() == sources
+        assert not any(found["source_tokens"][i, width:])
+        for n, targets in enumerate(wanted.target_tokens[i]):
+            count = len(targets)
+            assert found["target_tokens"][i, n, :count].tolist() == targets
+            assert not any(found["target_tokens"][i, n, count:])
+            scores = found["token_scores"][i, n].astype(float)
+            assert not scores[count:].any()
+            np.testing.assert_allclose(
+                scores[:count], wanted.token_scores[i][n], atol=1e-4
+            )
+            weights = found["attention"][i, n].astype(float)
+            np.testing.assert_allclose(
+                weights[:count, :width], wanted.attention[i][n], atol=1e-4
+            )
+            np.testing.assert_allclose(weights[:count].sum(-1), 1, atol=1e-4)
+            assert not weights[count:].any()
+    assert [len(x) for x in empty] == [0] * len(TYPES)
+
+
+def test_a_model_that_does_not_attend_has_no_attention(tmp_path):
+    path = tmp_path / "x.onnx"
+    search = BeamSearch(2, n_best=2, max_length=8)
+    export(path, tiny_translator(attention=False), search, quantize="int8")
+    assert list(outputs(path)) == [x for x in TYPES if x != "attention"]
+    (found,) = run_alone(path, [TEXTS])
+    assert found[-1].shape == (len(TEXTS), 2, 8)
+
+
+@pytest.mark.parametrize("name", ["source_tokens", "attention"])
+def test_other_outputs_are_told(tmp_path, monkeypatch, name):
+
+    run = onnx_text._run
+
+    def change(*arguments):
+        answers = run(*arguments)
+        return [{**x, name: x[name][..., ::-1]} for x in answers]
+
+    monkeypatch.setattr(onnx_text, "_run", change)
+    with pytest.raises(RuntimeError, match=f"gives other `{name}`"):
+        export(tmp_path / "x.onnx")
+    assert not list(tmp_path.iterdir())
