@@ -1,5 +1,6 @@
 """Checks of arguments, with one wording for all who make them."""
 
+import contextlib
 import math
 import numbers
 from collections.abc import Collection
@@ -86,9 +87,10 @@ def check_number(
         ValueError: If it is not a finite number within these bounds.
     """
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if real and math.isfinite(value) and least <= value <= most:
-        if above < value < below:
-            return float(value)
+    with contextlib.suppress(OverflowError):  # no float holds such an integer
+        if real and math.isfinite(value) and least <= value <= most:
+            if above < value < below:
+                return float(value)
     bounds = {
         "at least": least,
         "above": above,
@@ -127,6 +129,23 @@ def check_choice(name: str, value: Any, choices: Collection):
             f"`{name}` must be one of {tuple(choices)}. "
             f"Received: {name}={value!r}"
         )
+
+
+def check_list(name: str, value: Any, of: str) -> list:
+    """List what an argument holds, or raise a `ValueError`.
+
+    Args:
+        name: The argument, as the user typed it.
+        value: What was given for it.
+        of: What should be in it, such as `"ids"`.
+    """
+    try:
+        return list(value)
+    except TypeError:
+        raise ValueError(
+            f"`{name}` must be a list of {of}. Received: {name}={value!r}. A "
+            "single one is a list too: [x]."
+        ) from None
 
 
 def check_object(name: str, value: Any, kind: type, way_out: str):

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import shutil
 import time
 import warnings
@@ -22,6 +21,7 @@ from keras_attention.attention import LocationAwareAttention
 from keras_attention.attention import LuongGeneral
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_list
 from keras_attention.checks import check_number
 from keras_attention.checks import check_rate
 from keras_attention.data.dataset import parallel_dataset
@@ -46,7 +46,9 @@ from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import SymbolTokenizer
 from keras_attention.text import TaggedTokenizer
 from keras_attention.text import WordTokenizer
+from keras_attention.text.cleaning import NORMALIZATIONS
 from keras_attention.text.tagged import TAB
+from keras_attention.text.tagged import check_separator
 from keras_attention.training import MODES
 from keras_attention.training import SequenceCrossentropy
 from keras_attention.training import ValidationScores
@@ -159,8 +161,15 @@ class Recipe:
             check_integer(name, getattr(self, name))
         if self.epochs is not None:
             check_integer("epochs", self.epochs)
-        check_integer("seed", self.seed, 0, math.inf)
-        if len(self.columns) != 2 or self.features in self.columns:
+        check_integer("seed", self.seed, 0, 2**32 - 1)
+        check_choice("normalization", self.normalization, NORMALIZATIONS)
+        check_separator("features_separator", self.features_separator)
+        columns = check_list("columns", self.columns, "numbers")
+        for x in columns:
+            check_integer("columns", x, 0)
+        if self.features is not None:
+            check_integer("features", self.features, 0)
+        if len(columns) != 2 or self.features in columns:
             raise ValueError(
                 "`columns` needs two columns, neither of them that of the "
                 f"features. Received: columns={self.columns}, features="

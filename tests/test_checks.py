@@ -11,6 +11,7 @@ import pytest
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_finite
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_list
 from keras_attention.checks import check_loadable
 from keras_attention.checks import check_number
 from keras_attention.checks import check_object
@@ -45,12 +46,12 @@ def test_a_right_number_comes_back_as_python(check, kind, values):
         (
             POSITIVE,
             "must be a positive number",
-            [0, -1, "1", None, True, float("nan"), float("inf")],
+            [0, -1, "1", None, True, float("nan"), float("inf"), 10**400],
         ),
         (
             check_rate,
             "must be in [0, 1)",
-            [-0.1, 1, 1.0, 50, float("nan"), "0.5", None, True],
+            [-0.1, 1, 1.0, 50, float("nan"), "0.5", None, True, -(10**400)],
         ),
     ],
 )
@@ -85,6 +86,13 @@ def test_a_size_is_one_that_a_tensor_may_have(value, said):
 def test_number_names_its_bounds(bounds, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         check_number("x", "y", **bounds)
+
+
+def test_what_is_in_no_list_is_named():
+    assert check_list("weights", (1, 2), "numbers") == [1, 2]
+    for value in (None, 3, np.array(2)):
+        with pytest.raises(ValueError, match="`weights` must be a list of num"):
+            check_list("weights", value, "numbers")
 
 
 def test_a_class_is_no_object():

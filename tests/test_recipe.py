@@ -211,6 +211,13 @@ def test_features_are_a_column_of_a_table(tmp_path, count):
         ({"dropout": 1.0}, "dropout"),
         ({"units": "8"}, "units"),
         ({"columns": (0, 1, 2)}, "columns"),
+        ({"columns": 1}, "`columns` must be a list"),
+        ({"columns": (0, "a")}, "columns='a'"),
+        ({"columns": (0, -1)}, "columns=-1"),
+        ({"features": 1.5}, "features=1.5"),
+        ({"features_separator": ""}, "`features_separator` must be a string"),
+        ({"normalization": "nfx"}, "`normalization` must be one of"),
+        ({"seed": 2**32}, "`seed` must be an integer of at most"),
         ({"columns": (0, 2), "features": 2}, "counted from 0"),
     ],
 )

@@ -14,6 +14,7 @@ from keras_attention.checks import check_object
 from keras_attention.checks import check_size
 from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractKernelLayer
+from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
@@ -25,7 +26,7 @@ MOST = 1000  # heads
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
-class MultiHead(AbstractKernelLayer, AbstractAttention):
+class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
     """Attends in several heads, and projects their contexts to one.
 
     Formula:
@@ -133,6 +134,15 @@ class MultiHead(AbstractKernelLayer, AbstractAttention):
     def attention(self) -> AbstractAttention:
         """The attention of the first head."""
         return self.heads[0]
+
+    def made_parts(self) -> dict[str, AbstractAttention]:
+        """Return the heads, by their names."""
+        return {head.name: head for head in self.heads}
+
+    def get_config(self) -> dict:
+        config = super().get_config()
+        config["attention"]["config"]["trainable"] = True  # heads say it
+        return config
 
     @property
     def state_count(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
 
+from keras_attention.files import open_to_read
 from keras_attention.version import __version__
 
 PROGRAM = "keras-attention"
@@ -156,7 +157,7 @@ def _of_train(add: Callable):
 
 def _read_config(file: Path) -> dict:
     """Read options of `train` from a file, with the names of `RECIPE`."""
-    with file.open("rb") as content:
+    with open_to_read(file) as content:
         found = tomllib.load(content)
     found = {name.replace("-", "_"): x for name, x in found.items()}
     if not found.keys() <= RECIPE.keys():
@@ -237,7 +238,7 @@ def _file(word: str) -> Path | None:
 
 
 def _count(word: str) -> int:
-    number = int(word)
+    number = int(word) if word.isdecimal() and len(word) < 11 else 0
     if not 0 < number < 2**31:
         raise argparse.ArgumentTypeError(f"not a positive count: {word}")
     return number

@@ -5,6 +5,7 @@ import math
 import re
 import sys
 
+from keras_attention.text import bare_lines
 from keras_attention.text import read_lines
 from keras_attention.training import error_rate_of_links
 from keras_attention.training import score_texts
@@ -24,6 +25,11 @@ def run(arguments: argparse.Namespace):
                 f"{len(hypotheses)} hypotheses, and {len(lines)} lines in "
                 f"{name}. Give all lines in their order."
             )
+    if arguments.model is not None and arguments.alignments:
+        raise ValueError(
+            "`score` takes texts or alignments. Received: --model and "
+            "--alignments. Leave one of them out."
+        )
     if arguments.model is not None:
         (sources,) = _one_file("--model", "sources", references)
         _score_by_model(Translator.load(arguments.model), sources, hypotheses)
@@ -58,10 +64,8 @@ def _score_by_model(translator, sources, texts):
 def _read(file):
     if file is not None:
         return read_lines(file)
-    lines = sys.stdin.buffer.read().split(b"\n")
-    lines = lines[:-1] if not lines[-1] else lines
     try:
-        return [x.removesuffix(b"\r").decode("utf-8") for x in lines]
+        return [x.decode("utf-8") for x in bare_lines(sys.stdin.buffer)]
     except UnicodeDecodeError as error:
         raise ValueError(
             f"Hypotheses must be UTF-8. Received: {error}. Convert them, for "

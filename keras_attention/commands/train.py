@@ -17,8 +17,11 @@ def run(arguments: argparse.Namespace):
     given = arguments.__dict__
     options = {name: given[name] for name in RECIPE if name in given}
     if "columns" in options:  # 0,1 or 0 1, or numbers of a file
-        words = ",".join(map(str, options["columns"])).split(",")
-        options["columns"] = tuple(map(int, words))
+        given = options["columns"]
+        given = given if isinstance(given, list) else [given]
+        words = ",".join(map(str, given)).split(",")
+        numbers = (int(x) if x.strip().isdecimal() else x for x in words)
+        options["columns"] = tuple(numbers)
     train_translator(
         arguments.files,
         arguments.validation,

@@ -14,6 +14,7 @@ import numpy as np
 from keras_attention.files import replaced_file
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
+from keras_attention.text import bare_lines
 from keras_attention.text import split_in_parts
 from keras_attention.translation import Translation
 from keras_attention.translator import Translator
@@ -90,8 +91,7 @@ def parts(lines: Iterable[bytes], batch_size: int) -> Iterator[list[bytes]]:
         Some lines at a time, without their ends.
     """
     most = 1 if getattr(lines, "isatty", bool)() else BATCHES * batch_size
-    bare = (line.removesuffix(b"\n").removesuffix(b"\r") for line in lines)
-    return split_in_parts(bare, len, most, BYTES)
+    return split_in_parts(bare_lines(lines), len, most, BYTES)
 
 
 def translate(

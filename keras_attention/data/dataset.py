@@ -9,11 +9,13 @@ import keras
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
+from keras_attention.checks import check_object
 from keras_attention.data.batches import Batches
 from keras_attention.data.batches import Shard
 from keras_attention.data.batches import check_shard
 from keras_attention.data.cache import Cache
 from keras_attention.data.corpus import read_corpus
+from keras_attention.data.encode import SIDES
 from keras_attention.data.encode import PairEncoder
 from keras_attention.data.pairs import Texts
 from keras_attention.data.pairs import pair_texts
@@ -157,6 +159,9 @@ def parallel_dataset(
     if seed is None and shard[1] > 1:
         seed = 0  # the same order in all processes
     tokenizers = source_tokenizer, target_tokenizer
+    for side, x in zip(SIDES, tokenizers, strict=True):
+        way_out = "Train one, such as WordTokenizer.train."
+        check_object(f"{side}_tokenizer", x, AbstractTokenizer, way_out)
     check_number("sample_subwords", sample_subwords, least=0, most=1)
     rate = sample_subwords if training else 0
     encoder = PairEncoder(

@@ -121,8 +121,11 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
         self.decoder = decoder
         self.readout = _check_function("readout", readout)
         self.steps = check_integer("steps", steps)
-        self.feed = feed and _check_function("feed", feed)
-        self.stop = stop and _check_function("stop", stop)
+        self.feed = self.stop = None
+        if feed is not None:
+            self.feed = _check_function("feed", feed)
+        if stop is not None:
+            self.stop = _check_function("stop", stop)
         self.return_lengths = return_lengths
         self.return_attention_scores = return_attention_scores
         self.return_state = return_state

@@ -111,7 +111,7 @@ def choose_format(
         ValueError: If there is none of this name, or if the path has the
             suffix of another.
     """
-    ending = Path(path).suffix
+    ending = Path(path).suffix.lower()
     if ending not in suffixes.values():
         ending = ""
     fitting = [known for known, suffix in suffixes.items() if suffix == ending]

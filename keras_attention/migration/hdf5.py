@@ -76,20 +76,22 @@ def _check_links(file):
 def _names(root, size: int) -> list[str]:
     """Return the names of all variables, none of which is in another file.
 
-    Nor is one larger than the file, so that no memory is taken in vain.
+    Nor are all together larger than the file, so that no memory is taken in
+    vain.
     """
-    names = []
+    names, sizes = [], []
 
     def add(name, item):
         if not isinstance(item, h5py.Dataset):
             return
         if item.external or item.is_virtual:
             raise OSError(f"the values of {name} are in another file")
-        if item.nbytes > size:
-            raise OSError(f"{name} has {item.nbytes} bytes, the file {size}")
         names.append(name)
+        sizes.append(item.nbytes)
 
     root.visititems(add)
+    if sum(sizes) > size:
+        raise OSError(f"its variables have {sum(sizes)} bytes, it has {size}")
     return names
 
 

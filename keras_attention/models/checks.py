@@ -204,8 +204,8 @@ def check_generation(model, source, search, prefix=None):
             id is not in its vocabulary, or the prefix holds the start id,
             which is never generated.
     """
-    prefix = as_prefix(prefix, source.shape[0])
     _check_rank("generate", model, source)
+    prefix = as_prefix(prefix, source.shape[0])
     if is_traced(source) or is_traced(prefix):
         return prefix
     _check_sides("generate", model, source, "prefix", prefix)

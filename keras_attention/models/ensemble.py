@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
+from keras_attention.checks import check_list
 from keras_attention.checks import check_number
 from keras_attention.models.base import AbstractModel
 from keras_attention.models.combination import AbstractCombination
@@ -86,8 +87,9 @@ class Ensemble(AbstractCombination):
         mean: str = "probabilities",
         **kwargs,
     ):
-        models = list(models)
-        given = [1.0] * len(models) if weights is None else list(weights)
+        models = check_list("models", models, "models")
+        given = [1.0] * len(models) if weights is None else weights
+        given = check_list("weights", given, "numbers")
         if not models or len(given) != len(models):
             raise ValueError(
                 "Ensemble needs models, and one of `weights` for each. "

@@ -14,6 +14,7 @@ from keras import ops
 from keras import tree
 
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_list
 from keras_attention.checks import missing_method
 from keras_attention.ops import is_traced
 from keras_attention.search.constraints import as_memory_mask
@@ -297,11 +298,4 @@ def warn_of_none(search, scores):
 
 
 def _check_ids(name, value):
-    try:
-        ids = list(value)
-    except TypeError:
-        raise ValueError(
-            f"`{name}` must be a list of ids. Received: {name}={value!r}. A "
-            "single one is a list too: [1]."
-        ) from None
-    return [check_integer(name, x, 0) for x in ids]
+    return [check_integer(name, x, 0) for x in check_list(name, value, "ids")]

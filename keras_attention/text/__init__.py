@@ -8,6 +8,7 @@ from .copies import check_shared as check_shared
 from .copies import copied_words as copied_words
 from .copies import spell_source as spell_source
 from .copies import spell_target as spell_target
+from .files import bare_lines as bare_lines
 from .files import read_lines as read_lines
 from .sentencepiece import SentencePieceTokenizer as SentencePieceTokenizer
 from .sentences import as_bytes as as_bytes

@@ -384,7 +384,13 @@ def _as_strings(name, text, ranks=(1, None)):
         text,
         "Give its `flat_values`, or its `to_tensor()` where rows are needed.",
     )
-    text = tf.convert_to_tensor(text, tf.string)
+    try:
+        text = tf.convert_to_tensor(text, tf.string)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"A tokenizer needs strings. Received: {name}={text!r:.80}. Give "
+            '"" where one is missing.'
+        ) from error
     if rank(text) not in ranks:
         raise ValueError(
             "A tokenizer needs a batch of strings, `(B,)`. "

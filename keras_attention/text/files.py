@@ -12,6 +12,7 @@ from pathlib import Path
 from keras_attention.files import open_to_read
 
 GZIP_MAGIC = b"\x1f\x8b"
+MARK = b"\xef\xbb\xbf"  # of the order of bytes; Windows begins files with it
 FEW = 10  # among fewer strings than these, paths may be misspelled
 # Without a space: "./a", "~/a", "/a/b" or "C:/a", or a slash and a suffix.
 ROOT = r"(?:\.{1,2}|~[^\s/\\]*|[/\\][^\s/\\]+|[A-Za-z]:)"
@@ -81,6 +82,20 @@ def stream_lines(path: str | Path) -> Iterator[str]:
         )
 
 
+def bare_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
+    r"""Strip the lines of a stream of what is not text.
+
+    Args:
+        lines: All its lines, which end with `\n` or `\r\n`.
+
+    Yields:
+        The lines, without their ends and without a byte order mark.
+    """
+    for number, line in enumerate(lines):
+        line = line if number else line.removeprefix(MARK)
+        yield line.removesuffix(b"\n").removesuffix(b"\r")
+
+
 def read_sentences(
     sentences_or_files: Iterable[str | Path], class_name: str
 ) -> Iterator[str]:
@@ -146,7 +161,4 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
         file.seek(0)
         if magic == GZIP_MAGIC or path.suffix == ".gz":
             file = gzip.GzipFile(fileobj=file)
-        for number, line in enumerate(file):
-            if number == 0:
-                line = line.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
-            yield line.removesuffix(b"\n").removesuffix(b"\r")
+        yield from bare_lines(file)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from typing import Any
 from typing import Self
 
 import keras
@@ -14,6 +15,15 @@ from keras_attention.text.vocabulary import check_vocabulary
 from keras_attention.text.vocabulary import id_table
 
 TAB = "\t"
+
+
+def check_separator(name: str, value: Any):
+    """Raise a `ValueError` unless a value can stand between two tags."""
+    if not isinstance(value, str) or not value or TAB in value:
+        raise ValueError(
+            f"`{name}` must be a string without a tab. Received: "
+            f"{name}={value!r}. Give such as ';'."
+        )
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -55,12 +65,7 @@ class TaggedTokenizer(AbstractTokenizer):
         check_object(
             "tokenizer", tokenizer, AbstractTokenizer, "Give that of the text."
         )
-        check_object("separator", separator, str, 'Give such as ";".')
-        if not separator or TAB in separator:
-            raise ValueError(
-                "`separator` must be a string without a tab. Received: "
-                f"separator={separator!r}. Give such as ';'."
-            )
+        check_separator("separator", separator)
         self.separator = separator
         tags = check_vocabulary(tags, type(self).__name__)
         cut = [x for x in tags if separator in x or TAB in x]

@@ -8,6 +8,7 @@ import keras
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_list
 from keras_attention.training.text_scores import MODES
 from keras_attention.training.text_scores import score_texts
 
@@ -83,7 +84,13 @@ class ValidationScores(keras.callbacks.Callback):
                 f"{len(self.references)} references. Read both from parallel "
                 "files."
             )
+        if not callable(translator):
+            raise ValueError(
+                "`translator` must be a Translator, or a function. Received: "
+                f"translator={translator!r}."
+            )
         self.metrics = [metrics] if isinstance(metrics, str) else metrics
+        check_list("metrics", self.metrics, "names")
         self.batch_size = check_integer("batch_size", batch_size)
         self.frequency = check_integer("frequency", frequency)
         self.values = {}
@@ -112,7 +119,8 @@ class ValidationScores(keras.callbacks.Callback):
 
 
 def _as_sentences(name, sentences):
-    found = [] if isinstance(sentences, str) else list(sentences)
+    text = isinstance(sentences, str)
+    found = [] if text else check_list(name, sentences, "sentences")
     if not found or not all(isinstance(x, str) for x in found):
         raise ValueError(
             f"`{name}` must be a list of sentences. Received: "

@@ -40,6 +40,7 @@ def test_an_error_is_a_line_and_not_a_trace(tmp_path):
         ["translate"],
         ["translate", ".", "--sing"],
         ["translate", ".", "--batch-size", "0"],
+        ["translate", ".", "--batch-size", "1e3"],
         ["score", ".", "--metrics", "bleu,per"],
     ],
 )
@@ -48,7 +49,9 @@ def test_wrong_arguments_are_told_from_errors(words, capsys):
         main(words)
     assert error.value.code == 2
     command = words[0] + " " if len(words) > 1 else ""
-    assert f"usage: keras-attention {command}" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"usage: keras-attention {command}" in said
+    assert "_" not in said.rpartition("error:")[2]  # no names of our own
 
 
 def test_what_can_be_chosen_is_all_there_is():

@@ -1,5 +1,7 @@
 """`score`: figures of texts, of models, and of alignments by hand."""
 
+import codecs
+
 import keras
 import numpy as np
 import pytest
@@ -81,6 +83,7 @@ def test_a_model_scores_what_it_is_given(tmp_path):
     [
         (b"one\n", [], "1 hypotheses, and 2 lines"),
         (b"a\n\xff\n", [], "UTF-8"),
+        (b"a\nb\n", ["--alignments", "--model", "."], "texts or alignments"),
         (b"0-0\n1 2\n", ["--alignments"], "'1' in line 2"),
         (b"0-0\n1-%s\n" % (b"9" * 19), ["--alignments"], "9' in line 2"),
     ],
@@ -91,6 +94,16 @@ def test_wrong_lines_are_errors(right, given, words, message):
     code, out, err = shell("score", right, *words, given=given)
     assert (code, out) == (1, "")
     assert message in err
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    """Windows begins files with it."""
+    file = tmp_path / "gold.txt"
+    file.write_text("0-0\n1-1\n", encoding="utf-8-sig")
+    given = codecs.BOM_UTF8 + b"0-0\r\n1-1"
+    assert shell("score", file, "--alignments", given=given)[1] == (
+        "AER = 0.0000\n"
+    )
 
 
 def test_the_error_rate_of_alignments(tmp_path):

@@ -89,6 +89,9 @@ def test_a_file_has_the_same_options_and_the_command_line_wins(
     file.write_text("beam-size = 3\nseed = 4\n")
     found = recipe_of([*words, "--config", file, "--seed", 7], monkeypatch)
     assert (found.beam_size, found.seed) == (3, 7)
+    file.write_text('columns = "1, 0"\n')
+    found = recipe_of([*words, "--config", file], monkeypatch)
+    assert found.columns == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +99,7 @@ def test_a_file_has_the_same_options_and_the_command_line_wins(
     [
         ("unit = 3", "'unit', which is none of source_tokenizer, "),
         ("units", "recipe.toml: "),
+        (Path("/dev/zero"), "recipe.toml: "),
         (None, "recipe.toml: "),
     ],
 )
@@ -103,7 +107,9 @@ def test_another_file_of_options_is_a_wrong_argument(
     words, text, message, tmp_path, capsys
 ):
     file = tmp_path / "recipe.toml"
-    if text is not None:
+    if isinstance(text, Path):  # which never ends
+        file.symlink_to(text)
+    elif text is not None:
         file.write_text(text)
     with pytest.raises(SystemExit) as error:
         main([*map(str, words), "--config", str(file)])
@@ -116,7 +122,8 @@ def test_another_file_of_options_is_a_wrong_argument(
     [
         (["--attention", "dot"], "`attention`"),
         (["--columns", "0,7"], "table.tsv:1"),
-        (["--columns", "x"], "'x'"),
+        (["--columns", "x"], "columns='x'"),
+        (["--columns", "1"], "needs two columns"),
         (["--features", 1], "counted from 0"),
         (["--validation", "missing.tsv"], "missing.tsv: No such file"),
         (["--validation", *3 * [__file__]], "3 files"),

@@ -1,5 +1,6 @@
 """`translate`: what the translator says, a line for each line."""
 
+import codecs
 import io
 import itertools
 import sys
@@ -48,11 +49,17 @@ def test_writes_a_line_for_each_line():
 
 
 @pytest.mark.parametrize(
-    "given", [TEXT[:-1], TEXT.replace(b"\n", b"\r\n"), b"\xff\n"]
+    "given",
+    [
+        TEXT[:-1],
+        TEXT.replace(b"\n", b"\r\n"),
+        b"\xff\n",
+        codecs.BOM_UTF8 + TEXT,
+    ],
 )
 def test_reads_what_others_write(given):
     code, out, _ = shell("translate", saved(), given=given)
-    lines = given.decode("utf-8", "replace").splitlines()
+    lines = given.decode("utf-8-sig", "replace").splitlines()
     assert code == 0
     assert out.splitlines() == translator()(lines)
 

@@ -146,6 +146,15 @@ def test_wrong_numbers_are_named(files, wrong):
         batches(files, **dict([wrong]))
 
 
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_what_is_no_tokenizer_is_named(side):
+    digits = CharacterTokenizer("0123456789")
+    sides = {"source_tokenizer": digits, "target_tokenizer": digits}
+    sides[f"{side}_tokenizer"] = CharacterTokenizer
+    with pytest.raises(ValueError, match=f"`{side}_tokenizer` .*the class Cha"):
+        parallel_dataset(["1"], ["2"], **sides, batch_size=1)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("count", some([3, 2], 1))

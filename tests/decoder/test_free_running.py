@@ -320,6 +320,8 @@ def test_a_model_of_it_is_exported(tmp_path):
         ({"decoder": make_cell()}, "`decoder` must be an object of Attention"),
         ({"readout": keras.layers.Dense}, "the class Dense"),
         ({"feed": 3}, "`feed` must be a layer or a registered function"),
+        ({"feed": ""}, "`feed` must be a layer or a registered function"),
+        ({"stop": 0}, "`stop` must be a layer or a registered function"),
         ({"steps": 0}, "`steps` must be a positive integer"),
     ],
 )
@@ -346,3 +348,19 @@ def test_what_is_fed_back_must_fit():
         layer(first, memory[..., :5])
     with pytest.raises(ValueError, match="`inputs` with the 3 features"):
         layer(first[:, :2], memory)
+
+
+def test_a_functional_model_without_attention_has_no_weights():
+    """Eagerly they are `None`, which Keras takes from no functional model."""
+    decoder = AttentionDecoder(samples.make_cell(attention=None))
+    layer = FreeRunningDecoder(
+        decoder,
+        keras.layers.Dense(DIM),
+        steps=2,
+        return_attention_scores=True,
+        dtype="float64",
+    )
+    first = samples.sequence()[:, 0]
+    assert layer(first)[1] is None
+    with pytest.raises(ValueError, match="FreeRunningDecoder has weights in a"):
+        layer(keras.Input((DIM,)))

@@ -9,8 +9,11 @@ import pytest
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
+    from seq2seqs import built_model
     from tiny import tiny_translator
 
+    from keras_attention import CharacterTokenizer
+    from keras_attention import Ensemble
     from keras_attention import Shortlist
     from keras_attention import Translator
     from keras_attention.export import ExportFormat
@@ -93,6 +96,7 @@ def test_a_format_gets_the_options_that_it_takes(registered, tmp_path):
     ("path", "name"),
     [
         ("x.tflite", "litert"),
+        ("x.TFLite", "litert"),
         (Path("a.onnx/x.onnx"), "onnx"),
         ("x", "tf_saved_model"),
         ("de_en.v1.2", "tf_saved_model"),
@@ -141,3 +145,14 @@ def test_an_option_that_no_translator_has_is_refused():
     with pytest.raises(ValueError, match="options='batch_size'"):
         register_format(ExportFormat("new", write_sizes, ("batch_size",)))
     assert "new" not in FORMATS
+
+
+@pytest.mark.parametrize("join", [lambda x: x, lambda x: Ensemble([x])])
+def test_functions_that_no_file_brings_back_are_named(join, tmp_path):
+    options = {"attention_layer_size": 4, "attention_activation": lambda x: x}
+    tokenizers = 2 * [CharacterTokenizer("abcde")]
+    translator = Translator(join(built_model(**options)), *tokenizers)
+    for path in ("served", "x.tflite", "x.onnx"):
+        with pytest.raises(ValueError, match="`attention_activation` must be"):
+            translator.export(tmp_path / path)
+    assert not [*tmp_path.iterdir()]

@@ -169,6 +169,20 @@ def test_a_frozen_part_of_an_encoder_stays_frozen(cell):
     assert 0 < len(trains(again)) < len(made.weights)
 
 
+@pytest.mark.parametrize("frozen", [[], [0], [1], [0, 1]])
+@pytest.mark.parametrize("all_begin_frozen", [False, True])
+def test_a_frozen_head_stays_frozen(frozen, all_begin_frozen):
+    attention = BahdanauAttention(4, trainable=not all_begin_frozen)
+    made = keras_attention.MultiHead(attention, 2)
+    for h, head in enumerate(made.heads):
+        head.trainable = h not in frozen
+    again = keras_attention.MultiHead.from_config(made.get_config())
+    for layer in (made, again):
+        layer.build(X, X)
+    assert trains(again) == trains(made)
+    assert len(trains(again)) == len(made.weights) - 3 * len(frozen)
+
+
 def seq2seq(**changes):
     model = small_model(**changes)
     return model, (SOURCE, TARGET)

@@ -259,6 +259,8 @@ def test_weights_of_checkpoints_are_averaged():
     ("arguments", "message"),
     [
         ({"models": []}, "Ensemble needs models, and one of `weights`"),
+        ({"models": None}, "`models` must be a list of models"),
+        ({"weights": 2}, "`weights` must be a list of numbers"),
         ({"weights": [1.0]}, "Ensemble needs models, and one of `weights`"),
         ({"weights": [1.0, 0.0]}, "`weights` must be a positive number"),
         ({"mean": "median"}, "`mean` must be one of"),

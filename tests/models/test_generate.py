@@ -156,8 +156,11 @@ def test_no_texts_have_no_scores():
         model.score(SOURCE, TARGET[:, :1])
     with pytest.raises(ValueError, match="score needs target ids from 0 to"):
         model.score(SOURCE, TARGET + 7)
-    with pytest.raises(ValueError, match="score needs a source as the"):
-        model.score(SOURCE[0], TARGET)
+    for source in (SOURCE[0], 3):
+        with pytest.raises(ValueError, match="score needs a source as the"):
+            model.score(source, TARGET)
+        with pytest.raises(ValueError, match="generate needs a source as the"):
+            model.generate(source)
 
 
 class Counting(AbstractAttention):

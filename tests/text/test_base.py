@@ -55,6 +55,12 @@ def test_text_of_another_rank_is_refused(tokenizer, text):
         tokenizer.detokenize([2, 4, 3])
 
 
+@pytest.mark.parametrize("text", [None, 3, ["a", None], ["a", float("nan")]])
+def test_what_is_no_text_is_refused(tokenizer, text):
+    with pytest.raises(ValueError, match=r"needs strings\. Received: text="):
+        tokenizer.tokenize(text)
+
+
 def test_an_empty_batch_stays_empty(tokenizer):
     ids = tokenizer.tokenize([])
     assert ids.shape[0] == 0

@@ -91,7 +91,7 @@ def test_the_best_of_several_texts_counts():
 def test_refuses_what_is_no_parallel_text():
     with pytest.raises(ValueError, match="2 sources, 1 references"):
         ValidationScores(Learner(), SOURCES, REFERENCES[:1])
-    for wrong in ("a sentence", [], [1]):
+    for wrong in ("a sentence", [], [1], None):
         with pytest.raises(ValueError, match="`sources` must be a list"):
             ValidationScores(Learner(), wrong, REFERENCES)
     with pytest.raises(ValueError, match="text that is not empty"):
@@ -100,6 +100,10 @@ def test_refuses_what_is_no_parallel_text():
         scores(frequency=0)
     with pytest.raises(ValueError, match=r"`metrics` must be one of.*'per'"):
         scores(["wer", "per"])
+    with pytest.raises(ValueError, match="`metrics` must be a list of names"):
+        scores(None)
+    with pytest.raises(ValueError, match="`translator` must be a Translator"):
+        ValidationScores(None, SOURCES, REFERENCES)  # before an epoch is over
 
 
 @pytest.mark.slow
