@@ -81,6 +81,8 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
             said = f"phrases of shape {ids.shape} and dtype {ids.dtype}"
         elif special:
             said = f"phrases with {self.start_id} or {self.end_id} in them"
+        elif (ids < 0).any() or (ids[..., 1:] * (ids[..., :-1] == 0)).any():
+            said = "phrases with negative ids, or with 0 in front of an id"
         else:
             return ids.astype("int32")
         raise ValueError(

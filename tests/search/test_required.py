@@ -163,6 +163,8 @@ def test_searches_with_other_phrases_share_a_program():
         (BeamSearch(2), [[5]], r"`phrases` must be ids \(B, C, L\)"),
         (BeamSearch(2), [[[0.5]]], r"`phrases` must be ids \(B, C, L\)"),
         (BeamSearch(2), [[[5, 3]]], "phrases with 2 or 3 in them"),
+        (BeamSearch(2), [[[5, 0, 6]]], "with 0 in front of an id"),
+        (BeamSearch(2), [[[5, -1]]], "negative ids"),
     ],
 )
 def test_what_cannot_be_required_is_refused(inner, phrases, message):
