@@ -58,6 +58,7 @@ from .search import RequiredPhrases as RequiredPhrases
 from .search import Sampling as Sampling
 from .text import AbstractTokenizer as AbstractTokenizer
 from .text import CharacterTokenizer as CharacterTokenizer
+from .text import ParallelTokenizer as ParallelTokenizer
 from .text import SentencePieceTokenizer as SentencePieceTokenizer
 from .text import SymbolTokenizer as SymbolTokenizer
 from .text import TaggedTokenizer as TaggedTokenizer

@@ -9,6 +9,7 @@ import time
 import warnings
 import zipfile
 from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -23,13 +24,14 @@ from keras_attention.files import check_file
 from keras_attention.files import recover
 from keras_attention.files import replaced_folder
 from keras_attention.files import sha256_of
-from keras_attention.models import Seq2Seq
+from keras_attention.models import AbstractModel
 from keras_attention.models.checks import check_functions
 from keras_attention.ops.programs import Programs
 from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 from keras_attention.text import AbstractTokenizer
+from keras_attention.text import ParallelTokenizer
 from keras_attention.text import as_bytes
 from keras_attention.translation import Translation
 from keras_attention.translation import TranslationGraph
@@ -72,9 +74,12 @@ class Translator:
     the child if it has run in the parent.
 
     Args:
-        model: A `Seq2Seq`. It may be built and trained later, as for a
-            callback that translates while it trains.
-        source_tokenizer: The tokenizer of its source.
+        model: A `Seq2Seq`, or a model like it. It may be built and trained
+            later, as for a callback that translates while it trains.
+        source_tokenizer: The tokenizer of its source; or a list of them, one
+            for each model of an `Ensemble`, each of which reads the source in
+            its own pieces. Source tokens, attention and words that are copied
+            then are those of the first.
         target_tokenizer: The tokenizer of its target.
         search: A search strategy. Defaults to `GreedySearch()`.
         max_source_length: The most ids of a source, start and end included,
@@ -148,8 +153,8 @@ class Translator:
 
     def __init__(
         self,
-        model: Seq2Seq,
-        source_tokenizer: AbstractTokenizer,
+        model: AbstractModel,
+        source_tokenizer: AbstractTokenizer | Sequence[AbstractTokenizer],
         target_tokenizer: AbstractTokenizer,
         search: AbstractSearch | None = None,
         max_source_length: int = 1024,
@@ -169,11 +174,12 @@ class Translator:
     def _find_graph(self):
         """Return the graph; a new one, if a part or an option has changed."""
         check_integer("max_source_length", self.max_source_length, least=2)
+        if isinstance(self.source_tokenizer, list | tuple):
+            self.source_tokenizer = ParallelTokenizer(self.source_tokenizer)
         parts = [getattr(self, name) for name in PARTS]
 
         def make():
-            check_translator(*parts)
-            model, *others = parts
+            model, others = check_translator(*parts), parts[1:]
             if self.shortlist is not None:
                 model = model.limited_to(self.shortlist)
             return TranslationGraph(model, *others, self.replace_unknown)
@@ -430,7 +436,7 @@ class Translator:
         """
         check_choice("verbose", verbose, ("auto", 0, 1))
         model = self._ready_graph().model  # checks what was exchanged
-        check_functions(model)
+        check_functions(self.model)
         chosen = find_format(path, format, quantize)
         search = self.search
         if max_length is not None:

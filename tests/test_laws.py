@@ -66,7 +66,7 @@ MAY_NAME_PARTS = {
     *("models/seq2seq.py", "models/language_model.py"),
     *("commands/show.py", "recipe.py"),
 }
-MODELS = "base", "ensemble", "shallow_fusion", "with_output"
+MODELS = "base", "combination", "views"
 ARE_LIMITED = {"translator.py", *(f"models/{x}.py" for x in MODELS)}
 CONFIGURED = {  # classes whose subclasses have a config
     *("AbstractConfigured", "AbstractKernelLayer"),

@@ -81,6 +81,10 @@ print(accuracy(both))
 # It takes the time of its members. For checkpoints of one training there is
 # `both.average()`, one model with the mean of their weights, as fast as one.
 #
+# Members that were trained on other pieces of the source get a tokenizer each,
+# `Translator(both, [letters, pieces], target_tokenizer)`. Source tokens, attention,
+# and words that are copied then are those of the first one.
+#
 # ## A language model
 #
 # It reads targets alone, of which there may be many more: here all 450. A source

@@ -152,6 +152,7 @@ print(run.stdout or run.stderr)
 # | `CharacterTokenizer`, `SymbolTokenizer` | onnxruntime alone, all normalizations |
 # | `WordTokenizer` | with `onnxruntime-extensions`; a NUL in a text is read as U+10FFFF |
 # | `TaggedTokenizer` | as the tokenizer inside of it |
+# | several, of an `Ensemble` | as each of them |
 # | `SentencePieceTokenizer`, `WordPieceTokenizer` | refused: export ids by `"onnx"` |
 # | any with `lowercase=True` | refused: onnxruntime lowers the case by other tables |
 #

@@ -91,7 +91,9 @@ def _describe_shortlist(shortlist):
 
 
 def _describe_tokenizer(tokenizer):
+    parts = tokenizer.parts
+    sizes = [x.vocabulary_size for x in parts]
     return {
-        "class": type(tokenizer).__name__,
-        "vocabulary_size": tokenizer.vocabulary_size,
+        "class": _kinds(parts),
+        "vocabulary_size": sizes if len(sizes) > 1 else sizes[0],
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 import tensorflow as tf
 
-from keras_attention.export.ids import IDS
+from keras_attention.export.ids import ids_spec
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.text.base import END
@@ -14,19 +14,24 @@ from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
 
+TEXTS = tf.TensorSpec((None, None), tf.int32, "texts")
 LENGTHS = ((6,), (9, 4, 2), (2, 3, 5, 7))  # of the rows in each batch
 TOLERANCE = 1e-4
 
 
-def probe_sources(vocabulary_size: int) -> list[np.ndarray]:
+def probe_sources(vocabulary_size: int | tuple[int, ...]) -> list[np.ndarray]:
     """Draw sources to try a file on, the same ones every time.
 
     Args:
-        vocabulary_size: How many ids the source has.
+        vocabulary_size: How many ids the source has; or each of several.
 
     Returns:
-        Batches of ids `(B, T)`, as tokenizers frame and pad them.
+        Batches of ids `(B, T)`, or `(B, T, M)`, as tokenizers frame and pad
+        them.
     """
+    if isinstance(vocabulary_size, tuple):
+        columns = map(probe_sources, vocabulary_size)
+        return [np.stack(x, axis=-1) for x in zip(*columns, strict=True)]
     draw = np.random.default_rng(0)
     words = [UNKNOWN, *range(len(SPECIAL_NAMES), vocabulary_size)]
     batches = []
@@ -78,10 +83,11 @@ def check_answers(
     def score(batch, tokens):
         """Score texts `(B, N, T)` by the model, each as a whole prefix."""
         ids, texts = tf.constant(sources[batch]), tf.unstack(tokens, axis=1)
-        found = [traced(IDS, IDS)(ids, text)["scores"] for text in texts]
+        found = [traced(own, TEXTS)(ids, text)["scores"] for text in texts]
         return np.stack([x[:, 0] for x in found], axis=1)
 
-    wanted = (traced(IDS)(tf.constant(ids)) for ids in sources)
+    own = ids_spec(model)
+    wanted = (traced(own)(tf.constant(ids)) for ids in sources)
     _compare(made, "tokens", wanted, answers, exact, score)
 
 

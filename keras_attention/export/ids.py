@@ -16,7 +16,11 @@ from keras_attention.search import AbstractSearch
 
 SIGNATURE = "translate_ids"
 OUTPUTS = ("tokens", "scores")  # in this order
-IDS = tf.TensorSpec((None, None), tf.int32, name="source_ids")
+
+
+def ids_spec(model: AbstractModel) -> tf.TensorSpec:
+    """Describe the source ids of a model, `(B, T)` or `(B, T, M)`."""
+    return tf.TensorSpec(model.source_spec.shape, tf.int32, "source_ids")
 
 
 def check_ids_only(model: Seq2Seq, needed_by: str):
@@ -65,7 +69,7 @@ def trace_ids(
     search: AbstractSearch,
     outputs: Collection[str] = OUTPUTS,
 ) -> tf.types.experimental.PolymorphicFunction:
-    """Trace `source_ids (B, T)` to what is found for them.
+    """Trace `source_ids` to what is found for them.
 
     Args:
         model: A `Seq2Seq`.
@@ -85,9 +89,9 @@ def trace_ids(
 
     def translate_ids(source_ids):
         # A loop needs at least one row and one step.
-        rows, steps = tf.unstack(tf.maximum(0, 1 - tf.shape(source_ids)))
-        ids = tf.pad(source_ids, [[0, rows], [0, steps]])
-        ids = tf.ensure_shape(ids, (None, None))
+        rows, steps, *rest = tf.unstack(tf.maximum(0, 1 - tf.shape(source_ids)))
+        ids = tf.pad(source_ids, [[0, rows], [0, steps], *[[0, 0]] * len(rest)])
+        ids.set_shape(model.source_spec.shape)
         attends = "attention" in outputs
         found = model.generate(ids, search, None, attends)
         scores = tf.cast(found.scores, tf.float32)
@@ -107,7 +111,8 @@ def trace_ids(
             if given[name] is not None
         }
 
-    function = tf.function(translate_ids, [IDS], autograph=False)
+    inputs = [ids_spec(model)]
+    function = tf.function(translate_ids, inputs, autograph=False)
     with portable(model), exportable_recurrence(model), kernels_as_they_are():
         graph = function.get_concrete_function().graph.as_graph_def()
     parts = [graph.node, *(part.node_def for part in graph.library.function)]

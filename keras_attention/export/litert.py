@@ -50,7 +50,8 @@ def export_litert(
     Its signature is `translate_ids(source_ids int32 (B, T)) -> tokens int32
     (B, N, T'), scores float32 (B, N)`, for sources of any length, and for at
     least one row, which the runtime asks for. It needs built-in operations
-    only. Ids are framed and padded as `source_tokenizer` gives them.
+    only. Ids are framed and padded as `source_tokenizer` gives them; those of
+    several tokenizers are `(B, T, M)`.
 
     The file is also a ZIP archive, which holds both tokenizers as
     `source_tokenizer.json` and `target_tokenizer.json`. The last 64 bytes, the

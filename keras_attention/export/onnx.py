@@ -11,10 +11,10 @@ from keras_attention.export.agreement import check_answers
 from keras_attention.export.agreement import probe_sources
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
-from keras_attention.export.ids import IDS
 from keras_attention.export.ids import OUTPUTS
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids_only
+from keras_attention.export.ids import ids_spec
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.portable import quiet
 from keras_attention.extras import require
@@ -43,10 +43,10 @@ def export_onnx(
 
     It takes `source_ids` int32 `(B, T)`, of any size, and gives `tokens`
     int32 `(B, N, T')` and `scores` float32 `(B, N)`. Ids are framed and
-    padded as `source_tokenizer` gives them. Both tokenizers are in the file's
-    metadata, `source_tokenizer` and `target_tokenizer`, in JSON. The last 64
-    bytes of the file, `sha256` of the metadata, are the SHA-256 of all before
-    them.
+    padded as `source_tokenizer` gives them; those of several tokenizers are
+    `(B, T, M)`. Both tokenizers are in the file's metadata,
+    `source_tokenizer` and `target_tokenizer`, in JSON. The last 64 bytes of
+    the file, `sha256` of the metadata, are the SHA-256 of all before them.
 
     Args:
         path: The file to write, `*.onnx`. One that is there is replaced.
@@ -99,7 +99,10 @@ def convert_to_onnx(
     require("onnxruntime", "onnx", needed_by)
     function = trace_ids(model, search, outputs)
     with quiet():
-        content, _ = tf2onnx.convert.from_function(function, [IDS], opset=OPSET)
+        inputs = [ids_spec(model)]
+        content, _ = tf2onnx.convert.from_function(
+            function, inputs, opset=OPSET
+        )
     content.graph.name = SIGNATURE
     free_invariants(content.graph)
     given = sorted(content.graph.output, key=lambda x: outputs.index(x.name))

@@ -12,6 +12,7 @@ from keras_attention.export.onnx_text import export_signature
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
+from keras_attention.text import ParallelTokenizer
 from keras_attention.text.base import SPECIAL_NAMES
 
 
@@ -55,6 +56,8 @@ def _add_tokens(add: OnnxStrings, *tokenizers: AbstractTokenizer):
     for side, ids, tokenizer in zip(
         ("source", "target"), ("source_ids", "tokens"), tokenizers, strict=True
     ):
+        if isinstance(tokenizer, ParallelTokenizer):  # (B, T, M)
+            ids = add("Gather", ids, 0, axis=2)
         known = add.known(ids, tokenizer.vocabulary_size)
         names = strings(*SPECIAL_NAMES, *tokenizer.vocabulary)
         add("Gather", names, known, name=f"{side}_tokens")

@@ -29,6 +29,7 @@ from keras_attention.files import replaced_file
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
+from keras_attention.text import ParallelTokenizer
 from keras_attention.text.base import END
 from keras_attention.text.base import PAD
 from keras_attention.text.base import UNKNOWN
@@ -136,12 +137,11 @@ def export_signature(
     check_choice("quantize", quantize, QUANTIZATIONS)
     check_ids_only(model, name)
     tokenizers = source_tokenizer, target_tokenizer
-    check_tokenizer("source", source_tokenizer)
+    for part in source_tokenizer.parts:
+        check_tokenizer("source", part)
     check_tokenizer("target", target_tokenizer)
     before, after = OnnxStrings("source"), OnnxStrings("target")
-    ids = read(before, source_tokenizer, "text")
-    ids = before.framed(ids, before("Shape", "text"), max_source_length)
-    before("Identity", ids, name="source_ids")
+    _read(before, source_tokenizer, max_source_length)
     _write(after, target_tokenizer)
     signature.add(after, *tokenizers)
     nodes = [*before.nodes, *after.nodes]
@@ -189,6 +189,24 @@ def _with_text(content, before, after):
         if name in kinds:
             graph.output.append(make(name, kinds[name], shape))
     return content
+
+
+def _read(add, tokenizer, max_source_length):
+    """Read texts `(B,)` as `source_ids`, as `tokenize` does."""
+    count = add("Shape", "text")
+    columns = [
+        add.framed(read(add, part, "text"), count, max_source_length)
+        for part in tokenizer.parts
+    ]
+    ids = columns[0]
+    if isinstance(tokenizer, ParallelTokenizer):  # (B, T, M)
+        shapes = [add("Shape", x) for x in columns]
+        widest = add("Max", *shapes)
+        for i, shape in enumerate(shapes):
+            pads = add("Concat", [0, 0], add("Sub", widest, shape), axis=0)
+            columns[i] = add("Unsqueeze", add("Pad", columns[i], pads), [2])
+        ids = add("Concat", *columns, axis=2)
+    add("Identity", ids, name="source_ids")
 
 
 def _write(add, tokenizer):

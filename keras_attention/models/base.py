@@ -64,13 +64,14 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
 
     Attributes:
         source_vocabulary_size: Number of source ids, or `None` if the source
-            consists of features.
+            consists of features. A tuple, if it has ids `(B, Tv, M)`.
         target_vocabulary_size: Number of target ids `V`.
         source_spec: A `keras.InputSpec` of the source, `(None, Tv)` for ids or
             `(None, Tv, D)` for features, with `None` where it may change.
             Defaults to ids of any length.
         source_ids: Whether an id `V + j`, beyond the vocabulary, is the word
             at position `j` of the source.
+        shortlist: The `Shortlist` whose words alone are written, or `None`.
         pads_freely: Whether padding behind a source changes nothing. Then
             sources are padded to few lengths, for few compilations.
         programs: The compiled `Programs` of this model, and what it is with
@@ -83,6 +84,7 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
     target_vocabulary_size: int
     source_spec = keras.InputSpec(shape=(None, None), dtype="int32")
     source_ids: bool = False
+    shortlist: Shortlist | None = None
     pads_freely: bool = False
 
     def __init__(self, **kwargs):
@@ -189,6 +191,30 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
             f"{type(self).__name__}. Leave `shortlist` out."
         )
 
+    def reading_apart(self) -> "AbstractModel":
+        """Return this model, each of its members reading a source of its own.
+
+        Its source are ids `(B, Tv, M)`, with `[..., m]` for member `m`, padded
+        to one length, as `ParallelTokenizer` gives them. Weights of attention
+        are those of the first member.
+
+        Returns:
+            A model with the same layers, the same object at each call. Its
+            `source_vocabulary_size` is a tuple, of each member.
+
+        Raises:
+            ValueError: If it is not made of models, or a member cannot read
+                ids of its own.
+        """
+        return self.programs.get(self.version, "apart", self._read_apart)
+
+    def _read_apart(self):
+        raise ValueError(
+            "Several source tokenizers need a model made of models, such as "
+            f"an Ensemble. Received: {type(self).__name__} `{self.name}`. "
+            "Give one tokenizer."
+        )
+
     def generate(
         self,
         source,
@@ -274,6 +300,7 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
             target: Ids `(B, T)` as for training: the start id first, the end
                 id last, then padding. What follows the start id is scored.
+                Padding in front changes nothing.
 
         Returns:
             scores: `(B,)`, their sums, in float32 or wider.

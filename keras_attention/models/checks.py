@@ -248,8 +248,11 @@ def check_scored(model, source, target):
 
 def _check_rank(method, model, source):
     shape, rank = tuple(source.shape), 1 + len(model.source_spec.shape[1:])
-    if len(shape) != rank:
+    apart = isinstance(model.source_vocabulary_size, tuple)
+    if len(shape) != rank or (apart and shape[2] != model.source_spec.shape[2]):
         wanted = "ids (B, Tv)" if rank == 2 else f"features of {rank} axes"
+        if apart:
+            wanted = f"ids (B, Tv, {model.source_spec.shape[2]})"
         raise ValueError(
             f"{type(model).__name__}.{method} needs a source as the model is "
             f"built for: {wanted}. Received: source.shape={shape}. A single "
@@ -382,16 +385,22 @@ def _check_side(method, name, side, ids, model, copies=0):
     """Check ids `(B, T)` of the source or the target; all else passes."""
     size_name = f"{side}_vocabulary_size"
     size = getattr(model, size_name)
-    if size is None or len(getattr(ids, "shape", ())) != 2:
+    several = isinstance(size, tuple)
+    if size is None or len(getattr(ids, "shape", ())) != 2 + several:
         return
+    ids = keras.ops.convert_to_numpy(ids)
+    columns = [(name, ids, size)]
+    if several:  # ids (B, Tv, M)
+        pairs = enumerate(size)
+        columns = [(f"{name}[..., {i}]", ids[..., i], n) for i, n in pairs]
     more = f" and {copies} words of the source" if copies else ""
-    check_ids(
-        f"{type(model).__name__}.{method} needs {name}",
-        keras.ops.convert_to_numpy(ids),
-        size + copies,
-        f", with {size_name}={size}{more}",
-        f"Raise `{size_name}`, or use the tokenizer that belongs to the model.",
+    needs = f"{type(model).__name__}.{method} needs"
+    way_out = (
+        f"Raise `{size_name}`, or use the tokenizer that belongs to the model."
     )
+    for name, ids, size in columns:
+        known = f", with {size_name}={size}{more}"
+        check_ids(f"{needs} {name}", ids, size + copies, known, way_out)
 
 
 def check_losses(model, history):

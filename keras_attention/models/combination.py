@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attention.checks import check_object
 from keras_attention.checks import missing_method
+from keras_attention.checks import refuse_to_stream
 from keras_attention.models.base import AbstractModel
 from keras_attention.models.base import Begun
 from keras_attention.models.embedding import UNKNOWN
@@ -26,7 +27,7 @@ class AbstractCombination(AbstractModel):
     Where the weights of attention have the same size, they are averaged; else
     those of the first member that attends are taken.
 
-    A subclass writes `combine`, and calls `join` in its constructor.
+    A subclass writes `combine` and `of`, and calls `join` in its constructor.
 
     Args:
         **kwargs: Keras model arguments, such as `name`.
@@ -42,7 +43,7 @@ class AbstractCombination(AbstractModel):
 
         Raises:
             ValueError: If a member is no model, or if two of them have other
-                target vocabularies, or other kinds of sources.
+                target vocabularies, kinds of sources, or shortlists.
         """
         self.models, self.shares = list(models), shares
         for number, model in enumerate(self.models):
@@ -54,7 +55,16 @@ class AbstractCombination(AbstractModel):
                 f"vocabulary. Received: target_vocabulary_size of {sizes}. "
                 "Train them with one target tokenizer."
             )
+        lists = [x.shortlist for x in models if x.shortlist is not None]
+        if any(x is not lists[0] for x in lists):
+            raise ValueError(
+                f"{type(self).__name__} needs models that write all words, or "
+                f"those of one shortlist. Received: {len(lists)} models with "
+                "shortlists that are not the same object. Combine the models, "
+                "and limit what comes of it: model.limited_to(shortlist)."
+            )
         [self.target_vocabulary_size] = sizes
+        self.shortlist = _first(lists)
         self.source_vocabulary_size = self._source_size()
         self.source_ids = any(model.source_ids for model in self.models)
         self.built = all(model.built for model in self.models)
@@ -98,6 +108,14 @@ class AbstractCombination(AbstractModel):
             `(B, K, 1)`, the same for all of them. Defaults to `-inf`.
         """
         return ops.full_like(log_probs[..., :1], -float("inf"))
+
+    def of(self, models: list[AbstractModel]) -> "AbstractCombination":
+        """Return a combination with the same options of other members."""
+        raise missing_method(self, "of(models)")
+
+    def _limit(self, shortlist):
+        pairs = zip(self.models, self.shares, strict=True)
+        return self.of([x.limited_to(shortlist) if s else x for x, s in pairs])
 
     @property
     def source_spec(self):
@@ -161,6 +179,15 @@ class AbstractCombination(AbstractModel):
             weights.append(sum(found) / len(found) if found else None)
         mean = self._mean(weights)
         return [] if mean is None else [mean]
+
+    def stream(self, *arguments, **options):
+        """Refuse to stream: a stream keeps one encoder and one memory."""
+        refuse_to_stream(
+            f"{type(self).__name__} of {len(self.models)} models",
+            "read the source each at its own pace",
+            "Stream one of them, or for checkpoints of one training what "
+            "Ensemble.average() returns.",
+        )
 
     def _known(self, model, ids, size=None):
         """Let a member that copies no words read copied ones as unknown."""

@@ -12,6 +12,8 @@ from keras_attention.checks import check_number
 from keras_attention.models.base import AbstractModel
 from keras_attention.models.combination import AbstractCombination
 from keras_attention.models.combination import members_config
+from keras_attention.models.views import OwnSource
+from keras_attention.ops import log_normalize
 from keras_attention.ops import log_of_mean
 from keras_attention.ops import wide_dtype
 
@@ -32,14 +34,16 @@ class Ensemble(AbstractCombination):
     with weights that sum to 1. Models of other seeds make other mistakes, so
     that the mean of some that are equally good is usually better than each.
     It takes the time of all of them. By `"probabilities"` a word needs one
-    model that is for it, by `"log_probabilities"` none that is against it.
+    model that is for it, by `"log_probabilities"` none that is against it:
+    where a model gives exactly 0, as of entmax, the word is impossible, and
+    where that leaves no word, a text cannot go on, and is dropped.
 
     It does what a `Seq2Seq` does, without training: it generates, is
     translated with, saved and exported as a whole. Members read the same
     source, and may differ in all but the target vocabulary: sizes,
     attentions, orders, outputs. Weights of attention are the weighted mean
     where they have the same size, else those of the first member that
-    attends.
+    attends. A `Translator` may have a source tokenizer for each member.
 
     Args:
         models: Trained models, such as `Seq2Seq`. They are held, not copied.
@@ -108,11 +112,18 @@ class Ensemble(AbstractCombination):
         if self.mean == "probabilities":
             return log_of_mean(log_probs, self.shares)
         pairs = zip(log_probs, self.shares, strict=True)
-        return ops.log_softmax(sum(share * x for x, share in pairs), axis=-1)
+        return log_normalize(sum(share * x for x, share in pairs))
 
-    def _limit(self, shortlist):
-        models = [model.limited_to(shortlist) for model in self.models]
+    def of(self, models):
         return Ensemble(models, self.member_weights, self.mean)
+
+    def _read_apart(self):
+        count = len(self.models)
+        pairs = enumerate(self.models)
+        apart = self.of([OwnSource(x, i, count) for i, x in pairs])
+        sizes = [x.source_vocabulary_size for x in self.models]
+        apart.source_vocabulary_size = tuple(sizes)
+        return apart
 
     def average(self) -> AbstractModel:
         """Return one model whose weights are the weighted means of all.

@@ -119,7 +119,9 @@ def score_words(model, source, target):
     if begun.ids is not None:
         words = _numbers_of(begun.ids, target, model.target_vocabulary_size)
     words, real = ops.transpose(words), ops.transpose(ops.not_equal(target, 0))
-    columns = words[:-1], real[:-1], words[1:], real[1:]
+    # Behind padding in front stands the start id, which is not scored.
+    scored = ops.logical_and(real[:-1], real[1:])
+    columns = words[:-1], real[:-1], words[1:], scored
 
     def read(states, inputs):
         word, is_real, after, is_scored = inputs
@@ -143,7 +145,8 @@ def score_compiled(model, source, target):
     make = functools.partial(compiled, score, model)
     program = model.programs.get(model.version, "score", make)
     rows, steps = target.shape
-    if compiles_each_shape(model) and len(source.shape) == 2:
+    reads_ids = model.source_vocabulary_size is not None
+    if compiles_each_shape(model) and reads_ids:
         source = _repeat_last(_widen(source) if model.pads_freely else source)
         target = _repeat_last(_widen(target))
     return program(source, target)[:rows, : steps - 1]
@@ -223,8 +226,8 @@ class GenerationProgram:
         length = search.max_length if "max_length" in numbers else None
         rows, columns = source.shape[:2]
         # Features that are padded may be unmasked.
-        resizes = self.resizes and len(source.shape) == 2
-        if resizes:
+        reads_ids = self.model.source_vocabulary_size is not None
+        if resizes := self.resizes and reads_ids:
             source = _repeat_last(_widen(source) if self.pads else source)
             prefix = None if prefix is None else _repeat_last(_widen(prefix))
         states = [generator.state for generator in _generators(search)]
@@ -295,4 +298,5 @@ def _repeat_last(x):
 
 def _widen(x):
     size = fitting_size(max(x.shape[1], SHORTEST))
-    return ops.pad(x, [[0, 0], [0, size - x.shape[1]]])
+    rest = [[0, 0]] * (len(x.shape) - 2)
+    return ops.pad(x, [[0, 0], [0, size - x.shape[1]], *rest])

@@ -25,7 +25,7 @@ from keras_attention.models.embedding import embed
 from keras_attention.models.embedding import make_embeddings
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.models.scheduled_sampling import feed_guesses
-from keras_attention.models.with_output import WithOutput
+from keras_attention.models.views import WithOutput
 from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.outputs import AbstractOutput
 from keras_attention.outputs import Decoded

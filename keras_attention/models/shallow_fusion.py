@@ -7,6 +7,7 @@ from keras_attention.models.base import AbstractModel
 from keras_attention.models.combination import AbstractCombination
 from keras_attention.models.combination import members_config
 from keras_attention.models.embedding import UNKNOWN
+from keras_attention.models.views import OwnSource
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -84,10 +85,14 @@ class ShallowFusion(AbstractCombination):
     def copied(self, log_probs):
         return log_probs[..., UNKNOWN : UNKNOWN + 1]
 
-    def _limit(self, shortlist):
+    def of(self, models):
+        return ShallowFusion(*models, self.weight)
+
+    def _read_apart(self):
         model, language_model = self.models
-        limited = model.limited_to(shortlist)
-        return ShallowFusion(limited, language_model, self.weight)
+        model = model.reading_apart()
+        count = model.source_spec.shape[2]
+        return self.of([model, OwnSource(language_model, 0, count)])
 
     def get_config(self) -> dict:
         model, language_model = members_config(self.models)

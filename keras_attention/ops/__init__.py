@@ -11,6 +11,7 @@ from .masked_loop import last_real as last_real
 from .masked_loop import masked_loop as masked_loop
 from .numerics import join_masks as join_masks
 from .numerics import keep_real as keep_real
+from .numerics import log_normalize as log_normalize
 from .numerics import log_of_mean as log_of_mean
 from .numerics import masked_softmax as masked_softmax
 from .numerics import unit_vectors as unit_vectors

@@ -172,6 +172,23 @@ def windows(x, before: int, after: int, fill: float = 0.0):
     return ops.stack(parts, axis=-1)
 
 
+def log_normalize(log_values):
+    """Normalize the exponentials of the last axis, by their logarithms.
+
+    Formula:
+
+        x - log(sum_j exp(x_j))
+
+    Args:
+        log_values: In float32 or wider; `-inf` is allowed.
+
+    Returns:
+        A tensor of that shape. `-inf` stays so, also where all are.
+    """
+    low = ops.maximum(log_values, MASKED)
+    return ops.where(log_values > MASKED, ops.log_softmax(low), log_values)
+
+
 def log_of_mean(log_values, shares):
     """Compute the logarithm of a weighted mean from logarithms.
 

@@ -10,6 +10,7 @@ from .copies import spell_source as spell_source
 from .copies import spell_target as spell_target
 from .files import bare_lines as bare_lines
 from .files import read_lines as read_lines
+from .parallel import ParallelTokenizer as ParallelTokenizer
 from .sentencepiece import SentencePieceTokenizer as SentencePieceTokenizer
 from .sentences import as_bytes as as_bytes
 from .sentences import split_in_parts as split_in_parts

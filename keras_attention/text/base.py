@@ -114,6 +114,11 @@ class AbstractTokenizer(tf.Module):
         raise NotImplementedError
 
     @property
+    def parts(self) -> list["AbstractTokenizer"]:
+        """The tokenizers whose ids `tokenize` gives: itself alone."""
+        return [self]
+
+    @property
     def vocabulary_size(self) -> int:
         """The number of ids, with the four special ones."""
         return self._names.shape[0]

@@ -36,12 +36,14 @@ def read_rows(
         texts = np.array(part, object)
         columns = [np.asarray(x) for x in read(texts)]
         lengths = np.count_nonzero(columns[0] != PAD, axis=1)
+        if lengths.ndim == 2:  # of several sources
+            lengths = lengths.max(axis=1)
         for i, length in enumerate(lengths.tolist()):
             row = [
                 x[i, : min(length, max_source_length)].copy() for x in columns
             ]
             if length > max_source_length:
-                row[0][-1] = END
+                row[0][-1] = np.where(row[0][-1] == PAD, PAD, END)
                 for words in row[1:]:
                     words[-1] = words[0]  # no word
             rows.append(row)

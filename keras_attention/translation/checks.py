@@ -4,6 +4,7 @@ from keras_attention.checks import check_object
 from keras_attention.models import AbstractModel
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
+from keras_attention.text import ParallelTokenizer
 from keras_attention.text import check_shared
 
 
@@ -12,7 +13,7 @@ def check_translator(
     source_tokenizer: AbstractTokenizer,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
-):
+) -> AbstractModel:
     """Raise a `ValueError` unless the parts of a translator fit together.
 
     Args:
@@ -21,6 +22,9 @@ def check_translator(
             the model copies words, both tokenizers have all of its ids.
         target_tokenizer: Likewise.
         search: Must be a search strategy.
+
+    Returns:
+        The model; if there are several source tokenizers, `reading_apart`.
     """
     check_object(
         "model",
@@ -29,21 +33,35 @@ def check_translator(
         "Only a Seq2Seq, or a model like it, generates translations.",
     )
     check_object("search", search, AbstractSearch, "Give a `BeamSearch(5)`.")
-    tokenizers = {"source": source_tokenizer, "target": target_tokenizer}
-    for side, tokenizer in tokenizers.items():
-        check_object(
-            f"{side}_tokenizer",
-            tokenizer,
-            AbstractTokenizer,
-            "Make one, such as by `WordTokenizer.train(sentences, 8000)`.",
-        )
-        size = getattr(model, f"{side}_vocabulary_size")
-        known = tokenizer.vocabulary_size
-        if size is None or known > size or (model.source_ids and known < size):
-            raise ValueError(
-                f"`{side}_tokenizer` must give ids that the model knows, "
-                "and all of them if it copies. Received: vocabulary_size="
-                f"{known}, the model's {side}_vocabulary_size={size}."
-            )
+    if isinstance(source_tokenizer, ParallelTokenizer):
+        model = model.reading_apart()
+    _check_side("source", source_tokenizer, model)
+    _check_side("target", target_tokenizer, model)
     if model.source_ids:
         check_shared("Translator", source_tokenizer, target_tokenizer)
+    return model
+
+
+def _check_side(side, tokenizer, model):
+    name = f"{side}_tokenizer"
+    way_out = "Make one, such as by `WordTokenizer.train(sentences, 8000)`."
+    check_object(name, tokenizer, AbstractTokenizer, way_out)
+    sizes = getattr(model, f"{side}_vocabulary_size")
+    sizes = sizes if isinstance(sizes, tuple) else (sizes,)
+    if len(tokenizer.parts) != len(sizes):
+        raise ValueError(
+            f"`{name}` needs one tokenizer, or for the source of a model of "
+            f"models one for each. Received: {len(tokenizer.parts)} "
+            f"tokenizers, and {type(model).__name__} with {len(sizes)}."
+        )
+    pairs = zip(tokenizer.parts, sizes, strict=True)
+    for number, (part, size) in enumerate(pairs):
+        known = part.vocabulary_size
+        copies = model.source_ids and not number
+        if size is None or known > size or (copies and known < size):
+            raise ValueError(
+                f"`{name}` must give ids that the model knows, and all of "
+                f"them if it copies. Received: vocabulary_size={known}, the "
+                f"model's {side}_vocabulary_size={size}"
+                + (f", of its model {number}." if len(sizes) > 1 else ".")
+            )

@@ -22,7 +22,6 @@ from keras_attention.text.base import UNKNOWN
 from keras_attention.text.tensors import tf
 
 TEXT = tf.TensorSpec((None,), tf.string, name="text")
-IDS = tf.TensorSpec((None, None), tf.int32, name="ids")
 WORDS = tf.TensorSpec((None, None), tf.string, name="words")
 PREFIX = tf.TensorSpec((None,), tf.string, name="prefix")
 REQUIRED = tf.TensorSpec((None, None), tf.string, name="required")
@@ -48,8 +47,9 @@ class TranslationGraph:
 
     Attributes:
         read: Function of `text (B,)`, to the columns of a source: ids `(B,
-            Tv)` and, if words of the source can come into a translation, the
-            word behind each, strings `(B, Tv)`.
+            Tv)`, or `(B, Tv, M)` of several tokenizers; and, if words of the
+            source can come into a translation, the word behind each,
+            strings `(B, Tv)`.
     """
 
     def __init__(
@@ -72,7 +72,8 @@ class TranslationGraph:
         if not self._whole:
             self._begins = _retraced(self._begin)
             self._writes = _retraced(self._write)
-        columns = (IDS, WORDS) if self.reads_words else (IDS,)
+        ids = tf.TensorSpec(model.source_spec.shape, tf.int32, name="ids")
+        columns = (ids, WORDS) if self.reads_words else (ids,)
         self._functions = {}
         for more in ((), (PREFIX,), (PREFIX, REQUIRED)):
             for aligned in (False, True):
@@ -187,17 +188,17 @@ class TranslationGraph:
 
     def _read(self, text, max_source_length=None):
         ids = self.source_tokenizer.tokenize(text, max_source_length)
-        # An empty batch has no longest row; an RNN reads step 0 all the same.
-        missing = tf.maximum(0, 1 - tf.shape(ids)[1])
-        ids = tf.pad(ids, [[0, 0], [0, missing]])
-        columns = [tf.ensure_shape(ids, (None, None))]
-        if self.reads_words:
-            words = aligned_words(self.source_tokenizer, text, ids)
-            columns.append(words)
-            if self.model.source_ids:
-                size = self.model.target_vocabulary_size
-                columns[0] = spell_source(columns[0], words, size)
-        return columns
+        if not self.reads_words:
+            return [ids]
+        words = aligned_words(self.source_tokenizer, text, _first(ids))
+        if self.model.source_ids:
+            size = self.model.target_vocabulary_size
+            own = spell_source(_first(ids), words, size)
+            if len(ids.shape) == 2:
+                ids = own
+            else:
+                ids = tf.concat([own[..., None], ids[..., 1:]], axis=-1)
+        return [ids, words]
 
     def _begin(self, prefix, source_ids, source_words):
         """Turn the beginnings of translations into ids.
@@ -240,6 +241,7 @@ class TranslationGraph:
         if not self.model.source_ids:
             return ids
         size = self.model.target_vocabulary_size
+        source_ids = _first(source_ids)
         return spell_target(ids, words, source_ids, source_words, size)
 
     def _generate(self, ids, search, prefix, attends):
@@ -268,7 +270,7 @@ class TranslationGraph:
         Returns:
             The outputs of `align`, by their names.
         """
-        tokens, weights = found.tokens, found.weights
+        tokens, weights, ids = found.tokens, found.weights, _first(ids)
         sources = self.source_tokenizer.tokens(ids)
         targets = self.target_tokenizer.tokens(tokens)
         unknown = None
@@ -322,6 +324,11 @@ def _traced(function, *signature):
 def _retraced(function):
     alone = counted_alone(function)
     return tf.function(alone, autograph=False, reduce_retracing=True)
+
+
+def _first(ids):
+    """Return the ids `(B, Tv)` of the first source, of `(B, Tv, M)`."""
+    return ids if len(ids.shape) == 2 else ids[..., 0]
 
 
 def _first_word(words, others):

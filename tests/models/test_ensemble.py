@@ -1,5 +1,7 @@
 """Ensemble: the mean of its members, in NumPy over every text."""
 
+import contextlib
+
 import keras
 import numpy as np
 import pytest
@@ -135,6 +137,63 @@ def test_what_is_impossible_for_all_stays_so_and_what_is_not_does_not():
         -1,
     ]
     np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [None, [3, 1]])
+def test_what_is_impossible_for_one_is_so_in_the_mean_of_logarithms(weights):
+    model = Ensemble(members("alike"), weights, "log_probabilities")
+    one = [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
+    other = [[0.1, 0.3, 0.2, 0.4], [0.5, 0.5, 0.0, 0.0], [1e-30, 1, 0, 0]]
+    with np.errstate(divide="ignore"):
+        logs = [np.log(np.array(x, "float32")) for x in (one, other)]
+    got = to_numpy(model.combine([ops.convert_to_tensor(x) for x in logs]))
+    share = 0.5 if weights is None else 0.75
+    mean = np.array(one) ** share * np.array(other) ** (1 - share)
+    wanted = mean / np.maximum(mean.sum(axis=1, keepdims=True), 1e-300)
+    np.testing.assert_allclose(np.exp(got), wanted, atol=1e-6)
+    assert np.isneginf(got[1]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mean", ["probabilities", "log_probabilities"])
+def test_sparse_members_leave_no_word_or_those_of_the_definition(mean):
+    """Of 1.5-entmax and sparsemax, some words are impossible."""
+    kinds = "entmax15", "sparsemax"
+    models = [
+        small_model(seed=3 + i, output=kind) for i, kind in enumerate(kinds)
+    ]
+    model = Ensemble(models, mean=mean)
+    texts = every_text(WORDS, 2)
+    search = BeamSearch(len(texts), n_best=20, max_length=2)
+    told = contextlib.nullcontext()
+    if mean == "log_probabilities":  # which leaves no word in some rows
+        told = pytest.warns(UserWarning, match="finds no text for 2 of 3")
+    with told:
+        found = arrays(model.generate(SOURCE, search))
+    assert np.isneginf(found.scores).any()
+    target = np.pad(texts, ((0, 0), (1, 0)), constant_values=2)
+    for row, source in enumerate(SOURCE):
+        sources = np.repeat(source[None], len(texts), axis=0)
+        every = [
+            np.exp(
+                to_numpy(
+                    x.log_probabilities(x((sources, before(texts))))
+                ).astype("float64")
+            )
+            for x in models
+        ]
+        if mean == "probabilities":
+            said = np.mean(every, axis=0)
+        else:
+            said = np.sqrt(every[0] * every[1])
+            said = said / np.maximum(said.sum(axis=-1, keepdims=True), 1e-300)
+        taken = np.take_along_axis(said, texts[..., None], -1)[..., 0]
+        with np.errstate(divide="ignore"):
+            scores = np.log(np.where(texts == 0, 1, taken)).sum(axis=1)
+        best = np.sort(scores)[::-1][: found.scores.shape[1]]
+        np.testing.assert_allclose(found.scores[row], best, rtol=1e-4)
+        again = to_numpy(model.score(sources, target)[0])
+        np.testing.assert_allclose(again, scores, rtol=1e-4)
 
 
 @pytest.mark.slow
@@ -273,7 +332,18 @@ def test_what_cannot_be_averaged_is_refused(arguments, message):
         Ensemble(**given)
 
 
+def test_streams_are_refused():
+    with pytest.raises(ValueError, match="Ensemble of 2 models, which read"):
+        Ensemble(members("alike")).stream()
+
+
 def test_members_that_do_not_fit_are_refused():
+    table = np.full((WORDS, 1), 5)
+    one, other = Shortlist(table, [6]), Shortlist(table, [7])
+    limited = [x.limited_to(one) for x in members("alike")]
+    assert Ensemble(limited).shortlist is one
+    with pytest.raises(ValueError, match="those of one shortlist"):
+        Ensemble([limited[0], small_model().limited_to(other)])
     larger = small_model(target_vocabulary_size=WORDS + 1)
     with pytest.raises(ValueError, match="models with one target vocabulary"):
         Ensemble([small_model(), larger])

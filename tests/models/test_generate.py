@@ -116,6 +116,8 @@ def test_given_texts_are_scored_as_by_the_whole_model(case):
     assert_close(scores, want.sum(axis=1), 1e-4)
     padded = np.pad(target, ((0, 0), (0, 2)))
     assert_close(model.score(source, padded)[0], scores, 1e-5)
+    behind = np.pad(target, ((0, 0), (2, 0)))
+    assert_close(model.score(source, behind)[0], scores, 1e-5)
     alone = model.score(source[1:2], target[1:2])[1]
     assert_close(alone, token_scores[1:2], 1e-5)
 
