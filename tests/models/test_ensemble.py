@@ -27,6 +27,7 @@ from keras_attention import BeamSearch
 from keras_attention import CoverageAttention
 from keras_attention import Ensemble
 from keras_attention import GreedySearch
+from keras_attention import HardAttention
 from keras_attention import LuongGeneral
 from keras_attention import RecurrentEncoder
 from keras_attention import SequenceCrossentropy
@@ -62,11 +63,19 @@ def members(kind):
         return [small_model(seed=3), small_model(seed=4)]
     if kind == "others":
         return [small_model(seed=3), luong(5), small_model(None, seed=6)]
+    if kind == "all":
+        return [small_model(seed=3, lexical=True), luong(5), hard(6)]
     return [small_model(seed=3), small_model(seed=5, copying=True)]
 
 
+def hard(seed):
+    """A model whose output has states of its own."""
+    output = HardAttention(LuongGeneral(), 4, order=1, monotonic=True)
+    return small_model(None, seed=seed, output=output)
+
+
 CASES = [
-    ("alike", None, "probabilities"),
+    ("all", [2, 1, 2], "probabilities"),
     ("others", [3, 1, 0.5], "probabilities"),
     ("others", [3, 1, 0.5], "log_probabilities"),
 ]
