@@ -9,6 +9,7 @@ from tiny import write
 
 from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
+from keras_attention import Ensemble
 from keras_attention import Translator
 
 NUMBERS = ["7", "1234", "905", "42", "6006", "77", "31"]
@@ -41,6 +42,30 @@ def test_several_texts_and_prefixes():
     forced = several(NUMBERS, prefixes=["r", *[""] * (len(NUMBERS) - 1)])
     assert forced[1:] == found[1:]
     assert all(text.startswith("r") for text in forced[0])
+
+
+@pytest.mark.slow
+def test_each_member_reads_by_its_own_tokenizer():
+    """In batches of any size, as one by one."""
+    tiny = tiny_translator()
+    digits, target = CharacterTokenizer("975310"), tiny.target_tokenizer
+    other = sure_model(digits.vocabulary_size, target.vocabulary_size)
+    tokenizers = [tiny.source_tokenizer, digits]
+    both = Ensemble([tiny.model, other], [9, 1])
+    translator = Translator(both, tokenizers, target, tiny.search)
+    found = translator(NUMBERS, return_scores=True, batch_size=3)
+    assert found.texts == [write(number) for number in NUMBERS]
+    target = target.tokenize(found.texts)
+    each = [
+        np.exp(
+            keras.ops.convert_to_numpy(
+                model.score(np.array(x.tokenize(NUMBERS)), np.array(target))[1]
+            )
+        )
+        for model, x in zip(both.models, tokenizers, strict=True)
+    ]
+    wanted = np.log(0.9 * each[0] + 0.1 * each[1]).sum(axis=1)
+    np.testing.assert_allclose(found.scores, wanted, atol=1e-4)
 
 
 @pytest.mark.skipif(
