@@ -54,14 +54,14 @@ def test_xla_cudnn_and_padded_kernels_are_off_while_it_is_traced(monkeypatch):
         lambda *arguments: asked.append(arguments) or True,
     )
 
-    def generate(ids, search):
+    def generate(ids, search, prefix, attends):
         seen.append(model.jit_compile)
         seen.extend(
             layer.use_cudnn
             for layer in sublayers(model)
             if hasattr(layer, "use_cudnn")
         )
-        return type(model).generate(model, ids, search)
+        return type(model).generate(model, ids, search, prefix, attends)
 
     monkeypatch.setattr(model, "generate", generate)
     monkeypatch.setattr(model, "jit_compile", True)
