@@ -10,6 +10,7 @@ from keras_attention.ops.numerics import MASKED
 from keras_attention.ops.rows import take_rows
 
 SURE = 1e4  # what an infinite bias counts as
+LOST = 1e-34  # below it, sums of probabilities lose digits in float32
 
 
 def offsets_between(bias, real, monotonic: bool):
@@ -63,3 +64,38 @@ def log_sum(logs, axis: int):
     largest = ops.stop_gradient(ops.max(logs, axis=axis, keepdims=True))
     total = ops.sum(ops.exp(logs - largest), axis=axis)
     return ops.squeeze(largest, axis) + ops.log(total)
+
+
+def log_mixture(scores, priors):
+    """Compute the log probabilities of a mixture of softmaxes.
+
+    Formula:
+
+        norms[j] = log(sum_v exp(scores[j, v]))
+        log(sum_j exp(priors[j] + scores[j, v] - norms[j]))
+
+    Probabilities are added as they are, which takes one product, and by
+    logarithms only if one is so small that digits would be lost.
+
+    Args:
+        scores: `(B, K, Tv, V)`.
+        priors: Log probabilities of positions, `(B, K, Tv)`.
+
+    Returns:
+        `(B, K, V)`, and `norms` `(B, K, Tv)`.
+    """
+    # A block may have no rows, and `ops.max` then needs a number.
+    largest = ops.max(scores, axis=-1, keepdims=True, initial=MASKED)
+    largest = ops.stop_gradient(largest)
+    values = ops.exp(scores - largest)
+    total = ops.sum(values, axis=-1)
+    norms = ops.squeeze(largest, -1) + ops.log(total)
+    shares = ops.expand_dims(ops.exp(priors) / total, 2)
+    mixed = ops.squeeze(shares @ values, 2)
+
+    def by_logarithms():
+        logs = ops.expand_dims(priors - norms, -1)
+        return log_sum(scores + logs, axis=2)
+
+    small = ops.any(mixed < LOST)
+    return ops.cond(small, by_logarithms, lambda: ops.log(mixed)), norms

@@ -17,6 +17,7 @@ from keras_attention.ops import hoist
 from keras_attention.ops import masked_loop
 from keras_attention.ops import product
 from keras_attention.ops import wide_dtype
+from keras_attention.ops.alignments import log_mixture
 from keras_attention.ops.alignments import log_sum
 from keras_attention.ops.alignments import log_transitions
 from keras_attention.ops.alignments import offsets_between
@@ -24,10 +25,13 @@ from keras_attention.ops.numerics import MASKED
 from keras_attention.ops.numerics import tanh
 from keras_attention.ops.positions import first_true
 from keras_attention.ops.rows import take_rows
+from keras_attention.ops.tokens import block_bounds
+from keras_attention.ops.tokens import count_blocks
 from keras_attention.ops.tokens import pick
 from keras_attention.outputs.base import AbstractOutput
 
 FARTHEST = 9  # moves by more positions share its bias
+BLOCKS = 4  # of rows, for a large vocabulary
 ATTENTION = "Try LuongGeneral() or BahdanauAttention(64)."
 
 
@@ -75,9 +79,12 @@ class HardAttention(AbstractConfigured, AbstractOutput):
     if it were a zero vector; its weights are 0.
 
     A step of training scores all words from each position, `Tv` times as much
-    as a dense output. The loop over `T` keeps no table of a step, and computes
-    it again for the gradient: `B Tv (units + V)` numbers at a time, and for
-    order 1 `B Tv^2`, beside the log probabilities themselves.
+    as a dense output of as many `units`, and scores them again for the
+    gradient: four products of `B T Tv x units x V` in all. With thousands of
+    words this is nearly all of its time. The loop over `T` keeps no table of a
+    step, and computes it again for the gradient: `B Tv (units + V)` numbers at
+    a time, and for order 1 `B Tv^2`, beside the log probabilities themselves.
+    A step of a search does the same for each beam.
 
     Args:
         attention: An attention layer, whose scores are used; one with the
@@ -113,9 +120,9 @@ class HardAttention(AbstractConfigured, AbstractOutput):
     1.0
 
     Reference:
-        [Wu et al., 2018](https://arxiv.org/abs/1808.10024), eqs. 4 to 6;
-        order 1: [Wu and Cotterell, 2019](https://arxiv.org/abs/1905.06319),
-        eqs. 5 to 9.
+        Order 0: [Wu et al., 2018](https://arxiv.org/abs/1808.10024).
+        Order 1 and monotonic: [Wu and Cotterell, 2019](
+        https://arxiv.org/abs/1905.06319).
     """
 
     aligns = True
@@ -218,10 +225,12 @@ class HardAttention(AbstractConfigured, AbstractOutput):
             known, earlier = state
             said = self._say(earlier, prepared.memory, decoded.tokens)
             before = ops.log_softmax(known + said, axis=-1)
-        found = self._filter(before, read, scores, prepared)
-        log_probs, priors, _, norms = found
-        state = (priors - norms, read) if self.order else ()
-        return log_probs, self._weights(priors, prepared), state
+        priors = self._move(before, scores, prepared)
+        words = self._score_words(read, prepared.memory)
+        joint = priors - log_sum(words, axis=-1)
+        found = log_sum(words + ops.expand_dims(joint, -1), axis=2)
+        state = (joint, read) if self.order else ()
+        return found, self._weights(priors, prepared), state
 
     def align(self, model, source, target):
         """Compute where the words of a whole text were read.
@@ -300,32 +309,52 @@ class HardAttention(AbstractConfigured, AbstractOutput):
             scores = score(query, prepared.keys)
         return read, ops.cast(scores, prepared.offsets.dtype)
 
-    def _filter(self, before, read, scores, prepared):
-        """Move to the next position, and score all words from each.
+    def _move(self, before, scores, prepared):
+        """Move to the next position: log probabilities `(B, K, Tv)`.
 
         Args:
             before: Log probabilities of the position before, `(B, K, N)`.
-            read: Projected outputs, `(B, K, units)`.
             scores: Scores of positions, `(B, K, Tv)`.
             prepared: What `prepare` returned.
-
-        Returns:
-            Log probabilities of words `(B, K, V)`, of positions `(B, K, Tv)`,
-            and of words from each position `(B, K, Tv, V)`; and the log of
-            what normalizes the scores of each position, `(B, K, Tv)`.
         """
-        transitions = log_transitions(scores, prepared.offsets)
-        priors = log_sum(ops.expand_dims(before, -1) + transitions, axis=2)
-        hidden, wide = _hidden(read, prepared.memory), priors.dtype
+        moves = log_transitions(scores, prepared.offsets)
+        return log_sum(ops.expand_dims(before, -1) + moves, axis=2)
+
+    def _score_words(self, read, memory):
+        """Score all words from each position, `(B, K, Tv, V)`."""
+        hidden, wide = _hidden(read, memory), wide_dtype(self.compute_dtype)
         rows = ops.reshape(hidden, (-1, self.units))
         # Not `product`: a loop would keep its operand and its result.
         kernel = self.output_kernel
         rows = rows @ hoist(lambda w: ops.cast(w, rows.dtype), kernel)
         rows = ops.cast(rows, wide) + ops.cast(self.output_bias, wide)
-        scores = ops.reshape(rows, (*ops.shape(priors), self.vocabulary_size))
-        each = ops.log_softmax(scores, axis=-1)
-        joint = log_sum(each + ops.expand_dims(priors, -1), axis=2)
-        return joint, priors, each, scores[..., 0] - each[..., 0]
+        shape = *ops.shape(hidden)[:-1], self.vocabulary_size
+        return ops.reshape(rows, shape)
+
+    def _say_words(self, *given):
+        """Score all words, and a known one from each position.
+
+        Args:
+            *given: `read`, `memory`, the log probabilities of positions, and
+                words `(B, 1)`.
+
+        Returns:
+            Log probabilities `(B, 1, V)` and `(B, 1, Tv)`.
+        """
+        count = min(BLOCKS, count_blocks(self.output_kernel))
+        if count == 1:
+            return self._say_block(*given)
+        parts = [
+            self._say_block(*(x[i:j] for x in given))
+            for i, j in block_bounds(ops.shape(given[0])[0], count)
+        ]
+        return [ops.concatenate(x) for x in zip(*parts, strict=True)]
+
+    def _say_block(self, read, memory, priors, words):
+        scores = self._score_words(read, memory)
+        found, norms = log_mixture(scores, priors)
+        words = ops.broadcast_to(words[..., None], ops.shape(priors))
+        return found, pick(scores, words) - norms
 
     def _say(self, read, memory, words):
         """Score one word `(B, K)` from each position, `(B, K, Tv)`."""
@@ -363,9 +392,8 @@ def _read_on(layer, before, inputs, prepared):
     """
     read, scores, words = inputs
     first = before[0] if before else prepared.first
-    found, priors, each, _ = layer._filter(first, read, scores, prepared)
-    words = ops.broadcast_to(words[..., None], ops.shape(priors))
-    said = pick(each, words)
+    priors = layer._move(first, scores, prepared)
+    found, said = layer._say_words(read, prepared.memory, priors, words)
     after = [ops.log_softmax(priors + said, axis=-1) for _ in before]
     return after, [found, priors, said]
 
@@ -410,6 +438,8 @@ def _check_attention(attention):
     check_object("attention", attention, AbstractAttention, ATTENTION)
     if attention.remembers:
         reason = "depend on its earlier weights, and alignments are many"
+    elif attention.head_count is not None:
+        reason = "are those of several heads"
     elif getattr(attention.aligner, "mapping", None) != "softmax":
         reason = "are no softmax of scores"
     elif attention.dropout:

@@ -11,6 +11,7 @@ from keras import ops
 from ready import EAGER
 from ready import dtype_policy
 from samples import assert_close
+from samples import draw
 from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
@@ -18,6 +19,8 @@ from seq2seqs import WORDS
 from seq2seqs import small_model
 
 import keras_attention as ka
+from keras_attention.ops.alignments import log_mixture
+from keras_attention.ops.tokens import fused
 
 # Elsewhere, Keras' own layers compute float64 in float32.
 STEP = 1e-5 if keras.backend.backend() == "tensorflow" else 1e-3
@@ -42,6 +45,11 @@ def exact(kind, attention=None):
 def softmax(x):
     e = np.exp(x - x.max())
     return e / e.sum()
+
+
+def logsumexp(x):
+    top = x.max(-1, keepdims=True)
+    return np.log(np.exp(x - top).sum(-1)) + top[..., 0]
 
 
 def paths(outputs, memory, source, words, kind, weights):
@@ -131,9 +139,9 @@ def test_gradients_of_all_weights_are_slopes(kind):
         return ops.sum(log_likelihood(model, GAPS, WHOLE))
 
     _, found = differentiate(lambda: total(), [], variables)
-    draw = np.random.default_rng(0).normal
+    normal = np.random.default_rng(0).normal
     for variable, gradient in zip(variables, found, strict=True):
-        start, way = to_numpy(variable.value), draw(size=variable.shape)
+        start, way = to_numpy(variable.value), normal(size=variable.shape)
         way /= np.linalg.norm(way)
         sides = []
         for step in (STEP, -STEP):
@@ -154,6 +162,43 @@ def test_the_loop_of_training_is_the_plain_one(kind):
     assert_close(model((SOURCE, TARGET), training=True), plain, 1e-5)
     log_probs = to_numpy(plain)
     np.testing.assert_allclose(np.exp(log_probs).sum(-1), 1.0, atol=1e-5)
+
+
+def test_words_of_hardly_any_probability_keep_their_digits():
+    scores, priors = 100 * draw(2, 1, 3, 7), draw(2, 1, 3, seed=1)
+    priors = priors - logsumexp(priors)[..., None]
+    norms = logsumexp(scores)
+    each = scores + (priors - norms)[..., None]
+    want = logsumexp(np.swapaxes(each, 2, 3))
+    assert want.min() < -100
+    cast = [x.astype("float32") for x in (scores, priors)]
+    _, slopes = differentiate(lambda *x: ops.sum(log_mixture(*x)[0]), cast)
+    found = log_mixture(*map(ops.convert_to_tensor, cast))
+    np.testing.assert_allclose(to_numpy(found[0]), want, rtol=1e-4)
+    np.testing.assert_allclose(to_numpy(found[1]), norms, rtol=1e-5)
+    # Of each word: how far its score raises it, less how far it raises norms.
+    shares = np.exp(each - want[:, :, None])
+    slope = shares - np.exp(scores - norms[..., None]) * shares.sum(
+        -1, keepdims=True
+    )
+    np.testing.assert_allclose(slopes[0], slope, atol=1e-3)
+
+
+def test_blocks_of_rows_give_what_all_give_at_once():
+    model = make((1, True), words=1100)  # a large vocabulary
+    variables = model.trainable_variables
+    log_probs = model((SOURCE, TARGET), training=True)
+
+    def total():
+        log_probs = model((SOURCE, TARGET), training=True)
+        return ops.sum(log_probs[..., 5])
+
+    _, found = differentiate(total, [], variables)
+    with fused(True):
+        assert_close(log_probs, model((SOURCE, TARGET), training=True), 1e-6)
+        _, want = differentiate(total, [], variables)
+    for x, y in zip(found, want, strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-5)
 
 
 @every_kind
