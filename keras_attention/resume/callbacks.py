@@ -221,9 +221,9 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
             if self.state.variables is not None:
                 states.set_variables(self.model, self.state.variables, groups)
             set_positions(positions)
-        except ValueError as error:
-            refuse(self.file, error, error)
-        states.set_random_states(random)
+            states.set_random_states(random)
+        except Exception as error:  # it was sealed, but not by this class
+            refuse(self.file, f"{type(error).__name__}: {error}", error)
 
 
 class _PassedStep:

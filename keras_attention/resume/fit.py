@@ -9,6 +9,7 @@ from typing import Any
 import keras
 
 from keras_attention.checks import check_integer
+from keras_attention.checks import described
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.resume.callbacks import OwnedCallbacks
 from keras_attention.resume.callbacks import State
@@ -47,10 +48,11 @@ def resumable_fit(
       with another model, optimizer, loss or metric, other data, weights,
       validation data or other arguments of `fit`, and with fewer epochs than
       were trained. More epochs go on. Arrays and the text of
-      `parallel_dataset` are compared by content, losses by their code, and
-      other datasets by what they say of themselves: class, attributes,
-      shapes, number of batches. Callbacks of Keras and of this package are
-      the same with the same arguments; those of your own may come and go.
+      `parallel_dataset` are compared by content, losses by their code and the
+      numbers and functions of its file, and other datasets by what they say of
+      themselves: class, attributes, shapes, number of batches. Callbacks of
+      Keras and of this package are the same with the same arguments; those of
+      your own may come and go.
     - **Callbacks.** They hear of one training: of its begin once in a
       process, of its end once. Attributes that are numbers, strings, arrays,
       paths, generators of Keras, or lists, tuples, sets and dictionaries of
@@ -105,6 +107,11 @@ def resumable_fit(
     ```
     """
     file = _check(folder, save_freq)
+    if not getattr(model, "compiled", False):
+        raise ValueError(
+            "`model` must be a compiled model. Received: model="
+            f"{described(model)}. Call model.compile first."
+        )
     bound = inspect.signature(keras.Model.fit).bind(
         model, *arguments, **options
     )
@@ -181,11 +188,13 @@ def _find_state(file, identity, epochs):
     try:
         state = State(**content)
         other = [x for x in identity if identity[x] != state.identity.get(x)]
-        whole = 0 <= state.data_epoch <= state.epoch and state.batch >= 0
+        counts = state.data_epoch, state.epoch, state.batch, state.read
+        whole = all(type(x) is int and x >= 0 for x in counts)
+        whole = whole and state.data_epoch <= state.epoch
     except Exception as error:  # it was sealed, but not by this function
         refuse(file, f"it holds something else: {error}", error)
     if not whole:
-        refuse(file, f"it says epoch={state.epoch}, batch={state.batch}")
+        refuse(file, f"it says epoch={state.epoch!r}, batch={state.batch!r}")
     if other and not state.begun:  # it binds nobody
         return None
     if other:

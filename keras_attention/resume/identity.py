@@ -15,6 +15,7 @@ import keras
 import numpy as np
 
 from keras_attention.ops.fast_paths import fast_path
+from keras_attention.resume.file import ALONE
 from keras_attention.resume.file import pack
 
 # Names differ from one model to the next in a process; the others are shapes.
@@ -38,7 +39,7 @@ def identify(model: keras.Model, call: dict[str, Any]) -> dict[str, str]:
         A text for each part that a user gives.
     """
     optimizer, compiled = model.optimizer, _quietly(model.get_compile_config)
-    made = optimizer and _first(optimizer, lambda x: _quietly(x.get_config))
+    made = optimizer and _first(optimizer, _made)
     callbacks = [x for x in as_list(call["callbacks"]) if is_known(x)]
     parts = {
         "backend": fast_path("NAME", None),
@@ -120,17 +121,30 @@ def _parts(value):
         return value.func, value.args, value.keywords
     if hasattr(value, "element_spec"):
         return str(value.element_spec), cardinality(value)
+    if inspect.ismethod(value):
+        return value.__func__, value.__self__
     function = inspect.unwrap(value) if callable(value) else value
     if hasattr(function, "__code__"):
-        kept = inspect.getclosurevars(function).nonlocals
         given = function.__defaults__, function.__kwdefaults__
-        return function.__code__, kept, *given
+        return function.__code__, _used(function), *given
     methods = [
         x for x in type(value).__dict__.values() if inspect.isfunction(x)
     ]
     attributes = getattr(value, "__dict__", {}).items()
     kept = {k: v for k, v in attributes if k.lstrip("_") not in OMITTED}
     return *methods, kept
+
+
+def _used(function):
+    """Keep what a function takes from around it, and from its file."""
+    found = inspect.getclosurevars(function)
+    plain = {
+        name: x
+        for name, x in found.globals.items()
+        if type(x) in ALONE
+        or (inspect.isfunction(x) and x.__module__ == function.__module__)
+    }
+    return {**found.nonlocals, **plain}
 
 
 def cardinality(data: Any) -> int | None:
@@ -163,6 +177,12 @@ def _arguments(callback):
         if name != "verbose" and not any(place in name for place in PLACES)
     }
     return [_name(callback), describe(values, depth=2)]
+
+
+def _made(optimizer):
+    """Read what a config does not tell: a schedule that is a function."""
+    rate = keras.ops.convert_to_numpy(optimizer.learning_rate)
+    return _quietly(optimizer.get_config), float(rate)
 
 
 def _first(thing, read: Callable):

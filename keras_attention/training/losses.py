@@ -122,8 +122,9 @@ class SequenceCrossentropy(AbstractSequenceLoss):
         name: str = "sequence_crossentropy",
     ):
         super().__init__(name=name)
-        check_number("label_smoothing", label_smoothing, least=0, below=1)
-        self.label_smoothing = label_smoothing
+        self.label_smoothing = check_number(
+            "label_smoothing", label_smoothing, least=0, below=1
+        )
 
     def call(self, y_true, y_pred):
         return token_crossentropy(y_true, y_pred, self.label_smoothing)

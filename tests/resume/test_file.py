@@ -161,9 +161,11 @@ def test_what_is_no_state_is_refused_and_stays(file, make):
     ("change", "reason"),
     [
         ({"epoch": -5}, "epoch=-5"),
+        ({"epoch": 2.5}, r"epoch=2\.5"),
+        ({"random": {}}, "KeyError: 'python'"),
         ({"epoch": 10**9, "data_epoch": 10**9}, "epochs=1 are fewer"),
         ({"batch": -1}, "batch=-1"),
-        ({"epoch": "2"}, "something else"),
+        ({"epoch": "2"}, "epoch='2'"),
         ({"more": 1}, "something else"),
     ],
 )

@@ -459,3 +459,9 @@ def test_several_processes_are_an_error(monkeypatch):
     monkeypatch.setattr(sys.modules["jax"], "process_count", lambda: 2)
     with pytest.raises(ValueError, match=r"process_count\(\)=2.*process 0"):
         resumable_fit(keras.Model(), "state")
+
+
+@pytest.mark.parametrize("make", [keras.Sequential, lambda: keras.Model, int])
+def test_a_model_that_is_not_compiled_is_named(make, folder):
+    with pytest.raises(ValueError, match="must be a compiled model"):
+        resumable_fit(make(), folder, [[1.0]], [[1.0]])

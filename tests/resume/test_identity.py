@@ -26,6 +26,17 @@ def make_loss(power):
     return scaled
 
 
+POWER = 2
+
+
+def global_loss(a, b):
+    return raised(a - b)
+
+
+def raised(x):
+    return keras.ops.mean(x**POWER)
+
+
 class Power(keras.losses.Loss):
     def __init__(self, power):
         super().__init__()
@@ -33,6 +44,19 @@ class Power(keras.losses.Loss):
 
     def call(self, a, b):
         return keras.ops.mean((a - b) ** self.power)
+
+    def of_mine(self, a, b):
+        return self.call(a, b)
+
+
+class Steady(keras.optimizers.schedules.LearningRateSchedule):
+    """Has no config."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __call__(self, step):
+        return self.rate
 
 
 class Rows(keras.utils.PyDataset):
@@ -124,6 +148,9 @@ def test_the_same_command_goes_on(stopped, tmp_path):
         ({"loss": make_loss(2)}, {"loss": make_loss(4)}, "loss"),
         ({"loss": loss}, {"loss": make_loss(2)}, "loss"),
         ({"loss": Power(2)}, {"loss": Power(4)}, "loss"),
+        ({"loss": Power(2).of_mine}, {"loss": Power(4).of_mine}, "loss"),
+        ({"rate": lambda: 0.1}, {"rate": lambda: 0.2}, "optimizer"),
+        ({"rate": Steady(0.1)}, {"rate": Steady(0.2)}, "optimizer"),
         ({"x": Rows(X)}, {"x": Rows(2 * X)}, "x"),
         ({"validation_data": Rows(X)}, {"validation_data": Rows(-X)}, "valid"),
         (stopping(patience=3), stopping(patience=4), "callbacks"),
@@ -138,6 +165,20 @@ def test_what_has_the_same_name_is_told_apart(tmp_path, first, other, part):
     with pytest.raises(ValueError, match=f"its {part}.* differ"):
         fit(tmp_path, **other)
     assert fit(tmp_path, **first).epoch == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("POWER", 4), ("raised", keras.ops.mean)]
+)
+def test_what_a_loss_takes_from_its_file_is_part_of_it(
+    tmp_path, name, value, monkeypatch
+):
+    stop(tmp_path, loss=global_loss)
+    with monkeypatch.context() as patch:
+        patch.setitem(globals(), name, value)
+        with pytest.raises(ValueError, match=r"its loss.* differ"):
+            fit(tmp_path, loss=global_loss)
+    assert fit(tmp_path, loss=global_loss).epoch == [0, 1]
 
 
 def test_what_training_changes_is_not_part_of_it(tmp_path):
