@@ -173,7 +173,9 @@ class Translator:
 
     def _find_graph(self):
         """Return the graph; a new one, if a part or an option has changed."""
-        check_integer("max_source_length", self.max_source_length, least=2)
+        self.max_source_length = check_integer(
+            "max_source_length", self.max_source_length, least=2
+        )
         if isinstance(self.source_tokenizer, list | tuple):
             self.source_tokenizer = ParallelTokenizer(self.source_tokenizer)
         parts = [getattr(self, name) for name in PARTS]

@@ -197,6 +197,13 @@ def test_what_does_not_fit_is_told_again_and_again(name, wrong, message):
     assert translator._find_graph() is graph
 
 
+def test_a_limit_of_numpy_is_a_number_that_files_have():
+    translator = make()
+    translator.max_source_length = np.int64(9)
+    translator._find_graph()
+    assert type(translator.max_source_length) is int
+
+
 @pytest.mark.slow
 def test_unknown_words_are_those_of_the_source():
     class Lost(ka.AbstractSearch):

@@ -101,12 +101,12 @@ class Ensemble(AbstractCombination):
                 "`weights` out to average them evenly."
             )
         check_choice("mean", mean, MEANS)
-        for x in given:
-            check_number("weights", x, above=0)
-        shares = [float(x) / sum(given) for x in given]
+        given = [check_number("weights", x, above=0) for x in given]
+        shares = [x / sum(given) for x in given]
         super().__init__(**kwargs)
         self.join(models, shares)
-        self.member_weights, self.mean = weights, mean
+        self.member_weights = None if weights is None else given
+        self.mean = mean
 
     def combine(self, log_probs: list):
         if self.mean == "probabilities":

@@ -1,6 +1,7 @@
 """Ensemble: the mean of its members, in NumPy over every text."""
 
 import contextlib
+import json
 
 import keras
 import numpy as np
@@ -273,6 +274,13 @@ def test_a_shortlist_limits_all_members():
 
 
 @pytest.mark.slow
+def test_weights_of_numpy_are_numbers_in_a_config():
+    made = Ensemble(members("alike"), np.array([1, 2]))
+    config = json.loads(json.dumps(made.get_config()))
+    assert config["weights"] == [1, 2]
+    assert Ensemble.from_config(config).shares == made.shares == [1 / 3, 2 / 3]
+
+
 def test_saved_members_come_back(tmp_path):
     models = members("others")
     for model in models:
