@@ -77,7 +77,8 @@ def begin_beams(
     def spread(x):
         if x is None:
             return None
-        return ops.repeat(ops.convert_to_tensor(x), size, axis=1)
+        # The converter to ONNX loses sizes behind `ops.repeat`.
+        return ops.concatenate(size * [ops.convert_to_tensor(x)], axis=1)
 
     words = ops.full((batch_size, 1), search.start_id, "int32")
     found = tree.map_structure(spread, tuple(step(words, state)))

@@ -16,6 +16,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import CharacterTokenizer
     from keras_attention import Ensemble
     from keras_attention import GreedySearch
+    from keras_attention import HardAttention
     from keras_attention import LuongGeneral
     from keras_attention import ShallowFusion
     from keras_attention import Shortlist
@@ -141,3 +142,33 @@ def test_sparse_probabilities_are_in_every_file(tmp_path):
         assert not found.all()
         np.testing.assert_array_equal(tokens[found], wanted.tokens[found])
         np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
+
+
+def test_members_of_all_kinds_are_in_every_file(tmp_path):
+    """Orders, an attentional layer, hard attention; and copying, in text."""
+    digits = CharacterTokenizer("01234", "identity")
+    search = BeamSearch(2, max_length=5)
+    hard = HardAttention(LuongGeneral(), 4, order=1, monotonic=True)
+    luong = {"order": "luong", "layer_size": 7}
+    models = [
+        small_model(lexical=True),
+        small_model(LuongGeneral(), seed=8, **luong),
+        small_model(None, seed=5, output=hard),
+    ]
+    translator = Translator(Ensemble(models), digits, digits, search)
+    ids = ids_of(translator, TEXTS)
+    wanted = generate(translator, ids)
+    for run, name in ((in_litert, "x.tflite"), (in_onnx, "x.onnx")):
+        translator.export(tmp_path / name)
+        tokens, scores = run(tmp_path / name, ids)
+        np.testing.assert_array_equal(tokens, wanted.tokens)
+        np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
+    models.append(small_model(seed=9, copying=True))
+    both = Translator(Ensemble(models), digits, digits, search)
+    texts = ["0x1", *TEXTS]
+    both.export(tmp_path / "x")
+    served = tf.saved_model.load(tmp_path / "x").signatures["serving_default"]
+    found = served(text=tf.constant(texts))["translations"].numpy()[:, 0]
+    assert [x.decode() for x in found] == both(texts)
+    with pytest.raises(ValueError, match="copying=True, whose ids of other"):
+        both.export(tmp_path / "y.onnx")

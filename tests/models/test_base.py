@@ -117,7 +117,10 @@ def test_what_is_missing_is_named():
 @pytest.mark.parametrize("alone", [True, False])
 def test_it_is_translated_with_saved_and_exported(tmp_path, alone):
     """By itself, and as a member of an ensemble."""
+    import onnxruntime
     import tensorflow as tf
+
+    from keras_attention.export.litert import run_litert
 
     texts = ["a b", "c", "d a c"]
     tokenizer = WordTokenizer.train(texts, WORDS)
@@ -134,5 +137,11 @@ def test_it_is_translated_with_saved_and_exported(tmp_path, alone):
     served = exported.signatures["serving_default"]
     found = served(tf.constant(texts))["translations"]
     assert [x.decode() for x in found.numpy()[:, 0]] == answer
-    translator.export(tmp_path / "model.tflite", "litert")
-    assert (tmp_path / "model.tflite").stat().st_size > 0
+    ids = {"source_ids": tokenizer.tokenize(texts).numpy()}
+    wanted = model.generate(ids["source_ids"], search).tokens
+    translator.export(tmp_path / "x.tflite")
+    [answer] = run_litert(tmp_path / "x.tflite", "translate_ids", [ids])
+    np.testing.assert_array_equal(answer["tokens"], wanted)
+    translator.export(tmp_path / "x.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "x.onnx")
+    np.testing.assert_array_equal(session.run(["tokens"], ids)[0], wanted)
