@@ -174,7 +174,7 @@ print(run.stdout or run.stderr)
 # | from and to | text | ids | ids | text |
 # | search in the graph | any but random ones outside of it | greedy, beam | greedy, beam | greedy, beam |
 # | attention | signature `align` | no | no | `"onnx_align"` |
-# | copying of unknown words | yes | no | no | no |
+# | copying of unknown words | yes | no | no | yes |
 # | runs in | TensorFlow Serving, TensorFlow | Android, iOS, microcomputers | onnxruntime, browsers | onnxruntime |
 #
 # Batches may have any size and texts any length. On the first 200 captions of

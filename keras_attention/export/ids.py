@@ -23,7 +23,7 @@ def ids_spec(model: AbstractModel) -> tf.TensorSpec:
     return tf.TensorSpec(model.source_spec.shape, tf.int32, "source_ids")
 
 
-def check_ids_only(model: Seq2Seq, needed_by: str):
+def check_reads_ids(model: Seq2Seq, needed_by: str):
     """Raise a `ValueError` unless a model can be traced from ids to ids.
 
     Args:
@@ -38,13 +38,24 @@ def check_ids_only(model: Seq2Seq, needed_by: str):
             "Export it with keras.export.ExportArchive and a signature of "
             "your own."
         )
+    check_float32(model, needed_by)
+
+
+def check_ids_only(model: Seq2Seq, needed_by: str):
+    """Raise a `ValueError` unless ids of a model mean something without text.
+
+    Args:
+        model: A `Seq2Seq`.
+        needed_by: The function that exports, as the user typed it.
+    """
+    check_reads_ids(model, needed_by)
     if model.source_ids:
         raise ValueError(
             f"{needed_by} needs a model whose ids are all of its vocabulary. "
             "Received: copying=True, whose ids of other words mean nothing "
-            "without the text. Export it as a SavedModel, text to text."
+            "without the text. Export it text to text, as a SavedModel or "
+            "with format='onnx_text'."
         )
-    check_float32(model, needed_by)
 
 
 def check_float32(model: Seq2Seq, needed_by: str):

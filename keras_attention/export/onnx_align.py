@@ -5,6 +5,7 @@ from pathlib import Path
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
 from keras_attention.export.ids import OUTPUTS
+from keras_attention.export.onnx_copies import over
 from keras_attention.export.onnx_strings import OnnxStrings
 from keras_attention.export.onnx_strings import strings
 from keras_attention.export.onnx_text import Signature
@@ -51,16 +52,18 @@ def export_onnx_align(
     export_signature(ALIGN, path, *parts, max_source_length, quantize)
 
 
-def _add_tokens(add: OnnxStrings, *tokenizers: AbstractTokenizer):
+def _add_tokens(add: OnnxStrings, tokenizers, copies):
     """Look up the names of ids, as `tokens` of a tokenizer does."""
     for side, ids, tokenizer in zip(
         ("source", "target"), ("source_ids", "tokens"), tokenizers, strict=True
     ):
+        own = copies.get(ids)
         if isinstance(tokenizer, ParallelTokenizer):  # (B, T, M)
             ids = add("Gather", ids, 0, axis=2)
         known = add.known(ids, tokenizer.vocabulary_size)
         names = strings(*SPECIAL_NAMES, *tokenizer.vocabulary)
-        add("Gather", names, known, name=f"{side}_tokens")
+        found = over(add, own, add("Gather", names, known))
+        add("Identity", found, name=f"{side}_tokens")
 
 
 ALIGN = Signature("align", (*OUTPUTS, "token_scores", "attention"), _add_tokens)

@@ -212,6 +212,27 @@ class OnnxStrings:
         int32 = self.onnx.TensorProto.INT32
         return self("Cast", self("Where", ends, END, ids), to=int32)
 
+    def framed_words(
+        self, words: str, ids: str, count: str, max_length: int | None
+    ) -> str:
+        """Put empty strings where `framed` puts start and end.
+
+        Args:
+            words: The word behind each id, `(B, T)`.
+            ids: As of `framed`.
+            count: The number of rows, `(1,)`.
+            max_length: As of `framed`.
+
+        Returns:
+            `(B, T')`.
+        """
+        words, _ = self.compact(words, ids, count, strings(""))
+        if max_length is not None:
+            words = self("Slice", words, [0], [max_length - FRAME], [1])
+        edge = self("Concat", count, [1], axis=0)
+        empty = self("Expand", strings(""), edge)
+        return self("Concat", empty, words, empty, axis=1)
+
     def joined(self, x: str) -> str:
         """Join the strings of each row `(B, T)`, pair by pair, to `(B,)`."""
         edge = self("Concat", self("Shape", x, end=1), [1], axis=0)

@@ -14,12 +14,15 @@ from keras_attention.export.agreement import probe_sources
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
 from keras_attention.export.ids import OUTPUTS
-from keras_attention.export.ids import check_ids_only
+from keras_attention.export.ids import check_reads_ids
 from keras_attention.export.onnx import QUANTIZATIONS
 from keras_attention.export.onnx import convert_to_onnx
 from keras_attention.export.onnx import write_onnx
+from keras_attention.export.onnx_copies import copied
+from keras_attention.export.onnx_copies import spell
 from keras_attention.export.onnx_strings import EXTENSIONS
 from keras_attention.export.onnx_strings import OnnxStrings
+from keras_attention.export.onnx_strings import strings
 from keras_attention.export.onnx_tokenizers import check_tokenizer
 from keras_attention.export.onnx_tokenizers import read
 from keras_attention.export.onnx_tokenizers import write
@@ -59,9 +62,10 @@ class Signature(NamedTuple):
     Attributes:
         name: Of its graph; `NAME_text` of a `TranslationGraph` is the same.
         numbers: Outputs of the graph from ids to ids, as of `trace_ids`.
-        add: Function that adds nodes, `add(nodes, source_tokenizer,
-            target_tokenizer)`, whose results are other outputs. They can read
-            `source_ids (B, Tv)` and `tokens (B, N, T)`.
+        add: Function that adds nodes, `add(nodes, tokenizers, copies)`, whose
+            results are other outputs. They can read `source_ids (B, Tv)` and
+            `tokens (B, N, T)`, of which `copies` has the copied words, if the
+            model copies.
     """
 
     name: str
@@ -135,15 +139,15 @@ def export_signature(
     """
     name = "export_onnx_text"
     check_choice("quantize", quantize, QUANTIZATIONS)
-    check_ids_only(model, name)
+    check_reads_ids(model, name)
     tokenizers = source_tokenizer, target_tokenizer
     for part in source_tokenizer.parts:
         check_tokenizer("source", part)
     check_tokenizer("target", target_tokenizer)
     before, after = OnnxStrings("source"), OnnxStrings("target")
-    _read(before, source_tokenizer, max_source_length)
-    _write(after, target_tokenizer)
-    signature.add(after, *tokenizers)
+    copies = _read(before, after, model, source_tokenizer, max_source_length)
+    _write(after, target_tokenizer, copies.get("tokens"))
+    signature.add(after, tokenizers, copies)
     nodes = [*before.nodes, *after.nodes]
     extensions = EXTENSIONS in {node.domain for node in nodes}
     if extensions:
@@ -191,13 +195,18 @@ def _with_text(content, before, after):
     return content
 
 
-def _read(add, tokenizer, max_source_length):
-    """Read texts `(B,)` as `source_ids`, as `tokenize` does."""
-    count = add("Shape", "text")
-    columns = [
-        add.framed(read(add, part, "text"), count, max_source_length)
-        for part in tokenizer.parts
-    ]
+def _read(add, after, model, tokenizer, max_length):
+    """Read texts `(B,)` as `source_ids`; return the copied words behind ids."""
+    count, copies = add("Shape", "text"), {}
+    found = [read(add, part, "text") for part in tokenizer.parts]
+    columns = [add.framed(ids, count, max_length) for ids, _ in found]
+    if model.source_ids:  # of the first model, if there are several
+        size = model.target_vocabulary_size
+        ids, words = found[0]
+        words = add.framed_words(words, ids, count, max_length)
+        columns[0] = spell(add, columns[0], words, size)
+        for name, own in (("source_ids", columns[0]), ("tokens", "tokens")):
+            copies[name] = copied(after, own, words, size)
     ids = columns[0]
     if isinstance(tokenizer, ParallelTokenizer):  # (B, T, M)
         shapes = [add("Shape", x) for x in columns]
@@ -207,9 +216,10 @@ def _read(add, tokenizer, max_source_length):
             columns[i] = add("Unsqueeze", add("Pad", columns[i], pads), [2])
         ids = add("Concat", *columns, axis=2)
     add("Identity", ids, name="source_ids")
+    return copies
 
 
-def _write(add, tokenizer):
+def _write(add, tokenizer, copies=None):
     """Write `tokens (B, N, T)` as texts `(B, N)`, as `detokenize` does."""
     found = add("Shape", "scores")
     rows = add("Reshape", add("Size", "scores"), [1])
@@ -220,8 +230,12 @@ def _write(add, tokenizer):
     is_open = add("Equal", add("CumSum", is_end, 1), 0)
     is_own = add("Or", add("Less", END, ids), add("Equal", ids, UNKNOWN))
     ids = add.known(ids, tokenizer.vocabulary_size)
-    ids, _ = add.compact(ids, add("And", is_own, is_open), rows, [PAD])
-    texts = write(add, tokenizer, ids)
+    is_real = add("And", is_own, is_open)
+    if copies is not None:
+        copies = add("Reshape", copies, shape, allowzero=1)
+        copies, _ = add.compact(copies, is_real, rows, strings(""))
+    ids, _ = add.compact(ids, is_real, rows, [PAD])
+    texts = write(add, tokenizer, ids, copies)
     return add("Reshape", texts, found, allowzero=1, name="translations")
 
 

@@ -55,7 +55,9 @@ def check_tokenizer(side: str, tokenizer: AbstractTokenizer):
         )
 
 
-def read(add: OnnxStrings, tokenizer: AbstractTokenizer, text: str) -> str:
+def read(
+    add: OnnxStrings, tokenizer: AbstractTokenizer, text: str
+) -> tuple[str, str]:
     """Read strings `(B,)`.
 
     Args:
@@ -64,7 +66,8 @@ def read(add: OnnxStrings, tokenizer: AbstractTokenizer, text: str) -> str:
         text: The name of the strings.
 
     Returns:
-        Ids `(B, T)`, 0 where there is none, in any place.
+        Ids `(B, T)`, 0 where there is none, in any place, and the word behind
+        each.
     """
     return READERS[type(tokenizer)](add, tokenizer, text)
 
@@ -72,12 +75,12 @@ def read(add: OnnxStrings, tokenizer: AbstractTokenizer, text: str) -> str:
 def _read_characters(add, tokenizer, text):
     letters = add.tokens(text, separators=[""])
     letters = add.normalized(letters, tokenizer.normalization)
-    return _ids(add, letters, tokenizer.vocabulary)
+    return _ids(add, letters, tokenizer.vocabulary), letters
 
 
 def _read_symbols(add, tokenizer, text):
     symbols = add.tokens(text, tokenexp=SYMBOL)
-    return _ids(add, symbols, tokenizer.vocabulary)
+    return _ids(add, symbols, tokenizer.vocabulary), symbols
 
 
 def _read_words(add, tokenizer, text):
@@ -89,7 +92,7 @@ def _read_words(add, tokenizer, text):
     ids = _ids(add, words, names)
     bare = _ids(add, add.replace(words, EDGES, ""), names)
     bare = add("Max", bare, UNKNOWN)
-    return add("Where", add("Equal", ids, UNKNOWN), bare, ids)
+    return add("Where", add("Equal", ids, UNKNOWN), bare, ids), words
 
 
 def _read_tagged(add, tokenizer, text):
@@ -103,7 +106,8 @@ def _read_tagged(add, tokenizer, text):
     size = inner.vocabulary_size
     names = tokenizer.vocabulary[size - FIRST :]
     ids = _ids(add, tags, names, size)
-    return add("Concat", ids, read(add, inner, text), axis=1)
+    pairs = zip((ids, tags), read(add, inner, text), strict=True)
+    return tuple(add("Concat", *pair, axis=1) for pair in pairs)
 
 
 def _ids(add, words, names, first=FIRST):

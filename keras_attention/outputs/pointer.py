@@ -15,6 +15,7 @@ from keras_attention.layers import Regularizer
 from keras_attention.ops import mix
 from keras_attention.ops import product
 from keras_attention.ops import wide_dtype
+from keras_attention.ops.numerics import MASKED
 from keras_attention.outputs.base import AbstractOutput
 
 IMPOSSIBLE = -30.0  # log probability of 1e-13, too small to change a sum
@@ -265,7 +266,8 @@ def _add_copied(all_words, copied, listed, copies):
     places = ops.reshape(rows + ops.expand_dims(columns, 1), (-1,))
     flat = ops.reshape(all_words, (-1,))
     before = ops.reshape(ops.take(flat, places), (batch, steps, words))
-    gain = -ops.log_sigmoid(before - copied)  # log(e^b + e^c) - b
+    # log(e^b + e^c) - b; finite, since ONNX multiplies it by 0 in `where`.
+    gain = -ops.log_sigmoid(ops.maximum(before - copied, MASKED))
     after = ops.reshape(before + ops.where(listed, gain, 0.0), (-1,))
     flat = ops.scatter_update(flat, ops.expand_dims(places, 1), after)
     return ops.reshape(flat, (batch, steps, total))

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+from alone import run_alone
 from seq2seqs import built_model
 
 from keras_attention import GreedySearch
@@ -49,6 +50,26 @@ def test_formats_without_text_refuse(untrained, tmp_path):
     for format, file in (("litert", "x.tflite"), ("onnx", "x.onnx")):
         with pytest.raises(ValueError, match="copying=True"):
             untrained.export(tmp_path / file, format=format)
+
+
+def test_onnx_with_text_copies(untrained, tmp_path):
+    path = tmp_path / "x.onnx"
+    untrained.export(path, "onnx_align")
+    texts = ["Zoe greets Lou.", "", "Kim Kim is Zoe by Zoe", "Ann \0 x " * 9]
+    wanted = untrained(texts[:3], return_attention_scores=True)
+    answer, empty = run_alone(path, [texts, []], extensions=True)
+    translations, _, sources, targets, *_ = answer
+    assert [row[0] for row in translations[:3]] == wanted.texts
+    for i in range(3):
+        for row, real in (
+            (sources[i], wanted.source_tokens[i]),
+            (targets[i, 0], wanted.target_tokens[i]),
+        ):
+            assert [x for x in row if x] == real
+    names = {"Zoe", "Lou", "Kim"}
+    assert names & {*targets[:3].ravel()}, "nothing was copied"
+    assert names < {*sources[:3].ravel()}
+    assert not any(len(x) for x in empty)
 
 
 def test_the_model_must_know_the_whole_vocabulary(untrained):

@@ -12,6 +12,8 @@ from keras_attention import CharacterTokenizer
 from keras_attention import SymbolTokenizer
 from keras_attention import TaggedTokenizer
 from keras_attention import WordTokenizer
+from keras_attention.text import aligned_words
+from keras_attention.text import spell_source
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
@@ -21,6 +23,9 @@ if keras.backend.backend() == "tensorflow":
     from onnx import TensorProto
     from onnx.helper import make_tensor_value_info as value
 
+    from keras_attention.export.onnx_copies import spell
+    from keras_attention.export.onnx_strings import NO_CHARACTER
+    from keras_attention.export.onnx_strings import NUL
     from keras_attention.export.onnx_strings import OnnxStrings
     from keras_attention.export.onnx_text import OPSETS
     from keras_attention.export.onnx_tokenizers import read
@@ -56,8 +61,8 @@ def train(kind, options):
     return kind.train([*SENTENCES, *TEXTS[:50]], 200, **options)
 
 
-def save(add, path, given, result):
-    graph = onnx.helper.make_graph(add.nodes, "g", [given], [result])
+def save(add, path, given, *results):
+    graph = onnx.helper.make_graph(add.nodes, "g", [given], results)
     opsets = [onnx.helper.make_opsetid(*x) for x in OPSETS.items()]
     model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9)
     onnx.checker.check_model(model)
@@ -65,16 +70,31 @@ def save(add, path, given, result):
 
 
 def check_reading(tokenizer, path, batches, limit, extensions):
-    add = OnnxStrings()
-    ids = read(add, tokenizer, "text")
-    result = add.framed(ids, add("Shape", "text"), limit)
-    text = value("text", TensorProto.STRING, [None])
-    save(add, path, text, value(result, TensorProto.INT32, [None, None]))
+    add, nul = OnnxStrings(), (NUL, NO_CHARACTER if extensions else NUL)
+    ids, words = read(add, tokenizer, "text")
+    count, size = add("Shape", "text"), tokenizer.vocabulary_size
+    framed = add.framed(ids, count, limit)
+    words = add.framed_words(words, ids, count, limit)
+    spelled = spell(add, framed, words, size)
+    kinds = zip(
+        (framed, spelled, words), (*["INT32"] * 2, "STRING"), strict=True
+    )
+    results = [
+        value(x, TensorProto.DataType.Value(kind), "BT") for x, kind in kinds
+    ]
+    save(add, path, value("text", TensorProto.STRING, [None]), *results)
     found = run_alone(path, batches, extensions)
-    for texts, (ids,) in zip(batches, found, strict=True):
+    for texts, answer in zip(batches, found, strict=True):
         texts = tf.constant(texts, tf.string, (len(texts),))
-        wanted = tokenizer.tokenize(texts, limit).numpy()
-        np.testing.assert_array_equal(ids, wanted)
+        ids = tokenizer.tokenize(texts, limit)
+        wanted = aligned_words(tokenizer, texts, ids)
+        spelled = spell_source(ids, wanted, size)
+        strings = [
+            [x.decode().replace(*nul) for x in row] for row in wanted.numpy()
+        ]
+        for x, y in zip(answer, (ids, spelled, strings), strict=True):
+            y = np.array(y, object).reshape(ids.shape)  # keeps zero bytes
+            np.testing.assert_array_equal(x, y)
 
 
 def check_writing(tokenizer, path, extensions=False):
