@@ -3,12 +3,13 @@
     python examples/pronounce_english.py --data cmudict --download
 
 trains an attentive LSTM on the CMU Pronouncing Dictionary, with its stress
-marks, in 75 minutes on a core; an interrupted command goes on when
-it runs again. `english.py` says which words are tested. It writes
-`pronounce.onnx`, from text to text, which `pronounce_word.py` runs, and
-`pronounce.tflite`, which `litert_translate.py` runs, both with weights of
-8 bits, and tests both: they are in `saved_models/pronounce_en`. It needs the
-extras `text`, `evaluation`, `plots`, `litert` and `onnx`.
+marks, in 75 minutes on a core; an interrupted command goes on when it runs
+again. `english.py` says which words are tested. It writes `pronounce.onnx`,
+from text to text and attention, which `pronounce_word.py` and
+`serve/onnx_server.py` run, and `pronounce.tflite`, which `litert_translate.py`
+runs, both with weights of 8 bits, and tests both: they are in
+`saved_models/pronounce_en`. It needs the extras `text`, `evaluation`, `plots`,
+`litert` and `onnx`.
 
 A word is right if any of its pronunciations is what was said. An error rate
 of sounds counts the edits to the nearest pronunciation.
@@ -111,7 +112,7 @@ def main(
     translator = train_translator(train, dev, folder, recipe)
     longest = translator.search.max_length
     translator = translator.with_search(BeamSearch(BEAMS, max_length=longest))
-    for name, form in (("onnx", "onnx_text"), ("tflite", "litert")):
+    for name, form in (("onnx", "onnx_align"), ("tflite", "litert")):
         file = folder / f"pronounce.{name}"
         translator.export(file, form, quantize="int8")
     words, results = [*parts["test"]], {}

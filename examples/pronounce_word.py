@@ -22,7 +22,7 @@ SHOWN = ["attention", "pronounce", "colonel"]
 
 
 def load(file: Path = FILE, threads: int = 0) -> Callable:
-    """Load a file that was exported in the format `"onnx_text"`.
+    """Load an exported file of the format `"onnx_text"` or `"onnx_align"`.
 
     Args:
         file: The file.

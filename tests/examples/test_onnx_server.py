@@ -143,7 +143,7 @@ def test_it_says_what_the_file_says(server):
     assert found["translations"] == [[said] for said in SAID.values()]
     assert all(score < 0 for (score,) in found["scores"])
     status, said = send(server, "/health")
-    wanted = {"status": "ok", "file": "pronounce.onnx", "aligns": False}
+    wanted = {"status": "ok", "file": "pronounce.onnx", "aligns": True}
     assert (status, json.loads(said)) == (200, wanted)
 
 
@@ -168,6 +168,19 @@ def test_attention_comes_where_it_is_asked_for(echo):
     assert found["attention"][1:] == [[[], []], [[[1, 0], [0, 1]]] * 2]
     names = ("translations", "scores")
     assert plain.result() == (200, {name: found[name] for name in names})
+
+
+def test_a_file_without_attention_says_so(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    content = onnx.parser.parse_model(ECHO)
+    del content.graph.output[2:]
+    (tmp_path / "x.onnx").write_bytes(content.SerializeToString())
+    with onnx_server(str(tmp_path / "x.onnx")) as plain:
+        assert json.loads(send(plain, "/health")[1])["aligns"] is False
+        question = b'{"texts": ["cat"], "align": true}'
+        status, said = send(plain, "/translate", question)
+    assert status == 400
+    assert "onnx_align" in said.decode()
 
 
 def test_the_page_needs_nothing_else(echo, server):
@@ -204,7 +217,6 @@ def test_any_text_is_answered(server):
         (b'{"text": "cat"}', "an object"),
         (b'{"texts": ["cat"], "n": 1}', "an object"),
         (b'{"texts": ["cat"], "align": 1}', "true or false"),
-        (b'{"texts": ["cat"], "align": true}', "onnx_align"),
         (b'{"texts": "cat"}', "list of strings"),
         (b'{"texts": {"0": "cat"}}', "list of strings"),
         (b'{"texts": ["cat", 1]}', "1 is none"),
