@@ -56,6 +56,7 @@ class Table:
     """A model that is a table, and lists what is traced."""
 
     uses_xla, pads_freely = False, True
+    source_vocabulary_size = WORDS
     version, variables = 0, ()
 
     def __init__(self):
@@ -257,6 +258,7 @@ def test_sizes_are_few_and_none_is_seen(table, pads):
 
 @pytest.mark.usefixtures("each_shape")
 def test_features_are_left_as_they_are(table):
+    table.source_vocabulary_size = None
     table.generate(GREEDY, ops.ones((5, 3, 2)))
     assert table.traced[0][1:] == ((5, 3, 2),)
 
