@@ -114,7 +114,9 @@ def test_what_is_missing_is_named():
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
-@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize(
+    "alone", [pytest.param(True, marks=pytest.mark.thorough), False]
+)
 def test_it_is_translated_with_saved_and_exported(tmp_path, alone):
     """By itself, and as a member of an ensemble."""
     import onnxruntime

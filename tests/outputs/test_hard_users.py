@@ -161,7 +161,7 @@ def in_onnx(path, ids):
 
 CASES = [
     ("litert", "monotonic", "beams"),
-    ("onnx", "monotonic", "greedy"),
+    pytest.param("onnx", "monotonic", "greedy", marks=pytest.mark.thorough),
     pytest.param("litert", "order 0", "greedy", marks=pytest.mark.thorough),
     pytest.param("onnx", "order 1", "beams", marks=pytest.mark.thorough),
 ]
