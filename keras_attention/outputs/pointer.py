@@ -267,7 +267,7 @@ def _add_copied(all_words, copied, listed, copies):
     flat = ops.reshape(all_words, (-1,))
     before = ops.reshape(ops.take(flat, places), (batch, steps, words))
     # log(e^b + e^c) - b; finite, since ONNX multiplies it by 0 in `where`.
-    gain = -ops.log_sigmoid(ops.maximum(before - copied, MASKED))
+    gain = -ops.log_sigmoid(ops.clip(before - copied, MASKED, -MASKED))
     after = ops.reshape(before + ops.where(listed, gain, 0.0), (-1,))
     flat = ops.scatter_update(flat, ops.expand_dims(places, 1), after)
     return ops.reshape(flat, (batch, steps, total))
