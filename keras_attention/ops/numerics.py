@@ -185,7 +185,7 @@ def log_normalize(log_values):
     Returns:
         A tensor of that shape. `-inf` stays so, also where all are.
     """
-    low = ops.maximum(log_values, MASKED)
+    low = ops.clip(log_values, MASKED, -MASKED)
     return ops.where(log_values > MASKED, ops.log_softmax(low), log_values)
 
 
