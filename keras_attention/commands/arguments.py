@@ -11,8 +11,12 @@ from keras_attention.version import __version__
 
 PROGRAM = "keras-attention"
 FORMATS = (
-    *("tf_saved_model", "litert", "litert_text"),
-    *("onnx", "onnx_text", "onnx_align"),
+    "tf_saved_model",
+    "litert",
+    "litert_text",
+    "onnx",
+    "onnx_text",
+    "onnx_align",
 )
 SCORES = ("bleu", "chrf", "ter", "wer", "cer", "accuracy")
 

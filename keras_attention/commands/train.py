@@ -17,9 +17,9 @@ def run(arguments: argparse.Namespace):
     given = arguments.__dict__
     options = {name: given[name] for name in RECIPE if name in given}
     if "columns" in options:  # 0,1 or 0 1, or numbers of a file
-        given = options["columns"]
-        given = given if isinstance(given, list) else [given]
-        words = ",".join(map(str, given)).split(",")
+        columns = options["columns"]
+        columns = columns if isinstance(columns, list) else [columns]
+        words = ",".join(map(str, columns)).split(",")
         numbers = (int(x) if x.strip().isdecimal() else x for x in words)
         options["columns"] = tuple(numbers)
     train_translator(
