@@ -124,7 +124,9 @@ print(tokenizer.detokenize(tokens[:, 0]).numpy())
 # %% [markdown]
 # `"onnx_text"` puts the tokenizers into the file as well, so that a server
 # needs onnxruntime 1.20 or newer and nothing else. `quantize="int8"` stores the
-# weights of products in 8 bits, in both formats.
+# weights of products in 8 bits, in both formats; onnxruntime then rounds what
+# comes into a product by the range of the batch, so of two results that are
+# almost as good, one text may get the other in another batch.
 
 # %%
 translator.export("reverse_text.onnx", format="onnx_text")
@@ -151,12 +153,12 @@ print(run.stdout or run.stderr)
 # | --- | --- |
 # | `CharacterTokenizer`, `SymbolTokenizer` | onnxruntime alone, all normalizations |
 # | `WordTokenizer` | with `onnxruntime-extensions`; a NUL in a text is read as U+10FFFF |
+# | `SentencePieceTokenizer`, `WordPieceTokenizer` | with `onnxruntime-extensions` on the source's side |
 # | `TaggedTokenizer` | as the tokenizer inside of it |
 # | several, of an `Ensemble` | as each of them |
-# | `SentencePieceTokenizer`, `WordPieceTokenizer` | refused: export ids by `"onnx"` |
 # | any with `lowercase=True` | refused: onnxruntime lowers the case by other tables |
 #
-# With words, the program loads the operations of the extensions first. It must
+# With words and pieces, the program loads the operations of the extensions first. It must
 # not load TensorFlow beside them: their regular expressions would find nothing.
 #
 # ```python

@@ -56,7 +56,9 @@ def export_onnx(
         search: A search strategy that draws no random numbers.
         quantize: `"int8"` to store the weights of products in 8 bits, a
             quarter of the size: other results, so only their shapes and types
-            are compared. Defaults to `None`, float32.
+            are compared. What comes into a product is rounded by the range of
+            the whole batch, so where two results are almost as good, a row's
+            depends on the others. Defaults to `None`, float32.
 
     Raises:
         ValueError: If `path` or `quantize` has a wrong value, or if the model

@@ -20,6 +20,7 @@ DOMAINS = {
     "Tokenizer": "com.microsoft",
     "StringRegexReplace": EXTENSIONS,
     "SentencepieceTokenizer": EXTENSIONS,
+    "WordpieceTokenizer": EXTENSIONS,
 }
 JOIN = """
 join (int64 i_, bool go_, string[B, W] x_) => (bool more_, string[B, H] y_) {
@@ -152,17 +153,21 @@ class OnnxStrings:
         Returns:
             `(B, T)`, `N` behind the end of a row, and lengths `(B, 1)`.
         """
-        total = self("Shape", rows)
         lengths = self(
             *("ScatterElements", self("Expand", 0, count), rows),
-            self("Expand", 1, total),
+            self("Expand", 1, self("Shape", rows)),
             reduction="add",
         )
+        return self.grid(lengths)
+
+    def grid(self, lengths: str) -> tuple[str, str]:
+        """Find `places` by the lengths `(B,)` of the rows."""
         longest = self("ReduceMax", self("Concat", lengths, [0], axis=0))
         starts = self("CumSum", lengths, 0, exclusive=1)
         lengths, place = self.column(lengths), self("Range", 0, longest, 1)
         index = self("Add", self.column(starts), place)
         inside = self("Less", place, lengths)
+        total = self("ReduceSum", lengths, keepdims=0)
         return self("Where", inside, index, total), lengths
 
     def pick(self, values: str, places: str, other: Any) -> str:

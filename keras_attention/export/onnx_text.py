@@ -90,7 +90,8 @@ def export_onnx_text(
     `export_onnx`.
 
     `CharacterTokenizer` and `SymbolTokenizer` run in onnxruntime alone, 1.20
-    or newer. `WordTokenizer` needs operations of `onnxruntime-extensions`: a
+    or newer. A source's `WordTokenizer`, `SentencePieceTokenizer` and
+    `WordPieceTokenizer` need operations of `onnxruntime-extensions`: a
     program that runs such a file gives its session `SessionOptions` after
     `options.register_custom_ops_library(get_library_path())`. It must not
     load TensorFlow, beside which these operations do nothing.
@@ -203,6 +204,13 @@ def _read(add, after, model, tokenizer, max_length):
     if model.source_ids:  # of the first model, if there are several
         size = model.target_vocabulary_size
         ids, words = found[0]
+        if words is None:
+            raise ValueError(
+                "A model that copies needs a `source_tokenizer` that gives "
+                "ONNX the word behind each id. Received: "
+                f"{type(tokenizer).__name__}. Export ids to ids, with "
+                "format='onnx', or take a WordPieceTokenizer."
+            )
         words = add.framed_words(words, ids, count, max_length)
         columns[0] = spell(add, columns[0], words, size)
         for name, own in (("source_ids", columns[0]), ("tokens", "tokens")):
@@ -219,7 +227,7 @@ def _read(add, after, model, tokenizer, max_length):
     return copies
 
 
-def _write(add, tokenizer, copies=None):
+def _write(add, tokenizer, copies):
     """Write `tokens (B, N, T)` as texts `(B, N)`, as `detokenize` does."""
     found = add("Shape", "scores")
     rows = add("Reshape", add("Size", "scores"), [1])

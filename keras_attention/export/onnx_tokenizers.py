@@ -1,24 +1,31 @@
 """Tokenizers as nodes of ONNX: how each reads texts, and writes ids."""
 
 import re
-import sys
 from functools import cache
 
-import numpy as np
-
+from keras_attention.export.onnx_names import FIRST
+from keras_attention.export.onnx_names import all_characters
+from keras_attention.export.onnx_names import first_column
+from keras_attention.export.onnx_names import names_of
+from keras_attention.export.onnx_names import spaced
+from keras_attention.export.onnx_pieces import read_pieces
+from keras_attention.export.onnx_pieces import read_word_pieces
+from keras_attention.export.onnx_pieces import write_pieces
+from keras_attention.export.onnx_pieces import write_word_pieces
 from keras_attention.export.onnx_strings import NO_CHARACTER
 from keras_attention.export.onnx_strings import NUL
 from keras_attention.export.onnx_strings import OnnxStrings
 from keras_attention.export.onnx_strings import strings
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import CharacterTokenizer
+from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import SymbolTokenizer
 from keras_attention.text import TaggedTokenizer
+from keras_attention.text import WordPieceTokenizer
 from keras_attention.text import WordTokenizer
 from keras_attention.text.base import PAD
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import UNKNOWN
-from keras_attention.text.cleaning import SURROGATES
 from keras_attention.text.cleaning import ranges
 from keras_attention.text.tagged import TAB
 from keras_attention.text.tensors import tf
@@ -29,7 +36,6 @@ from keras_attention.text.word import FOLLOWS
 from keras_attention.text.word import OPENS
 from keras_attention.text.word import QUOTES
 
-FIRST = len(SPECIAL_NAMES)
 SYMBOL = "[^ \t\n\v\f\r]+"
 
 
@@ -67,7 +73,7 @@ def read(
 
     Returns:
         Ids `(B, T)`, 0 where there is none, in any place, and the word behind
-        each.
+        each, or `None` if only `sentencepiece` knows it.
     """
     return READERS[type(tokenizer)](add, tokenizer, text)
 
@@ -123,10 +129,8 @@ def _spelled(pattern):
 
 @cache
 def _members(name):
-    codes = np.delete(np.arange(sys.maxunicode + 1, dtype="int32"), SURROGATES)
-    letters = tf.strings.unicode_encode(codes[:, None], "UTF-8")
-    inside = tf.strings.regex_full_match(letters, name)
-    return ranges(codes[inside])
+    codes, letters = all_characters()
+    return ranges(codes[tf.strings.regex_full_match(letters, name)])
 
 
 def write(
@@ -151,12 +155,12 @@ def write(
 
 
 def _write_characters(add, tokenizer, ids, unknown):
-    return add.joined(_names(add, tokenizer, ids, unknown))
+    return add.joined(names_of(add, tokenizer, ids, unknown))
 
 
 def _write_symbols(add, tokenizer, ids, unknown):
-    names = _names(add, tokenizer, ids, unknown)
-    return _spaced(add, ids, names, add("Equal", ids, PAD))
+    names = names_of(add, tokenizer, ids, unknown)
+    return spaced(add, ids, names, add("Equal", ids, PAD))
 
 
 def _write_words(add, tokenizer, ids, unknown):
@@ -172,10 +176,11 @@ def _write_words(add, tokenizer, ids, unknown):
     follow = add("And", follow, _before(add, closing, False))
     close = add("Or", add("Or", close, closing), follow)
     open_ = _before(add, add("Or", open_, opening), True)
-    names = _names(add, tokenizer, ids, unknown)
-    bare = _names(add, tokenizer, ids, unknown, lambda x: x.strip(" "))
-    names = add("Where", _first(add, ids), bare, names)
-    return _spaced(add, ids, names, add("Or", close, open_))
+    names = names_of(add, tokenizer, ids, unknown)
+    bare = [name.strip(" ") for name in tokenizer.vocabulary]
+    bare = names_of(add, tokenizer, ids, unknown, bare)
+    names = add("Where", first_column(add, ids), bare, names)
+    return spaced(add, ids, names, add("Or", close, open_))
 
 
 def _write_tagged(add, tokenizer, ids, unknown):
@@ -184,38 +189,14 @@ def _write_tagged(add, tokenizer, ids, unknown):
     count = add("CumSum", add("Cast", is_tag, to=add.int64), 1)
     is_first = add("Equal", count, 1)
     before = add("Where", is_first, strings(TAB), strings(tokenizer.separator))
-    tags = add("StringConcat", before, _names(add, tokenizer, ids, None))
+    tags = add("StringConcat", before, names_of(add, tokenizer, ids, None))
     tags = add.joined(add("Where", is_tag, tags, strings("")))
     of_text = add("And", add("Not", is_tag), add("Less", PAD, ids))
     rows = add("Shape", ids, end=1)
-    unknown = _names(add, tokenizer, ids, unknown)
+    unknown = names_of(add, tokenizer, ids, unknown)
     unknown, _ = add.compact(unknown, of_text, rows, strings(""))
     ids, _ = add.compact(ids, of_text, rows, [PAD])
     return add("StringConcat", write(add, inner, ids, unknown), tags)
-
-
-def _names(add, tokenizer, ids, unknown, change=str):
-    """Look up the text of ids `(B, T)`."""
-    names = ["", tokenizer.unknown_text, "", "", *tokenizer.vocabulary]
-    texts = add("Gather", strings(*map(change, names)), ids)
-    if unknown is None:
-        return texts
-    is_known = add("Less", UNKNOWN, ids)
-    is_known = add("Or", is_known, add("Equal", unknown, strings("")))
-    return add("Where", is_known, texts, unknown)
-
-
-def _spaced(add, ids, words, joins):
-    """Join words `(B, T)` by spaces, but before those that `joins` names."""
-    joins = add("Or", joins, _first(add, ids))
-    space = add("Where", joins, strings(""), strings(" "))
-    return add.joined(add("StringConcat", space, words))
-
-
-def _first(add, ids):
-    """Say which is the first column of ids `(B, T)`, as `(T,)`."""
-    width = add("Squeeze", add("Shape", ids, start=1))
-    return add("Equal", add("Range", 0, width, 1), 0)
 
 
 def _before(add, flags, first):
@@ -227,13 +208,17 @@ def _before(add, flags, first):
 
 READERS = {
     CharacterTokenizer: _read_characters,
+    SentencePieceTokenizer: read_pieces,
     SymbolTokenizer: _read_symbols,
     TaggedTokenizer: _read_tagged,
+    WordPieceTokenizer: read_word_pieces,
     WordTokenizer: _read_words,
 }
 WRITERS = {
     CharacterTokenizer: _write_characters,
+    SentencePieceTokenizer: write_pieces,
     SymbolTokenizer: _write_symbols,
     TaggedTokenizer: _write_tagged,
+    WordPieceTokenizer: write_word_pieces,
     WordTokenizer: _write_words,
 }

@@ -97,9 +97,9 @@ class SentencePieceTokenizer(AbstractTokenizer):
         description = _description(self.model, source)
         ids, names, texts = _own_pieces(description)
         super().__init__(names, normalization, lowercase)
-        self._ids = tf.constant(ids, tf.int32)
-        self._texts = tf.constant([b"", b"", b"", b"", *texts], tf.string)
-        self._added_space = _added_space(description)
+        self.piece_ids = tf.constant(ids, tf.int32)
+        self.texts = tf.constant([b"", b"", b"", b"", *texts], tf.string)
+        self.added_space = _added_space(description)
         self._cut = _cutter(self.model) if HAS_TENSORFLOW else None
 
     def encode(self, text):
@@ -108,7 +108,7 @@ class SentencePieceTokenizer(AbstractTokenizer):
         else:
             ids = load_processor(self.model).encode([*text])
             ids = tf.ragged.constant(ids, tf.int32)
-        return ids.with_flat_values(tf.gather(self._ids, ids.flat_values))
+        return ids.with_flat_values(tf.gather(self.piece_ids, ids.flat_values))
 
     def sample(
         self, text: list[str], rate: float, seed: int
@@ -144,7 +144,7 @@ class SentencePieceTokenizer(AbstractTokenizer):
         check_integer("seed", seed, 0, 2**32 - 1)
         texts = as_list(self.clean(tf.constant(text, tf.string)))
         found = load_sampler(self.model).sample(texts, rate, seed)
-        ids = np.asarray(self._ids)
+        ids = np.asarray(self.piece_ids)
         return [np.array([START, *ids[row], END], "int32") for row in found]
 
     def split(self, text):
@@ -157,10 +157,10 @@ class SentencePieceTokenizer(AbstractTokenizer):
         return pieces.with_flat_values(bare)
 
     def decode(self, ids, unknown):
-        texts = tf.gather(self._texts, ids)
+        texts = tf.gather(self.texts, ids)
         texts = tf.where(ids == UNKNOWN, unknown, texts)
         text = mend(tf.strings.reduce_join(texts, axis=1))  # joins bytes
-        return tf.strings.regex_replace(text, self._added_space, "")
+        return tf.strings.regex_replace(text, self.added_space, "")
 
     def get_config(self) -> dict:
         model = base64.b64encode(self.model).decode()
@@ -292,10 +292,10 @@ def _description(model, source):
 
 
 def _added_space(model):
-    """Return the pattern of the space that the model adds to a text."""
+    """Return the pattern of the space that the model adds, "" for none."""
     spec = model.normalizer_spec
     if not (spec.add_dummy_prefix or spec.remove_extra_whitespaces):
-        return "$^"  # nowhere
+        return ""
     return " $" if model.trainer_spec.treat_whitespace_as_suffix else "^ "
 
 

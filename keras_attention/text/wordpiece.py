@@ -95,7 +95,7 @@ class WordPieceTokenizer(AbstractTokenizer):
         super().__init__(vocabulary, normalization, lowercase)
         ops = require("tensorflow_text", "text", name)
         self._normalizer = ops.FastBertNormalizer(self.lowercase)
-        names = _inner_names(vocabulary)
+        names = inner_names(vocabulary)
         self._pieces = _piece_tokenizer(names)
         words = [f" {name}" for name in names[len(SPECIAL_NAMES) :]]
         texts = [word.replace(f" {INNER_JOINER}", "") for word in words]
@@ -290,7 +290,7 @@ def _split_at_spaces(text):
 # Names of pieces, here and in `tensorflow_text`.
 
 
-def _inner_names(vocabulary: list[str]) -> list[str]:
+def inner_names(vocabulary: list[str]) -> list[str]:
     """List the names by which `tensorflow_text` knows all ids.
 
     Args:
@@ -316,7 +316,7 @@ def _first_names(vocabulary: list[str]) -> tuple[list[str], list[int]]:
             at the beginning of a text, where it continues nothing.
         firsts: For each id, the one that stands for it at the beginning.
     """
-    names = _inner_names(vocabulary)
+    names = inner_names(vocabulary)
     ids = {name: i for i, name in enumerate(names)}
     firsts = [
         ids.setdefault(name.removeprefix(INNER_JOINER), len(ids))

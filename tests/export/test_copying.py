@@ -8,8 +8,12 @@ from seq2seqs import built_model
 
 from keras_attention import GreedySearch
 from keras_attention import RecurrentEncoder
+from keras_attention import SentencePieceTokenizer
 from keras_attention import Translator
 from keras_attention import WordTokenizer
+
+if keras.backend.backend() == "tensorflow":
+    from keras_attention.export import export_onnx_text
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
@@ -50,6 +54,13 @@ def test_formats_without_text_refuse(untrained, tmp_path):
     for format, file in (("litert", "x.tflite"), ("onnx", "x.onnx")):
         with pytest.raises(ValueError, match="copying=True"):
             untrained.export(tmp_path / file, format=format)
+
+
+def test_pieces_in_onnx_have_no_words_to_copy(untrained, tmp_path):
+    pieces = SentencePieceTokenizer.train(["ab"], 7)
+    parts = untrained.model, pieces, pieces, untrained.search
+    with pytest.raises(ValueError, match="Received: SentencePieceTokenizer"):
+        export_onnx_text(tmp_path / "x.onnx", *parts)
 
 
 def test_onnx_with_text_copies(untrained, tmp_path):

@@ -12,6 +12,7 @@ from tiny import tiny_translator
 
 from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
+from keras_attention import SentencePieceTokenizer
 from keras_attention import Translator
 from keras_attention import WordPieceTokenizer
 from keras_attention import WordTokenizer
@@ -25,7 +26,12 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.files import check_seal
 
 SEARCH = BeamSearch(3, n_best=2, max_length=8, length_penalty=0.6)
+WORDS = [["two  dogs, in snow !", "", "the cafe\u0301 plays"], []]
 BATCHES = [["12", "", "\U0001f600 99\0", "1" * 40], [], ["", ""], ["7\n"]]
+
+
+class Other(CharacterTokenizer):
+    """For which there is no function."""
 
 
 @pytest.fixture(scope="module")
@@ -77,18 +83,20 @@ def test_triton_is_told_the_names(file):
     assert names == [x.name for x in (*graph.input, *graph.output)]
 
 
-def test_words_need_the_extensions(tmp_path):
-    words = "two dogs play in the snow , !".split()
-    tokenizer = WordTokenizer([*words, " !"])
-    size = tokenizer.vocabulary_size
-    translator = Translator(
-        sure_model(size, size), tokenizer, tokenizer, SEARCH
-    )
+@pytest.mark.parametrize("kind", ["words", "pieces"])
+def test_others_need_the_extensions(kind, tmp_path):
+    if kind == "words":
+        words = "two dogs play in the snow , !".split()
+        source = target = WordTokenizer([*words, " !"])
+    else:
+        source = WordPieceTokenizer(["two", "##s", "dog", "##!", "snow"])
+        target = SentencePieceTokenizer.train(WORDS[0], 300)
+    sizes = source.vocabulary_size, target.vocabulary_size
+    translator = Translator(sure_model(*sizes), source, target, SEARCH)
     path = tmp_path / "x.onnx"
     translator.export(path, "onnx_text")
     onnx.checker.check_model(onnx.load(path), full_check=True)
-    batches = [["two  dogs, in snow !", "", "the cafe\u0301 plays"], []]
-    check_same(translator, path, batches, extensions=True)
+    check_same(translator, path, WORDS, extensions=True)
 
 
 def test_what_is_not_there_is_named(translator, tmp_path, monkeypatch):
@@ -109,7 +117,7 @@ def test_other_tokenizers_are_named(tmp_path):
     lower = CharacterTokenizer("abc", lowercase=True)
     model = sure_model(7, 7)
     for other, message in [
-        (WordPieceTokenizer(["a", "b", "c"]), "WordPieceTokenizer, for which"),
+        (Other("abc"), "Other, for which"),
         (lower, "CharacterTokenizer, with lowercase=True"),
     ]:
         for pair, side in [
