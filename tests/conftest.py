@@ -1,5 +1,6 @@
 """What every test runs under: its backend, fast compilers, bounded memory."""
 
+import contextlib
 import gc
 import itertools
 import os
@@ -24,6 +25,9 @@ kept = SimpleNamespace(kilobytes=0)  # after it was given back
 BACKEND = os.environ.get("KERAS_BACKEND", "tensorflow")
 # A pass of tf2onnx that fails is an error, and needs no copy of its graph.
 os.environ.setdefault("TF2ONNX_CATCH_ERRORS", "FALSE")
+# Tiny sums are not divided, and threads that wait for their part cost time.
+for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
+    os.environ.setdefault(name, "1")
 # What many threads allocate comes back to the others, in workers that begin.
 os.environ.setdefault("MALLOC_ARENA_MAX", "2")
 # Tiny models run for a moment: XLA should spend no time on good code.
@@ -113,8 +117,24 @@ def give_memory_back():
 
 
 @pytest.fixture
-def without_graphs():
-    """Run what TensorFlow would trace first, for longer than the test runs."""
+def without_graphs(request):
+    """Run what TensorFlow would trace first, for longer than the test runs.
+
+    A test of a file that uses it has graphs by the mark `graphs`.
+    """
+    import ready
+
+    graphs = request.node.get_closest_marker("graphs")
+    with contextlib.nullcontext() if graphs else ready.without_graphs():
+        yield
+
+
+@pytest.fixture(scope="module")
+def without_graphs_of_its_own():
+    """The same for all of a file, also what its fixtures run.
+
+    What is exported is traced all the same, and not what it is compared with.
+    """
     import ready
 
     with ready.without_graphs():

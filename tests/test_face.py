@@ -197,6 +197,7 @@ def test_docstrings_of_functions_name_every_argument(path):
         assert said in (None, source.arguments(node)), name
 
 
+@pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("docstring", EXAMPLES)
 def test_examples_run(docstring):
     scope = {**vars(keras.layers), "keras": keras, "ops": keras.ops, "np": np}

@@ -320,6 +320,7 @@ def test_the_way_to_a_score_is_short():
 
 
 @pytest.mark.tensorflow
+@pytest.mark.usefixtures("without_graphs")
 def test_the_way_to_a_translation_is_short():
     """From a sentence to a score, where a beam search calls the step.
 

@@ -26,7 +26,7 @@ from keras_attention.recipe import train_translator
 SMALL = {"units": 8, "epochs": 3, "batch_size": 8}
 
 
-def write_table(folder, count=40, tagged=False):
+def write_table(folder, count=16, tagged=False):
     """Words, and the same words spelled; with a tag, perhaps backwards."""
     draw, lines = random.Random(count), []
     for _ in range(count):
@@ -60,7 +60,7 @@ class Stop(keras.callbacks.Callback):
 def trained(tmp_path_factory):
     """A folder that was trained without an interruption, and its files."""
     folder = tmp_path_factory.mktemp("recipe")
-    files = write_table(folder), write_table(folder, 12)
+    files = write_table(folder), write_table(folder, 8)
     recipe = Recipe(target_tokenizer="symbol", **SMALL)
     translator = train_translator(*files, folder / "whole", recipe)
     return folder / "whole", files, recipe, translator
@@ -123,7 +123,7 @@ def test_what_is_trained_is_not_trained_again(trained, monkeypatch):
 @pytest.mark.slow
 def test_the_best_epoch_is_kept(tmp_path, monkeypatch):
     """By a metric of which smaller is better, and 1 the best epoch."""
-    files = write_table(tmp_path), write_table(tmp_path, 12)
+    files = write_table(tmp_path), write_table(tmp_path, 8)
     weights = []
 
     class Judge(keras.callbacks.Callback):

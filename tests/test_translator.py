@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tiny import tiny_translator
 from tiny import write
+from word_by_word import table_model
 
 import keras_attention as ka
 
@@ -20,6 +21,7 @@ if keras.backend.backend() == "tensorflow":
 
 
 NUMBERS = ["7", "1234", "905", "42", "6006"]
+SEARCH = ka.BeamSearch(3, n_best=2, max_length=8)
 
 
 def make(**changed):
@@ -69,6 +71,7 @@ def test_several_texts_come_best_first():
             np.testing.assert_allclose(each.sum(axis=1), 1, atol=1e-5)
 
 
+@pytest.mark.usefixtures("without_graphs")
 @pytest.mark.slow
 @pytest.mark.parametrize("listed", [False, True])
 def test_a_model_may_be_built_later(tmp_path, listed):
@@ -124,8 +127,8 @@ def test_many_translators_are_not_taken_for_one_traced_anew(monkeypatch):
     fresh, said = counted._FrequentTracingDetectorManager(), []
     monkeypatch.setattr(counted, "_frequent_tracing_detector_manager", fresh)
     monkeypatch.setattr(counted.logging, "warning", said.append)
-    tiny = tiny_translator()
-    ids = tiny.source_tokenizer.tokenize(["7"])
+    ids = tiny_translator().source_tokenizer.tokenize(["7"])
+    tiny = make(model=table_model(14))
     for length in range(2, 9):
         tiny.with_search(ka.GreedySearch(max_length=length))(["7"])
     for penalty in range(2, 9):
@@ -262,6 +265,7 @@ def test_odd_text_changes_no_other_row(text):
     assert tiny_translator()(["42", text, "7"])[::2] == ["vx", "s"]
 
 
+@pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("beams", [1, 2])
 def test_tokens_have_scores_by_which_others_are_scored(beams):
     translator = make(search=ka.BeamSearch(beams, n_best=beams, max_length=8))
@@ -297,10 +301,11 @@ def test_it_goes_on_with_the_options_of_today():
     assert cut.source_tokens == [["<s>", "1", "2", "</s>"]]
 
 
+@pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("replace", [False, True])
 def test_a_translation_begins_with_its_prefix(replace):
     """Also with what no vocabulary has, however unknown words are written."""
-    translator = make(replace_unknown=replace, search=ka.BeamSearch(3, 2))
+    translator = make(replace_unknown=replace, search=SEARCH)
     found = translator(["12", "34"], prefixes=["\u00e9y", ""])
     assert [text[:2] for text in found[0]] == ["\u00e9y"] * 2
     assert found[1] == translator(["34"])[0]
@@ -355,6 +360,7 @@ def test_calls_that_cannot_be_are_refused(arguments, message):
         tiny_translator()(**{"sentences": ["42"]} | arguments)
 
 
+@pytest.mark.usefixtures("without_graphs")
 def test_what_is_required_comes():
     """In every text, also behind a prefix; and what cannot come is told."""
     translator = make(search=ka.BeamSearch(8, n_best=2, max_length=8))

@@ -12,6 +12,8 @@ from keras_attention import CharacterTokenizer
 from keras_attention import Ensemble
 from keras_attention import Translator
 
+pytestmark = pytest.mark.usefixtures("without_graphs")
+
 NUMBERS = ["7", "1234", "905", "42", "6006", "77", "31"]
 
 

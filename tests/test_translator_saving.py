@@ -13,7 +13,8 @@ import pytest
 from tiers import some
 from tiny import tiny_translator
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow]
+pytestmark += [pytest.mark.usefixtures("without_graphs")]
 
 if keras.backend.backend() == "tensorflow":
     from keras_attention import GreedySearch
@@ -83,7 +84,6 @@ def listed_translator():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
 def test_a_shortlist_stays(tmp_path):
     translator = listed_translator()
     texts, scores, *_ = translator(NUMBERS, return_scores=True)
@@ -240,7 +240,6 @@ def test_only_files_of_a_translator_are_checked(saved):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("copied", some([pickled, copy.copy, copy.deepcopy], 1))
-@pytest.mark.usefixtures("without_graphs")
 def test_a_copy_is_a_translator_of_its_own(copied):
     tiny = tiny_translator()
     parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer

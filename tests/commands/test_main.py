@@ -87,17 +87,6 @@ def test_what_can_be_said_at_once_starts_no_backend(start, words, code):
     assert not imported & {"keras", "numpy", "tensorflow"}
 
 
-@pytest.mark.slow
-def test_standard_error_is_for_messages_of_commands():
-    """TensorFlow writes lines when it starts."""
-    command = [sys.executable, "-m", "keras_attention", "show", saved()]
-    options = {"cwd": ROOT, "capture_output": True, "text": True}
-    options["env"] = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    ran = subprocess.run(command, **options)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.startswith("folder: ")
-
-
 @pytest.mark.parametrize(("before", "after"), [(None, "1"), ("0", "0")])
 def test_freed_memory_is_kept_unless_told_otherwise(monkeypatch, before, after):
     name = "TF_ENABLE_ONEDNN_OPTS"
@@ -131,15 +120,21 @@ def test_ends_quietly(monkeypatch, error, code):
 
 @pytest.mark.slow
 def test_runs_between_pipes():
-    """In a process of its own: lines in order, and nobody reads on."""
+    """In a process of its own: lines in order, and nobody reads on.
+
+    Standard error is for messages of commands, but TensorFlow may write lines
+    when it starts.
+    """
     command = [sys.executable, "-m", "keras_attention", "translate", saved()]
     lines = b"".join(b"%d\n" % (i % 5) for i in range(5000))
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    environment["TF_CPP_MIN_LOG_LEVEL"] = "3"
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, **environment},
     ) as process:
         process.stdin.write(lines)
         process.stdin.close()
@@ -148,9 +143,7 @@ def test_runs_between_pipes():
         err = process.stderr.read().decode()
         code = process.wait()
     assert rows[:5] == rows[5:]
-    assert code == 141
-    assert "Traceback" not in err
-    assert "BrokenPipe" not in err
+    assert (code, err) == (141, "")
 
 
 def test_bugs_keep_their_trace(monkeypatch):

@@ -41,6 +41,7 @@ def recipe_of(words, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_trains_what_the_other_commands_take(words, tmp_path):
     code, out, err = shell(*words, "--features", 2, "--beam-size", 2)
     assert (code, err) == (0, "")

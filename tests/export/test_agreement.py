@@ -4,11 +4,12 @@ import keras
 import numpy as np
 import pytest
 from tiers import some
-from tiny import tiny_translator
+from word_by_word import table_model
 
 from keras_attention import BeamSearch
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow]
+pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
@@ -25,7 +26,7 @@ SEARCH = BeamSearch(
 
 @pytest.fixture(scope="module")
 def found():
-    model = tiny_translator().model
+    model = table_model(14)
     sources = probe_sources(model.source_vocabulary_size)
     translate = trace_ids(model, SEARCH)
     return sources, [
@@ -40,7 +41,7 @@ def changed(answers, name, change):
 
 
 def check(found, answers, exact=True):
-    model = tiny_translator().model
+    model = table_model(14)
     check_answers("file", model, SEARCH, found[0], answers, exact)
 
 

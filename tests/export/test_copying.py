@@ -16,6 +16,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.export import export_onnx_text
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
 
 
 @pytest.fixture(scope="module")

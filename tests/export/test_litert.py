@@ -19,7 +19,8 @@ from keras_attention import LuongGeneral
 from keras_attention import RecurrentEncoder
 from keras_attention import StateBridge
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow]
+pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
@@ -54,7 +55,7 @@ def runner(path):
 def sources():
     """Give batches of 1 and 3, of 1 to 12 digits."""
     draw = np.random.default_rng(1).integers
-    for length in range(1, 13):
+    for length in (1, 2, 3, 4, 5, 12):
         longest = 10**length
         digits = [str(draw(longest // 10, longest)), "7", "90"]
         yield (

@@ -11,6 +11,7 @@ from keras_attention import CharacterTokenizer
 from keras_attention import WordPieceTokenizer
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
 
 if keras.backend.backend() == "tensorflow":
     from keras_attention.export import litert
@@ -34,7 +35,7 @@ WORDS = {
     "snow": "Schnee",
     "seven": "sieben",
 }
-SEARCH = BeamSearch(3, n_best=2, max_length=20, length_penalty=0.6)
+SEARCH = BeamSearch(2, n_best=2, max_length=8, length_penalty=0.6)
 TEXTS = [
     ["two dogs play"],
     ["", "  snow  ", "seven dogs in snow play in snow two"],

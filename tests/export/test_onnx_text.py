@@ -9,15 +9,18 @@ from alone import run_alone
 from seq2seqs import sure_model
 from source import ROOT
 from tiny import tiny_translator
+from word_by_word import table_model
 
 from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
+from keras_attention import GreedySearch
 from keras_attention import SentencePieceTokenizer
 from keras_attention import Translator
 from keras_attention import WordPieceTokenizer
 from keras_attention import WordTokenizer
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
 
 if keras.backend.backend() == "tensorflow":
     import onnx
@@ -25,7 +28,8 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention.export import onnx_text
     from keras_attention.files import check_seal
 
-SEARCH = BeamSearch(3, n_best=2, max_length=8, length_penalty=0.6)
+SEARCH = BeamSearch(2, n_best=2, max_length=8, length_penalty=0.6)
+GREEDY = GreedySearch(max_length=8)
 WORDS = [["two  dogs, in snow !", "", "the cafe\u0301 plays"], []]
 BATCHES = [["12", "", "\U0001f600 99\0", "1" * 40], [], ["", ""], ["7\n"]]
 
@@ -51,11 +55,12 @@ def file(translator, tmp_path_factory):
 def check_same(translator, file, batches, extensions=False):
     found = run_alone(file, batches, extensions)
     for texts, (translations, scores) in zip(batches, found, strict=True):
-        assert translations.shape == scores.shape == (len(texts), 2)
+        shape = len(texts), getattr(translator.search, "n_best", 1)
+        assert translations.shape == scores.shape == shape
         if texts:
             wanted = translator(texts, return_scores=True)
-            assert translations.tolist() == wanted.texts
-            scores = scores.astype("float32")
+            assert translations.ravel().tolist() == [*np.ravel(wanted.texts)]
+            scores = scores.astype("float32").reshape(wanted.scores.shape)
             np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
 
 
@@ -92,7 +97,8 @@ def test_others_need_the_extensions(kind, tmp_path):
         source = WordPieceTokenizer(["two", "##s", "dog", "##!", "snow"])
         target = SentencePieceTokenizer.train(WORDS[0], 300)
     sizes = source.vocabulary_size, target.vocabulary_size
-    translator = Translator(sure_model(*sizes), source, target, SEARCH)
+    model = table_model(*sizes)
+    translator = Translator(model, source, target, GREEDY)
     path = tmp_path / "x.onnx"
     translator.export(path, "onnx_text")
     onnx.checker.check_model(onnx.load(path), full_check=True)
@@ -130,8 +136,12 @@ def test_other_tokenizers_are_named(tmp_path):
                 )
 
 
-def test_what_runs_wrong_leaves_the_old_file(translator, tmp_path, monkeypatch):
-    path = tmp_path / "x.onnx"
+def test_what_runs_wrong_leaves_the_old_file(
+    translator, file, tmp_path, monkeypatch
+):
+    path, content = tmp_path / "x.onnx", onnx.load(file)
+    monkeypatch.setattr(onnx_text, "convert_to_onnx", lambda *_: None)
+    monkeypatch.setattr(onnx_text, "_with_text", lambda *_: content)
     path.write_text("old")
     texts = np.array([["x", "y"]], object)
     scores = np.zeros((1, 2), "float32")
@@ -145,10 +155,10 @@ def test_what_runs_wrong_leaves_the_old_file(translator, tmp_path, monkeypatch):
             for batch in batches
         ]
 
-    monkeypatch.setattr(onnx_text, "_run", run)
-    with pytest.raises(RuntimeError, match="ONNX file gives other `transl"):
-        translator.export(path, "onnx_text")
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr(onnx_text, "_run", run)
+        with pytest.raises(RuntimeError, match="gives other `transl"):
+            translator.export(path, "onnx_text")
     monkeypatch.setattr(onnx_text, "write_onnx", lambda file, *_: file.touch())
     with pytest.raises(RuntimeError, match="was made, but cannot be run"):
         translator.export(path, "onnx_text")

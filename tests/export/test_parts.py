@@ -7,6 +7,7 @@ from seq2seqs import small_language_model
 from seq2seqs import small_model
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
 
 if keras.backend.backend() == "tensorflow":
     import onnxruntime
@@ -34,7 +35,7 @@ def translator():
     tokenizer = CharacterTokenizer("01234", "identity")
     size = tokenizer.vocabulary_size
     sides = tokenizer, tokenizer
-    search = BeamSearch(3, n_best=2, max_length=6, coverage_penalty=0.2)
+    search = GreedySearch(max_length=6)
     table = np.random.default_rng(0).integers(5, size - 1, (size, 1))
     shortlist = Shortlist(table, [1])
     lexical = small_model(lexical=True)
@@ -66,12 +67,10 @@ def generate(translator, ids):
 
 
 def test_saved_model(translator, tmp_path):
-    """Of greedy search, whose graphs are small."""
-    greedy = translator.with_search(GreedySearch(max_length=6))
-    greedy.export(tmp_path / "x")
+    translator.export(tmp_path / "x")
     served = tf.saved_model.load(tmp_path / "x").signatures["serving_default"]
     found = served(text=tf.constant(TEXTS))
-    wanted = greedy(TEXTS, return_scores=True)
+    wanted = translator(TEXTS, return_scores=True)
     texts = found["translations"].numpy()[:, 0]
     assert [x.decode() for x in texts] == wanted.texts
     np.testing.assert_allclose(found["scores"][:, 0], wanted.scores, atol=1e-4)
@@ -111,9 +110,10 @@ def test_a_saved_translator_comes_back(translator, tmp_path):
 
 def test_a_text_is_scored_among_the_listed_words(translator):
     """Where rounding decides for another text, its score is asked for."""
-    model = translator.model.limited_to(translator.shortlist)
+    model = small_model().limited_to(translator.shortlist)
+    search = BeamSearch(2, n_best=2, max_length=4)
     ids = ids_of(translator, TEXTS)
-    found = generate(translator, ids)
+    found = model.generate(ids, search)
     answer = {
         "tokens": found.tokens.numpy(),
         "scores": found.scores.numpy(),
@@ -121,18 +121,19 @@ def test_a_text_is_scored_among_the_listed_words(translator):
     first = np.isfinite(answer["scores"][:, 1]).nonzero()[0][0]
     for x in answer.values():
         x[first] = x[first, ::-1]
-    agreement.check_answers("file", model, translator.search, [ids], [answer])
+    agreement.check_answers("file", model, search, [ids], [answer])
 
 
 def test_sparse_probabilities_are_in_every_file(tmp_path):
     """Scores are logarithms of 1.5-entmax, and `-inf` where it is 0."""
     digits = CharacterTokenizer("01234", "identity")
-    search = BeamSearch(3, n_best=3, max_length=6)
-    parts = digits, digits, search
-    sparse = Translator(small_model(output="entmax15"), *parts)
+    search = BeamSearch(3, n_best=3, max_length=3)
+    sparse, usual = (
+        Translator(small_model(None, output=output), digits, digits, search)
+        for output in ("entmax15", None)
+    )
     ids = ids_of(sparse, TEXTS)
-    wanted = generate(sparse, ids)
-    usual = generate(Translator(small_model(), *parts), ids)
+    wanted, usual = generate(sparse, ids), generate(usual, ids)
     assert np.abs(wanted.scores[:, 0] - usual.scores[:, 0]).min() > 0.01
     sparse.export(tmp_path / "x.tflite")
     sparse.export(tmp_path / "x.onnx")
@@ -147,11 +148,10 @@ def test_sparse_probabilities_are_in_every_file(tmp_path):
 def test_members_of_all_kinds_are_in_every_file(tmp_path):
     """Orders, an attentional layer, hard attention; and copying, in text."""
     digits = CharacterTokenizer("01234", "identity")
-    search = BeamSearch(2, max_length=5)
+    search = GreedySearch(max_length=5)
     hard = HardAttention(LuongGeneral(), 4, order=1, monotonic=True)
     luong = {"order": "luong", "layer_size": 7}
     models = [
-        small_model(lexical=True),
         small_model(LuongGeneral(), seed=8, **luong),
         small_model(None, seed=5, output=hard),
     ]
@@ -163,7 +163,7 @@ def test_members_of_all_kinds_are_in_every_file(tmp_path):
         tokens, scores = run(tmp_path / name, ids)
         np.testing.assert_array_equal(tokens, wanted.tokens)
         np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
-    models.append(small_model(seed=9, copying=True))
+    models[0] = small_model(seed=9, copying=True)
     both = Translator(Ensemble(models), digits, digits, search)
     texts = ["0x1", *TEXTS]
     both.export(tmp_path / "x")

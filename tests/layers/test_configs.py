@@ -208,6 +208,7 @@ PARTS = [
 ]
 
 
+@pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize(("make", "changes", "frozen"), PARTS)
 def test_frozen_parts_of_a_model_stay_frozen(make, changes, frozen, tmp_path):
     model, inputs = make(**changes)

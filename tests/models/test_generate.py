@@ -26,6 +26,8 @@ from keras_attention.ops import dot_scores
 from keras_attention.ops import hoist
 from keras_attention.search import follow_path
 
+pytestmark = pytest.mark.usefixtures("without_graphs")
+
 OWN = SOURCE.copy()  # with words of no vocabulary, spelled by their places
 OWN[0, 2] = OWN[0, 3] = WORDS + 2
 OWN[2, 1] = WORDS + 1
@@ -42,6 +44,7 @@ class Odd(AbstractSearch):
         return follow_path(self, take, step, state, batch_size, prefix)
 
 
+@pytest.mark.graphs
 @pytest.mark.parametrize("wrong", ["weights", "options"])
 def test_a_source_without_a_text_is_told_once(wrong):
     """Each time: by a program that is new, and by one that is there."""
@@ -59,32 +62,26 @@ def test_a_source_without_a_text_is_told_once(wrong):
         assert not to_numpy(found.lengths).any()
 
 
-def models():
-    return {
-        "one attention": (small_model(), SOURCE, TARGET),
-        "two": (
-            small_model([BahdanauAttention(5), LuongGeneral()]),
-            SOURCE,
-            TARGET,
-        ),
-        "none": (small_model(None), SOURCE, TARGET),
-        "copying": (small_model(copying=True), OWN, COPIED),
-        "lexical": (small_model(lexical=True), SOURCE, TARGET),
-        "copying, lexical": (
-            small_model(copying=True, lexical=True),
-            OWN,
-            COPIED,
-        ),
-    }
+MODELS = {
+    "one attention": {},
+    "two": {"attention": lambda: [BahdanauAttention(5), LuongGeneral()]},
+    "none": {"attention": lambda: None},
+    "copying": {"copying": True},
+    "lexical": {"lexical": True},
+    "copying, lexical": {"copying": True, "lexical": True},
+}
 
 
-@pytest.fixture(scope="module", params=[*models()])
+@pytest.fixture(scope="module", params=MODELS)
 def case(request):
-    return models()[request.param]
+    """A model, a source and a target."""
+    options = MODELS[request.param]
+    options = {k: v() if callable(v) else v for k, v in options.items()}
+    data = (OWN, COPIED) if "copying" in options else (SOURCE, TARGET)
+    return small_model(**options), *data
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
 def test_steps_say_what_the_whole_model_says(case):
     model, source, target = case
     prepared, states, *_ = model.begin(source)
@@ -203,7 +200,6 @@ def test_what_depends_on_the_source_alone_is_computed_once():
         2,
     ),
 )
-@pytest.mark.usefixtures("without_graphs")
 def test_copied_words_are_found_and_scored(search):
     """Each text's score is what the whole model gives it, by teacher."""
     model = small_model(copying=True)

@@ -20,6 +20,8 @@ from keras_attention import LanguageModel
 from keras_attention import Sampling
 from keras_attention import SequenceCrossentropy
 
+pytestmark = pytest.mark.usefixtures("without_graphs")
+
 ROWS = np.zeros((2, 1), "int32")  # a source that is not read
 TARGET = np.array([[2, 5, 6, 7, 3], [2, 4, 3, 0, 0], [2, 8, 8, 3, 0]])
 
@@ -73,6 +75,7 @@ def test_it_says_of_a_whole_text_what_it_says_step_by_step():
         assert model.attend(TARGET, TARGET) == []
 
 
+@pytest.mark.graphs
 @pytest.mark.slow
 def test_it_learns_from_texts_alone(tmp_path):
     keras.utils.set_random_seed(0)

@@ -22,6 +22,8 @@ from keras_attention import GreedySearch
 from keras_attention import ShallowFusion
 from keras_attention import Shortlist
 
+pytestmark = pytest.mark.usefixtures("without_graphs")
+
 
 def log_probabilities(model, *inputs):
     """What a model says of all words, with words of the source if it copies."""

@@ -21,6 +21,8 @@ from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import Shortlist
 
+pytestmark = pytest.mark.usefixtures("without_graphs")
+
 
 @keras.saving.register_keras_serializable(package="tests")
 class Bilinear(AbstractOutput):
@@ -99,7 +101,6 @@ def test_one_beam_is_greedy(kind):
 
 @pytest.mark.slow
 @every_kind
-@pytest.mark.usefixtures("without_graphs")
 def test_a_search_scores_as_teacher_forcing_does(kind):
     model = small_model(output=kind())
     found = model.generate(SOURCE, BeamSearch(3, n_best=3, max_length=6))
@@ -131,6 +132,7 @@ def test_it_trains_and_comes_back(kind, tmp_path):
     assert again.output_layer is None
 
 
+@pytest.mark.graphs
 @pytest.mark.slow
 @pytest.mark.tensorflow
 @every_kind

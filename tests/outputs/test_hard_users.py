@@ -20,6 +20,8 @@ from tables import arrays
 
 import keras_attention as ka
 
+pytestmark = pytest.mark.usefixtures("without_graphs")
+
 TAKEN = {"additive", "normalized", "location", "cosine", "dot", "kernel"}
 TAKEN |= {"luonggeneral", "softmax"}
 SEARCHES = {
@@ -69,30 +71,6 @@ def test_what_scores_by_query_and_key_is_taken_and_no_other():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mean", ["probabilities", "log_probabilities"])
-def test_a_soft_and_a_hard_model_make_an_ensemble(mean):
-    models = [small_model(seed=3), hard_model(), hard_model(0, seed=5)]
-    texts, shares = every_text(WORDS, 3), np.array([0.5, 0.3, 0.2])
-    ensemble = ka.Ensemble(models, [5, 3, 2], mean)
-    search = ka.BeamSearch(len(texts), n_best=20, max_length=3)
-    found = arrays(ensemble.generate(SOURCE, search))
-    for row, source in enumerate(SOURCE):
-        sources = np.repeat(source[None], len(texts), axis=0)
-        logs = [
-            to_numpy(ops.log_softmax(x((sources, before(texts)))))
-            for x in models
-        ]
-        if mean == "probabilities":
-            said = np.einsum("m,mntv->ntv", shares, np.exp(logs))
-        else:
-            said = np.exp(np.einsum("m,mntv->ntv", shares, logs))
-            said = said / said.sum(axis=-1, keepdims=True)
-        taken = np.take_along_axis(said, texts[..., None], -1)[..., 0]
-        scores = np.log(np.where(texts == 0, 1, taken)).sum(axis=1)
-        check_best(found, row, texts, scores)
-
-
-@pytest.mark.slow
 def test_a_language_model_helps_it():
     model, helper = hard_model(), small_language_model()
     fused = ka.ShallowFusion(model, helper, 0.4)
@@ -113,9 +91,8 @@ def test_a_language_model_helps_it():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_a_translator_shows_where_it_reads_and_comes_back(kind, tmp_path):
-    translator = hard_translator(SEARCHES["beams"], *kind)
+def test_a_translator_shows_where_it_reads_and_comes_back(tmp_path):
+    translator = hard_translator(SEARCHES["beams"], *KINDS["monotonic"])
     told = translator(
         DIGITS, return_scores=True, return_attention_scores=True, verbose=0
     )
@@ -131,9 +108,8 @@ def test_a_translator_shows_where_it_reads_and_comes_back(kind, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
-def test_a_file_of_keras_writes_the_same(search, tmp_path):
-    model = hard_model()
+def test_a_file_of_keras_writes_the_same(tmp_path):
+    model, search = hard_model(), SEARCHES["beams"]
     model.save(tmp_path / "model.keras")
     again = keras.models.load_model(tmp_path / "model.keras")
     found, wanted = (arrays(x.generate(SOURCE, search)) for x in (again, model))
@@ -160,13 +136,14 @@ def in_onnx(path, ids):
 
 
 CASES = [
-    ("litert", "monotonic", "beams"),
+    pytest.param("litert", "monotonic", "beams", marks=pytest.mark.thorough),
     pytest.param("onnx", "monotonic", "greedy", marks=pytest.mark.thorough),
     pytest.param("litert", "order 0", "greedy", marks=pytest.mark.thorough),
     pytest.param("onnx", "order 1", "beams", marks=pytest.mark.thorough),
 ]
 
 
+@pytest.mark.graphs
 @pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(("format", "kind", "search"), CASES)

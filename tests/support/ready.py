@@ -44,14 +44,20 @@ def dtype_policy(name):
 
 
 @contextlib.contextmanager
-def without_graphs():
-    """Run functions that TensorFlow would trace first, for seconds."""
+def without_graphs(without=True):
+    """Run functions that TensorFlow would trace first, for seconds.
+
+    Args:
+        without: `False` to trace them again, in such a `with` block, where
+            there are many steps. Defaults to `True`.
+    """
     if keras.backend.backend() != "tensorflow":
         yield
         return
     config = sys.modules["tensorflow"].config
-    config.run_functions_eagerly(True)
+    before = config.functions_run_eagerly()
+    config.run_functions_eagerly(without)
     try:
         yield
     finally:
-        config.run_functions_eagerly(False)
+        config.run_functions_eagerly(before)

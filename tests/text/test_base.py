@@ -273,7 +273,11 @@ def test_ids_are_counted(tokenizer):
 
 
 @pytest.mark.slow
-def test_an_export_can_be_moved(tokenizer, tmp_path):
+@pytest.mark.parametrize("kind", some(KINDS, 2))
+def test_an_export_can_be_moved(kind, tmp_path):
+    """`test_serving_tokenizers.py` exports them all."""
+    tokenizer = train(kind)
+
     def serve(text):
         ids = tokenizer.tokenize(text)
         return {

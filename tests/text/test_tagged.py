@@ -1,3 +1,5 @@
+import functools
+
 import numpy as np
 import pytest
 from tokenizers import strings
@@ -16,21 +18,27 @@ WORDS = ["the sea", "a tea", "ΑΣ é ﬁ", "  ", "x?y"]
 GIVEN = ["PST", "V;x|a", "", "é|?|é", "PST||a|"]
 TEXTS = [f"{word}\t{tags}" for word, tags in zip(WORDS, GIVEN, strict=True)]
 INNER = {
-    "character": CharacterTokenizer.train(WORDS, 100, normalization="nfkd"),
-    "symbol": SymbolTokenizer.train(WORDS),
-    "word": WordTokenizer.train(WORDS, 100, lowercase=True),
-    "sentencepiece": SentencePieceTokenizer.train(WORDS, 40),
+    "character": (CharacterTokenizer, 100, {"normalization": "nfkd"}),
+    "symbol": (SymbolTokenizer, None, {}),
+    "word": (WordTokenizer, 100, {"lowercase": True}),
+    "sentencepiece": (SentencePieceTokenizer, 40, {}),
 }
 every_inner = pytest.mark.parametrize("name", INNER)
 
 
+@functools.cache
+def inner_of(name):
+    kind, size, options = INNER[name]
+    return kind.train(WORDS, size, **options)
+
+
 def tagged(name="character", tags=TAGS):
-    return TaggedTokenizer(INNER[name], tags, "|")
+    return TaggedTokenizer(inner_of(name), tags, "|")
 
 
 @every_inner
 def test_ids_are_those_of_the_tags_and_then_those_of_the_text(name):
-    inner = INNER[name]
+    inner = inner_of(name)
     size = inner.vocabulary_size
     tokenizer = tagged(name)
     assert tokenizer.vocabulary_size == size + len(TAGS)
@@ -83,6 +91,6 @@ def test_is_saved_with_the_tokenizer_of_the_text(name, tmp_path):
     ],
 )
 def test_refuses_what_it_cannot_split(name, wrong, message):
-    arguments = {"tokenizer": INNER["character"], "tags": ["a", "b"]}
+    arguments = {"tokenizer": inner_of("character"), "tags": ["a", "b"]}
     with pytest.raises(ValueError, match=message):
         TaggedTokenizer(**{**arguments, name: wrong})

@@ -16,6 +16,8 @@ from keras_attention.training.attention_images import draw
 tf = pytest.importorskip("tensorflow")
 pytest.importorskip("matplotlib")
 
+pytestmark = pytest.mark.usefixtures("without_graphs")
+
 SOURCES = np.array([[2, 5, 6, 7, 3], [2, 4, 3, 0, 0]], "int32")
 TARGETS = np.array([[2, 8, 7, 4, 3], [2, 6, 3, 0, 0]], "int32")
 

@@ -383,6 +383,7 @@ def test_a_model_of_other_probabilities_is_refused():
     ],
     ids=["dense", "lexical", "tied"],
 )
+@pytest.mark.usefixtures("without_graphs")
 @pytest.mark.filterwarnings("ignore:.* finds no text")
 def test_a_search_means_these_probabilities(alpha, options):
     model = small_model(output=ALPHAS[alpha], **options)
@@ -411,6 +412,7 @@ def test_a_search_means_these_probabilities(alpha, options):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_an_ensemble_means_them_too():
     models = [small_model(seed=i, output="entmax15") for i in (3, 4)]
     z = [ops.convert_to_numpy(x((SOURCE, TARGET))) for x in models]

@@ -35,6 +35,7 @@ class TrainingLaws(AttentionCase):
             owner = aligner if hasattr(aligner, weight.name) else layer
             assert getattr(owner, weight.name) is weight
 
+    @pytest.mark.usefixtures("without_graphs")
     def test_save_and_load(self, tmp_path):
         layer = self.layer(name="attention", dropout=0.1, seed=1)
         model = self.model(layer)

@@ -56,12 +56,9 @@ class HiddenLaws(AttentionCase):
         layer = self.trained(dtype=dtype)
         short = np.where(MASK[..., None], value[:, :5], 0).astype("float32")
         want = self.outcome(layer, query, short, MASK)
-        for words in (5, 8):
-            got = self.outcome(layer, query, noisy[:, :words], mask[:, :words])
-            for x, y in zip(got, want, strict=True):
-                np.testing.assert_allclose(
-                    x, y, TOLERANCE[dtype], TOLERANCE[dtype]
-                )
+        got = self.outcome(layer, query, noisy, mask)
+        for x, y in zip(got, want, strict=True):
+            np.testing.assert_allclose(x, y, TOLERANCE[dtype], TOLERANCE[dtype])
 
     def test_padding_in_front_never_matters(self):
         query, value = self.inputs()
@@ -85,7 +82,7 @@ class HiddenLaws(AttentionCase):
         mask = np.array([[True] * 5, [False] * 5])
         value[1] = np.nan
         layer = self.trained(dtype=dtype)
-        for factor in (1, 50, 0):
+        for factor in (50, 0):
             asked = np.float32(factor) * query
             out = self.run(layer, asked, value, value_mask=mask)
             of_query, of_value, of_weights = self.gradients(
