@@ -34,7 +34,9 @@ def heavy():
 before, start = heavy(), time.process_time()
 import keras_attention
 ours = time.process_time() - start
-print(json.dumps([before, heavy(), ours / theirs]))
+keras.config.set_floatx("float64")
+chosen = keras_attention.DotAttention().dtype
+print(json.dumps([before, heavy(), ours / theirs, chosen]))
 """
 LOAD = """
 import keras
@@ -71,7 +73,8 @@ def test_loads_what_keras_loads_and_fast(backend, tmp_path):
         model.save(tmp_path / "model.keras")
         load = LOAD.format(tmp_path / "model.keras")
     measured, *loaded = fresh(MEASURE + load, backend).splitlines()
-    before, after, share = json.loads(measured)
+    before, after, share, chosen = json.loads(measured)
+    assert chosen == "float64"  # what is set after the import counts
     assert after == before
     if backend != "tensorflow":
         assert "tensorflow" not in after

@@ -11,13 +11,13 @@ PLAIN_LOOP = "scan"
 HAS_TEXT = False  # the model's tensors are not those of TensorFlow Text
 COMPILES_EACH_SHAPE = True
 FORWARD = (
-    "The training loop of a decoder or an encoder, and the cross-entropy of "
-    "ids, have no forward-mode derivative (jvp, linearize, jacfwd, hessian). "
-    "Call a layer with training=False for a loop that has every derivative."
+    "The training loop of a decoder or an encoder has no forward-mode "
+    "derivative (jvp, linearize, jacfwd, hessian). Call the layer with "
+    "training=False for a loop that has every derivative."
 )
 
 
-class ForwardModeError(NotImplementedError):
+class TransformationError(NotImplementedError):
     """Says that a function has a gradient of its own, and no other."""
 
 
@@ -74,7 +74,7 @@ def custom_gradient(function: Callable):
         A function from tensors to the results.
 
     Raises:
-        ForwardModeError: In forward-mode differentiation.
+        TransformationError: In forward-mode differentiation.
     """
 
     def call(*arguments):
@@ -116,7 +116,7 @@ def custom_gradient(function: Callable):
         except TypeError as error:
             if "forward-mode" not in str(error):
                 raise
-            raise ForwardModeError(FORWARD) from error
+            raise TransformationError(FORWARD) from error
 
     return call
 

@@ -1,5 +1,6 @@
 """Fast paths on torch."""
 
+import contextlib
 import functools
 from collections.abc import Callable
 
@@ -17,6 +18,15 @@ SECOND = (
     "training=False for a loop that has every derivative, and take "
     "`torch.nn.functional.cross_entropy` as the loss."
 )
+FUNCTORCH = (
+    "The training loop of a decoder or an encoder has none of the "
+    "transformations of `torch.func` (grad, vmap, jvp). Call the layer with "
+    "training=False for a loop that has them all."
+)
+
+
+class TransformationError(NotImplementedError):
+    """Says that a function has a gradient of its own, and no other."""
 
 
 def is_traced(_) -> bool:
@@ -54,6 +64,9 @@ def custom_gradient(function: Callable):
 
     Returns:
         A function from tensors to the results.
+
+    Raises:
+        TransformationError: In a transformation of `torch.func`.
     """
     # `torch.compile` would fail to trace it, and leaves it as it is.
     return functools.partial(_apply, function)
@@ -61,20 +74,35 @@ def custom_gradient(function: Callable):
 
 @torch.compiler.disable
 def _apply(function, *arguments):
-    return _Own.apply(function, *arguments)
+    try:
+        return _Own.apply(function, *arguments)
+    except RuntimeError as error:
+        if "functorch" not in str(error):
+            raise
+        raise TransformationError(FUNCTORCH) from error
+
+
+def _autocast(x):
+    """Make what casts as the `torch.autocast` around the call does."""
+    kind = x.device.type
+    casts = torch.amp.is_autocast_available(kind)
+    if not (casts and torch.is_autocast_enabled(kind)):
+        return contextlib.nullcontext()
+    return torch.autocast(kind, torch.get_autocast_dtype(kind))
 
 
 class _Own(torch.autograd.Function):
     @staticmethod
     def forward(ctx, function, *arguments):
         results, ctx.gradient = function(*arguments)
+        ctx.autocast = _autocast(arguments[0])  # which backward is outside of
         ctx.save_for_backward(*arguments)
         return results
 
     @staticmethod
     def backward(ctx, *cotangents):
         is_differentiated = torch.is_grad_enabled()
-        with torch.no_grad():
+        with torch.no_grad(), ctx.autocast:
             found = ctx.gradient(*cotangents)
         found = found if isinstance(found, tuple) else (found,)
         if is_differentiated:

@@ -43,7 +43,8 @@ def directions(layer: layers.Layer) -> list[layers.Layer]:
 
 class _MaskReader(layers.Layer):
     def __init__(self):
-        super().__init__(name="mask_reader", autocast=False)
+        # Keras' own dtype would stay what it is before a user sets `floatx`.
+        super().__init__(name="mask_reader", dtype="float32", autocast=False)
         self.supports_masking = self.built = True
 
     def call(self, x, mask=None):

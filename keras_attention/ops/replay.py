@@ -36,7 +36,8 @@ def trainable_loop(
     """Run a step over time, as `loop_over_time`, with a fast gradient.
 
     There is no forward-mode and no second derivative: either raises an error,
-    unless `training` is `False`. Of `None`, forward mode takes the plain loop.
+    unless `training` is `False`. Of `None`, forward mode takes the plain loop,
+    as do all transformations of `torch.func`.
 
     Args:
         step: Function from `(layer, carry, inputs of one step, constants)`
@@ -61,7 +62,7 @@ def trainable_loop(
         own = PureStep(step, inputs, layer, constants)
         try:
             return _Loop(own, carry, blank, length, reverse).run(carry)
-        except fast_path("ForwardModeError", ()):
+        except fast_path("TransformationError", ()):
             if training:
                 raise
 

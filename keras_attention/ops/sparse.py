@@ -1,8 +1,9 @@
 """Sparse alternatives to softmax: most weights are exactly 0, the sum is 1.
 
 Both have the form `p = f(z - t)`, where `f` is 0 below 0 and `t` is one
-threshold per row. Sorting finds the exact threshold, without a gradient. One
-Newton step from there does not move it, and has the gradient of the solution.
+threshold per row. Sorting finds the exact threshold, without a gradient.
+Newton steps from there do not move it: one has the gradient of the solution,
+two have its second and third derivatives as well.
 """
 
 from keras import ops
@@ -73,10 +74,11 @@ def entmax15(scores, mask=None):
     mean_square = running_sum(ops.square(ordered)) / rank
     rest = 1 / rank - (mean_square - ops.square(mean))
     threshold = mean - ops.sqrt(ops.relu(rest))
-    start = _last_below(threshold, ordered)
-    excess = ops.relu(z - start)
-    slope = 2 * ops.stop_gradient(_sum(excess))
-    threshold = start + (_sum(ops.square(excess)) - 1) / slope
+    threshold = _last_below(threshold, ordered)
+    for _ in range(2):  # the second one, for its second derivative
+        excess = ops.relu(z - threshold)
+        slope = 2 * _sum(excess)
+        threshold = threshold + (_sum(ops.square(excess)) - 1) / slope
     weights = ops.square(ops.relu(z - threshold))
     return ops.cast(ops.where(mask, weights, 0.0), scores.dtype)
 

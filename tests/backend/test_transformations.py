@@ -95,6 +95,49 @@ def test_jax_goes_forward_outside_of_training(loss):
         close(forward(training), ops.sum(slope * memory))
     with pytest.raises(NotImplementedError, match="training=False"):
         forward(True)
+    logits = draw(3, 5)
+    slope = BACKEND.grad(ka.SequenceCrossentropy(), 1)(IDS, logits)
+    one = BACKEND.jvp(
+        lambda x: ka.SequenceCrossentropy()(IDS, x), [logits], [logits]
+    )[1]
+    close(one, ops.sum(slope * logits))
+
+
+@on_torch
+def test_torch_transforms_functions(loss):
+    x, memory = draw(3), draw(4, 2)
+    leaf = draw(4, 2).requires_grad_()
+    (wanted,) = BACKEND.autograd.grad(loss(leaf, x), leaf)
+    slope = BACKEND.func.grad(loss)
+    for training in (False, None):
+        close(slope(memory, x, training), wanted)
+
+        def total(memory, training=training):
+            return loss(memory, x, training)
+
+        forward = BACKEND.func.jvp(total, (memory,), (memory,))[1]
+        close(forward, ops.sum(wanted * memory))
+        both = BACKEND.func.vmap(BACKEND.func.grad(total))
+        close(both(ops.stack([memory, memory]))[1], wanted)
+    with pytest.raises(NotImplementedError, match="training=False"):
+        slope(memory, x)
+
+
+@on_torch
+@pytest.mark.parametrize("training", [False, None, True])
+def test_torch_casts_a_decoder(loss, training):
+    """Under `torch.autocast`, and backward outside of it."""
+    found = []
+    for enabled in (False, True):
+        memory = draw(4, 2).requires_grad_()
+        with BACKEND.autocast("cpu", BACKEND.bfloat16, enabled):
+            total = loss(memory, draw(3), training)
+        total.backward()
+        found.append((total.detach(), memory.grad))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(
+            *map(to_numpy, (one, other)), rtol=0.05, atol=0.02
+        )
 
 
 @on_torch

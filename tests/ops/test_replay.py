@@ -3,8 +3,8 @@
 import keras
 import numpy as np
 import pytest
-from gradients import BACKEND
 from gradients import WAYS
+from gradients import derivative
 from gradients import differentiate
 from gradients import to_numpy
 from gradients import to_tensor
@@ -211,12 +211,12 @@ def test_a_second_derivative_is_refused(weights, scored):
     loop = fast(weights)
 
     def first(x):
-        return slopes(lambda x: scored(run(loop, step, x, *rest)), x)
+        return derivative(lambda x: scored(run(loop, step, x, *rest)), x)
 
     rest = [to_tensor(x) for x in given[1:]]
     x = to_tensor(given[0])
     with pytest.raises(NotImplementedError, match="training=False"):
-        slopes(lambda x: ops.sum(first(x) ** 2), x)
+        derivative(lambda x: ops.sum(first(x) ** 2), x)
 
 
 def test_without_training_there_is_a_second_derivative(weights):
@@ -226,21 +226,7 @@ def test_without_training_there_is_a_second_derivative(weights):
     loop = fast(weights, training=False)
 
     def first(x):
-        return slopes(lambda x: number(run(loop, step, x, *rest)), x)
+        return derivative(lambda x: number(run(loop, step, x, *rest)), x)
 
-    found = slopes(lambda x: ops.sum(first(x)), to_tensor(given[0]))
+    found = derivative(lambda x: ops.sum(first(x)), to_tensor(given[0]))
     assert np.abs(to_numpy(found)).max() > 1e-3
-
-
-def slopes(function, x):
-    """Differentiate a scalar function of one tensor, to a tensor."""
-    backend = keras.backend.backend()
-    if backend == "jax":
-        return BACKEND.grad(function)(x)
-    if backend == "torch":
-        x = x if x.requires_grad else x.detach().requires_grad_()
-        return BACKEND.autograd.grad(function(x), x, create_graph=True)[0]
-    with BACKEND.GradientTape() as tape:
-        tape.watch(x)
-        value = function(x)
-    return tape.gradient(value, x)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from gradients import check_gradients
+from gradients import derivative
 from gradients import gradients
 from gradients import to_numpy
 from gradients import to_tensor
@@ -68,3 +70,15 @@ class TestGradients:
             for n in range(len(z)):
                 (row,) = gradients(lambda x, n=n: function(x)[0, n], [z[None]])
                 np.testing.assert_allclose(row[0], want[n], atol=1e-12)
+
+    @BOTH
+    def test_have_slopes_of_their_own(self, function):
+        """The second derivative, as of a gradient penalty."""
+
+        def slope(x):
+            def total(x):
+                return ops.sum(function(x) ** 3)
+
+            return ops.sum(derivative(total, x) ** 2)
+
+        check_gradients(slope, [SCORES / 2])

@@ -131,6 +131,19 @@ def slopes(function, arrays, step=1e-5, seed=0):
     return found
 
 
+def derivative(function, x):
+    """Differentiate a scalar function of one tensor, to a tensor."""
+    if keras.backend.backend() == "jax":
+        return BACKEND.grad(function)(x)
+    if keras.backend.backend() == "torch":
+        x = x if x.requires_grad else x.detach().requires_grad_()
+        return BACKEND.autograd.grad(function(x), x, create_graph=True)[0]
+    with BACKEND.GradientTape() as tape:
+        tape.watch(x)
+        value = function(x)
+    return tape.gradient(value, x)
+
+
 def check_gradients(function, arrays, tolerance=1e-7):
     """Assert that the gradient is the slope, for every array."""
     found = gradients(function, arrays)
