@@ -21,6 +21,7 @@ THREE = keras.Variable(3.0)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_phrases_that_are_required_come_in_the_file_too(tmp_path):
     """Also a word that only the source has."""
     digits = CharacterTokenizer("01234", "identity")
@@ -41,6 +42,7 @@ def test_phrases_that_are_required_come_in_the_file_too(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 def test_what_reads_back_wrong_is_not_left_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(saved_model, "close", lambda *_: False)
     with pytest.raises(RuntimeError, match="Nothing was written"):

@@ -32,7 +32,7 @@ BATCHES = [
     ["３月１２日".encode(), b"12 May 2021"],
     [b"\xff12\x80", b"\xed\xa0\x807", b"31\xe2\x82", b"5"],
     [b"4\x002", b"\x00", b"42"],
-    [b"2024-02-29 " * 180, b"42"],
+    [b"2024-02-29 " * 60, b"42"],
 ]
 REQUESTS = [(name, batch) for name in SIGNATURES for batch in BATCHES]
 

@@ -1,4 +1,7 @@
-"""AbstractModel: a model of somebody else does what a Seq2Seq does."""
+"""AbstractModel: a model of somebody else does what a Seq2Seq does.
+
+`text/test_parallel.py` saves and exports it, as a member of an ensemble.
+"""
 
 import numpy as np
 import pytest
@@ -8,11 +11,8 @@ from word_by_word import table_model
 
 from keras_attention import AbstractModel
 from keras_attention import BeamSearch
-from keras_attention import Ensemble
 from keras_attention import GreedySearch
 from keras_attention import Shortlist
-from keras_attention import Translator
-from keras_attention import WordTokenizer
 
 WORDS = 8  # start, end, and four words behind padding and unknown ones
 SOURCE = np.array([[2, 4, 5, 3], [2, 6, 3, 0]], "int32")
@@ -56,36 +56,3 @@ def test_what_is_missing_is_named():
         model.next_word(None, None, None)
     with pytest.raises(NotImplementedError, match=r"define `attend\(source"):
         model.attend(None, None)
-
-
-@pytest.mark.slow
-@pytest.mark.tensorflow
-@pytest.mark.usefixtures("without_graphs")
-def test_it_is_translated_with_saved_and_exported(tmp_path):
-    """As a member of an ensemble, which asks all that a translator asks."""
-    import onnxruntime
-    import tensorflow as tf
-
-    from keras_attention.export.litert import run_litert
-
-    texts = ["a b", "c", "d a c"]
-    tokenizer = WordTokenizer.train(texts, WORDS)
-    search = GreedySearch(max_length=4)
-    model = Ensemble([table_model(WORDS), table_model(WORDS, seed=1)])
-    translator = Translator(model, tokenizer, tokenizer, search)
-    answer = translator(texts)
-    translator.save(tmp_path / "saved")
-    assert Translator.load(tmp_path / "saved")(texts) == answer
-    translator.export(tmp_path / "exported", "tf_saved_model")
-    exported = tf.saved_model.load(tmp_path / "exported")
-    served = exported.signatures["serving_default"]
-    found = served(tf.constant(texts))["translations"]
-    assert [x.decode() for x in found.numpy()[:, 0]] == answer
-    ids = {"source_ids": tokenizer.tokenize(texts).numpy()}
-    wanted = model.generate(ids["source_ids"], search).tokens
-    translator.export(tmp_path / "x.tflite")
-    [answer] = run_litert(tmp_path / "x.tflite", "translate_ids", [ids])
-    np.testing.assert_array_equal(answer["tokens"], wanted)
-    translator.export(tmp_path / "x.onnx")
-    session = onnxruntime.InferenceSession(tmp_path / "x.onnx")
-    np.testing.assert_array_equal(session.run(["tokens"], ids)[0], wanted)

@@ -132,6 +132,7 @@ def test_a_long_source_is_cut_for_each_tokenizer():
 
 @pytest.mark.slow
 def test_it_is_saved_and_exported(tmp_path):
+    """With models of somebody else, which are small in a graph."""
     search = ka.GreedySearch(max_length=5)
     models = table_model(WORDS), table_model(WORDS, seed=1)
     translator = make(*models, search=search)
