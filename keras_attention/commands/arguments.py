@@ -1,10 +1,12 @@
 """What each command takes: read before anything slow is imported."""
 
 import argparse
+import sys
 import tomllib
 from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from keras_attention.files import open_to_read
 from keras_attention.version import __version__
@@ -230,6 +232,25 @@ COMMANDS = {  # what they do, and what they take
         _of_show,
     ),
 }
+
+
+def bytes_of(name: str, option: str) -> BinaryIO:
+    """Return a standard stream, for bytes.
+
+    Args:
+        name: `"stdin"` or `"stdout"`.
+        option: What names a file in its place.
+
+    Raises:
+        ValueError: If the process was started with it closed.
+    """
+    stream = getattr(sys, name)
+    if stream is None:
+        raise ValueError(
+            f"There must be a file or {name}. Received: {name} that is closed. "
+            f"Give {option}."
+        )
+    return stream.buffer
 
 
 def _folder(add: Callable):

@@ -42,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = show_warning
             run(given)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # it is, where it is closed
+                sys.stdout.flush()
     except BrokenPipeError:
         _forget_output()
         return CLOSED

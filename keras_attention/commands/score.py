@@ -3,8 +3,8 @@
 import argparse
 import math
 import re
-import sys
 
+from keras_attention.commands.arguments import bytes_of
 from keras_attention.text import bare_lines
 from keras_attention.text import read_lines
 from keras_attention.training import error_rate_of_links
@@ -65,7 +65,10 @@ def _read(file):
     if file is not None:
         return read_lines(file)
     try:
-        return [x.decode("utf-8") for x in bare_lines(sys.stdin.buffer)]
+        return [
+            x.decode("utf-8")
+            for x in bare_lines(bytes_of("stdin", "--hypotheses FILE"))
+        ]
     except UnicodeDecodeError as error:
         raise ValueError(
             f"Hypotheses must be UTF-8. Received: {error}. Convert them, for "

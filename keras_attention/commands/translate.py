@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from keras_attention.commands.arguments import bytes_of
 from keras_attention.files import replaced_file
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
@@ -32,10 +33,13 @@ def run(arguments: argparse.Namespace):
     if search is not translator.search:
         translator = translator.with_search(search)
     with contextlib.ExitStack() as stack:
-        source, target = sys.stdin.buffer, sys.stdout.buffer
-        if arguments.file is not None:
+        if arguments.file is None:
+            source = bytes_of("stdin", "FILE")
+        else:
             source = stack.enter_context(open(arguments.file, "rb"))
-        if arguments.output is not None:
+        if arguments.output is None:
+            target = bytes_of("stdout", "--output FILE")
+        else:
             draft = stack.enter_context(replaced_file(arguments.output))
             target = stack.enter_context(open(draft, "wb"))
         show = stack.enter_context(progress("sentences"))

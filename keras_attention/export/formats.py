@@ -37,6 +37,8 @@ class ExportFormat(NamedTuple):
     suffix: str = ""
 
 
+# Endings of files, where no folder is meant.
+FOREIGN = {".zip", ".keras", ".h5", ".pb", ".pt", ".json", ".gz"}
 FORMATS: dict[str, ExportFormat] = {}
 
 
@@ -109,12 +111,18 @@ def choose_format(
 
     Raises:
         ValueError: If there is none of this name, or if the path has the
-            suffix of another.
+            suffix of another, or of files that no format is known to write.
     """
     ending = Path(path).suffix.lower()
     if ending not in suffixes.values():
         ending = ""
     fitting = [known for known, suffix in suffixes.items() if suffix == ending]
+    if name is None and Path(path).suffix.lower() in FOREIGN:
+        raise ValueError(
+            "`path` must end as a format's files do, or name a folder for a "
+            f"SavedModel. Received: path={str(path)!r}. End it with "
+            f"{sorted({*suffixes.values()} - {''})}, or name a `format`."
+        )
     if name is None:
         return fitting[0]
     check_choice("format", name, suffixes)

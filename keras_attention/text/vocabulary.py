@@ -1,5 +1,8 @@
 """What tokenizers with a list of tokens share: look-up and counting."""
 
+import itertools
+import unicodedata
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -44,7 +47,13 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
     ):
         vocabulary = check_vocabulary(vocabulary, type(self).__name__)
         super().__init__(vocabulary, normalization, lowercase)
+        warn_of_lost(self, vocabulary, map(self._cleaned, vocabulary))
         self._table = id_table(vocabulary)
+
+    def _cleaned(self, token):
+        if self.normalization != "identity":
+            token = unicodedata.normalize(self.normalization.upper(), token)
+        return token.lower() if self.lowercase else token
 
     def look_up(self, tokens):
         """Look up the ids of tokens.
@@ -191,8 +200,35 @@ def check_vocabulary(vocabulary: Iterable[str], class_name: str) -> list[str]:
                 f"vocabulary with {token!r}. Give a list that names every "
                 "token once."
             )
+        if any("\ud800" <= x <= "\udfff" for x in token):
+            raise ValueError(
+                f"{class_name} needs a `vocabulary` of Unicode text. Received: "
+                f"vocabulary with {token!r}, half of a pair of UTF-16. Leave "
+                "it out, or read the file it is from as UTF-8."
+            )
         known.add(token)
     return tokens
+
+
+def warn_of_lost(
+    tokenizer: AbstractTokenizer, tokens: list[str], cleaned: Iterable[str]
+):
+    """Warn of the first token that cleaning changes: no text has it then.
+
+    Args:
+        tokenizer: What cleans text.
+        tokens: Its vocabulary.
+        cleaned: What each of them is after that.
+    """
+    changed = (x for x in zip(tokens, cleaned, strict=True) if x[0] != x[1])
+    for token, clean in itertools.islice(changed, 1):
+        warnings.warn(
+            f"{type(tokenizer).__name__} never reads {token!r}: text is "
+            f"cleaned first, and then has {clean!r}. Received: vocabulary with "
+            f"{token!r}, normalization={tokenizer.normalization!r}, "
+            f"lowercase={tokenizer.lowercase}. Give tokens as they are then.",
+            stacklevel=3,
+        )
 
 
 def check_no_space(tokens: list[str], spaces: str, class_name: str):

@@ -13,6 +13,7 @@ from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.base import own_ids
 from keras_attention.text.cleaning import mend
+from keras_attention.text.tensors import as_list
 from keras_attention.text.tensors import cut_out
 from keras_attention.text.tensors import tf
 from keras_attention.text.training import SPACE
@@ -23,6 +24,7 @@ from keras_attention.text.training import parse_model
 from keras_attention.text.vocabulary import ASCII_SPACES
 from keras_attention.text.vocabulary import check_no_space
 from keras_attention.text.vocabulary import check_vocabulary
+from keras_attention.text.vocabulary import warn_of_lost
 
 LONGEST_WORD = 100_000  # bytes; a longer word is unknown
 JOINER = "##"  # marks a piece that continues a word
@@ -97,6 +99,8 @@ class WordPieceTokenizer(AbstractTokenizer):
         self._normalizer = ops.FastBertNormalizer(self.lowercase)
         names = inner_names(vocabulary)
         self._pieces = _piece_tokenizer(names)
+        given = tf.constant(vocabulary, tf.string)
+        warn_of_lost(self, vocabulary, as_list(self.normalize(given)))
         words = [f" {name}" for name in names[len(SPECIAL_NAMES) :]]
         texts = [word.replace(f" {INNER_JOINER}", "") for word in words]
         self._texts = tf.constant(["", "", "", "", *texts], tf.string)

@@ -22,6 +22,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import BeamSearch
     from keras_attention import Translation
     from keras_attention import Translator
+    from keras_attention.commands.main import main
     from keras_attention.commands.translate import parts
     from keras_attention.commands.translate import pharaoh
     from keras_attention.commands.translate import progress
@@ -46,6 +47,13 @@ def test_writes_a_line_for_each_line():
     code, out, err = shell("translate", saved(), given=TEXT)
     assert (code, err) == (0, "")
     assert out.split("\n") == [*translator()(LINES), ""]
+
+
+@pytest.mark.parametrize("name", ["stdin", "stdout"])
+def test_names_the_stream_that_is_closed(monkeypatch, capsys, name):
+    monkeypatch.setattr(sys, name, None)
+    assert main(["translate", str(saved())]) == 1
+    assert f"{name} that is closed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

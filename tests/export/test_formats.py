@@ -123,6 +123,13 @@ def test_a_path_of_another_format_is_refused(registered, tmp_path, path, name):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("path", ["x.zip", "x.KERAS", "a/x.h5"])
+def test_a_folder_is_not_named_as_a_file(path):
+    with pytest.raises(ValueError, match=f"path='{path}'"):
+        find_format(path, None)
+    assert find_format(path, "tf_saved_model").name == "tf_saved_model"
+
+
 def test_quantize_of_a_format_without_it_is_refused(tmp_path):
     message = (
         r"`quantize` needs a format that has it.*"

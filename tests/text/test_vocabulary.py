@@ -2,6 +2,7 @@ import gzip
 
 import pytest
 
+from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SymbolTokenizer
 from keras_attention.text import WordPieceTokenizer
 from keras_attention.text import WordTokenizer
@@ -18,6 +19,28 @@ def test_frequent_tokens_come_first_and_ties_are_sorted():
 def test_rare_tokens_get_no_id():
     tokenizer = WordTokenizer.train(["a a b", "a b c"], 100, min_frequency=2)
     assert tokenizer.vocabulary == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "token", "options"),
+    [
+        (CharacterTokenizer, "A", {"lowercase": True}),
+        (WordTokenizer, "A\u0301", {}),
+        (WordPieceTokenizer, "\u00e9", {"lowercase": True}),
+        (WordTokenizer, "\ufb01", {"normalization": "nfkc"}),
+    ],
+)
+def test_warns_of_a_token_that_no_text_has(kind, token, options):
+    """It is made all the same, as from a file."""
+    with pytest.warns(UserWarning, match="never reads"):
+        made = kind(["b", token], **options)
+    assert made.vocabulary == ["b", token]
+
+
+@pytest.mark.parametrize("kind", [SymbolTokenizer, WordTokenizer])
+def test_half_a_pair_is_no_token(kind):
+    with pytest.raises(ValueError, match="UTF-16"):
+        kind(["b", "\ud800"])
 
 
 @pytest.mark.parametrize("least", [0, 1.5, "2"])
