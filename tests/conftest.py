@@ -25,9 +25,10 @@ kept = SimpleNamespace(kilobytes=0)  # after it was given back
 BACKEND = os.environ.get("KERAS_BACKEND", "tensorflow")
 # A pass of tf2onnx that fails is an error, and needs no copy of its graph.
 os.environ.setdefault("TF2ONNX_CATCH_ERRORS", "FALSE")
-# Tiny sums are not divided, and threads that wait for their part cost time.
-for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
-    os.environ.setdefault(name, "1")
+# Tiny sums are not divided, and threads that wait for their part cost time,
+# on torch more than the tests themselves.
+for name in ("OMP_NUM", "TF_NUM_INTRAOP", "TF_NUM_INTEROP"):
+    os.environ.setdefault(f"{name}_THREADS", "1")
 # What many threads allocate comes back to the others, in workers that begin.
 os.environ.setdefault("MALLOC_ARENA_MAX", "2")
 # Tiny models run for a moment: XLA should spend no time on good code.
