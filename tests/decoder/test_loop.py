@@ -1,5 +1,7 @@
 """AttentionDecoder: the loop, against one row and one step in NumPy."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from samples import assert_close
 from samples import first_states
 from samples import make_cell
 from samples import to_numpy
+from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -103,7 +106,7 @@ def test_without_attention_a_memory_is_ignored():
 # States.
 
 
-@pytest.mark.parametrize("cell", ["lstm", "stack"])
+@pytest.mark.parametrize("cell", some(["stack", "lstm"], on_jax=1))
 @pytest.mark.parametrize("order", ["bahdanau", "luong"])
 def test_returned_states_continue_a_sequence(order, cell):
     decoder = make(cell, order=order, attention_layer_size=7)
@@ -140,9 +143,10 @@ def test_initial_states_default_to_zeros():
 # What it returns.
 
 
-@pytest.mark.parametrize("scores", [False, True])
-@pytest.mark.parametrize("state", [False, True])
-@pytest.mark.parametrize("sequences", [False, True])
+@pytest.mark.parametrize(
+    ("sequences", "state", "scores"),
+    some(itertools.product([False, True], repeat=3), on_jax=1),
+)
 def test_returns_what_was_asked_for(sequences, state, scores):
     cell = make_cell("gru", order="luong", dtype="float32")
     decoder = AttentionDecoder(cell, sequences, state, scores)
@@ -159,7 +163,7 @@ def test_returns_what_was_asked_for(sequences, state, scores):
     assert found == [(None, *shape[1:]) for shape in shapes]
 
 
-@pytest.mark.parametrize("dtype", ["mask", "int32", "float32"])
+@pytest.mark.parametrize("dtype", some(["mask", "int32", "float32"], on_jax=1))
 def test_the_last_real_step_comes_back(dtype):
     decoder = make("gru", order="luong")
     whole = to_numpy(run(decoder)[0])
@@ -175,7 +179,8 @@ def test_the_last_real_step_comes_back(dtype):
 
 
 @pytest.mark.parametrize(
-    "policy", ["mixed_float16", "mixed_bfloat16", "float16", "float64"]
+    "policy",
+    some(["mixed_float16", "float64", "mixed_bfloat16", "float16"], on_jax=2),
 )
 def test_dtype_policy(policy):
     policy = keras.DTypePolicy(policy)
@@ -271,8 +276,8 @@ def test_no_feature_is_taken_for_another(more):
         cell.prepare(np.ones((BATCH, WORDS, DV + more)))
 
 
-@pytest.mark.parametrize("order", ["bahdanau", "luong"])
-@pytest.mark.parametrize("feeds", [False, True])
+@pytest.mark.parametrize("order", some(["luong", "bahdanau"], on_jax=1))
+@pytest.mark.parametrize("feeds", some([True, False], on_jax=1))
 def test_parts_may_have_dtypes_of_their_own(order, feeds):
     """Weights come in the dtype of the cell."""
     options = {"input_feeding": feeds} if order == "luong" else {}

@@ -20,6 +20,7 @@ from seq2seqs import TARGET
 from seq2seqs import WORDS
 from seq2seqs import small_model
 from tables import arrays
+from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -77,7 +78,9 @@ def hard(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mean", ["probabilities", "log_probabilities"])
+@pytest.mark.parametrize(
+    "mean", some(["probabilities", "log_probabilities"], on_jax=1)
+)
 def test_the_best_texts_are_those_of_the_mean(mean):
     models, weights = members("all"), [2, 1, 2]
     model = Ensemble(models, weights, mean)

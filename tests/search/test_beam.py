@@ -16,6 +16,7 @@ from tables import rows_state
 from tables import second_order
 from tables import whole_history
 from tiers import some
+from tiers import thorough_on_jax
 
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
@@ -24,20 +25,20 @@ from keras_attention.search import beam
 BACKEND = keras.backend.backend()
 END = 3
 SETTINGS = {
+    "both": {"length_penalty": 1.0, "coverage_penalty": 0.2},
+    "favour short": {"length_penalty": -1.5},
+    "forbidden": {"forbidden_ids": (1,), "coverage_penalty": 0.2},
+    "no token twice": {"no_repeat_ngram_size": 1, "min_length": 2},
+    "no bigram twice": {"no_repeat_ngram_size": 2},
     "plain": {},
     "length": {"length_penalty": 0.6},
-    "favour short": {"length_penalty": -1.5},
     "much length": {"length_penalty": 3.0},
     "coverage": {"coverage_penalty": 0.4},
-    "both": {"length_penalty": 1.0, "coverage_penalty": 0.2},
     "minimum": {"min_length": 3, "length_penalty": 0.6},
-    "forbidden": {"forbidden_ids": (1,), "coverage_penalty": 0.2},
-    "no bigram twice": {"no_repeat_ngram_size": 2},
-    "no token twice": {"no_repeat_ngram_size": 1, "min_length": 2},
     "cut off": {"max_length": 2, "length_penalty": 0.6},
     "one token": {"max_length": 1},
 }
-every_setting = pytest.mark.parametrize("setting", SETTINGS)
+every_setting = pytest.mark.parametrize("setting", some(SETTINGS, on_jax=5))
 ROWS, LENGTH, WORDS = 32, 4, 3
 
 
@@ -85,7 +86,7 @@ class TestAgainstTheDefinition:
             check_texts(found, b, row.exhaustive())
 
     @every_setting
-    @pytest.mark.parametrize("size", some([3, 1, 7, 2], 2))
+    @pytest.mark.parametrize("size", some([3, 1, 7, 2], 2, on_jax=1))
     def test_few_beams_find_what_they_should(self, setting, size):
         rules, tables, mask, prefix = draw(setting, seed=size)
         if size != 3:
@@ -97,6 +98,7 @@ class TestAgainstTheDefinition:
             row = Row(tables[0][b], tables[1][b], rules, prefix[b], mask[b])
             check_texts(found, b, row.beam(size))
 
+    @thorough_on_jax
     def test_few_beams_do_miss_some(self):
         """Else the tests above would not tell one from the other."""
         rules, tables, mask, _ = draw("both", seed=2)
@@ -152,7 +154,7 @@ def test_beams_share_what_the_step_captures():
 
 class TestStopping:
     @pytest.mark.slow
-    @pytest.mark.parametrize("setting", some(SETTINGS, 6))
+    @pytest.mark.parametrize("setting", some(SETTINGS, 9))
     def test_never_changes_a_result(self, setting, monkeypatch):
         rules, tables, mask, prefix = draw(setting, seed=4)
         for n_best in (1, 3):

@@ -15,6 +15,7 @@ from seq2seqs import TARGET
 from seq2seqs import make_model
 from seq2seqs import small_model
 from tiers import some
+from tiers import thorough_on_jax
 
 import keras_attention as ka
 
@@ -376,11 +377,14 @@ def test_a_model_of_other_probabilities_is_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("alpha", "options"),
-    [
-        (1.5, {}),
-        (2, {"lexical": True}),
-        (2, {"tie_embeddings": True, "layer_size": 5}),
-    ],
+    some(
+        [
+            (1.5, {}),
+            (2, {"lexical": True}),
+            (2, {"tie_embeddings": True, "layer_size": 5}),
+        ],
+        on_jax=1,
+    ),
     ids=["dense", "lexical", "tied"],
 )
 @pytest.mark.usefixtures("without_graphs")
@@ -413,6 +417,7 @@ def test_a_search_means_these_probabilities(alpha, options):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
+@thorough_on_jax
 def test_an_ensemble_means_them_too():
     models = [small_model(seed=i, output="entmax15") for i in (3, 4)]
     z = [ops.convert_to_numpy(x((SOURCE, TARGET))) for x in models]
@@ -428,6 +433,7 @@ def test_an_ensemble_means_them_too():
 @pytest.mark.slow
 def test_beams_leave_out_what_is_impossible():
     """Trained until certain: one text has all of the probability."""
+    keras.utils.set_random_seed(0)
     model = make_model(output="entmax15")
     source, target = SOURCE[:1], TARGET[:1]
     model.compile(keras.optimizers.Adam(0.05), ka.EntmaxLoss(), **GRAPH)
