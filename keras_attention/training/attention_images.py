@@ -82,6 +82,13 @@ class AttentionImages(keras.callbacks.Callback):
         require("tensorflow", "text", "AttentionImages")
         require("matplotlib.figure", "plots", "AttentionImages")
         check_integer("frequency", frequency)
+        sides = source_tokenizer, target_tokenizer
+        for side, given in zip(("source", "target"), sides, strict=True):
+            if given is not None and not hasattr(given, "tokens"):
+                raise ValueError(
+                    f"`{side}_tokenizer` must be a tokenizer. Received: "
+                    f"{side}_tokenizer={given!r}. Give that of the data."
+                )
         self.log_dir = log_dir
         self.sources = _read_ids("source", sources, source_tokenizer)
         self.source_tokens = _labels(self.sources, source_tokenizer)

@@ -251,3 +251,9 @@ class TestErrors:
     def test_refuses_what_does_not_fit(self, tmp_path, kwargs, says):
         with pytest.raises(ValueError, match=says):
             ka.AttentionImages(tmp_path, **{"sources": SOURCES, **kwargs})
+
+
+@pytest.mark.parametrize("name", ["source_tokenizer", "target_tokenizer"])
+def test_names_what_is_no_tokenizer(tmp_path, name):
+    with pytest.raises(ValueError, match=f"{name}=3"):
+        ka.AttentionImages(tmp_path, np.ones((1, 3), "int32"), **{name: 3})
