@@ -32,16 +32,18 @@ BESIDE = {
     "serving": ("examples/serve/*.py", "examples/litert_translate.py"),
 }
 SEED = "keras.utils.set_random_seed(0)"
-# A guide begins in a folder and with names of its own.
+# A guide begins in a folder and with names of its own. What is loaded stays,
+# and the garbage collector need not look at it again.
 BEGIN = f"""\
 %reset -f
-import os, tempfile
+import gc, os, tempfile
 import keras
 import matplotlib.pyplot
 import tensorflow
 tensorflow.get_logger().setLevel("ERROR")
 matplotlib.pyplot.close("all")
 keras.backend.clear_session()
+gc.freeze()
 {SEED}
 os.chdir(tempfile.mkdtemp())
 %reset -f
