@@ -115,7 +115,7 @@ def test_other_sentences_are_another_folder(tmp_path, monkeypatch):
 
 def test_many_ids_take_four_bytes(files, tmp_path):
     small, large = (
-        CharacterTokenizer([chr(0x10000 + n) for n in range(size)])
+        CharacterTokenizer([chr(0x10000 + n) for n in range(size)], "identity")
         for size in (9, 70_000)
     )
     sizes = []
