@@ -1,9 +1,9 @@
 """Guides: scripts that are run, and become pages and notebooks.
 
 A guide is a Python file in percent format. All guides that have changed run in
-one kernel, so that TensorFlow is loaded once. What they print and draw is kept
-in `.cache/guides`, by a hash of the guide, of what it runs beside it, and of
-the package.
+two kernels, so that TensorFlow is loaded twice at most. What they print and draw
+is kept in `.cache/guides`, by a hash of the guide, of what it runs beside it,
+and of the package.
 
 A cell's metadata `alt="..."` is the alternative text of its pictures.
 """
@@ -13,6 +13,7 @@ import hashlib
 import logging
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jupytext
@@ -25,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "guides"
 CACHE = ROOT / ".cache" / "guides"
 EXTRAS = "text,plots,litert,onnx,serving"
+KERNELS = 2
 FIRST = "devices"  # which makes them before TensorFlow begins
 # Files that a guide runs in a clone; .github/workflows/docs.yml has them too.
 BESIDE = {
@@ -85,8 +87,13 @@ def run_guides() -> dict[str, nbformat.NotebookNode]:
         for name, path in scripts.items()
         if not kept[name].exists()
     }
-    if fresh:
-        _run(fresh)
+    names = sorted(fresh, key=lambda name: name != FIRST)
+    shares = [
+        {name: fresh[name] for name in names[i::KERNELS]}
+        for i in range(min(KERNELS, len(names)))
+    ]
+    with ThreadPoolExecutor(KERNELS) as pool:
+        list(pool.map(_run, shares))
     CACHE.mkdir(parents=True, exist_ok=True)
     for name, notebook in fresh.items():
         for old in CACHE.glob(f"{name}-*.ipynb"):
@@ -108,8 +115,7 @@ def _kept(script: Path) -> Path:
 def _run(notebooks: dict[str, nbformat.NotebookNode]):
     """Run all cells of all notebooks, one after the other, in one kernel."""
     cells, begins = [], {}
-    for name in sorted(notebooks, key=lambda name: name != FIRST):
-        notebook = notebooks[name]
+    for name, notebook in notebooks.items():
         begins[len(cells)] = name
         cells.append(nbformat.v4.new_code_cell(BEGIN))
         cells.extend(notebook.cells)
