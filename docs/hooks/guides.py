@@ -1,9 +1,9 @@
 """Guides: scripts that are run, and become pages and notebooks.
 
 A guide is a Python file in percent format. All guides that have changed run in
-two kernels, so that TensorFlow is loaded twice at most. What they print and draw
-is kept in `.cache/guides`, by a hash of the guide, of what it runs beside it,
-and of the package.
+two kernels at most, so that TensorFlow is loaded twice. What they print and
+draw is kept in `.cache/guides`, by a hash of the guide, of what it runs beside
+it, and of the package.
 
 A cell's metadata `alt="..."` is the alternative text of its pictures.
 """
