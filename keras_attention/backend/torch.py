@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from keras import tree
 
+from keras_attention.backend import TransformationError
 from keras_attention.backend.states import run_with_states
 
 NAME = "torch"
@@ -23,10 +24,6 @@ FUNCTORCH = (
     "transformations of `torch.func` (grad, vmap, jvp). Call the layer with "
     "training=False for a loop that has them all."
 )
-
-
-class TransformationError(NotImplementedError):
-    """Says that a function has a gradient of its own, and no other."""
 
 
 def is_traced(_) -> bool:

@@ -114,15 +114,15 @@ def choose_format(
             suffix of another, or of files that no format is known to write.
     """
     ending = Path(path).suffix.lower()
-    if ending not in suffixes.values():
-        ending = ""
-    fitting = [known for known, suffix in suffixes.items() if suffix == ending]
-    if name is None and Path(path).suffix.lower() in FOREIGN:
+    if name is None and ending in FOREIGN:
         raise ValueError(
             "`path` must end as a format's files do, or name a folder for a "
             f"SavedModel. Received: path={str(path)!r}. End it with "
             f"{sorted({*suffixes.values()} - {''})}, or name a `format`."
         )
+    if ending not in suffixes.values():
+        ending = ""
+    fitting = [known for known, suffix in suffixes.items() if suffix == ending]
     if name is None:
         return fitting[0]
     check_choice("format", name, suffixes)

@@ -1,6 +1,5 @@
 """What tokenizers with a list of tokens share: look-up and counting."""
 
-import itertools
 import unicodedata
 import warnings
 from collections import Counter
@@ -220,8 +219,10 @@ def warn_of_lost(
         tokens: Its vocabulary.
         cleaned: What each of them is after that.
     """
-    changed = (x for x in zip(tokens, cleaned, strict=True) if x[0] != x[1])
-    for token, clean in itertools.islice(changed, 1):
+    pairs = zip(tokens, cleaned, strict=True)
+    changed = next((x for x in pairs if x[0] != x[1]), None)
+    if changed is not None:
+        token, clean = changed
         warnings.warn(
             f"{type(tokenizer).__name__} never reads {token!r}: text is "
             f"cleaned first, and then has {clean!r}. Received: vocabulary with "
