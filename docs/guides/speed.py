@@ -96,8 +96,7 @@ print(f"time with equations: {ratio(fast, unknown):.2f} of that without")
 #
 # The fast loop has a first derivative only. A second one, such as a gradient
 # penalty needs, raises an error, and so does forward mode: call the layer with
-# `training=False`. On torch it gives the same gradients, but runs in Python, one
-# step at a time, as the plain loop does there.
+# `training=False`. On torch the plain loop trains, one step at a time in Python.
 #
 # ## XLA
 #

@@ -58,6 +58,9 @@ class SimplexAlignment(AbstractAlignment):
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         return MAPPINGS[self.mapping](scores, mask), state
 
+    def align_source(self, scores, mask, state, noise, query, real) -> tuple:
+        return self.align(scores, mask, state, noise, query, lengths=None)
+
 
 def get_alignment(
     identifier: str | dict | AbstractAlignment,

@@ -24,6 +24,7 @@ from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractConfigured
 from keras_attention.layers import AbstractDenseLayer
+from keras_attention.ops import cast
 from keras_attention.ops import keep_real
 from keras_attention.ops import mix
 from keras_attention.ops import wide_dtype
@@ -487,7 +488,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         weights, state = self.weigh(
             query, memory, mask, tuple(state), noise, **options
         )
-        weights = ops.cast(weights, self.compute_dtype)
+        weights = cast(weights, self.compute_dtype)
         kept = weights if dropped is None else self.drop(weights, dropped)
         return self.average(kept, memory.values), weights, state
 
@@ -502,7 +503,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         check_choice("return_attention_scores", form, forms)
 
     def _float(self, x):
-        return ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
+        return cast(x, self.compute_dtype)
 
     def compute_output_shape(
         self, query_shape, value_shape, key_shape=None

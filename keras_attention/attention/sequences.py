@@ -93,8 +93,8 @@ def score_one_by_one(layer, query, keys):
     A score that compares all features of all pairs computes a table
     `(B, Tq, Tv, U)`. One of up to 2^22 numbers is computed at once. Instead
     of a larger one, a loop over the queries computes one slice at a time and
-    keeps only the scores; its gradient computes each slice again. Some export
-    formats do not support this loop.
+    keeps only the scores; its gradient computes each slice again, but on torch,
+    where it is kept. Some export formats do not support this loop.
 
     Args:
         layer: What has `score`, a function from queries `(B, Tq, U)` and

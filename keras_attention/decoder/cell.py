@@ -21,6 +21,7 @@ from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
+from keras_attention.ops import cast
 from keras_attention.ops import product
 
 ORDERS = ("bahdanau", "luong")
@@ -459,7 +460,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         def rows(x):
             return ops.reshape(x, (-1, x.shape[-1])) if beams else x
 
-        fed = rows(ops.concatenate(list(fed), axis=-1)) if fed else None
+        fed = rows(_beside(fed)) if fed else None
         states = [rows(self._float(x)) for x in states]
         s, states = self.cells.run(
             rows(projected), states, fed, training, masks
@@ -483,17 +484,20 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """
         if not contexts:
             return self._float(s), None
-        both = ops.concatenate([s, *contexts], axis=-1)
-        if self.attention_kernel is None:
-            attentional = ops.concatenate(contexts, axis=-1)
-        else:
+        output = self._resolved_output()
+        attentional = _beside(contexts)
+        if self.attention_kernel is not None or output == "concat":
+            both = _beside([s, attentional])
+        if self.attention_kernel is not None:
             attentional = product(both, self.attention_kernel)
             if self.attention_bias is not None:
                 bias = ops.cast(self.attention_bias, attentional.dtype)
                 attentional = attentional + bias
             attentional = self.attention_activation(attentional)
-        outputs = {"cell": s, "attention": attentional, "concat": both}
-        return self._float(outputs[self._resolved_output()]), attentional
+        outputs = {"cell": s, "attention": attentional}
+        return self._float(
+            both if output == "concat" else outputs[output]
+        ), attentional
 
     def call(self, inputs, states, memory=None, training=None, noise=None):
         output, _, states = self.step(inputs, states, memory, training, noise)
@@ -508,7 +512,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         return keras.Operation.compute_output_spec(self, *args, **kwargs)
 
     def _float(self, x):
-        return ops.cast(ops.convert_to_tensor(x), self.compute_dtype)
+        return cast(x, self.compute_dtype)
 
     def get_config(self) -> dict:
         own = {
@@ -516,3 +520,9 @@ class AttentionDecoderCell(AbstractKernelLayer):
             "attention_window": self.attention_window,
         }
         return {**super().get_config(), **own}
+
+
+def _beside(features):
+    """Concatenate features, if there are several."""
+    features = list(features)
+    return features[0] if len(features) == 1 else ops.concatenate(features, -1)

@@ -11,6 +11,7 @@ from keras import tree
 
 from keras_attention.checks import described
 from keras_attention.decoder.equations import find_equations
+from keras_attention.ops import cast
 from keras_attention.ops import masked_loop
 from keras_attention.ops.replicas import count_replicas
 from keras_attention.ops.replicas import own_seed
@@ -137,10 +138,11 @@ class CellStack(Sequence):
                 x, new = _run_equations(cell, x, rest, own, ahead, own_masks)
             else:
                 x, new = _call(cell, x, own, training)
+                new = tree.flatten(new)
             if self.residual and cell is not self.cells[0]:
                 x = ops.cast(below, x.dtype) + x
             rest = None
-            after.extend(tree.flatten(new))
+            after.extend(new)
         return x, after
 
     @contextlib.contextmanager
@@ -251,7 +253,8 @@ def _check_cell(cell):
 
 
 def _state_sizes(cell) -> list[int]:
-    return tree.flatten(cell.state_size)
+    sizes = cell.state_size
+    return [sizes] if isinstance(sizes, int) else tree.flatten(sizes)
 
 
 def _output_size(cell) -> int:
@@ -266,9 +269,9 @@ def _projects_ahead(cell, training):
 
 
 def _run_equations(cell, x, rest, states, is_projected, masks):
-    x, *states = [ops.cast(y, cell.compute_dtype) for y in [x, *states]]
+    x, *states = [cast(y, cell.compute_dtype) for y in [x, *states]]
     if rest is not None:
-        rest = ops.cast(rest, x.dtype)
+        rest = cast(rest, cell.compute_dtype)
     equations = find_equations(cell)
     if not is_projected:
         x = equations.project_inputs(cell, x, masks[0])

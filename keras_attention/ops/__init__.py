@@ -9,6 +9,7 @@ from .loops import loop_over_time as loop_over_time
 from .masked_loop import freeze as freeze
 from .masked_loop import last_real as last_real
 from .masked_loop import masked_loop as masked_loop
+from .numerics import cast as cast
 from .numerics import join_masks as join_masks
 from .numerics import keep_real as keep_real
 from .numerics import log_normalize as log_normalize

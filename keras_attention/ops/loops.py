@@ -79,9 +79,15 @@ def _scanned_loop(step, carry, inputs, _, length, reverse):
 
 
 def _python_loop(step, carry, inputs, blank, length, reverse):
+    # Not `x[t]`: the gradient of each is as large as `x`.
+    apart = [
+        [None] * length if x is None else ops.unstack(x, length)
+        for x in tree.flatten(inputs)
+    ]
     every = []
     for t in reversed(range(length)) if reverse else range(length):
-        carry, outputs = step(carry, _at(inputs, t))
+        now = tree.pack_sequence_as(inputs, [x[t] for x in apart])
+        carry, outputs = step(carry, now)
         every.append(outputs)
     every = every[::-1] if reverse else every
     if not every:

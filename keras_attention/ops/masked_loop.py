@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from keras import ops
 
+from keras_attention.ops.numerics import cast
 from keras_attention.ops.replay import trainable_loop
 
 
@@ -74,7 +75,7 @@ def freeze(mask, new, old):
     """
 
     def choose(x, y):
-        x = ops.cast(x, y.dtype)
+        x = cast(x, y.dtype)
         if mask is None:
             return x
         shape = (-1, *[1] * (len(x.shape) - 1))

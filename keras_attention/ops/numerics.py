@@ -14,9 +14,20 @@ def wide_dtype(dtype) -> str:
     return "float64" if is_wide else "float32"
 
 
+def cast(x, dtype):
+    """Convert to a tensor of a dtype. One that has it is left alone.
+
+    On torch a call of `ops.cast` costs as much as a small product.
+    """
+    name = keras.backend.standardize_dtype
+    if ops.is_tensor(x) and name(x.dtype) == name(dtype):
+        return x
+    return ops.cast(ops.convert_to_tensor(x), dtype)
+
+
 def widen(x):
     """Cast to float32; float64 stays."""
-    return ops.cast(x, wide_dtype(x.dtype))
+    return cast(x, wide_dtype(x.dtype))
 
 
 def tanh(x):
@@ -45,9 +56,9 @@ def masked_softmax(scores, mask=None):
     """
     wide = widen(scores)
     if mask is None:
-        return ops.cast(_softmax(wide), scores.dtype)
+        return cast(_softmax(wide), scores.dtype)
     weights = _softmax(ops.where(mask, wide, MASKED))
-    return ops.cast(ops.where(mask, weights, 0.0), scores.dtype)
+    return cast(ops.where(mask, weights, 0.0), scores.dtype)
 
 
 def _softmax(x):

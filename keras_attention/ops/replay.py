@@ -37,7 +37,7 @@ def trainable_loop(
 
     There is no forward-mode and no second derivative: either raises an error,
     unless `training` is `False`. Of `None`, forward mode takes the plain loop,
-    as do all transformations of `torch.func`.
+    and a backend without a gradient of one's own always does.
 
     Args:
         step: Function from `(layer, carry, inputs of one step, constants)`

@@ -70,8 +70,8 @@ def token_crossentropy(y_true, logits, label_smoothing: float = 0.0):
     logits. An id outside the `V` classes gives NaN, so
     that it does not pass unnoticed.
 
-    There is no second derivative on torch, but by `torch.func`, and on JAX no
-    forward-mode derivative of what is compiled: either raises an error.
+    On JAX there is no forward-mode derivative of what is compiled: it raises an
+    error.
 
     Args:
         y_true: Integer ids `(B, T)`.
