@@ -141,8 +141,9 @@ class Replayer(AbstractRecorder):
 def hoister(variables) -> Callable:
     """Make what computes hoisted values once for all steps of a loop.
 
-    It is for loops without a gradient. The first step, which is called before
-    the loop, computes the hoisted values; later ones reuse them.
+    It is for loops of Python, and for those without a gradient. The first step,
+    which is called before the loop, computes the hoisted values; later ones
+    reuse them.
 
     Args:
         variables: Keras variables, and tensors from outside of the loop, that

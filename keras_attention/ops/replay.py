@@ -8,9 +8,11 @@ weight's gradient is computed inside the loop: after it, the operands and the
 cotangents of all steps are multiplied in one product.
 """
 
+import contextlib
 from collections.abc import Callable
 
 from keras import ops
+from keras import tree
 
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.loops import loop_over_time
@@ -20,6 +22,7 @@ from keras_attention.ops.pure_step import split
 from keras_attention.ops.recorders import Probe
 from keras_attention.ops.recorders import Recorder
 from keras_attention.ops.recorders import Replayer
+from keras_attention.ops.recorders import hoister
 
 
 def trainable_loop(
@@ -66,8 +69,13 @@ def trainable_loop(
             if training:
                 raise
 
+    hoisted = contextlib.nullcontext
+    if fast_path("PLAIN_LOOP") == "python":  # others are graphs of their own
+        hoisted = hoister([*layer.variables, *tree.flatten(constants)])
+
     def plain(carry, inputs):
-        return step(layer, carry, inputs, constants)
+        with hoisted():
+            return step(layer, carry, inputs, constants)
 
     return loop_over_time(plain, carry, inputs, blank, length, reverse)
 

@@ -40,12 +40,11 @@ if BACKEND == "tensorflow":
 elif BACKEND == "jax":
     from sides import decoder_ours_jax as decoder_ours
     from sides import fit_ours_jax as fit_ours
+else:
+    from sides import decoder_ours_torch as decoder_ours
 
 DECODER = DecoderWork(steps=4, **QUICK)
 SEARCH = SearchWork(vocabulary=30, steps=4, **QUICK)
-ours = pytest.mark.skipif(
-    BACKEND == "torch", reason="ours is measured on TensorFlow and on JAX"
-)
 
 
 class Side:
@@ -60,7 +59,6 @@ class Side:
 
 
 @pytest.mark.slow
-@ours
 @pytest.mark.parametrize("peer", [decoder_torch, decoder_jax])
 def test_decoder_steps_agree(peer):
     arrays = decoder_arrays(DECODER)
@@ -139,7 +137,6 @@ def test_crossentropies_agree(smoothing):
 
 
 @pytest.mark.slow
-@ours
 def test_searches_agree():
     arrays = search_arrays(SEARCH)
     own, other = (Side(x, SEARCH, arrays) for x in (search_ours, search_torch))
@@ -150,7 +147,7 @@ def test_searches_agree():
 
 
 @pytest.mark.thorough
-@ours
+@pytest.mark.skipif(BACKEND == "torch", reason="`fit` is not measured there")
 def test_models_lose_the_same():
     work = FitWork(30, 6, 4)
     batches = made_up_batches(work.vocabulary, 5, 4, 6)
