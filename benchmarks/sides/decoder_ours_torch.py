@@ -4,6 +4,7 @@ import torch
 from sides.decoder_model import build
 from sides.decoder_torch import DATA
 from sides.decoder_torch import DEVICE
+from sides.decoder_torch import step_of
 from sides.serve import serve
 from works import DecoderWork
 
@@ -20,22 +21,9 @@ def make(work: dict, arrays: dict, mode: str):
         **{name: x.value for name, x in variables.items()},
     }
     run_decoder = torch.compile(decoder) if mode == "compile" else decoder
-
-    def run():
-        outputs = run_decoder(inputs, memory, training=True)
-        loss = (outputs * cotangent).sum()
-        gradients = torch.autograd.grad(loss, list(trained.values()))
-        if DEVICE == "cuda":
-            torch.cuda.synchronize()
-        return {
-            "outputs": outputs,
-            **dict(zip(trained, gradients, strict=True)),
-        }
-
-    def numbers():
-        return {name: x.detach().cpu() for name, x in run().items()}
-
-    return run, numbers
+    return step_of(
+        lambda: run_decoder(inputs, memory, training=True), trained, cotangent
+    )
 
 
 if __name__ == "__main__":

@@ -64,9 +64,25 @@ def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (sizes are in the
     for tensor in trained.values():
         tensor.requires_grad_()
     run_decoder = torch.compile(decode) if mode == "compile" else decode
+    return step_of(
+        lambda: run_decoder(inputs, memory, tensors), trained, cotangent
+    )
+
+
+def step_of(decode, trained: dict, cotangent):
+    """Make a step: outputs, and gradients of what is trained.
+
+    Args:
+        decode: Function without arguments to the outputs.
+        trained: Tensors by name.
+        cotangent: Of the outputs.
+
+    Returns:
+        What `make` returns.
+    """
 
     def run():
-        outputs = run_decoder(inputs, memory, tensors)
+        outputs = decode()
         loss = (outputs * cotangent).sum()
         gradients = torch.autograd.grad(loss, list(trained.values()))
         if DEVICE == "cuda":
