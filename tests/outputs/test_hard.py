@@ -82,9 +82,10 @@ def paths(outputs, memory, source, words, kind, weights):
     return found
 
 
-def brute_force(model, source, target, kind):
+def brute_force(model, source, target, kind, training=True):
     """Return the log probability and the posteriors of each row."""
-    memory, states, _ = model.encode(source, training=False)
+    # In inference the encoder is Keras' layer, which rounds float64 on torch.
+    memory, states, _ = model.encode(source, training=training)
     inputs = target[:, :-1]
     outputs = model.decoder(
         model.embed_target(inputs),
@@ -123,12 +124,13 @@ def log_likelihood(model, source, target):
 @every_kind
 def test_it_is_the_sum_over_all_alignments(kind):
     model = exact(kind)
-    want, posteriors = brute_force(model, GAPS, WHOLE, kind)
+    want, _ = brute_force(model, GAPS, WHOLE, kind)
     assert_close(log_likelihood(model, GAPS, WHOLE), want, 1e-10)
     loss = ka.SequenceCrossentropy()
     log_probs = model((GAPS, WHOLE[:, :-1]))
     mean = -want.sum() / (WHOLE[:, 1:] != 0).sum()
     assert_close(loss(WHOLE[:, 1:], log_probs), np.array(mean), 1e-6)
+    _, posteriors = brute_force(model, GAPS, WHOLE, kind, training=False)
     assert_close(model.readout.align(model, GAPS, WHOLE), posteriors, 1e-10)
 
 
