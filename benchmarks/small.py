@@ -96,7 +96,10 @@ def main(
     peer_environment: Path,
 ):
     """Print one line for each work and peer."""
-    mode = mode or STEPS[backend][1][0]
+    modes = STEPS[backend][1]
+    mode = mode or modes[0]
+    if mode not in modes:
+        raise SystemExit(f"{backend} has the modes {modes}, and not {mode}.")
     for name in work:
         for sizes, arrays in jobs(name, units):
             for peer in against:

@@ -80,20 +80,16 @@ def train_language_model(files: dict, tokenizer, epochs: int) -> LanguageModel:
 
 def try_fusion(
     translator: Translator, helper: LanguageModel, files: dict, language: str
-) -> dict[float, float]:
-    """Measure the help of a language model on `val`.
+) -> None:
+    """Print the BLEU (Moses) of `val` for weights of a language model.
 
     Args:
         translator: Of the ensemble, with a beam search.
         helper: The language model.
         files: Source and target file of each part.
         language: The target's.
-
-    Returns:
-        BLEU (Moses) for each weight of the language model.
     """
     sources, wanted = map(read_lines, files["val"])
-    found = {}
     for weight in WEIGHTS:
         fused = Translator(
             ShallowFusion(translator.model, helper, weight),
@@ -102,9 +98,8 @@ def try_fusion(
             translator.search,
         )
         texts = fused(sources, verbose=0)
-        found[weight] = measure(texts, wanted, language)["moses"].score
-        print(f"Language model x {weight}: {found[weight]:.1f} on val")
-    return found
+        score = measure(texts, wanted, language)["moses"].score
+        print(f"Language model x {weight}: {score:.1f} on val")
 
 
 def try_out(source: str, target: str) -> tuple[list[Path], Path]:

@@ -9,6 +9,7 @@ from keras import ops
 from keras_attention.checks import PAD
 from keras_attention.checks import check_dense
 from keras_attention.checks import shapes_agree
+from keras_attention.ops import cast
 from keras_attention.ops import join_masks
 from keras_attention.ops import keep_real
 
@@ -106,8 +107,7 @@ def real_sequence(layer, name: str, x, mask, wanted: str) -> tuple:
     axes, *_ = wanted.rpartition(",")
     check_mask(layer, "mask", mask, shape[:2], f"{axes})")
     mask = as_mask(mask)
-    x = ops.cast(ops.convert_to_tensor(x), layer.compute_dtype)
-    return keep_real(x, mask), mask
+    return keep_real(cast(x, layer.compute_dtype), mask), mask
 
 
 def check_mask(layer, name: str, mask, shape, wanted: str):

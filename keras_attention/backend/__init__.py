@@ -11,10 +11,6 @@ from types import ModuleType
 import keras
 
 
-class TransformationError(NotImplementedError):
-    """Says that a function has a gradient of its own, and no other."""
-
-
 def find_module() -> ModuleType | None:
     """Return the file of the backend that Keras runs on, if there is one."""
     module = f"{__name__}.{keras.backend.backend()}"

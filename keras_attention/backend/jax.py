@@ -6,8 +6,6 @@ import jax
 import jax.extend
 import keras
 
-from keras_attention.backend import TransformationError
-
 NAME = "jax"
 PLAIN_LOOP = "scan"
 HAS_TEXT = False  # the model's tensors are not those of TensorFlow Text
@@ -17,6 +15,10 @@ FORWARD = (
     "derivative (jvp, linearize, jacfwd, hessian). Call the layer with "
     "training=False for a loop that has every derivative."
 )
+
+
+class TransformationError(NotImplementedError):
+    """Says that a function has a gradient of its own, and no other."""
 
 
 def count_processes() -> int:

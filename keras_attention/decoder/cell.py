@@ -484,7 +484,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """
         if not contexts:
             return self._float(s), None
-        output = self._resolved_output()
+        output, both = self._resolved_output(), None
         attentional = _beside(contexts)
         if self.attention_kernel is not None or output == "concat":
             both = _beside([s, attentional])
@@ -494,10 +494,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
                 bias = ops.cast(self.attention_bias, attentional.dtype)
                 attentional = attentional + bias
             attentional = self.attention_activation(attentional)
-        outputs = {"cell": s, "attention": attentional}
-        return self._float(
-            both if output == "concat" else outputs[output]
-        ), attentional
+        outputs = {"cell": s, "attention": attentional, "concat": both}
+        return self._float(outputs[output]), attentional
 
     def call(self, inputs, states, memory=None, training=None, noise=None):
         output, _, states = self.step(inputs, states, memory, training, noise)

@@ -43,9 +43,10 @@ class RecurrentEncoder(
     ones; compare the lexical model of [Nguyen and Chiang, 2018](
     https://arxiv.org/abs/1710.01329).
 
-    In training on TensorFlow, without a GPU, the training loop of decoders runs
-    the same cells, faster and with the same numbers. It has a first derivative
-    only; with `training=False` there are all.
+    In training on TensorFlow and torch, without a GPU, the training loop of
+    decoders runs the same cells, faster and with the same numbers. On
+    TensorFlow it has a first derivative only; with `training=False` there are
+    all.
 
     Args:
         units: Units of each layer, in each direction.

@@ -84,7 +84,8 @@ class HardAttention(AbstractConfigured, AbstractOutput):
     words this is nearly all of its time. The loop over `T` keeps no table of a
     step, and computes it again for the gradient: `B Tv (units + V)` numbers at
     a time, and for order 1 `B Tv^2`, beside the log probabilities themselves.
-    A step of a search does the same for each beam.
+    On torch it keeps them all for the gradient, `T` times as many. A step of a
+    search does the same for each beam.
 
     Args:
         attention: An attention layer, whose scores are used; one with the

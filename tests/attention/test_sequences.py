@@ -19,7 +19,6 @@ from keras_attention import MultiHead
 from keras_attention.attention import sequences
 from keras_attention.attention.sequences import score_one_by_one
 from keras_attention.ops import additive_scores
-from keras_attention.ops.fast_paths import fast_path
 
 B, TQ, TV, U = 2, 7, 5, 4
 WEIGHT = keras.Variable(np.zeros(U), dtype="float64")
@@ -105,9 +104,6 @@ def test_a_graph_of_any_length_looks_at_the_sizes(number, monkeypatch):
             np.testing.assert_allclose(x, y, atol=1e-12)
 
 
-@pytest.mark.skipif(
-    fast_path("differentiate") is None, reason="about what fast paths do"
-)
 def test_the_pairs_never_exist_at_once(monkeypatch):
     """Nothing that runs is larger than all scores, or one query's pairs."""
     monkeypatch.setattr(sequences, "FEW", 1)

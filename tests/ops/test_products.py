@@ -17,7 +17,6 @@ from keras_attention.ops import kernels_as_they_are
 from keras_attention.ops import product
 from keras_attention.ops import products
 from keras_attention.ops import trainable_loop
-from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.operations import recording
 from keras_attention.ops.products import PRODUCT
 from keras_attention.ops.products import WIDE_PRODUCT
@@ -81,9 +80,6 @@ class TestSpareColumns:
             to_numpy(made), self.x @ self.kernel, atol=1e-14
         )
 
-    @pytest.mark.skipif(
-        fast_path("differentiate") is None, reason="about what fast paths do"
-    )
     @pytest.mark.parametrize("way", WAYS)
     def test_gradients_are_those_without(self, way, monkeypatch):
         values = [draw(3, 3, seed=n) for n in (1, 2)]

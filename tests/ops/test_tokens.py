@@ -171,7 +171,7 @@ class TestWeightedSum:
 
 
 @pytest.mark.skipif(
-    fast_path("replace_rows") is None, reason="the compiler fuses"
+    fast_path("replace_rows") is None, reason="of TensorFlow alone"
 )
 def test_blocks_are_for_wide_matrices_that_nothing_fuses():
     wide, narrow = (ops.zeros((2, n)) for n in (WIDE, WIDE - 1))
