@@ -13,6 +13,7 @@ from keras import ops
 
 from keras_attention.ops import freeze
 from keras_attention.ops import loop_over_time
+from keras_attention.ops import recomputed
 from keras_attention.ops import trainable_loop
 from keras_attention.ops import widen
 from keras_attention.ops.replicas import own_seed
@@ -93,8 +94,8 @@ def score_one_by_one(layer, query, keys):
     A score that compares all features of all pairs computes a table
     `(B, Tq, Tv, U)`. One of up to 2^22 numbers is computed at once. Instead
     of a larger one, a loop over the queries computes one slice at a time and
-    keeps only the scores; its gradient computes each slice again, but on torch,
-    where it is kept. Some export formats do not support this loop.
+    keeps only the scores; its gradient computes each slice again. Some export
+    formats do not support this loop.
 
     Args:
         layer: What has `score`, a function from queries `(B, Tq, U)` and
@@ -114,7 +115,7 @@ def score_one_by_one(layer, query, keys):
         steps, rows = ops.shape(every)[:2]
         blank = [widen(ops.zeros((rows, ops.shape(keys)[1]), keys.dtype))]
         _, (scores,) = trainable_loop(
-            _score_one, [], [every], blank, steps, layer, keys
+            recomputed(_score_one), [], [every], blank, steps, layer, keys
         )
         return ops.swapaxes(scores, 0, 1)
 

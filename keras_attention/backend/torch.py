@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import keras
 import torch
 
 from keras_attention.backend.states import run_with_states
@@ -43,3 +44,31 @@ def outruns_keras_layers() -> bool:
     It is on CPUs, with a mask; on a GPU, Keras' layers are those of cuDNN.
     """
     return not torch.cuda.is_available()
+
+
+def recomputed(step: Callable) -> Callable:
+    """Wrap a step so that its gradient computes it again.
+
+    Args:
+        step: As in `trainable_loop`.
+
+    Returns:
+        A step that keeps its arguments alone for the gradient.
+    """
+
+    def run(layer, *arguments):
+        # It is computed again outside of the scope that gave these.
+        pairs = [(x, keras.ops.convert_to_tensor(x)) for x in layer.variables]
+
+        def scoped():
+            with keras.StatelessScope(pairs):
+                return step(layer, *arguments)
+
+        try:
+            return keras.remat(scoped)()
+        except RuntimeError as error:
+            if "saved tensor hooks" not in str(error):
+                raise
+            return scoped()  # `torch.func.grad` has none
+
+    return run

@@ -27,6 +27,7 @@ from .products import joint_product as joint_product
 from .products import mix as mix
 from .products import product as product
 from .recorders import hoister as hoister
+from .replay import recomputed as recomputed
 from .replay import trainable_loop as trainable_loop
 from .sparse import entmax15 as entmax15
 from .sparse import sparsemax as sparsemax

@@ -80,6 +80,21 @@ def trainable_loop(
     return loop_over_time(plain, carry, inputs, blank, length, reverse)
 
 
+def recomputed(step: Callable) -> Callable:
+    """Wrap a step whose gradient computes its large tables again.
+
+    A loop with a gradient of its own does so in any case. Where the plain loop
+    trains, it would keep them.
+
+    Args:
+        step: As in `trainable_loop`.
+
+    Returns:
+        A step with the same arguments and results.
+    """
+    return fast_path("recomputed", lambda itself: itself)(step)
+
+
 def _zeros(tensors):
     return [ops.zeros(ops.shape(x), x.dtype) for x in tensors]
 

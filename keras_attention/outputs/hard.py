@@ -16,6 +16,7 @@ from keras_attention.layers import AbstractConfigured
 from keras_attention.ops import hoist
 from keras_attention.ops import masked_loop
 from keras_attention.ops import product
+from keras_attention.ops import recomputed
 from keras_attention.ops import wide_dtype
 from keras_attention.ops.alignments import log_mixture
 from keras_attention.ops.alignments import log_sum
@@ -84,8 +85,7 @@ class HardAttention(AbstractConfigured, AbstractOutput):
     words this is nearly all of its time. The loop over `T` keeps no table of a
     step, and computes it again for the gradient: `B Tv (units + V)` numbers at
     a time, and for order 1 `B Tv^2`, beside the log probabilities themselves.
-    On torch it keeps them all for the gradient, `T` times as many. A step of a
-    search does the same for each beam.
+    A step of a search does the same for each beam.
 
     Args:
         attention: An attention layer, whose scores are used; one with the
@@ -278,7 +278,7 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         # Of a masked step, which still is a distribution.
         equal = ops.zeros(shape, nowhere.dtype) - math.log(shape[2])
         return self._loop(
-            _read_on,
+            recomputed(_read_on),
             [prepared.first] if self.order else [],
             [*self._project(decoded.outputs, prepared, training), words],
             decoded.tokens,

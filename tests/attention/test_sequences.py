@@ -121,6 +121,24 @@ def test_the_pairs_never_exist_at_once(monkeypatch):
     assert {shape for shape in seen} == {(B, 1, TV, U)}
 
 
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="its autograd")
+def test_the_gradient_keeps_no_pairs(monkeypatch):
+    monkeypatch.setattr(sequences, "FEW", 1)
+    kept = []
+
+    def keep(x):
+        kept.append(tuple(x.shape))
+        return x
+
+    given = [to_tensor(x).requires_grad_() for x in arrays()]
+    with BACKEND.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
+        value = total(looped)(*given)
+    assert kept
+    assert max(map(len, kept)) < 4
+    value.backward()
+    assert all(x.grad is not None for x in given)
+
+
 @pytest.mark.parametrize(
     "make",
     [

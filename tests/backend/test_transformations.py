@@ -11,6 +11,7 @@ from keras import ops
 from seq2seqs import small_model
 
 import keras_attention as ka
+from keras_attention.attention import sequences
 
 BACKEND = importlib.import_module(keras.backend.backend())
 on_jax = pytest.mark.skipif(keras.backend.backend() != "jax", reason="JAX")
@@ -121,6 +122,24 @@ def test_torch_transforms_functions(loss):
     close(forward, ops.sum(wanted * memory))
     both = BACKEND.func.vmap(BACKEND.func.grad(total))
     close(both(ops.stack([memory, memory]))[1], wanted)
+
+
+@on_torch
+def test_torch_transforms_what_is_recomputed(monkeypatch):
+    monkeypatch.setattr(sequences, "FEW", 1)
+    layer, query = ka.BahdanauAttention(4), draw(3)
+
+    def total(memory):
+        return ops.sum(layer(query, memory, training=True) ** 2)
+
+    leaf = draw(4, 2).requires_grad_()
+    (wanted,) = BACKEND.autograd.grad(total(leaf), leaf, create_graph=True)
+    close(BACKEND.func.grad(total)(draw(4, 2)), wanted.detach())
+    (second,) = BACKEND.autograd.grad(ops.sum(wanted), leaf)
+    ones = ops.ones_like(leaf)
+    close(
+        BACKEND.func.jvp(BACKEND.func.grad(total), (leaf,), (ones,))[1], second
+    )
 
 
 @on_torch

@@ -215,6 +215,24 @@ def test_blocks_of_rows_give_what_all_give_at_once():
         np.testing.assert_allclose(x, y, atol=1e-5)
 
 
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="its autograd")
+@every_kind
+def test_the_gradient_keeps_no_table_of_words(kind):
+    import torch
+
+    model, kept = make(kind), []
+
+    def keep(x):
+        kept.append(tuple(x.shape))
+        return x
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
+        model((SOURCE, TARGET), training=True)
+    assert kept
+    tables = {x for x in kept if len(x) > 3 and x[-1] == WORDS}
+    assert not tables
+
+
 @every_kind
 def test_padding_changes_nothing(kind):
     model = make(kind)
