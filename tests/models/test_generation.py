@@ -46,6 +46,26 @@ def plain(model, source, search):
     return search_words(model, ops.convert_to_tensor(source), search)
 
 
+@pytest.mark.parametrize(
+    "search", [BeamSearch(2, max_length=5), GREEDY, Sampling(max_length=5)]
+)
+def test_a_step_gives_no_weights_that_nobody_reads(model, search):
+    seen = []
+
+    class Watched(type(search)):
+        def call(self, step, *given, **options):
+            def watched(tokens, state):
+                seen.append(step(tokens, state))
+                return seen[-1]
+
+            return super().call(watched, *given, **options)
+
+    source = ops.convert_to_tensor(draw(2, 4))
+    watched = Watched.from_config(search.get_config())
+    search_words(model, source, watched, attends=False)
+    assert {found[2] for found in seen} == {None}
+
+
 # Which searches share a program.
 
 

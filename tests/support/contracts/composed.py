@@ -93,10 +93,13 @@ class ComposedLaws(LayerCase):
 
     def test_symbolic_shapes(self):
         """Those of what comes out."""
-        out = self.layer()(*self.symbolic(), return_attention_scores=True)
+        layer, inputs = self.layer(), self.symbolic()
+        out = layer(*inputs, return_attention_scores=True)
         given = self.run(self.layer(), *self.inputs())
         for x, y in zip(out, given, strict=True):
             assert (None, *y.shape[1:]) == x.shape
+        shapes = [x.shape for x in inputs]
+        assert layer.compute_output_shape(*shapes) == out[0].shape
 
     def test_save_and_load(self, tmp_path):
         inputs = self.symbolic()
