@@ -210,7 +210,8 @@ class BagOfWords(AbstractModel):
         self.translating = self.add_weight(shape=shape, initializer="normal")
 
     def read(self, source):  # (B, Tv) -> (B, 1, V)
-        real = ops.cast(ops.not_equal(source, 0), "float32")[..., None]
+        real = ops.cast(ops.not_equal(source, 0), "float32")
+        real = ops.expand_dims(real, -1)
         words = real * ops.take(self.translating, source, axis=0)
         return ops.sum(words, axis=1, keepdims=True)
 

@@ -112,7 +112,7 @@ def _of_score(add: Callable):
     found = "what is scored (standard input)"
     add("--hypotheses", type=_file, metavar="FILE", help=found)
     some = f"those of {','.join(SCORES)} to print (all)"
-    add("--metrics", type=_scores, default=SCORES, metavar="NAMES", help=some)
+    add("--metrics", type=_scores, metavar="NAMES", help=some)
     capitals = "do not distinguish capital letters"
     add("--lowercase", action="store_true", help=capitals)
     model = "print the log probability that a saved translator gives to each "

@@ -1,9 +1,11 @@
 """`score FILES`: how good translations, alignments or models are."""
 
 import argparse
-import math
 import re
 
+import numpy as np
+
+from keras_attention.commands.arguments import SCORES
 from keras_attention.commands.arguments import bytes_of
 from keras_attention.text import bare_lines
 from keras_attention.text import read_lines
@@ -25,11 +27,7 @@ def run(arguments: argparse.Namespace):
                 f"{len(hypotheses)} hypotheses, and {len(lines)} lines in "
                 f"{name}. Give all lines in their order."
             )
-    if arguments.model is not None and arguments.alignments:
-        raise ValueError(
-            "`score` takes texts or alignments. Received: --model and "
-            "--alignments. Leave one of them out."
-        )
+    _check_one_kind(arguments)
     if arguments.model is not None:
         (sources,) = _one_file("--model", "sources", references)
         _score_by_model(Translator.load(arguments.model), sources, hypotheses)
@@ -39,9 +37,25 @@ def run(arguments: argparse.Namespace):
         print(f"AER = {alignment_error(hypotheses, references[0]):.4f}")
         return
     given = hypotheses, references, arguments.lowercase
-    for name in arguments.metrics:
+    for name in arguments.metrics or SCORES:
         value, signature = score_texts(name, *given)
         print(f"{name} = {value:.2f} {signature}".rstrip())
+
+
+def _check_one_kind(arguments):
+    """Raise a `ValueError` if an option would change nothing."""
+    options = {
+        "--model": arguments.model is not None,
+        "--alignments": arguments.alignments,
+        "--metrics": arguments.metrics,
+        "--lowercase": arguments.lowercase,
+    }
+    given = [name for name, is_given in options.items() if is_given]
+    if len(given) > 1 and given[0] != "--metrics":
+        raise ValueError(
+            "`score` takes texts, alignments or a model. Received: "
+            f"{' and '.join(given)}. Leave out all but one of them."
+        )
 
 
 def _one_file(option, kind, files):
@@ -58,7 +72,8 @@ def _score_by_model(translator, sources, texts):
     for score in found.scores:
         print(f"{score:.6f}")
     total, count = sum(found.scores), sum(map(len, found.target_tokens))
-    print(f"perplexity = {math.exp(-total / max(count, 1)):.4f}")
+    with np.errstate(over="ignore"):  # it is infinite then
+        print(f"perplexity = {np.exp(-total / max(count, 1)):.4f}")
 
 
 def _read(file):

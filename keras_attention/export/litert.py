@@ -216,12 +216,14 @@ def convert_to_litert(
 
 def _inexpressible(model, said):
     """Return the message for a model that LiteRT has no operations for."""
-    encoder = getattr(model, "encoder", model)
-    cause = "most likely its encoder"
+    part, cause = getattr(model, "encoder", None), "most likely its encoder"
     way_out = (
         "Use RecurrentEncoder, or LSTM, GRU, SimpleRNN or RNN(cell), in "
         "Bidirectional or not."
     )
+    if part is None:
+        part, cause = model, "most likely one of its methods"
+        way_out = "Write `x[..., None]`, say, as ops.expand_dims(x, -1)."
     if "BitwiseAnd" in said:
         cause = "most likely an `ops.argmax` of floats in one of its layers"
         way_out = (
@@ -230,8 +232,8 @@ def _inexpressible(model, said):
         )
     return (
         "The built-in operations of LiteRT cannot express this model, "
-        f"{cause}. Received: encoder={type(encoder).__name__} "
-        f"`{encoder.name}`. {way_out} LiteRT says: {said[:400]}"
+        f"{cause}. Received: {type(part).__name__} `{part.name}`. {way_out} "
+        f"LiteRT says: {said[:400]}"
     )
 
 

@@ -14,6 +14,7 @@ from keras_attention.layers import AbstractDenseLayer
 from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import carried_mask
 from keras_attention.models import checks
+from keras_attention.models.generation import asking_nothing
 from keras_attention.models.generation import score_compiled
 from keras_attention.models.generation import score_words
 from keras_attention.models.generation import search_compiled
@@ -117,7 +118,8 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
             beams: Number `K` of beams in the states. Defaults to `1`.
             search: The search that asks, from whose options an output may
                 tell which words to score. Defaults to `None`.
-            prefix: Ids `(B, P)` that its texts begin with. Defaults to `None`.
+            prefix: Ids `(B, P)` that its texts have to have, such as those
+                that they begin with, and 0. Defaults to `None`.
 
         Returns:
             A `Begun`.
@@ -278,6 +280,7 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         if empty:  # no reshape infers a size of a tensor without elements
             shape = (1, *ops.shape(source)[1:])
             source, prefix = ops.ones(shape, source.dtype), None
+            search = asking_nothing(search)
         run = search_compiled
         # Compiling would lose a mask.
         if is_traced(source) or carried_mask(source) is not None:

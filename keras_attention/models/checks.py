@@ -18,6 +18,8 @@ from keras_attention.layers.recurrence import directions
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.ops import is_traced
 from keras_attention.outputs import AbstractOutput
+from keras_attention.search import AbstractSearch
+from keras_attention.search.base import check_row_words
 from keras_attention.search.constraints import as_prefix
 
 
@@ -206,6 +208,8 @@ def check_generation(model, source, search, prefix=None):
     """
     _check_rank("generate", model, source)
     prefix = as_prefix(prefix, source.shape[0])
+    if isinstance(search, AbstractSearch):
+        check_row_words(search, source.shape[0])
     if is_traced(source) or is_traced(prefix):
         return prefix
     _check_sides("generate", model, source, "prefix", prefix)

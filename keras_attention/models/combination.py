@@ -31,7 +31,12 @@ class AbstractCombination(AbstractModel):
 
     Args:
         **kwargs: Keras model arguments, such as `name`.
+
+    Attributes:
+        numbers: Names of the attributes by which `combine` combines.
     """
+
+    numbers: tuple[str, ...] = ()
 
     def join(self, models: Sequence[AbstractModel], shares: list[float]):
         """Take the members.
@@ -131,7 +136,9 @@ class AbstractCombination(AbstractModel):
 
     @property
     def version(self) -> int:
-        facts = self.changes, self.uses_xla, *(x.version for x in self.models)
+        facts = [self.changes, self.uses_xla, *self.shares]
+        facts += [getattr(self, name) for name in self.numbers]
+        facts += [x.version for x in self.models]
         return self._version.number(self.variables, *facts)
 
     def build(self, input_shape):
@@ -203,6 +210,8 @@ class AbstractCombination(AbstractModel):
 
     def _same_words(self, log_probs):
         """Let all members score the same words, also those of the source."""
+        wide = keras.backend.result_type(*[x.dtype for x in log_probs])
+        log_probs = [ops.cast(x, wide) for x in log_probs]
         pairs = list(zip(self.models, log_probs, strict=True))
         whole = [x for model, x in pairs if model.source_ids]
         if not whole:
@@ -261,5 +270,7 @@ def _fitted(x, size) -> tuple:
 
 def members_config(models: Sequence[AbstractModel]) -> list:
     """Return the configs of members, without how they were trained."""
-    configs = map(keras.saving.serialize_keras_object, models)
-    return [{**x, "compile_config": None} for x in configs]
+    configs = [keras.saving.serialize_keras_object(x) for x in models]
+    for config in configs:  # not of a copy: Keras marks a model met again
+        config["compile_config"] = None
+    return configs

@@ -84,6 +84,8 @@ class Ensemble(AbstractCombination):
     (1, 1, 5)
     """
 
+    numbers = ("mean",)
+
     def __init__(
         self,
         models: Sequence[AbstractModel],
@@ -102,7 +104,8 @@ class Ensemble(AbstractCombination):
             )
         check_choice("mean", mean, MEANS)
         given = [check_number("weights", x, above=0) for x in given]
-        shares = [x / sum(given) for x in given]
+        total = check_number("sum(weights)", sum(given))
+        shares = [x / total for x in given]
         super().__init__(**kwargs)
         self.join(models, shares)
         self.member_weights = None if weights is None else given
@@ -141,10 +144,11 @@ class Ensemble(AbstractCombination):
         check_built(self, "average", "Build its members first.")
         configs = members_config(self.models)
         weights = [model.weights for model in self.models]
-        floats = all(keras.backend.is_float_dtype(x.dtype) for x in weights[0])
-        if not floats or any(
-            _options(x) != _options(configs[0]) for x in configs
-        ):
+        dtypes = [[x.dtype for x in own] for own in weights]
+        floats = all(map(keras.backend.is_float_dtype, dtypes[0]))
+        alike = all(x == dtypes[0] for x in dtypes)
+        alike &= all(_options(x) == _options(configs[0]) for x in configs)
+        if not floats or not alike:
             raise ValueError(
                 "Ensemble.average needs members with the same options and "
                 "weights that are floats, such as checkpoints of one "

@@ -2,10 +2,12 @@
 
 import copy
 import functools
+import math
 import threading
 from collections.abc import Callable
 
 import keras
+import numpy as np
 from keras import ops
 from keras import tree
 
@@ -44,14 +46,22 @@ def search_words(
     Returns:
         A `Generation`.
     """
-    begun = model.begin(source, search=search, prefix=prefix)
+    rows, size = ops.shape(source)[0], model.target_vocabulary_size
+    words = _row_words(search, rows, options)
+    listed = [*words.values(), *([] if prefix is None else [prefix])]
+    listed = ops.concatenate(listed, axis=1) if listed else None
+    begun = model.begin(source, search=search, prefix=listed)
     never = {0, getattr(search, "start_id", 0)}
     never -= {getattr(search, "end_id", None)}
     keeps = attends or getattr(search, "reads_weights", True)
     step = word_step(model, begun.prepared, sorted(never), keeps, begun.ids)
-    rows, size = ops.shape(source)[0], model.target_vocabulary_size
-    if begun.ids is not None and prefix is not None:
-        prefix = _numbers_of(begun.ids, prefix, size)
+    if begun.ids is not None:
+        if prefix is not None:
+            prefix = _numbers_of(begun.ids, prefix, size)
+        for name, x in words.items():
+            shape = ops.shape(options.get(name, getattr(search, name)))
+            numbers = _numbers_of(begun.ids, x, size)
+            options[name] = ops.reshape(numbers, shape)
     generation = search(
         step,
         begun.states,
@@ -160,8 +170,28 @@ def _listed(ids, numbers):
     return take_rows(ops.reshape(ids, (-1,)), numbers + first)
 
 
+def asking_nothing(search):
+    """Return a search whose `row_words` are zeros, of one row."""
+    names = getattr(search, "row_words", ())
+    found = copy.copy(search) if names else search
+    for name in names:
+        shape = getattr(search, name).shape
+        setattr(found, name, np.zeros((1, *shape[1:]), "int32"))
+    return found
+
+
+def _row_words(search, rows, options):
+    """Return the ids `(B, P)` of each of the search's `row_words`."""
+    found = {}
+    for name in getattr(search, "row_words", ()):
+        x = ops.convert_to_tensor(options.get(name, getattr(search, name)))
+        count = math.prod(ops.shape(x)[1:])
+        found[name] = ops.reshape(ops.cast(x, "int32"), (rows, count))
+    return found
+
+
 def _numbers_of(ids, prefix, size):
-    """Find the numbers of a prefix, as many as there are ids before each.
+    """Find the numbers of words, as many as there are ids before each.
 
     An id that the model does not know gets one beyond the list.
     """
@@ -230,6 +260,8 @@ class GenerationProgram:
         if resizes := self.resizes and reads_ids:
             source = _repeat_last(_widen(source) if self.pads else source)
             prefix = None if prefix is None else _repeat_last(_widen(prefix))
+            for name in getattr(search, "row_words", ()):
+                numbers[name] = _repeat_last(numbers[name])
         states = [generator.state for generator in _generators(search)]
         run = self._for_texts_of(length)
         found = run(source, prefix, numbers, states=states)

@@ -30,8 +30,9 @@ class LanguageModel(AbstractConfigured, AbstractModel):
     cells. Id 0 is padding, and is masked everywhere.
 
     It has no source: of the sources that `generate`, `score` and a
-    `Translator` take, only their number counts. `np.zeros((8, 1))` asks for 8
-    texts, and a prefix says how each of them begins.
+    `Translator` take, ids of the same vocabulary, only their number counts.
+    `np.zeros((8, 1))` asks for 8 texts, and a prefix says how each of them
+    begins.
 
     Args:
         vocabulary_size: Number of ids.

@@ -66,6 +66,8 @@ class ShallowFusion(AbstractCombination):
         [Gulcehre et al., 2015](https://arxiv.org/abs/1503.03535), equation 6.
     """
 
+    numbers = ("weight",)
+
     def __init__(
         self,
         model: AbstractModel,

@@ -33,6 +33,9 @@ def loop_over_time(
     Returns:
         The final carry, and a list of outputs with time on axis 0.
     """
+    if isinstance(length, int) and length == 0:
+        blank = [ops.zeros((0, *ops.shape(x)), x.dtype) for x in blank]
+        return list(carry), blank
     loops = {"scan": _scanned_loop, "python": _python_loop}
     loop = loops.get(fast_path("PLAIN_LOOP"), _buffered_loop)
     no_row = any(0 in tuple(x.shape)[:1] for x in blank)
@@ -78,7 +81,7 @@ def _scanned_loop(step, carry, inputs, _, length, reverse):
     return ops.scan(body, carry, inputs, length=length, reverse=reverse)
 
 
-def _python_loop(step, carry, inputs, blank, length, reverse):
+def _python_loop(step, carry, inputs, _, length, reverse):
     # Not `x[t]`: the gradient of each is as large as `x`.
     apart = [
         [None] * length if x is None else ops.unstack(x, length)
@@ -90,6 +93,4 @@ def _python_loop(step, carry, inputs, blank, length, reverse):
         carry, outputs = step(carry, now)
         every.append(outputs)
     every = every[::-1] if reverse else every
-    if not every:
-        return carry, [ops.zeros((0, *x.shape), x.dtype) for x in blank]
     return carry, [ops.stack(x, axis=0) for x in zip(*every, strict=True)]

@@ -26,7 +26,8 @@ class Source(NamedTuple):
         mask: Boolean `(B, Tv')`, `True` at real positions, or `None`.
         fixed_shapes: Whether shapes may not depend on values, as under XLA.
         search: The search that the words are scored for, or `None`.
-        prefix: Ids `(B, P)` that its texts begin with, or `None`.
+        prefix: Ids `(B, P)` that its texts have to have, such as those that
+            they begin with, or `None`.
     """
 
     ids: Any

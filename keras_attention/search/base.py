@@ -16,6 +16,7 @@ from keras import tree
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_list
 from keras_attention.checks import missing_method
+from keras_attention.checks import shapes_agree
 from keras_attention.ops import is_traced
 from keras_attention.search.constraints import as_memory_mask
 from keras_attention.search.constraints import as_prefix
@@ -124,6 +125,8 @@ class AbstractSearch:
     # Options that `call` takes as arguments too, which then are tensors: one
     # compiled program serves all searches that differ in nothing else.
     varying: tuple[str, ...] = ()
+    # Of these, ids `(B, ...)` that only their own row asks for, 0 for none.
+    row_words: tuple[str, ...] = ()
 
     def __init_subclass__(cls, varying: tuple[str, ...] = (), **kwargs):
         # Not inherited: a subclass may use them where no tensor can be.
@@ -172,6 +175,7 @@ class AbstractSearch:
         def checked_step(tokens, state):
             return check_found(self, tokens, step(tokens, state))
 
+        check_row_words(self, batch_size, **varying)
         found = keep_possible(
             self.call(
                 checked_step,
@@ -251,6 +255,25 @@ class AbstractSearch:
     def from_config(cls, config: dict) -> "AbstractSearch":
         """Make a search from what `get_config` returned."""
         return cls(**config)
+
+
+def check_row_words(search: AbstractSearch, rows, **options):
+    """Raise a `ValueError` unless `row_words` have a row for each source.
+
+    Args:
+        search: The search.
+        rows: Number of sources, an integer or a scalar tensor.
+        **options: Those that take the place of the search's own.
+    """
+    rows = rows if isinstance(rows, int) else None
+    for name in search.row_words:
+        given = options.get(name, getattr(search, name))
+        if not shapes_agree(given.shape[:1], (rows,)):
+            raise ValueError(
+                f"`{name}` needs a row for each source. Received: {name} of "
+                f"shape {tuple(given.shape)}, for {rows} sources. Give a row "
+                "of zeros to a source that asks for nothing."
+            )
 
 
 def keep_possible(found: Generation) -> Generation:

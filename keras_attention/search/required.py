@@ -43,13 +43,15 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
             row, and cannot go back for a phrase.
         phrases: Integers `(B, C, L)`: for each row `C` phrases of up to `L`
             ids, with 0 on the right. A phrase of zeros asks for nothing.
+            With a shortlist, their words are in the list of their row.
 
     Shapes:
         As of `BeamSearch`.
 
     Raises:
         ValueError: If `search` is no `BeamSearch`, or `phrases` have another
-            shape or, outside of a graph, hold the start or the end id.
+            shape or, outside of a graph, hold the start or the end id. When
+            called: if they have not a row for each source.
 
     Example:
 
@@ -65,6 +67,8 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
     Reference:
         [Post and Vilar, 2018](https://arxiv.org/abs/1804.06609).
     """
+
+    row_words = ("phrases",)
 
     def __init__(self, search: BeamSearch, phrases):
         way_out = "Required phrases need several beams: BeamSearch(10)."
@@ -103,7 +107,7 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
     ) -> Generation:
         longest = self.max_length if max_length is None else max_length
         phrases = self.phrases if phrases is None else phrases
-        needs = _Needs.of(_with_rows(phrases, batch_size))
+        needs = _Needs.of(ops.cast(ops.convert_to_tensor(phrases), "int32"))
 
         def grow(beams, begun, found):
             progress = needs.progress(begun)
@@ -112,15 +116,15 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
             )
             begun = needs.after(begun, beams.alive, candidates.ids)
             progress = needs.progress(begun)  # (B, K, M, C)
-            left = longest - beams.position - 1
+            left = ops.subtract(longest, beams.position) - 1
             scores = ops.where(
                 needs.missing(progress) <= left, candidates.scores, NEVER
             )
             best = _share(scores, ops.sum(progress, axis=-1), needs, self)
             chosen = candidates._replace(scores=scores)
             beams = select_beams(self, beams, found, chosen, best)
-            count = begun.shape[1] * begun.shape[2]
-            begun = ops.reshape(begun, (-1, count, *ops.shape(begun)[3:]))
+            rows, every, choices, *rest = ops.shape(begun)
+            begun = ops.reshape(begun, (rows, every * choices, *rest))
             return beams, take_beams(begun, best)
 
         beams, found = begin_beams(self, step, state, batch_size)
@@ -261,9 +265,9 @@ def _share(scores, banks, needs, search):
     Returns:
         The numbers of the candidates `(B, K)`.
     """
-    count = scores.shape[1] * scores.shape[2]
-    scores = ops.reshape(scores, (-1, count))
-    banks = ops.reshape(banks, (-1, count))
+    rows, count = ops.shape(scores)[0], scores.shape[1] * scores.shape[2]
+    scores = ops.reshape(scores, (rows, count))
+    banks = ops.reshape(banks, (rows, count))
     scores, order = ops.top_k(scores, count)
     order = ops.cast(order, "int32")
     banks = take_beams(banks, order)
@@ -274,14 +278,3 @@ def _share(scores, banks, needs, search):
     ranks = ops.where(ops.equal(scores, NEVER), count + 1, ranks)
     _, first = ops.top_k(banks - ranks * size, search.beam_size)
     return take_beams(order, ops.cast(first, "int32"))
-
-
-def _with_rows(phrases, rows):
-    """Repeat the last phrases where a batch was filled up by its last row."""
-    phrases = ops.cast(ops.convert_to_tensor(phrases), "int32")
-    if phrases.shape[0] is None or rows == phrases.shape[0]:
-        return phrases
-    places = ops.minimum(
-        ops.arange(rows, dtype="int32"), ops.shape(phrases)[0] - 1
-    )
-    return ops.take(phrases, places, axis=0)

@@ -83,7 +83,9 @@ def test_a_model_scores_what_it_is_given(tmp_path):
     [
         (b"one\n", [], "1 hypotheses, and 2 lines"),
         (b"a\n\xff\n", [], "UTF-8"),
-        (b"a\nb\n", ["--alignments", "--model", "."], "texts or alignments"),
+        (b"a\nb\n", ["--alignments", "--model", "."], "--model and --al"),
+        (b"a\nb\n", ["--model", ".", "--lowercase"], "--model and --lower"),
+        (b"a\nb\n", ["--alignments", "--metrics", "ter"], "alignments and --m"),
         (b"0-0\n1 2\n", ["--alignments"], "'1' in line 2"),
         (b"0-0\n1-%s\n" % (b"9" * 19), ["--alignments"], "9' in line 2"),
     ],

@@ -297,6 +297,29 @@ def test_saved_members_come_back(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_model_may_be_a_member_twice(tmp_path):
+    one, other = members("alike")
+    model = Ensemble([one, Ensemble([other, one], [1, 2]), one])
+    model.save(tmp_path / "x.keras")
+    again = keras.saving.load_model(tmp_path / "x.keras")
+    assert again.models[0] is again.models[2]
+    assert_close(
+        again.score(SOURCE, TARGET)[1], model.score(SOURCE, TARGET)[1], 1e-6
+    )
+
+
+def test_members_may_have_other_dtypes():
+    models = [small_model(dtype="float64"), small_model(seed=4)]
+    inputs = SOURCE, TARGET
+    for mean in ("probabilities", "log_probabilities"):
+        found = to_numpy(Ensemble(models, mean=mean)(inputs))
+        assert found.dtype == "float64"
+        np.testing.assert_allclose(np.exp(found).sum(axis=-1), 1, atol=1e-6)
+    with pytest.raises(ValueError, match="members with the same options"):
+        Ensemble(models).average()
+
+
+@pytest.mark.slow
 def test_it_goes_on_by_what_has_changed_in_a_member():
     models = members("alike")
     model = Ensemble(models)
@@ -339,6 +362,7 @@ def test_weights_of_checkpoints_are_averaged():
         ({"weights": 2}, "`weights` must be a list of numbers"),
         ({"weights": [1.0]}, "Ensemble needs models, and one of `weights`"),
         ({"weights": [1.0, 0.0]}, "`weights` must be a positive number"),
+        ({"weights": [1e308, 1e308]}, r"`sum\(weights\)` must be a finite"),
         ({"mean": "median"}, "`mean` must be one of"),
         ({"models": [None]}, r"`models\[0\]` must be an object of Abstract"),
     ],

@@ -144,6 +144,14 @@ def test_tokens_that_are_found_have_the_scores_of_the_model(search, limited):
         assert same == isinstance(search, Sampling)  # without penalties
 
 
+def test_empty_texts_have_the_score_of_their_end():
+    model, ends = small_model(), np.array([[2, 3]] * 3)
+    _, token_scores = model.score(SOURCE, ends)
+    longer = np.pad(ends, ((0, 0), (0, 2)))
+    wanted = small_model().score(SOURCE, longer)[1]
+    assert_close(token_scores, wanted[:, :1], 1e-5)
+
+
 def test_no_texts_have_no_scores():
     model = small_model()
     none = np.zeros((0, 4), "int32")

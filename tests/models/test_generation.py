@@ -15,6 +15,7 @@ from tiers import some
 
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
+from keras_attention import RequiredPhrases
 from keras_attention import Sampling
 from keras_attention.models import generation
 from keras_attention.models.generation import search_compiled
@@ -64,6 +65,21 @@ def test_a_step_gives_no_weights_that_nobody_reads(model, search):
     watched = Watched.from_config(search.get_config())
     search_words(model, source, watched, attends=False)
     assert {found[2] for found in seen} == {None}
+
+
+@pytest.mark.parametrize("rows", [1, 0, 3])
+def test_phrases_of_any_shape_share_a_program(model, rows):
+    source = draw(rows, 4)
+    for phrase in ([[4, 5], [6, 0]], [[4], [6]], [[7]], [[4], [5], [6]]):
+        phrases = np.array([phrase] * rows).reshape(rows, *np.shape(phrase))
+        search = RequiredPhrases(BeamSearch(8, max_length=5), phrases)
+        tokens = to_numpy(model.generate(source, search))[0]
+        assert tokens.shape == (rows, 1, 5)
+        words = {x for x in np.ravel(phrase).tolist() if x}
+        assert all(words <= {*text} for text in tokens[:, 0].tolist())
+    more = RequiredPhrases(BeamSearch(8), np.full((rows + 1, 1, 1), 4))
+    with pytest.raises(ValueError, match="a row for each source"):
+        model.generate(source, more)
 
 
 # Which searches share a program.

@@ -96,6 +96,16 @@ def test_it_is_saved_as_a_whole(tmp_path):
     assert again.weight == 0.3
 
 
+def test_another_weight_counts_at_once():
+    fused = ShallowFusion(small_model(), small_language_model(), 0.3)
+    before = to_numpy(fused.score(SOURCE, TARGET)[0])
+    fused.weight = 2.0
+    found = to_numpy(fused.score(SOURCE, TARGET)[0])
+    assert (found != before).all()
+    wanted = ShallowFusion(*fused.models, 2.0).score(SOURCE, TARGET)[0]
+    assert_close(found, wanted, 1e-6)
+
+
 def test_what_cannot_be_is_refused():
     other = small_model(target_vocabulary_size=WORDS + 1)
     with pytest.raises(ValueError, match="models with one target vocabulary"):

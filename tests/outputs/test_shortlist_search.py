@@ -18,6 +18,7 @@ from tiers import some
 
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
+from keras_attention import RequiredPhrases
 from keras_attention import Sampling
 from keras_attention import Seq2Seq
 from keras_attention import Shortlist
@@ -180,6 +181,24 @@ def test_words_of_a_prefix_come_and_are_listed_in_their_row_only():
     assert tokens[1, 0] == 7
     for row, words in zip(tokens, ([8, 5], [7], []), strict=True):
         assert np.isin(row, [1, 3, *words]).all()
+
+
+@pytest.mark.usefixtures("without_graphs")
+def test_required_words_come_and_are_listed_in_their_row_only():
+    nothing = Shortlist(np.zeros((WORDS, 1), int), [])
+    phrases = np.array([[[8, 5], [4, 0]], [[7, 0], [0, 0]], [[0, 0], [0, 0]]])
+    search = RequiredPhrases(BeamSearch(9, 2, max_length=5), phrases)
+    model = make_model()
+    found = model.generate(SOURCE, search, shortlist=nothing)
+    for row, words in zip(
+        to_numpy(found)[0], ([4, 5, 8], [7], []), strict=True
+    ):
+        assert np.isin(row, [0, 1, 3, *words]).all()
+        for text in row.tolist():
+            assert {*words} <= {*text}
+            assert 8 not in text or text[text.index(8) + 1] == 5
+    found = model.generate(SOURCE, search, shortlist=EVERY)
+    assert_same(found, model.generate(SOURCE, search))
 
 
 def test_a_row_with_an_unknown_prefix_gets_no_tokens():

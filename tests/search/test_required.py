@@ -144,6 +144,16 @@ def test_prefixes_count():
         check_texts(found, b, texts[:1])
 
 
+def test_each_row_has_its_phrases():
+    tables = history_tables(3, ROWS, CLASSES, LENGTH)
+    step, state = whole_history(*tables), root_state(range(ROWS))
+    rules = Rules(max_length=LENGTH)
+    for rows in (1, ROWS + 1):
+        phrases = np.full((rows, 1, 1), 4)
+        with pytest.raises(ValueError, match="a row for each source"):
+            search(phrases, rules, 3)(step, state, ROWS)
+
+
 def test_searches_with_other_phrases_share_a_program():
     one = RequiredPhrases(BeamSearch(3), [[[5, 6]]])
     other = RequiredPhrases(BeamSearch(3), [[[7, 0], [4, 4]]])
