@@ -183,10 +183,15 @@ def check_ids(
         known: A clause that says what they do not fit, or nothing.
         way_out: A sentence that says what to do instead.
     """
-    if ids.size and not 0 <= ids.min() <= ids.max() < size:
+    said = ""
+    if ids.dtype.kind in "OSU":
+        said = f"texts of dtype {ids.dtype}"
+    elif ids.size and not 0 <= ids.min() <= ids.max() < size:
+        said = f"ids from {ids.min()} to {ids.max()}"
+    if said:
         raise ValueError(
-            f"{needed_by} ids from 0 to {size - 1}. Received: ids from "
-            f"{ids.min()} to {ids.max()}{known}. {way_out}"
+            f"{needed_by} ids from 0 to {size - 1}. Received: {said}{known}. "
+            f"{way_out}"
         )
 
 

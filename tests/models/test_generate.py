@@ -170,6 +170,15 @@ def test_no_texts_have_no_scores():
             model.generate(source)
 
 
+@pytest.mark.tensorflow
+def test_texts_are_no_ids():
+    model, texts = small_model(), np.full((3, 4), "a")
+    with pytest.raises(ValueError, match=r"source ids .* Received: texts"):
+        model.generate(texts)
+    with pytest.raises(ValueError, match=r"target ids .* Received: texts"):
+        model.score(SOURCE, texts)
+
+
 class Counting(AbstractAttention):
     """Counts how often it computes what only depends on the source."""
 
