@@ -8,7 +8,8 @@ with one model:
         --data multi30k --source en --target de --export outputs/both
 
 `--epochs 8` also trains a language model on the captions of the target, and
-tells what it brings on `val` by `ShallowFusion`. It needs the extras `text`,
+tells what it brings by `ShallowFusion`, with the weight that is best on `val`.
+It needs the extras `text`,
 `evaluation` and `plots`, and `--export` needs `litert` and `onnx`.
 """
 
@@ -80,16 +81,29 @@ def train_language_model(files: dict, tokenizer, epochs: int) -> LanguageModel:
 
 def try_fusion(
     translator: Translator, helper: LanguageModel, files: dict, language: str
-) -> None:
+) -> Translator:
     """Print the BLEU (Moses) of `val` for weights of a language model.
+
+    That of the test set is printed for the best of them.
 
     Args:
         translator: Of the ensemble, with a beam search.
         helper: The language model.
         files: Source and target file of each part.
         language: The target's.
+
+    Returns:
+        The translator with the best of them.
     """
-    sources, wanted = map(read_lines, files["val"])
+
+    def score(fused, weight, part):
+        sources, wanted = map(read_lines, files[part])
+        texts = fused(sources, verbose=0)
+        found = measure(texts, wanted, language)["moses"].score
+        print(f"Language model x {weight}: {found:.1f} on {part}")
+        return found
+
+    tried = []
     for weight in WEIGHTS:
         fused = Translator(
             ShallowFusion(translator.model, helper, weight),
@@ -97,9 +111,10 @@ def try_fusion(
             translator.target_tokenizer,
             translator.search,
         )
-        texts = fused(sources, verbose=0)
-        score = measure(texts, wanted, language)["moses"].score
-        print(f"Language model x {weight}: {score:.1f} on val")
+        tried.append((score(fused, weight, "val"), weight, fused))
+    _, weight, best = max(tried, key=lambda one: one[0])
+    score(best, weight, "test_2016_flickr")
+    return best
 
 
 def try_out(source: str, target: str) -> tuple[list[Path], Path]:
@@ -161,7 +176,8 @@ def main(
         export_all(translator, Path(export), test, target)
     if epochs:
         helper = train_language_model(files, tokenizer, epochs)
-        try_fusion(translator, helper, files, target)
+        fused = try_fusion(translator, helper, files, target)
+        fused.save(folder / "with_language_model")
     return score
 
 
