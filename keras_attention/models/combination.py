@@ -12,6 +12,7 @@ from keras_attention.models.base import AbstractModel
 from keras_attention.models.base import Begun
 from keras_attention.models.embedding import UNKNOWN
 from keras_attention.ops import cast
+from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
 from keras_attention.ops.rows import take_rows
 
@@ -211,7 +212,8 @@ class AbstractCombination(AbstractModel):
 
     def _same_words(self, log_probs):
         """Let all members score the same words, also those of the source."""
-        wide = keras.backend.result_type(*[x.dtype for x in log_probs])
+        dtypes = {wide_dtype(x.dtype) for x in log_probs}
+        wide = "float64" if "float64" in dtypes else "float32"
         log_probs = [cast(x, wide) for x in log_probs]
         pairs = list(zip(self.models, log_probs, strict=True))
         whole = [x for model, x in pairs if model.source_ids]
