@@ -9,8 +9,8 @@ with one model:
 
 `--epochs 8` also trains a language model on the captions of the target, and
 tells what it brings by `ShallowFusion`, with the weight that is best on `val`.
-It needs the extras `text`,
-`evaluation` and `plots`, and `--export` needs `litert` and `onnx`.
+It needs the extras `text`, `evaluation` and `plots`, and `--export` needs
+`litert` and `onnx`.
 """
 
 import argparse

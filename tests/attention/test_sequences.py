@@ -6,6 +6,7 @@ import pytest
 from gradients import BACKEND
 from gradients import WAYS
 from gradients import differentiate
+from gradients import kept_by_torch
 from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
@@ -124,15 +125,8 @@ def test_the_pairs_never_exist_at_once(monkeypatch):
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="its autograd")
 def test_the_gradient_keeps_no_pairs(monkeypatch):
     monkeypatch.setattr(sequences, "FEW", 1)
-    kept = []
-
-    def keep(x):
-        kept.append(tuple(x.shape))
-        return x
-
     given = [to_tensor(x).requires_grad_() for x in arrays()]
-    with BACKEND.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
-        value = total(looped)(*given)
+    value, kept = kept_by_torch(lambda: total(looped)(*given))
     assert kept
     assert max(map(len, kept)) < 4
     value.backward()

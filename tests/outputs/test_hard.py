@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from generations import assert_same
 from gradients import differentiate
+from gradients import kept_by_torch
 from keras import ops
 from ready import EAGER
 from ready import dtype_policy
@@ -218,16 +219,8 @@ def test_blocks_of_rows_give_what_all_give_at_once():
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="its autograd")
 @every_kind
 def test_the_gradient_keeps_no_table_of_words(kind):
-    import torch
-
-    model, kept = make(kind), []
-
-    def keep(x):
-        kept.append(tuple(x.shape))
-        return x
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
-        model((SOURCE, TARGET), training=True)
+    model = make(kind)
+    _, kept = kept_by_torch(lambda: model((SOURCE, TARGET), training=True))
     assert kept
     tables = {x for x in kept if len(x) > 3 and x[-1] == WORDS}
     assert not tables

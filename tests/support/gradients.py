@@ -153,3 +153,15 @@ def check_gradients(function, arrays, tolerance=1e-7):
         np.testing.assert_allclose(
             np.sum(g * direction), slope, rtol=tolerance, atol=tolerance
         )
+
+
+def kept_by_torch(function) -> tuple:
+    """Call a function; return its result, and the shapes autograd keeps."""
+    shapes = []
+
+    def keep(x):
+        shapes.append(tuple(x.shape))
+        return x
+
+    with BACKEND.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
+        return function(), shapes
