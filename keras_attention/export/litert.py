@@ -132,7 +132,9 @@ def export_litert_text(
     tokenizers = source_tokenizer, target_tokenizer
     _check_tokenizers(*tokenizers)
     with replaced_file(path, ".tflite") as draft:
-        function = _trace_text(trace_ids(model, search), *tokenizers)
+        # Not traced anew, also where the user runs functions eagerly.
+        translate_ids = trace_ids(model, search).get_concrete_function()
+        function = _trace_text(translate_ids, *tokenizers)
         functions = {TEXT_SIGNATURE: function}
         draft.write_bytes(
             convert_to_litert(model, functions, quantize, tokenizers)

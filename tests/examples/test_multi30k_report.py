@@ -44,6 +44,7 @@ def test_lengths_are_grouped_and_all_are_counted():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("form", some(["litert", "onnx", "tf_saved_model"], 1))
 def test_exported_files_are_measured(tmp_path, monkeypatch, capsys, form):
     one = {form: (example.EXPORTS[form][0], {})}

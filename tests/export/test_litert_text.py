@@ -11,6 +11,7 @@ from keras_attention import CharacterTokenizer
 from keras_attention import WordPieceTokenizer
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
 
 if keras.backend.backend() == "tensorflow":
     from keras_attention.export import litert

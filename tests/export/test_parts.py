@@ -39,7 +39,8 @@ def translator():
     table = np.random.default_rng(0).integers(5, size - 1, (size, 1))
     shortlist = Shortlist(table, [1])
     lexical = small_model(lexical=True)
-    both = Ensemble([lexical, small_model(LuongGeneral(), seed=8)], [1, 2])
+    luong = small_model(LuongGeneral(), seed=8, order="luong", layer_size=7)
+    both = Ensemble([lexical, luong], [1, 2])
     fused = ShallowFusion(both, small_language_model(), 0.4)
     translator = Translator(fused, *sides, search, shortlist=shortlist)
     texts = translator(TEXTS)
@@ -67,13 +68,24 @@ def generate(translator, ids):
 
 
 def test_saved_model(translator, tmp_path):
+    """Of the same, whose first member now copies."""
+    both, language_model = translator.model.models
+    copying = small_model(seed=14, copying=True)
+    both = Ensemble([copying, both.models[1]])
+    fused = ShallowFusion(both, language_model, 0.4)
+    digits = translator.source_tokenizer
+    translator = Translator(fused, digits, digits, translator.search)
+    texts = ["0x1", *TEXTS]
+    wanted = translator(texts, return_scores=True)
+    assert "x" in wanted.texts[0]
     translator.export(tmp_path / "x")
     served = tf.saved_model.load(tmp_path / "x").signatures["serving_default"]
-    found = served(text=tf.constant(TEXTS))
-    wanted = translator(TEXTS, return_scores=True)
+    found = served(text=tf.constant(texts))
     texts = found["translations"].numpy()[:, 0]
     assert [x.decode() for x in texts] == wanted.texts
     np.testing.assert_allclose(found["scores"][:, 0], wanted.scores, atol=1e-4)
+    with pytest.raises(ValueError, match="copying=True, whose ids of other"):
+        translator.export(tmp_path / "x.onnx")
 
 
 def in_litert(path, ids):
@@ -125,11 +137,21 @@ def test_a_text_is_scored_among_the_listed_words(translator):
 
 
 def test_sparse_probabilities_are_in_every_file(tmp_path):
-    """Scores are logarithms of 1.5-entmax, and `-inf` where it is 0."""
+    """Of a member by 1.5-entmax: where it is 0, scores are `-inf`."""
+    hard = HardAttention(LuongGeneral(), 4, order=1, monotonic=True)
+    hard = small_model(None, seed=5, output=hard)
     digits = CharacterTokenizer("01234", "identity")
     search = BeamSearch(3, n_best=3, max_length=3)
     sparse, usual = (
-        Translator(small_model(None, output=output), digits, digits, search)
+        Translator(
+            Ensemble(
+                [small_model(None, output=output), hard],
+                mean="log_probabilities",
+            ),
+            digits,
+            digits,
+            search,
+        )
         for output in ("entmax15", None)
     )
     ids = ids_of(sparse, TEXTS)
@@ -143,32 +165,3 @@ def test_sparse_probabilities_are_in_every_file(tmp_path):
         assert not found.all()
         np.testing.assert_array_equal(tokens[found], wanted.tokens[found])
         np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
-
-
-def test_members_of_all_kinds_are_in_every_file(tmp_path):
-    """Orders, an attentional layer, hard attention; and copying, in text."""
-    digits = CharacterTokenizer("01234", "identity")
-    search = GreedySearch(max_length=5)
-    hard = HardAttention(LuongGeneral(), 4, order=1, monotonic=True)
-    luong = {"order": "luong", "layer_size": 7}
-    models = [
-        small_model(LuongGeneral(), seed=8, **luong),
-        small_model(None, seed=5, output=hard),
-    ]
-    translator = Translator(Ensemble(models), digits, digits, search)
-    ids = ids_of(translator, TEXTS)
-    wanted = generate(translator, ids)
-    for run, name in ((in_litert, "x.tflite"), (in_onnx, "x.onnx")):
-        translator.export(tmp_path / name)
-        tokens, scores = run(tmp_path / name, ids)
-        np.testing.assert_array_equal(tokens, wanted.tokens)
-        np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
-    models[0] = small_model(seed=9, copying=True)
-    both = Translator(Ensemble(models), digits, digits, search)
-    texts = ["0x1", *TEXTS]
-    both.export(tmp_path / "x")
-    served = tf.saved_model.load(tmp_path / "x").signatures["serving_default"]
-    found = served(text=tf.constant(texts))["translations"].numpy()[:, 0]
-    assert [x.decode() for x in found] == both(texts)
-    with pytest.raises(ValueError, match="copying=True, whose ids of other"):
-        both.export(tmp_path / "y.onnx")
