@@ -87,13 +87,11 @@ def run_guides() -> dict[str, nbformat.NotebookNode]:
         for name, path in scripts.items()
         if not kept[name].exists()
     }
-    # Long guides take long, so that shares take about the same time.
-    names = sorted(fresh, key=lambda name: -scripts[name].stat().st_size)
+    names = sorted(fresh, key=lambda name: name != FIRST)
     shares = [
-        sorted(names[i::KERNELS], key=lambda name: name != FIRST)
+        {name: fresh[name] for name in names[i::KERNELS]}
         for i in range(min(KERNELS, len(names)))
     ]
-    shares = [{name: fresh[name] for name in share} for share in shares]
     with ThreadPoolExecutor(KERNELS) as pool:
         list(pool.map(_run, shares))
     CACHE.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,6 @@ from keras_attention import CharacterTokenizer
 from keras_attention import WordPieceTokenizer
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
-pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
 
 if keras.backend.backend() == "tensorflow":
     from keras_attention.export import litert
@@ -94,6 +93,13 @@ def test_no_operation_of_tensorflow_is_in_the_file(file):
     content = file.read_bytes()
     assert b"Flex" not in content
     assert b"FastWordpieceTokenize" in content
+
+
+@pytest.mark.usefixtures("without_graphs")
+def test_functions_may_run_eagerly(parts, tmp_path):
+    """Its loops are still those that LiteRT can hold."""
+    export_litert_text(tmp_path / "x.tflite", *parts, SEARCH)
+    check_seal(tmp_path / "x.tflite")
 
 
 def test_other_tokenizers_are_named(parts, tmp_path):

@@ -146,11 +146,9 @@ def test_tags_come_first(case, tmp_path):
     check_writing(tokenizer, path)
 
 
-def test_all_characters_that_change_are_normalized(tmp_path):
+def test_every_character_is_normalized(tmp_path):
     letters = [chr(x) for x in range(1, 0x30000) if not 0xD800 <= x < 0xE000]
     marked = [x + "\u0323\u0301" for x in letters[::50]]
-    changed = filter(unicodedata.decomposition, letters)
-    letters = [*changed, *letters[::7]]
     add, forms = OnnxStrings(), ("NFC", "NFD", "NFKC", "NFKD")
     results = [add.cleaned("text", form.lower()) for form in forms]
     texts = [value(x, TensorProto.STRING, [None]) for x in ("text", *results)]

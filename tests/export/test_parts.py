@@ -27,6 +27,12 @@ if keras.backend.backend() == "tensorflow":
 
 TEXTS = ["01234", "42", "", "300"]
 SEVERAL = [TEXTS, TEXTS[1:2]]  # each with words of its own
+MEAN = "log_probabilities"  # by which 0 of one member is 0 of all
+
+
+def hard_model():
+    hard = HardAttention(LuongGeneral(), 4, order=1, monotonic=True)
+    return small_model(None, seed=5, output=hard)
 
 
 @pytest.fixture(scope="module")
@@ -67,23 +73,31 @@ def generate(translator, ids):
     )
 
 
-def test_saved_model(translator, tmp_path):
-    """Of the same, whose first member now copies."""
-    both, language_model = translator.model.models
-    copying = small_model(seed=14, copying=True)
-    both = Ensemble([copying, both.models[1]])
-    fused = ShallowFusion(both, language_model, 0.4)
-    digits = translator.source_tokenizer
-    translator = Translator(fused, digits, digits, translator.search)
-    texts = ["0x1", *TEXTS]
-    wanted = translator(texts, return_scores=True)
-    assert "x" in wanted.texts[0]
-    translator.export(tmp_path / "x")
-    served = tf.saved_model.load(tmp_path / "x").signatures["serving_default"]
+def served_by(translator, path, texts):
+    """What a SavedModel of a translator answers: texts, and scores."""
+    translator.export(path)
+    served = tf.saved_model.load(path).signatures["serving_default"]
     found = served(text=tf.constant(texts))
-    texts = found["translations"].numpy()[:, 0]
-    assert [x.decode() for x in texts] == wanted.texts
-    np.testing.assert_allclose(found["scores"][:, 0], wanted.scores, atol=1e-4)
+    translations = found["translations"].numpy()[:, 0]
+    return [x.decode() for x in translations], found["scores"][:, 0]
+
+
+def test_saved_model(translator, tmp_path):
+    texts, scores = served_by(translator, tmp_path / "x", TEXTS)
+    wanted = translator(TEXTS, return_scores=True)
+    assert texts == wanted.texts
+    np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
+
+
+def test_members_that_copy_are_in_a_file_of_text(translator, tmp_path):
+    """Beside hard attention; a file of ids has no words to copy."""
+    digits = translator.source_tokenizer
+    copying, texts = small_model(seed=14, copying=True), ["0x1", *TEXTS]
+    both = Ensemble([copying, hard_model()])
+    translator = Translator(both, digits, digits, translator.search)
+    found, _ = served_by(translator, tmp_path / "x", texts)
+    assert found == translator(texts)
+    assert "x" in found[0]
     with pytest.raises(ValueError, match="copying=True, whose ids of other"):
         translator.export(tmp_path / "x.onnx")
 
@@ -138,21 +152,14 @@ def test_a_text_is_scored_among_the_listed_words(translator):
 
 def test_sparse_probabilities_are_in_every_file(tmp_path):
     """Of a member by 1.5-entmax: where it is 0, scores are `-inf`."""
-    hard = HardAttention(LuongGeneral(), 4, order=1, monotonic=True)
-    hard = small_model(None, seed=5, output=hard)
     digits = CharacterTokenizer("01234", "identity")
     search = BeamSearch(3, n_best=3, max_length=3)
     sparse, usual = (
-        Translator(
-            Ensemble(
-                [small_model(None, output=output), hard],
-                mean="log_probabilities",
-            ),
-            digits,
-            digits,
-            search,
+        Translator(Ensemble(members, mean=MEAN), digits, digits, search)
+        for members in (
+            [small_model(None, output=output), hard_model()]
+            for output in ("entmax15", None)
         )
-        for output in ("entmax15", None)
     )
     ids = ids_of(sparse, TEXTS)
     wanted, usual = generate(sparse, ids), generate(usual, ids)

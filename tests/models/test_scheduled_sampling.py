@@ -104,7 +104,6 @@ def test_guesses_are_drawn_by_their_probability():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
 def test_fit_feeds_guesses_from_the_start():
     """To a model that was never called: the first step makes its weights."""
     keras.utils.set_random_seed(0)

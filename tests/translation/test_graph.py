@@ -48,7 +48,6 @@ def test_align_tells_the_same_and_more(graph):
     assert ended == [b"y", b"</s>", *[b""] * 6]
 
 
-@pytest.mark.usefixtures("without_graphs")
 def test_a_prefix_is_cut_before_it_is_padded(graph):
     long = "zyx" * 100
     text = tf.constant(["1", "1"])
