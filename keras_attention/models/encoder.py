@@ -46,7 +46,8 @@ class RecurrentEncoder(
     In training on TensorFlow and torch, without a GPU, the training loop of
     decoders runs the same cells, faster and with the same numbers. On
     TensorFlow it has a first derivative only; with `training=False` there are
-    all.
+    all. On torch without a GPU, torch's kernel for whole sequences runs an
+    LSTM or a GRU, unless positions before the last real one are masked.
 
     Args:
         units: Units of each layer, in each direction.
@@ -195,21 +196,47 @@ class RecurrentEncoder(
     def _run(self, sequence, mask, training, given=None):
         """Run all layers, from their own first states or from given ones."""
         states, inputs = [], sequence
-        # Inference is no faster by our loop, and a GPU has cuDNN.
-        is_faster = fast_path("outruns_keras_layers", lambda: False)
-        ours = given is not None or (training and is_faster())
-        for i, layer in enumerate(self.layers):
+        for i in range(len(self.layers)):
             x = self.drop(sequence, training=training)
-            if not ours:
-                outputs, *own = call_masked(layer, x, mask, training)
-            else:
-                outputs, own = self._run_cells(i, x, mask, training, given)
+            outputs, own = self._run_layer(i, x, mask, training, given)
             sequence = sequence + outputs if self.residual and i else outputs
             states.append(own)
         if self.append_inputs:
             inputs = ops.cast(inputs, sequence.dtype)
             sequence = ops.concatenate([sequence, inputs], axis=-1)
         return sequence, states
+
+    def _run_layer(self, i, sequence, mask, training, given):
+        """Run a layer by what is fastest: all have the same numbers."""
+        layer = self.layers[i]
+        if given is None and not (training and self.recurrent_dropout):
+            found = self._run_packed(layer, sequence, mask)
+            if found is not None:
+                return found
+        # Inference is no faster by our loop, and a GPU has cuDNN.
+        is_faster = fast_path("outruns_keras_layers", lambda: False)
+        if given is not None or (training and is_faster()):
+            return self._run_cells(i, sequence, mask, training, given)
+        outputs, *own = call_masked(layer, sequence, mask, training)
+        return outputs, own
+
+    def _run_packed(self, layer, sequence, mask):
+        """Run a layer by a kernel for whole sequences, if there is one."""
+        run = fast_path("run_packed")
+        if run is None or self.cell not in LAYERS:
+            return None
+        dtype, both = layer.compute_dtype, directions(layer)
+        weights = [
+            [ops.cast(x, dtype) for x in (c.kernel, c.recurrent_kernel, c.bias)]
+            for c in (one.cell for one in both)
+        ]
+        return run(
+            self.cell,
+            weights,
+            ops.cast(sequence, dtype),
+            as_mask(mask),
+            repeats=not both[0].zero_output_for_mask,
+        )
 
     def _run_cells(self, i, sequence, mask, training, given):
         """Run the cells of a layer, from the next of the given states."""

@@ -125,6 +125,25 @@ def test_torch_transforms_functions(loss):
 
 
 @on_torch
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_torch_transforms_an_encoder(cell):
+    """The kernel for whole sequences has derivatives, but no `torch.func`."""
+    encoder = ka.RecurrentEncoder(2, cell=cell, dtype="float64")
+
+    def total(x):
+        return ops.sum(encoder(x, mask=MASK[:1])[0] ** 2)
+
+    x = draw(4).double()[:1]
+    leaf, ones = x.clone().requires_grad_(), ops.ones_like(x)
+    (wanted,) = BACKEND.autograd.grad(total(leaf), leaf, create_graph=True)
+    (second,) = BACKEND.autograd.grad(ops.sum(wanted), leaf)
+    slope = BACKEND.func.grad(total)
+    close(slope(x), wanted.detach())
+    close(BACKEND.func.jvp(slope, (x,), (ones,))[1], second)
+    close(BACKEND.func.vmap(slope)(x[None])[0], wanted.detach())
+
+
+@on_torch
 def test_torch_transforms_what_is_recomputed(monkeypatch):
     monkeypatch.setattr(sequences, "FEW", 1)
     layer, query = ka.BahdanauAttention(4), draw(3)

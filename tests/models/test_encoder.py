@@ -178,10 +178,20 @@ MASK = np.array(
 ).astype(bool)
 
 
+def only_loops(is_faster):
+    """Return a `fast_path` of a backend without a kernel for sequences."""
+
+    def fast_path(name, default=None):
+        is_asked = name == "outruns_keras_layers" and is_faster is not None
+        return (lambda: is_faster) if is_asked else default
+
+    return fast_path
+
+
 @pytest.fixture
 def _outruns(monkeypatch):
     """Choose our loop on every backend and device."""
-    monkeypatch.setattr(encoders, "fast_path", lambda *_: lambda: True)
+    monkeypatch.setattr(encoders, "fast_path", only_loops(True))
 
 
 def ours(encoder, x, given):
@@ -270,6 +280,30 @@ def test_our_loop_keeps_dtypes(dtype):
     }
 
 
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_whole_sequences_are_read_as_by_our_loop(
+    cell, bidirectional, monkeypatch
+):
+    """A backend may have a kernel for them, which reads real positions."""
+    encoder = make(cell=cell, bidirectional=bidirectional, dtype="float64")
+    for given in (None, mask([2, 5, 0, 1], 5), mask([3, 0, 1, 2], 5), MASK):
+
+        def total(x, given=given):
+            outputs = ours(encoder, x, given)
+            return sum(ops.sum((k + 1 + y) ** 2) for k, y in enumerate(outputs))
+
+        def run(total=total, given=given):
+            x = draw(4, 5, 3)
+            _, numbers = differentiate(total, [x], encoder.trainable_variables)
+            return [*numbers, *ours(encoder, x, given)]
+
+        found = run()
+        with monkeypatch.context() as patch:
+            patch.setattr(encoders, "fast_path", only_loops(True))
+            assert_close(found, run())
+
+
 @pytest.mark.slow
 def test_our_loop_is_for_training_where_it_is_faster(monkeypatch):
     calls, real = [], encoders.run_cells
@@ -281,14 +315,14 @@ def test_our_loop_is_for_training_where_it_is_faster(monkeypatch):
     monkeypatch.setattr(encoders, "run_cells", run_cells)
     encoder = make(depth=2)
     x = draw(4, 5, 3, dtype="float32")
-    for paths, training, count in [
-        (lambda *_: lambda: True, None, 0),
-        (lambda *_: lambda: True, False, 0),
-        (lambda *_: lambda: True, True, 4),
-        (lambda *_: lambda: False, True, 4),  # a GPU
-        (lambda _, default: default, True, 4),  # another backend
+    for is_faster, training, count in [
+        (True, None, 0),
+        (True, False, 0),
+        (True, True, 4),
+        (False, True, 4),  # a GPU
+        (None, True, 4),  # another backend
     ]:
-        monkeypatch.setattr(encoders, "fast_path", paths)
+        monkeypatch.setattr(encoders, "fast_path", only_loops(is_faster))
         encoder(x, training=training)
         assert len(calls) == count
 
