@@ -15,8 +15,8 @@ file, the curves, and the attention of ten words. `g2p2020.py` has the data.
 
 trains all fifteen languages three times, writes a table as it goes, and tests
 the three models of a language as one `Ensemble`, too. The same command goes on
-with one that was stopped. It needs the extras `text`,
-`evaluation`, `plots`, `litert` and `onnx`.
+with one that was stopped. `--attention forward`, say, takes another mechanism.
+It needs the extras `text`, `evaluation`, `plots`, `litert` and `onnx`.
 """
 
 import argparse
@@ -31,6 +31,7 @@ import g2p2020
 
 from keras_attention import Ensemble
 from keras_attention import Translator
+from keras_attention.recipe import ATTENTIONS
 from keras_attention.recipe import CURVES
 from keras_attention.recipe import Recipe
 from keras_attention.recipe import read_texts
@@ -167,6 +168,7 @@ def main(
     download: bool = False,
     output: str | Path = "outputs",
     seed: int = 0,
+    attention: str = "additive",
 ) -> dict[str, list[dict]]:
     """Train and test on some languages, with some seeds.
 
@@ -178,6 +180,7 @@ def main(
         download: Whether to fetch the words that are missing.
         output: Folder of all files, in a folder `pronounce`.
         seed: The first seed.
+        attention: One of `ATTENTIONS`.
 
     Returns:
         For each language the results of each seed, and those of all of them
@@ -198,17 +201,19 @@ def main(
 
     for one in chosen:
         files, trained = g2p2020.find(Path(data), one), []
+        name = one if attention == "additive" else f"{one}_{attention}"
         for number in range(seed, seed + seeds):
             recipe = Recipe(
                 target_tokenizer="symbol",
                 normalization=FORMS.get(one, "nfc"),
+                attention=attention,
                 seed=number,
                 **(QUICK if quick else {}),
             )
-            trained.append(folder / f"{one}_{number}")
+            trained.append(folder / f"{name}_{number}")
             note(one, pronounce(files, trained[-1], recipe))
         if seeds > 1:
-            joint = folder / f"{one}_{seed}_to_{number}"
+            joint = folder / f"{name}_{seed}_to_{number}"
             note(f"{one} together", together(files, joint, trained))
     print(table(results))
     return results
@@ -223,4 +228,5 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--output", default="outputs", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--attention", choices=ATTENTIONS, default="additive")
     main(**vars(parser.parse_args()))

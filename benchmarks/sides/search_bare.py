@@ -17,7 +17,8 @@ def make(work: dict, arrays: dict, mode: str):
     work = SearchWork(**work)
     batch, beams, u = work.batch, work.beams, work.units
     w = {name: tf.constant(array) for name, array in arrays.items()}
-    words = w["embeddings"][: batch * beams]
+    rows = tf.range(batch * beams) % work.vocabulary
+    words = tf.gather(w["embeddings"], rows)
 
     def of_sentences(x):
         """Split the axis of rows into sources and beams: `(B, K, U)`."""

@@ -30,6 +30,7 @@ def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (files have none)
     translator.export(folder / "float32.tflite", "litert")
     translator.export(folder / "int8.tflite", "litert", quantize="int8")
     translator.export(folder / "float32.onnx", "onnx")
+    translator.export(folder / "int8.onnx", "onnx", quantize="int8")
 
     def numbers():
         sizes = {

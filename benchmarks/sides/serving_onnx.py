@@ -8,8 +8,8 @@ from sides.serving_requests import serving
 from works import ServingWork
 
 
-def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (it has one mode)
-    """Load the file. A thread that waits does not spin."""
+def make(work: dict, arrays: dict, mode: str):
+    """Load the file of a mode; a thread that waits does not spin."""
     work = ServingWork(**work)
 
     def load():
@@ -17,7 +17,7 @@ def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (it has one mode)
         options.intra_op_num_threads = work.threads
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        file = Path(work.folder) / "float32.onnx"
+        file = Path(work.folder) / f"{mode}.onnx"
         session = onnxruntime.InferenceSession(file, options)
 
         def translate(ids):
