@@ -48,6 +48,7 @@ def test_the_command_line_has_the_same_options(path):
     assert options["output"] == name
     assert options["seed"] == 0
     own = "data|source|target|epochs|units|wav|compare|language|seeds|download"
+    own += "|attention"
     own = rf'    parser\.add_argument\("--({own})".*\n'
     text = re.sub(own, "", path.read_text())
     assert text.endswith(TAIL.format(name))
