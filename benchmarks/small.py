@@ -66,15 +66,13 @@ def jobs(name: str, units: list[int]):
         if name == "encoder":
             work = EncoderWork(**sizes)
             yield work, encoder_arrays(work)
-            continue
-        sizes["steps"] = words
-        if name == "decoder":
-            work = DecoderWork(**sizes)
+        elif name == "decoder":
+            work = DecoderWork(steps=words, **sizes)
             yield work, decoder_arrays(work)
-            continue
-        for vocabulary in VOCABULARIES:
-            work = SearchWork(vocabulary=vocabulary, **sizes)
-            yield work, search_arrays(work)
+        else:
+            for vocabulary in VOCABULARIES:
+                work = SearchWork(steps=words, vocabulary=vocabulary, **sizes)
+                yield work, search_arrays(work)
 
 
 def line(name, work, arrays, backend, mode, peer, threads, folder) -> str:
@@ -122,9 +120,9 @@ def main(
     if mode not in modes:
         raise SystemExit(f"{backend} has the modes {modes}, and not {mode}.")
     for name in work:
-        peers = [x for x in against if x in PEERS[name]]
         if backend not in OURS[name]:
-            peers = []
+            continue
+        peers = [x for x in against if x in PEERS[name]]
         for sizes, arrays in jobs(name, units):
             for peer in peers:
                 with stored(arrays) as file:

@@ -1,7 +1,7 @@
 """A bidirectional LSTM on torch: our encoder, or Keras' layer."""
 
-import torch
 from sides.encoder_model import build
+from sides.encoder_torch import step_of
 from sides.serve import serve
 from works import EncoderWork
 
@@ -10,20 +10,12 @@ def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (it has one mode)
     """Make the step: outputs, and gradients of inputs and weights."""
     work = EncoderWork(**work)
     layer, variables = build(work, arrays)
-    inputs = torch.tensor(arrays["inputs"], requires_grad=work.gradient)
-    cotangent = torch.tensor(arrays["cotangent"])
+    trained = {name: x.value for name, x in variables.items()}
 
-    def run():
-        if not work.gradient:
-            with torch.no_grad():
-                return {"outputs": layer(inputs, training=False)[0]}
-        outputs = layer(inputs, training=True)[0]
-        trained = [inputs, *(x.value for x in variables.values())]
-        found = torch.autograd.grad((outputs * cotangent).sum(), trained)
-        names = ["inputs", *variables]
-        gradients = dict(zip(names, found, strict=True))
-        return {"outputs": outputs.detach()} | gradients
+    def read(inputs):
+        return layer(inputs, training=work.gradient)[0]
 
+    run = step_of(read, trained, work, arrays)
     return run, run
 
 

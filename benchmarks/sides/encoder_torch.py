@@ -30,28 +30,48 @@ def build(work: EncoderWork, arrays: dict):
     return layer, parameters
 
 
-def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (it has one mode)
-    """Make the step: outputs, and gradients of inputs and weights."""
-    work = EncoderWork(**work)
-    layer, parameters = build(work, arrays)
+def step_of(read, trained: dict, work: EncoderWork, arrays: dict):
+    """Make a step: outputs, and gradients of inputs and weights.
+
+    Args:
+        read: Function from inputs to outputs.
+        trained: Weights by name.
+        work: Says whether gradients are taken.
+        arrays: The inputs, and the cotangent of the outputs.
+
+    Returns:
+        A function to the numbers by name.
+    """
     inputs = torch.tensor(arrays["inputs"], requires_grad=work.gradient)
     cotangent = torch.tensor(arrays["cotangent"])
+    trained = {"inputs": inputs, **trained}
 
     def run():
         if not work.gradient:
             with torch.no_grad():
-                return {"outputs": layer(inputs)[0]}
-        outputs = layer(inputs)[0]
-        trained = [inputs, *parameters.values()]
-        found = torch.autograd.grad((outputs * cotangent).sum(), trained)
-        names = ["inputs", *parameters]
-        gradients = dict(zip(names, found, strict=True))
-        return {"outputs": outputs.detach()} | {
+                return {"outputs": read(inputs)}
+        outputs = read(inputs)
+        loss = (outputs * cotangent).sum()
+        found = torch.autograd.grad(loss, list(trained.values()))
+        gradients = dict(zip(trained, found, strict=True))
+        return {"outputs": outputs.detach(), **gradients}
+
+    return run
+
+
+def make(work: dict, arrays: dict, mode: str):  # noqa: ARG001 (it has one mode)
+    """Make the step; numbers are in the shapes of Keras."""
+    work = EncoderWork(**work)
+    layer, parameters = build(work, arrays)
+    run = step_of(lambda x: layer(x)[0], parameters, work, arrays)
+
+    def numbers():
+        return {
             name: x.T if name.endswith("kernel") else x
-            for name, x in gradients.items()
+            for name, x in run().items()
         }
 
-    return run, run
+    return run, numbers
 
 
 if __name__ == "__main__":

@@ -315,6 +315,9 @@ plt.show()
 # ![Six matrices of attention for an Icelandic word of ten letters: all follow the diagonal. Entmax15 and hard monotonic attention have one white square a row; forward, monotonic and chunkwise attention share some rows between two letters, and the last two begin before the word](../mechanisms_sounds.png)
 #
 # ```python
+# from keras_attention import Translator
+# from keras_attention import plot_attention_batch
+#
 # names = "additive", "entmax15", "forward", "monotonic", "chunkwise", "hard_monotonic"
 # folders = ["outputs/pronounce/ice_0"]
 # folders += [f"outputs/pronounce/ice_{name}_0" for name in names[1:]]

@@ -217,9 +217,9 @@ print(f"time of attention after the loop: {ratio(afterwards, fast):.2f}")
 # ```
 #
 # On TensorFlow cuDNN runs Keras' `LSTM` and `GRU` in the encoder by itself. On JAX
-# everything is one program of XLA; install it with `pip install "jax[cuda13]"`. Its
-# default are whole products of float32. TF32 rounds their factors to ten bits, and
-# leaves the losses of the first steps equal within a hundredth:
+# everything is one program of XLA; install it with `pip install "jax[cuda13]"`. There
+# TF32, which rounds the factors of products to ten bits, is switched on by hand; the
+# losses of the first steps stay equal within a hundredth:
 #
 # ```sh
 # export KERAS_BACKEND=jax JAX_DEFAULT_MATMUL_PRECISION=tensorfloat32
