@@ -26,7 +26,7 @@ from sides.decoder_model import build
 from works import DecoderWork
 
 from keras_attention import RecurrentEncoder
-from keras_attention.ops import kernels_as_they_are
+from keras_attention.ops import portable_program
 
 VOCABULARY = 8000
 MODES = {"default": False, "xla": True}
@@ -44,7 +44,7 @@ def main(mode: str, batches: list[int], rounds: int):
         works[f"{name}, batch {batch}"] = make_search(name, batch, xla)
     for name, make in works.items():
         wide = traced(make(), contextlib.nullcontext())
-        narrow = traced(make(), kernels_as_they_are())
+        narrow = traced(make(), portable_program())
         print(f"{name} | {mode} | {ratio(wide, narrow, rounds)}", flush=True)
 
 

@@ -16,6 +16,7 @@ from keras_attention.layers import symbolic_result
 from keras_attention.ops import hoist
 from keras_attention.ops import widen
 from keras_attention.ops.monotonic import spread_over_chunks
+from keras_attention.ops.rows import reshaped
 
 MONOTONIC = "Try BahdanauAttention(64, True, alignment=Monotonic())."
 CHUNK = "Try BahdanauAttention(64)."
@@ -212,11 +213,11 @@ def _flat(keys):
     if len(keys.shape) == 3:
         return keys
     size = math.prod(keys.shape[2:])
-    return ops.reshape(keys, (*ops.shape(keys)[:2], size))
+    return reshaped(keys, (*ops.shape(keys)[:2], size))
 
 
 def _unflat(keys, shape):
     """Give keys `(B, Tv, N)` their features' shape back."""
     if len(shape) == 1:
         return keys
-    return ops.reshape(keys, (*ops.shape(keys)[:2], *shape))
+    return reshaped(keys, (*ops.shape(keys)[:2], *shape))

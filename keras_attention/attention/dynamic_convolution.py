@@ -19,6 +19,7 @@ from keras_attention.ops import widen
 from keras_attention.ops.numerics import tanh
 from keras_attention.ops.numerics import windows
 from keras_attention.ops.positions import first_true
+from keras_attention.ops.rows import reshaped
 
 LEAST = 1e-6  # of the prior, whose logarithm is a part of the score
 
@@ -167,11 +168,9 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
         """Convolve with filters of each query: `(B, K, Tv, filters)`."""
         batch, beams, words = ops.shape(near)[:3]
         rows, size = batch * beams, self.kernel_size
-        filters = ops.reshape(filters, (rows, size, self.dynamic_filters))
-        convolved = ops.reshape(near, (rows, words, size)) @ filters
-        return ops.reshape(
-            convolved, (batch, beams, words, self.dynamic_filters)
-        )
+        filters = reshaped(filters, (rows, size, self.dynamic_filters))
+        convolved = reshaped(near, (rows, words, size)) @ filters
+        return reshaped(convolved, (batch, beams, words, self.dynamic_filters))
 
     def _prior(self, history):
         """Return how likely `P` finds each position, at least 1e-6."""

@@ -12,6 +12,7 @@ from keras_attention.layers import Initializer
 from keras_attention.layers import Regularizer
 from keras_attention.ops import featured_additive_scores
 from keras_attention.ops import product
+from keras_attention.ops.rows import reshaped
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -156,14 +157,13 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
         # The shape is given, since oneDNN has the wrong one without rows.
         around = ((size - 1) // 2, size // 2 + 1)
         padded = ops.pad(
-            ops.reshape(history, (rows, words, 1)), ((0, 0), around, (0, 0))
+            reshaped(history, (rows, words, 1)), ((0, 0), around, (0, 0))
         )
         features = ops.conv(
             padded,
             ops.cast(self.location_filters, history.dtype),
             padding="valid",
             data_format="channels_last",
-        )[:, :words]
-        features = ops.reshape(features, (rows * words, self.filters))
+        )[:, :-1]
         features = product(features, self.location_kernel)
-        return ops.reshape(features, (batch, beams, words, self.units))
+        return reshaped(features, (batch, beams, words, self.units))

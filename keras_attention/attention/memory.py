@@ -12,6 +12,7 @@ from keras_attention.checks import shapes_agree
 from keras_attention.ops import cast
 from keras_attention.ops import join_masks
 from keras_attention.ops import keep_real
+from keras_attention.ops.rows import reshaped
 
 
 class Memory(NamedTuple):
@@ -198,7 +199,7 @@ def with_features(layer, name: str, x, size: int | None):
     check_features(layer, name, shape, size)
     if size is None or shape[-1] is not None:
         return x
-    return ops.reshape(x, (*ops.shape(x)[:-1], size))
+    return reshaped(x, (*ops.shape(x)[:-1], size))
 
 
 def as_mask(mask):

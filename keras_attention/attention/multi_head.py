@@ -21,6 +21,7 @@ from keras_attention.layers import Regularizer
 from keras_attention.ops import hoist
 from keras_attention.ops import mix
 from keras_attention.ops import product
+from keras_attention.ops.rows import reshaped
 
 MOST = 1000  # heads
 
@@ -247,7 +248,7 @@ class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
         """Make heads an axis again: `(B H, T, ...)`, `(B, H, T, ...)`."""
         rows, *rest = ops.shape(x)
         heads = self.num_heads
-        return ops.reshape(x, (rows // heads, heads, *rest))
+        return reshaped(x, (rows // heads, heads, *rest))
 
     def _split(self, x):
         """Return each head's rows `(B, T, ...)` of `(B H, T, ...)`."""
@@ -331,7 +332,7 @@ def _of_head(h: int, x):
 def _project(x, kernel):
     """Project `(B, T, D)` by `(D, H, U)`, in one product: `(B, T, H, U)`."""
     projected = product(x, hoist(_beside, kernel))
-    return ops.reshape(projected, (*ops.shape(x)[:2], *kernel.shape[1:]))
+    return reshaped(projected, (*ops.shape(x)[:2], *kernel.shape[1:]))
 
 
 def _beside(kernel):
@@ -345,7 +346,7 @@ def _below(kernel):
 def _as_rows(x):
     """Make every head of `(B, H, T, ...)` a row: `(B H, T, ...)`."""
     batch, heads, *rest = ops.shape(x)
-    return ops.reshape(x, (batch * heads, *rest))
+    return reshaped(x, (batch * heads, *rest))
 
 
 def _mask_rows(mask, batch, heads: int):

@@ -33,6 +33,19 @@ def take_rows(x, index):
     return tf.gather(x, index)
 
 
+def joined_sizes(shape: tuple):
+    """Join sizes, some of them scalar tensors, to one tensor of a shape.
+
+    LiteRT computes it where it prepares a program, unlike `tf.stack`.
+    """
+    return tf.concat([tf.reshape(n, (1,)) for n in shape], axis=0)
+
+
+def take_beams(x, index):
+    """Take beams by their number, for every row."""
+    return tf.gather(x, index, batch_dims=1)
+
+
 def look_up(table, ids):
     """Look ids up in a table, with a dense gradient.
 

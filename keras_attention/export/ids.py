@@ -11,7 +11,7 @@ from keras_attention.export.portable import sublayers
 from keras_attention.export.recurrent import exportable_recurrence
 from keras_attention.models import AbstractModel
 from keras_attention.models import Seq2Seq
-from keras_attention.ops import kernels_as_they_are
+from keras_attention.ops import portable_program
 from keras_attention.search import AbstractSearch
 
 SIGNATURE = "translate_ids"
@@ -124,7 +124,7 @@ def trace_ids(
 
     inputs = [ids_spec(model)]
     function = tf.function(translate_ids, inputs, autograph=False)
-    with portable(model), exportable_recurrence(model), kernels_as_they_are():
+    with portable(model), exportable_recurrence(model), portable_program():
         graph = function.get_concrete_function().graph.as_graph_def()
     parts = [graph.node, *(part.node_def for part in graph.library.function)]
     operations = {node.op for part in parts for node in part}

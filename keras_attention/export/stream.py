@@ -25,7 +25,7 @@ from keras_attention.files import replaced_file
 from keras_attention.files import replaced_folder
 from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
-from keras_attention.ops import kernels_as_they_are
+from keras_attention.ops import portable_program
 from keras_attention.streaming import StreamState
 from keras_attention.streaming import StreamSteps
 
@@ -201,7 +201,7 @@ def _write_litert(path, model, quantize, *options):
         with (
             portable(model),
             exportable_recurrence(model),
-            kernels_as_they_are(),
+            portable_program(),
         ):
             functions = stream_functions(model, *options)
             for function in functions.values():

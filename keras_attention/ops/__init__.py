@@ -19,7 +19,7 @@ from .numerics import unit_vectors as unit_vectors
 from .numerics import wide_dtype as wide_dtype
 from .numerics import widen as widen
 from .operations import hoist as hoist
-from .operations import kernels_as_they_are as kernels_as_they_are
+from .operations import portable_program as portable_program
 from .positions import first_position as first_position
 from .positions import source_positions as source_positions
 from .products import dot_scores as dot_scores

@@ -5,6 +5,7 @@ from keras import ops
 from keras_attention.ops.numerics import tanh
 from keras_attention.ops.operations import Operation
 from keras_attention.ops.operations import perform
+from keras_attention.ops.products import plain_product
 from keras_attention.ops.rows import reshaped
 
 
@@ -32,9 +33,8 @@ def _hidden(query, keys):
 
 def _additive_scores(query, keys, vector):
     hidden = _hidden(query, keys)  # (B, Tq, Tv, U)
-    rows = ops.reshape(hidden, (-1, hidden.shape[-1]))
-    scores = rows @ ops.expand_dims(vector, -1)
-    return reshaped(scores, ops.shape(hidden)[:-1])
+    scores = plain_product(hidden, ops.expand_dims(vector, -1))
+    return ops.squeeze(scores, axis=-1)
 
 
 def _pull(dy, query, keys, vector):
@@ -70,8 +70,8 @@ def featured_additive_scores(query, keys, vector):
     batch, beams, positions, units = ops.shape(keys)
     rows = batch * beams  # queries become rows: each has keys of its own
     scores = additive_scores(
-        ops.reshape(query, (rows, 1, units)),
-        ops.reshape(keys, (rows, positions, units)),
+        reshaped(query, (rows, 1, units)),
+        reshaped(keys, (rows, positions, units)),
         vector,
     )
-    return ops.reshape(scores, (batch, beams, positions))
+    return reshaped(scores, (batch, beams, positions))

@@ -17,7 +17,7 @@ from keras.backend import standardize_dtype
 
 class _Loop(NamedTuple):
     recorder: Any = None
-    widens: bool = True  # whether kernels may get spare columns
+    portable: bool = False  # whether it is traced for another runtime
 
 
 OUTSIDE = _Loop()
@@ -111,17 +111,20 @@ def recording(recorder):
     return _changed(recorder=recorder)
 
 
-def kernels_as_they_are():
-    """Add no columns to kernels inside of a `with` block.
+def portable_program():
+    """Trace for another runtime inside of a `with` block, without gradients.
 
-    It is for programs whose runtime has its own way to store them.
+    Products stay as they are: such a runtime has its own way to store kernels
+    and to multiply. Shapes are written so that LiteRT knows them before it
+    runs: of tensors whose sizes it learns in a loop, its XNNPACK mixes up the
+    memory.
     """
-    return _changed(widens=False)
+    return _changed(portable=True)
 
 
-def widens_kernels() -> bool:
-    """Return whether kernels may get spare columns."""
-    return _loop.get().widens
+def is_portable() -> bool:
+    """Return whether a program for another runtime is traced."""
+    return _loop.get().portable
 
 
 @contextlib.contextmanager

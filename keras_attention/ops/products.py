@@ -9,8 +9,8 @@ from keras_attention.ops.operations import Operation
 from keras_attention.ops.operations import dtype_of
 from keras_attention.ops.operations import hoist
 from keras_attention.ops.operations import hoists
+from keras_attention.ops.operations import is_portable
 from keras_attention.ops.operations import perform
-from keras_attention.ops.operations import widens_kernels
 from keras_attention.ops.rows import reshaped
 
 SPARE = 16  # columns: one line of the cache in float32
@@ -43,7 +43,7 @@ def product(x, kernel):
 
 def _rows_collide(columns, dtype):
     collide = fast_path("rows_collide", lambda *_: False)
-    return widens_kernels() and collide(columns, dtype)
+    return not is_portable() and collide(columns, dtype)
 
 
 def _widened(kernel):
@@ -108,9 +108,18 @@ def _rows(x):
     return ops.reshape(x, (-1, x.shape[-1]))
 
 
-def _product(x, kernel):
+def plain_product(x, kernel):
+    """Compute a `product` that no loop records.
+
+    Args:
+        x: `(..., D)`.
+        kernel: `(D, U)` of the same dtype.
+
+    Returns:
+        `(..., U)`.
+    """
     kernel = ops.convert_to_tensor(kernel)
-    if len(x.shape) == 2:
+    if len(x.shape) == 2 or is_portable():
         return x @ kernel
     return reshaped(_rows(x) @ kernel, (*ops.shape(x)[:-1], kernel.shape[-1]))
 
@@ -124,7 +133,7 @@ def _product_turn(kernel, *_):
 
 
 def _product_pull(dy, x, turned):
-    return _first_columns(_product(dy, turned), x.shape[-1])
+    return _first_columns(plain_product(dy, turned), x.shape[-1])
 
 
 def _product_late(dys, xs, _):
@@ -132,7 +141,7 @@ def _product_late(dys, xs, _):
 
 
 def _wide_product(x, kernel, wide):
-    return _first_columns(_product(x, wide), kernel.shape[-1])
+    return _first_columns(plain_product(x, wide), kernel.shape[-1])
 
 
 def _wide_product_late(dys, xs, kernel, _):
@@ -179,7 +188,7 @@ def _mix_late(dys, weights, _):
     return [_turned(_over_time(weights)) @ _over_time(dys)]
 
 
-PRODUCT = Operation(_product, _product_pull, _product_late, _product_turn)
+PRODUCT = Operation(plain_product, _product_pull, _product_late, _product_turn)
 WIDE_PRODUCT = Operation(
     _wide_product, _product_pull, _wide_product_late, _product_turn
 )

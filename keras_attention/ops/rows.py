@@ -9,6 +9,7 @@ import math
 from keras import ops
 
 from keras_attention.ops.fast_paths import fast_path
+from keras_attention.ops.operations import is_portable
 
 GROUP = 64  # numbers of a row that `top_k` searches together
 
@@ -56,10 +57,11 @@ def _take(x, index):
 
 
 def reshaped(x, shape: tuple):
-    """Reshape a tensor by a shape that may have one unknown size.
+    """Reshape a tensor by a shape that may have unknown sizes.
 
     A single unknown size is left to be inferred, which needs no operation at
-    all to compute it. It cannot be inferred beside a size of 0.
+    all to compute it. It cannot be inferred beside a size of 0; a portable
+    program has none, and infers one of several.
 
     Args:
         x: A tensor.
@@ -69,9 +71,12 @@ def reshaped(x, shape: tuple):
     Returns:
         The tensor with that shape.
     """
-    known = [n for n in shape if isinstance(n, int)]
-    if len(known) == len(shape) - 1 and math.prod(known):
-        shape = tuple(n if isinstance(n, int) else -1 for n in shape)
+    unknown = [i for i, n in enumerate(shape) if not isinstance(n, int)]
+    nonzero = math.prod(n for n in shape if isinstance(n, int))
+    if unknown and nonzero and (len(unknown) == 1 or is_portable()):
+        first, *more = unknown
+        shape = *shape[:first], -1, *shape[first + 1 :]
+        shape = fast_path("joined_sizes", tuple)(shape) if more else shape
     return ops.reshape(x, shape)
 
 
@@ -116,7 +121,7 @@ def top_k(x, k: int):
     places = ops.cast(places, "int32") + found.shape[-1] * numbers
     indices = take_rows(ops.reshape(within, (-1,)), places)
     shape = (*shape, k)
-    return ops.reshape(values, shape), ops.reshape(indices, shape)
+    return reshaped(values, shape), reshaped(indices, shape)
 
 
 def at_most(k: int, x) -> int:

@@ -25,6 +25,7 @@ from keras_attention.ops.alignments import offsets_between
 from keras_attention.ops.numerics import MASKED
 from keras_attention.ops.numerics import tanh
 from keras_attention.ops.positions import first_true
+from keras_attention.ops.products import plain_product
 from keras_attention.ops.rows import take_rows
 from keras_attention.ops.tokens import block_bounds
 from keras_attention.ops.tokens import count_blocks
@@ -324,13 +325,10 @@ class HardAttention(AbstractConfigured, AbstractOutput):
     def _score_words(self, read, memory):
         """Score all words from each position, `(B, K, Tv, V)`."""
         hidden, wide = _hidden(read, memory), wide_dtype(self.compute_dtype)
-        rows = ops.reshape(hidden, (-1, self.units))
+        kernel = hoist(lambda w: ops.cast(w, hidden.dtype), self.output_kernel)
         # Not `product`: a loop would keep its operand and its result.
-        kernel = self.output_kernel
-        rows = rows @ hoist(lambda w: ops.cast(w, rows.dtype), kernel)
-        rows = ops.cast(rows, wide) + ops.cast(self.output_bias, wide)
-        shape = *ops.shape(hidden)[:-1], self.vocabulary_size
-        return ops.reshape(rows, shape)
+        words = ops.cast(plain_product(hidden, kernel), wide)
+        return words + ops.cast(self.output_bias, wide)
 
     def _say_words(self, *given):
         """Score all words, and a known one from each position.

@@ -23,7 +23,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import Shortlist
     from keras_attention import Translator
     from keras_attention.export import agreement
-    from keras_attention.export.litert import run_litert
+    from keras_attention.export.run_litert import run
 
 TEXTS = ["01234", "42", "", "300"]
 SEVERAL = [TEXTS, TEXTS[1:2]]  # each with words of its own
@@ -103,7 +103,7 @@ def test_members_that_copy_are_in_a_file_of_text(translator, tmp_path):
 
 
 def in_litert(path, ids):
-    (found,) = run_litert(path, "translate_ids", [{"source_ids": ids}])
+    (found,) = run(str(path), "translate_ids", [{"source_ids": ids}])
     return found["tokens"], found["scores"]
 
 
@@ -172,3 +172,12 @@ def test_sparse_probabilities_are_in_every_file(tmp_path):
         assert not found.all()
         np.testing.assert_array_equal(tokens[found], wanted.tokens[found])
         np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
+    # In one of five interpreters XNNPACK mixed up the memory of tensors whose
+    # sizes it learned within the loop.
+    draw = np.random.default_rng(0)
+    for _ in range(40):
+        shape = draw.integers([1, 3], [4, 10])
+        ids = draw.integers(5, digits.vocabulary_size, shape, np.int32)
+        _, scores = in_litert(tmp_path / "x.tflite", ids)
+        _, wanted = in_onnx(tmp_path / "x.onnx", ids)
+        np.testing.assert_allclose(scores, wanted, atol=1e-3)

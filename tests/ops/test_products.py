@@ -13,7 +13,7 @@ from samples import draw
 
 from keras_attention.ops import dot_scores
 from keras_attention.ops import joint_product
-from keras_attention.ops import kernels_as_they_are
+from keras_attention.ops import portable_program
 from keras_attention.ops import product
 from keras_attention.ops import products
 from keras_attention.ops import trainable_loop
@@ -73,7 +73,7 @@ class TestSpareColumns:
         kernel = to_tensor(self.kernel)
         with self.probe(*[kernel] * known) as probe:
             made = product(to_tensor(self.x), kernel + 0)
-            with kernels_as_they_are():
+            with portable_program():
                 product(to_tensor(self.x), kernel)
         assert probe.operations == [(PRODUCT, [0])] * known
         np.testing.assert_allclose(
