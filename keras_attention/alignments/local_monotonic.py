@@ -9,6 +9,7 @@ from keras_attention.checks import check_integer
 from keras_attention.ops import first_position
 from keras_attention.ops import join_masks
 from keras_attention.ops import masked_softmax
+from keras_attention.ops.positions import count_up
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -60,7 +61,7 @@ class LocalMonotonic(AbstractAlignment):
 
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         (centre,) = state  # (B, K, 1)
-        positions = ops.arange(ops.shape(scores)[-1], dtype=scores.dtype)
+        positions = count_up(ops.shape(scores)[-1], scores.dtype)
         distance = positions - ops.cast(centre, scores.dtype)
         near = ops.abs(distance) <= self.window
         weights = masked_softmax(scores, join_masks(near, mask))

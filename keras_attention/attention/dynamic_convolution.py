@@ -19,6 +19,7 @@ from keras_attention.ops import widen
 from keras_attention.ops.numerics import tanh
 from keras_attention.ops.numerics import windows
 from keras_attention.ops.positions import first_true
+from keras_attention.ops.rows import broadcast
 from keras_attention.ops.rows import reshaped
 
 LEAST = 1e-6  # of the prior, whose logarithm is a part of the score
@@ -160,7 +161,7 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
             self._convolve(near, query), self.dynamic_kernel
         )
         bias = ops.cast(self.bias, features.dtype)
-        bias = ops.broadcast_to(bias, (*ops.shape(features)[:2], self.units))
+        bias = broadcast(bias, (*ops.shape(features)[:2], self.units))
         scores = featured_additive_scores(bias, features, self.score_vector)
         return scores + ops.log(self._prior(history))
 

@@ -227,7 +227,7 @@ class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
         # Heads without weights are all the same, and run together as rows.
         if real is not None:
             real = ops.repeat(real, heads, axis=0)
-        mask = _mask_rows(mask, ops.shape(query)[0], heads)
+        mask = _mask_rows(mask, query)
         weights, state = run(self.heads[0], self._rows, real, mask)
         state = [ops.stack(self._split(x), axis=2) for x in state]
         return self._from_rows(weights), tuple(state)
@@ -349,13 +349,12 @@ def _as_rows(x):
     return reshaped(x, (batch * heads, *rest))
 
 
-def _mask_rows(mask, batch, heads: int):
+def _mask_rows(mask, query):
     """Repeat a mask for every head.
 
     Args:
         mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
-        batch: The number `B`.
-        heads: The number `H`.
+        query: The query of each head, `(B, Tq, H, ...)`.
 
     Returns:
         Boolean that broadcasts to `(B H, Tq, Tv)`, or `None`.
@@ -364,5 +363,6 @@ def _mask_rows(mask, batch, heads: int):
         return None
     for _ in range(3 - len(mask.shape)):
         mask = ops.expand_dims(mask, 0)
-    mask = ops.broadcast_to(mask, (batch, *ops.shape(mask)[1:]))
-    return ops.repeat(mask, heads, axis=0)
+    nowhere = ops.sum(ops.zeros_like(query[:, :1]), axis=(1, 3)) > 0  # (B, H)
+    mask = ops.expand_dims(mask, 1)
+    return _as_rows(ops.logical_or(mask, nowhere[..., None, None]))

@@ -3,6 +3,19 @@
 from keras import ops
 
 
+def count_up(count, dtype):
+    """Count from 0, in int32 first: LiteRT knows how many in advance.
+
+    Args:
+        count: How many numbers.
+        dtype: Dtype of the result.
+
+    Returns:
+        `(count,)`.
+    """
+    return ops.cast(ops.arange(count, dtype="int32"), dtype)
+
+
 def first_true(flags, dtype):
     """Return 1 at the first `True` of every row, and 0 elsewhere.
 
@@ -27,7 +40,7 @@ def first_position(real):
         `(..., 1)`, in the dtype of `real`; 0 if there is none.
     """
     first = first_true(real > 0, real.dtype)
-    order = ops.arange(ops.shape(real)[-1], dtype=real.dtype)
+    order = count_up(ops.shape(real)[-1], real.dtype)
     return ops.sum(first * order, axis=-1, keepdims=True)
 
 
@@ -44,7 +57,7 @@ def source_positions(real, words, dtype):
     Returns:
         `(B, 1, Tv)`; `(Tv,)` if `real` is `None`.
     """
-    order = ops.arange(words, dtype=dtype)
+    order = count_up(words, dtype)
     if real is None:
         return order
     return order - first_position(ops.cast(real[:, None], dtype))

@@ -74,10 +74,23 @@ def reshaped(x, shape: tuple):
     unknown = [i for i, n in enumerate(shape) if not isinstance(n, int)]
     nonzero = math.prod(n for n in shape if isinstance(n, int))
     if unknown and nonzero and (len(unknown) == 1 or is_portable()):
-        first, *more = unknown
+        first = unknown[0]
         shape = *shape[:first], -1, *shape[first + 1 :]
-        shape = fast_path("joined_sizes", tuple)(shape) if more else shape
-    return ops.reshape(x, shape)
+    return ops.reshape(x, _joined(shape))
+
+
+def broadcast(x, shape: tuple):
+    """Broadcast a tensor to a shape that may have unknown sizes.
+
+    Arguments and result are those of `reshaped`.
+    """
+    return ops.broadcast_to(x, _joined(shape))
+
+
+def _joined(shape):
+    if is_portable() and not all(isinstance(n, int) for n in shape):
+        return fast_path("joined_sizes", tuple)(shape)
+    return shape
 
 
 def top_k(x, k: int):
