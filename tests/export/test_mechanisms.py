@@ -28,6 +28,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import CharacterTokenizer
     from keras_attention import Translator
     from keras_attention.export.portable import quiet
+    from keras_attention.ops import portable_program
 
     SPECS = [
         tf.TensorSpec((None, None, UNITS), "float32", "value"),
@@ -81,7 +82,10 @@ def two_steps(attentions):
             found.append(layer.step(queries[:, 1:], memory, state)[0])
         return tf.concat(found, axis=-1)
 
-    return tf.function(contexts, SPECS, autograph=False)
+    function = tf.function(contexts, SPECS, autograph=False)
+    with portable_program():
+        function.get_concrete_function()
+    return function
 
 
 def inputs():

@@ -27,6 +27,7 @@ if keras.backend.backend() == "tensorflow":
 
 SOURCE = draw_ids([9, 12, 4])
 NAME = "layer norm, unfed, both kinds"
+SUFFIXES = {"litert": ".tflite", "tf_saved_model": ""}
 # Two streams in turn, of other sizes: only the tensors know which is which.
 PROGRAM = """
 import json, sys
@@ -103,7 +104,7 @@ def test_a_server_keeps_nothing(tmp_path, features, format):
         samples.randomize(model, scale=1.0)  # as large as after training
         model.harden()
         source = samples.draw(3, 12, ear.FRAMES, dtype="float32")
-    path = tmp_path / "stream.tflite"
+    path = (tmp_path / "stream").with_suffix(SUFFIXES[format])
     export_stream(path, model, LONGEST, format)
     found = serve(path, format, [source, source[::-1][:2]])
     assert any(joined(found[0][:-1])) == features  # before the end
@@ -140,7 +141,7 @@ def test_state_goes_out_and_in_by_names():
 )
 def test_features_come_with_a_mask(tmp_path, format, quantize):
     model = make_model("stack, luong, chunkwise", features=True)
-    path = tmp_path / "stream.tflite"
+    path = (tmp_path / "stream").with_suffix(SUFFIXES[format])
     export_stream(path, model, LONGEST, format, quantize)  # runs it
     assert path.exists()
 
