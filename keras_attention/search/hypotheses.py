@@ -127,19 +127,20 @@ def select_beams(
     rows = ops.arange(ops.shape(best)[0], dtype="int32")[:, None]
     chosen = best + size * count * rows  # of all candidates of all rows
     parents = best // count
+    places = parents + size * rows
 
     def pick(x):  # (B, K, C) to (B, K)
         return take_rows(ops.reshape(x, (-1,)), chosen)
 
     def follow(x):
-        return None if x is None else take_beams(x, parents)
+        return None if x is None else _take(x, parents, places)
 
     def put(buffer, x):
         return write(follow(buffer), beams.position, x, search.max_length)
 
     words = pick(candidates.ids)
-    places = (parents + size * rows) * ops.shape(log_probs)[-1] + words
-    gains = take_rows(ops.reshape(widen(log_probs), (-1,)), places)
+    ends = places * ops.shape(log_probs)[-1] + words
+    gains = take_rows(ops.reshape(widen(log_probs), (-1,)), ends)
     scores = pick(candidates.scores) if scores is None else scores
     was_alive = follow(beams.alive)
     going_on = ops.logical_and(
@@ -175,11 +176,15 @@ def take_beams(x, index):
     Returns:
         `(B, K, ...)`.
     """
-    return fast_path("take_beams", _take_beams)(x, index)
-
-
-def _take_beams(x, index):
-    """Take them from one flat axis: quicker than `take_along_axis`."""
-    rows, beams, *rest = ops.shape(x)
+    rows, beams = ops.shape(x)[:2]
     places = index + beams * ops.arange(rows, dtype="int32")[:, None]
+    return _take(x, index, places)
+
+
+def _take(x, index, places):
+    """Take beams by their numbers, of each row and of all rows together."""
+    take = fast_path("take_beams")
+    if take is not None:
+        return take(x, index)
+    rows, beams, *rest = ops.shape(x)
     return take_rows(ops.reshape(x, (rows * beams, *rest)), places)
