@@ -13,7 +13,7 @@ from keras_attention.layers import Regularizer
 from keras_attention.ops import join_masks
 from keras_attention.ops import product
 from keras_attention.ops import source_positions
-from keras_attention.ops.rows import take_rows
+from keras_attention.ops.rows import take_columns
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -100,9 +100,4 @@ class LocationAttention(AbstractKernelLayer, AbstractAttention):
         columns = ops.clip(positions, 0, self.max_length - 1)
         if len(columns.shape) == 1:  # the same in every row
             return ops.take(query, columns, axis=-1)  # (B, Tq, Tv)
-        batch, queries, size = ops.shape(query)
-        rows, steps = (ops.arange(n, dtype="int32") for n in (batch, queries))
-        # Of `take_along_axis` LiteRT knows the sizes too late.
-        first = size * (queries * rows[:, None] + steps)
-        flat = ops.reshape(query, (-1,))
-        return take_rows(flat, first[..., None] + columns)
+        return take_columns(query, columns)

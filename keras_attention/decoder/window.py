@@ -11,6 +11,7 @@ from keras_attention.attention import MultiHead
 from keras_attention.checks import check_integer
 from keras_attention.ops import first_position
 from keras_attention.ops import hoist
+from keras_attention.ops.positions import count_up
 
 
 class AttentionWindow(NamedTuple):
@@ -56,7 +57,7 @@ class AttentionWindow(NamedTuple):
         if margin is not None and noise is None:
             return self._step_near(layer, query, memory, state, last, margin)
         words = ops.shape(memory.values)[1]
-        ahead = ops.arange(words, dtype=last.dtype) - last  # (B, K, Tv)
+        ahead = count_up(words, last.dtype) - last  # (B, K, Tv)
         near = ops.logical_and(ahead >= -self.before, ahead <= self.after)
         context, weights, state = layer.step(
             query, memory, state, noise, attention_mask=near

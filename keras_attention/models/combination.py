@@ -14,7 +14,7 @@ from keras_attention.models.embedding import UNKNOWN
 from keras_attention.ops import cast
 from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
-from keras_attention.ops.rows import take_rows
+from keras_attention.ops.rows import take_columns
 
 MEMBER = "Give trained models, such as a Seq2Seq."
 
@@ -256,10 +256,7 @@ def _listed(log_probs, ids):
     """Take the entries `(B, K, S)` of ids `(B, S)`; of `None` all."""
     if ids is None:
         return log_probs
-    rows, beams, size = ops.shape(log_probs)
-    first = size * ops.arange(rows * beams, dtype="int32")
-    places = ops.reshape(first, (rows, beams, 1)) + ops.expand_dims(ids, 1)
-    return take_rows(ops.reshape(log_probs, (-1,)), places)
+    return take_columns(log_probs, ops.expand_dims(ids, 1))
 
 
 def _fitted(x, size) -> tuple:

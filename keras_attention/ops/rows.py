@@ -29,6 +29,25 @@ def take_rows(x, index):
     return fast_path("take_rows", _take)(x, index)
 
 
+def take_columns(x, ids):
+    """Take entries of the last axis by their numbers.
+
+    It indexes one flat axis: of `take_along_axis` LiteRT learns the sizes only
+    while it runs.
+
+    Args:
+        x: `(B, K, V)`.
+        ids: Int32 from 0 to `V - 1`, that broadcast to `(B, K, S)`.
+
+    Returns:
+        `(B, K, S)`.
+    """
+    batch, rows, size = ops.shape(x)
+    first = size * ops.arange(batch * rows, dtype="int32")
+    places = reshaped(first, (batch, rows, 1)) + ids
+    return take_rows(ops.reshape(x, (-1,)), places)
+
+
 def look_up(table, ids):
     """Look ids up in a table, with a gradient for all of it.
 
