@@ -15,7 +15,12 @@ from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
 
 TEXTS = tf.TensorSpec((None, None), tf.int32, "texts")
-LENGTHS = ((6,), (9, 4, 2), (2, 3, 5, 7))  # of the rows in each batch
+# Of batches `(B, T)`. Batches that double at one length, and then shrink and
+# grow, find what a runtime keeps from one call to the next.
+SHAPES = (
+    *((1, 12), (2, 12), (4, 12), (8, 12), (16, 12)),
+    *((1, 5), (3, 24), (9, 24), (2, 3)),
+)
 TOLERANCE = 1e-4
 
 
@@ -35,8 +40,9 @@ def probe_sources(vocabulary_size: int | tuple[int, ...]) -> list[np.ndarray]:
     draw = np.random.default_rng(0)
     words = [UNKNOWN, *range(len(SPECIAL_NAMES), vocabulary_size)]
     batches = []
-    for lengths in LENGTHS:
-        batch = np.zeros((len(lengths), max(lengths)), np.int32)
+    for rows, longest in SHAPES:
+        batch = np.zeros((rows, longest), np.int32)
+        lengths = [longest, *draw.integers(2, longest + 1, rows - 1)]
         for row, length in zip(batch, lengths, strict=True):
             row[:length] = [START, *draw.choice(words, length - 2), END]
         batches.append(batch)

@@ -3,7 +3,7 @@
 A program, which `litert.py` starts by its path: like a phone, it loads
 neither this package nor TensorFlow, unless it is told to load operations.
 
-    python run_litert.py FILE SIGNATURE [OPERATIONS] < batches > answers
+    python run_litert.py FILE SIGNATURE KERNELS [OPERATIONS] < batches > answers
 
 Batches and answers are lists in JSON, with arrays as `to_json` writes them.
 """
@@ -14,8 +14,13 @@ import sys
 
 import numpy as np
 from ai_edge_litert.interpreter import InterpreterWithCustomOps
+from ai_edge_litert.interpreter import OpResolverType
 
 Arrays = dict[str, np.ndarray]
+KERNELS = {
+    "default": OpResolverType.AUTO,  # with XNNPACK
+    "own": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+}
 
 
 def run(
@@ -23,6 +28,7 @@ def run(
     signature: str,
     batches: list[Arrays],
     operations: str | None = None,
+    kernels: str = "default",
 ) -> list[Arrays]:
     """Run batches, one after the other, in one interpreter.
 
@@ -35,13 +41,17 @@ def run(
         operations: Where the operations are that LiteRT lacks, such as
             `"tensorflow_text:tflite_registrar.SELECT_TFTEXT_OPS"`. Defaults
             to `None`.
+        kernels: `"default"`, or `"own"` to leave XNNPACK out. Defaults to
+            `"default"`.
 
     Returns:
         For each run the outputs by their names.
     """
     known = pkgutil.resolve_name(operations) if operations else []
     interpreter = InterpreterWithCustomOps(
-        model_path=file, custom_op_registerers=known
+        model_path=file,
+        custom_op_registerers=known,
+        experimental_op_resolver_type=KERNELS[kernels],
     )
     names = signature.split()
     runners = {x: interpreter.get_signature_runner(x) for x in names}
@@ -88,5 +98,6 @@ def from_json(content: dict) -> dict | np.ndarray | bytes:
 
 if __name__ == "__main__":
     given = json.load(sys.stdin, object_hook=from_json)
-    answers = run(*sys.argv[1:3], given, *sys.argv[3:])
+    file, signature, kernels, *operations = sys.argv[1:]
+    answers = run(file, signature, given, *operations, kernels=kernels)
     json.dump(answers, sys.stdout, default=to_json)

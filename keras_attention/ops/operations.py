@@ -115,9 +115,8 @@ def portable_program():
     """Trace for another runtime inside of a `with` block, without gradients.
 
     Products stay as they are: such a runtime has its own way to store kernels
-    and to multiply. Shapes are written so that LiteRT knows them before it
-    runs: of tensors whose sizes it learns in a loop, its XNNPACK mixes up the
-    memory.
+    and to multiply. Shapes are written so that LiteRT can plan all memory
+    before it runs, and need not do so again in each step of a loop.
     """
     return _changed(portable=True)
 

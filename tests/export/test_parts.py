@@ -172,8 +172,7 @@ def test_sparse_probabilities_are_in_every_file(tmp_path):
         assert not found.all()
         np.testing.assert_array_equal(tokens[found], wanted.tokens[found])
         np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
-    # In one of five interpreters XNNPACK mixed up the memory of tensors whose
-    # sizes it learned within the loop.
+    # XNNPACK once skipped copies in one of five interpreters.
     draw = np.random.default_rng(0)
     session = onnxruntime.InferenceSession(tmp_path / "x.onnx")
     for _ in range(40):

@@ -47,7 +47,7 @@ def test_it_loads_neither_tensorflow_nor_this_package(tmp_path):
     )
     path = tmp_path / "double.tflite"
     path.write_bytes(converter.convert())
-    assert loaded_by(path, "serving_default") == set()
+    assert loaded_by(path, "serving_default", "own") == set()
 
 
 @pytest.mark.parametrize(

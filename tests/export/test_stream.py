@@ -150,8 +150,11 @@ def test_features_come_with_a_mask(tmp_path, format, quantize):
 @pytest.mark.usefixtures("without_graphs")
 def test_what_writes_other_words_leaves_the_old_folder(tmp_path, monkeypatch):
     model = make_model()
-    other = [[0]] * 3
-    monkeypatch.setattr(module, "_words", lambda _: other)
+
+    def other(answer):
+        return [[0] for _ in answer["lengths"]]
+
+    monkeypatch.setattr(module, "_words", other)
     with pytest.raises(RuntimeError, match="other words than the model"):
         export_stream(tmp_path / "x", model, 3)
     assert list(tmp_path.iterdir()) == []
