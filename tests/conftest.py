@@ -11,10 +11,10 @@ from types import SimpleNamespace
 
 import costs
 import pytest
+import tiers
 from memory import STATUS
 from memory import give_back
 from memory import kilobytes
-from tiers import mark_variants
 
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 20_000
@@ -51,15 +51,31 @@ if BACKEND == "jax":  # all of this before JAX is imported
 
 def pytest_addoption(parser):
     parser.addoption(
+        "--all",
+        action="store_true",
+        help="Run the slow and the repository tier as well.",
+    )
+    parser.addoption(
         "--thorough",
         action="store_true",
-        help="Run the tests that are marked `thorough` as well.",
+        help="Run all tiers.",
+    )
+    parser.addoption(
+        "--on",
+        choices=tiers.COLUMNS,
+        default=BACKEND,
+        help="The column of tests/tiers.txt; the backend by default.",
+    )
+    parser.addoption(
+        "--job", help="Run the rooms of one job alone; see tests/tiers.txt."
     )
 
 
 def pytest_configure(config):
     """Give TensorFlow two devices, before its first operation."""
     config.pluginmanager.register(costs)
+    if config.getoption("all") or config.getoption("thorough"):
+        tiers.strict.append("--all")
     works = hasattr(config, "workerinput") or not config.getvalue(
         "numprocesses"
     )
@@ -85,19 +101,16 @@ def iterate_untuned(data):
     data.Dataset.__iter__ = lambda x: plain(x.with_options(untuned))
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Import no file of which no test runs."""
+    return tiers.is_idle(config, collection_path) or None
+
+
 def pytest_collection_modifyitems(config, items):
-    """Leave out what was not asked for, or needs TensorFlow as its backend."""
-    mark_variants(items)
-    if not config.getoption("thorough"):
-        rare = [x for x in items if x.get_closest_marker("thorough")]
-        config.hook.pytest_deselected(items=rare)
-        items[:] = [x for x in items if not x.get_closest_marker("thorough")]
-    if BACKEND == "tensorflow":
-        return
-    reason = f"needs TensorFlow as the backend, not {BACKEND}"
-    for item in items:
-        if item.get_closest_marker("tensorflow"):
-            item.add_marker(pytest.mark.skip(reason=reason))
+    """Leave out what was not asked for."""
+    tiers.mark_variants(items)
+    left = tiers.select(config, items)
+    config.hook.pytest_deselected(items=left)
 
 
 def pytest_collection_finish():

@@ -8,17 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from tiny import tiny_translator
 from tiny import write
 from word_by_word import table_model
 
 import keras_attention as ka
-
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
 
 NUMBERS = ["7", "1234", "905", "42", "6006"]
 SEARCH = ka.BeamSearch(3, n_best=2, max_length=8)

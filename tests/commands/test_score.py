@@ -2,18 +2,13 @@
 
 import codecs
 
-import keras
 import numpy as np
 import pytest
+from shell import load
+from shell import saved
+from shell import shell
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from shell import load
-    from shell import saved
-    from shell import shell
-
-    from keras_attention.training import score_texts
+from keras_attention.training import score_texts
 
 RIGHT = "two dogs play in the snow .\na cat sleeps .\n"
 FOUND = b"two dogs play in snow .\nA cat sleeps .\n"

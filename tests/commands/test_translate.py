@@ -7,26 +7,21 @@ import sys
 import warnings
 from argparse import Namespace
 
-import keras
 import numpy as np
 import pytest
+from shell import load
+from shell import saved
+from shell import saved_list
+from shell import shell
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from shell import load
-    from shell import saved
-    from shell import saved_list
-    from shell import shell
-
-    from keras_attention import BeamSearch
-    from keras_attention import Translation
-    from keras_attention import Translator
-    from keras_attention.commands.main import main
-    from keras_attention.commands.translate import parts
-    from keras_attention.commands.translate import pharaoh
-    from keras_attention.commands.translate import progress
-    from keras_attention.commands.translate import translate
+from keras_attention import BeamSearch
+from keras_attention import Translation
+from keras_attention import Translator
+from keras_attention.commands.main import main
+from keras_attention.commands.translate import parts
+from keras_attention.commands.translate import pharaoh
+from keras_attention.commands.translate import progress
+from keras_attention.commands.translate import translate
 
 LINES = ["0123", "4", "431", "22", "10", "3"]
 TEXT = "".join(f"{x}\n" for x in LINES).encode()

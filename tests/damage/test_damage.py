@@ -12,14 +12,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import keras
 import pytest
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from keras_attention import AbstractTokenizer
-    from keras_attention import Translator
+from keras_attention import AbstractTokenizer
+from keras_attention import Translator
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

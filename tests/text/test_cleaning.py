@@ -15,8 +15,6 @@ from keras_attention.text import WordTokenizer
 from keras_attention.text.cleaning import clean
 from keras_attention.text.cleaning import normalizer
 
-pytestmark = pytest.mark.tensorflow
-
 EXACT = SymbolTokenizer, WordPieceTokenizer
 NORMALIZING = [kind for kind in KINDS if kind not in EXACT]
 FORMS = {
