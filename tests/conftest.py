@@ -31,13 +31,13 @@ for name in ("OMP_NUM", "TF_NUM_INTRAOP", "TF_NUM_INTEROP"):
     os.environ.setdefault(f"{name}_THREADS", "1")
 # What many threads allocate comes back to the others, in workers that begin.
 os.environ.setdefault("MALLOC_ARENA_MAX", "2")
-# Tiny models run for a moment: XLA should spend no time on good code.
-os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_backend_optimization_level=0 "
-    "--xla_llvm_disable_expensive_passes=true",
-)
 if BACKEND == "jax":  # all of this before JAX is imported
+    # Tiny models run for a moment: XLA should spend no time on good code.
+    os.environ.setdefault(
+        "XLA_FLAGS",
+        "--xla_backend_optimization_level=0 "
+        "--xla_llvm_disable_expensive_passes=true",
+    )
     os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=2"
     os.environ.setdefault("JAX_ENABLE_X64", "1")
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
@@ -74,8 +74,6 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     """Give TensorFlow two devices, before its first operation."""
     config.pluginmanager.register(costs)
-    if config.getoption("all") or config.getoption("thorough"):
-        tiers.strict.append("--all")
     works = hasattr(config, "workerinput") or not config.getvalue(
         "numprocesses"
     )
@@ -86,19 +84,6 @@ def pytest_configure(config):
         tf.config.set_logical_device_configuration(
             processor, 2 * [tf.config.LogicalDeviceConfiguration()]
         )
-        iterate_untuned(tf.data)
-
-
-def iterate_untuned(data):
-    """Iterate over all of TensorFlow's datasets as over ours, untuned.
-
-    An iterator that dies waits for the thread that tunes it, at times for a
-    minute. Keras makes such iterators of arrays, and TensorFlow of devices.
-    """
-    untuned = data.Options()
-    untuned.autotune.enabled = False
-    plain = data.Dataset.__iter__
-    data.Dataset.__iter__ = lambda x: plain(x.with_options(untuned))
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -111,6 +96,12 @@ def pytest_collection_modifyitems(config, items):
     tiers.mark_variants(items)
     left = tiers.select(config, items)
     config.hook.pytest_deselected(items=left)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say what was left out because a package is missing."""
+    if text := tiers.report(config):
+        terminalreporter.write_line(text)
 
 
 def pytest_collection_finish():

@@ -23,7 +23,6 @@ def right(tmp_path):
 
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_scores_are_printed_with_their_signatures(right, lowercase):
-    pytest.importorskip("sacrebleu")
     words = ["--lowercase"] if lowercase else []
     code, out, err = shell("score", right, *words, given=FOUND)
     assert (code, err) == (0, "")
@@ -43,7 +42,6 @@ def test_scores_are_printed_with_their_signatures(right, lowercase):
 
 
 def test_reads_files_and_several_references(right, tmp_path):
-    pytest.importorskip("sacrebleu")
     (tmp_path / "found.txt").write_bytes(FOUND)
     (tmp_path / "other.txt").write_bytes(FOUND)
     words = right, tmp_path / "other.txt", "--hypotheses"

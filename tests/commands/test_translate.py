@@ -13,6 +13,8 @@ from shell import load
 from shell import saved
 from shell import saved_list
 from shell import shell
+from tiers import SLOW
+from tiers import some
 
 from keras_attention import BeamSearch
 from keras_attention import Translation
@@ -77,7 +79,9 @@ def test_another_search_keeps_the_shortlist():
     assert not {*"".join(translator()(LINES))} <= {"0", "1"}
 
 
-@pytest.mark.parametrize("options", [[], ["--n-best", 2], ["--scores"]])
+@pytest.mark.parametrize(
+    "options", some([["--n-best", 2], ["--scores"], []], 1, SLOW)
+)
 def test_blank_lines_stay_blank(options):
     """And run through no model, which finds some text for them."""
     blank = ["", " \t", "\u3000", ""]

@@ -81,6 +81,7 @@ def test_a_damaged_file_is_refused_by_its_name(rows, name):
     assert "died" not in kinds
 
 
+@pytest.mark.slow
 def test_no_file_takes_much_memory(rows):
     assert max(row[5] for row in rows) < MOST
 
