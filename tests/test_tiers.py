@@ -71,6 +71,15 @@ def test_extras_that_are_missing_are_named(monkeypatch):
     assert table.missing("search/test_b.py::test_d") == []
 
 
+def test_the_readme_leaves_out_no_test_of_the_default_tier():
+    section = (ROOT / "README.md").read_text().partition("\n## Tests\n")[2]
+    extras = re.search(r'-e "\.\[(.*)\]"', section)[1].split(",")
+    table = tiers.Table("tensorflow", tiers.TABLE.read_text().splitlines())
+    needed = {extra for _, extra in table.needs}
+    assert needed == tiers.EXTRAS.keys()
+    assert needed <= {*extras}
+
+
 def test_every_job_is_one_of_the_workflow():
     workflow = (ROOT / ".github/workflows/tests.yml").read_text()
     jobs = re.search(r"job: \[(.*)\]", workflow)[1].split(", ")

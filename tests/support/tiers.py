@@ -19,7 +19,6 @@ EXTRAS = {  # which package tells that an extra is installed
     "evaluation": "sacrebleu",
     "litert": "ai_edge_litert",
     "onnx": "tf2onnx",
-    "onnx_text": "onnxruntime_extensions",
     "plots": "matplotlib",
 }
 
