@@ -11,10 +11,10 @@ from types import SimpleNamespace
 
 import costs
 import pytest
+import tiers
 from memory import STATUS
 from memory import give_back
 from memory import kilobytes
-from tiers import mark_variants
 
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 20_000
@@ -31,13 +31,13 @@ for name in ("OMP_NUM", "TF_NUM_INTRAOP", "TF_NUM_INTEROP"):
     os.environ.setdefault(f"{name}_THREADS", "1")
 # What many threads allocate comes back to the others, in workers that begin.
 os.environ.setdefault("MALLOC_ARENA_MAX", "2")
-# Tiny models run for a moment: XLA should spend no time on good code.
-os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_backend_optimization_level=0 "
-    "--xla_llvm_disable_expensive_passes=true",
-)
 if BACKEND == "jax":  # all of this before JAX is imported
+    # Tiny models run for a moment: XLA should spend no time on good code.
+    os.environ.setdefault(
+        "XLA_FLAGS",
+        "--xla_backend_optimization_level=0 "
+        "--xla_llvm_disable_expensive_passes=true",
+    )
     os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=2"
     os.environ.setdefault("JAX_ENABLE_X64", "1")
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
@@ -51,9 +51,23 @@ if BACKEND == "jax":  # all of this before JAX is imported
 
 def pytest_addoption(parser):
     parser.addoption(
+        "--all",
+        action="store_true",
+        help="Run the slow and the repository tier as well.",
+    )
+    parser.addoption(
         "--thorough",
         action="store_true",
-        help="Run the tests that are marked `thorough` as well.",
+        help="Run all tiers.",
+    )
+    parser.addoption(
+        "--on",
+        choices=tiers.COLUMNS,
+        default=BACKEND,
+        help="The column of tests/tiers.txt; the backend by default.",
+    )
+    parser.addoption(
+        "--job", help="Run the rooms of one job alone; see tests/tiers.txt."
     )
 
 
@@ -70,34 +84,24 @@ def pytest_configure(config):
         tf.config.set_logical_device_configuration(
             processor, 2 * [tf.config.LogicalDeviceConfiguration()]
         )
-        iterate_untuned(tf.data)
 
 
-def iterate_untuned(data):
-    """Iterate over all of TensorFlow's datasets as over ours, untuned.
-
-    An iterator that dies waits for the thread that tunes it, at times for a
-    minute. Keras makes such iterators of arrays, and TensorFlow of devices.
-    """
-    untuned = data.Options()
-    untuned.autotune.enabled = False
-    plain = data.Dataset.__iter__
-    data.Dataset.__iter__ = lambda x: plain(x.with_options(untuned))
+def pytest_ignore_collect(collection_path, config):
+    """Import no file of which no test runs."""
+    return tiers.is_idle(config, collection_path) or None
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what was not asked for, or needs TensorFlow as its backend."""
-    mark_variants(items)
-    if not config.getoption("thorough"):
-        rare = [x for x in items if x.get_closest_marker("thorough")]
-        config.hook.pytest_deselected(items=rare)
-        items[:] = [x for x in items if not x.get_closest_marker("thorough")]
-    if BACKEND == "tensorflow":
-        return
-    reason = f"needs TensorFlow as the backend, not {BACKEND}"
-    for item in items:
-        if item.get_closest_marker("tensorflow"):
-            item.add_marker(pytest.mark.skip(reason=reason))
+    """Leave out what was not asked for."""
+    tiers.mark_variants(items)
+    left = tiers.select(config, items)
+    config.hook.pytest_deselected(items=left)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say what was left out because a package is missing."""
+    if text := tiers.report(config):
+        terminalreporter.write_line(text)
 
 
 def pytest_collection_finish():

@@ -15,16 +15,11 @@ from seq2seqs import SOURCE
 from seq2seqs import TARGET
 from seq2seqs import small_model
 from tiers import some
+from tiny import tiny_translator
 
 import keras_attention as ka
 from keras_attention.decoder import equations
-
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from tiny import tiny_translator
-
-    from keras_attention.export import formats
+from keras_attention.export import formats
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

@@ -155,6 +155,7 @@ def test_pictures_are_missed_aloud(tmp_path, monkeypatch):
     assert len(rows(tmp_path / "out")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pairs", "epochs"), [(40, 400), (2000, 40)])
 def test_small_corpora_have_more_epochs(tmp_path, monkeypatch, pairs, epochs):
     asked = []

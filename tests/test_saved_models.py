@@ -11,8 +11,6 @@ from dates import all_dates
 from dates import make_pairs
 from served import ask
 
-pytestmark = pytest.mark.tensorflow
-
 ROOT = Path(__file__).parents[1]
 COMMITTED = ROOT / "saved_models" / "dates" / "1"
 DATES = random.Random(1).sample(all_dates(held_out=True), 200)

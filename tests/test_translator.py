@@ -8,17 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from tiny import tiny_translator
 from tiny import write
 from word_by_word import table_model
 
 import keras_attention as ka
-
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
 
 NUMBERS = ["7", "1234", "905", "42", "6006"]
 SEARCH = ka.BeamSearch(3, n_best=2, max_length=8)
@@ -119,6 +114,7 @@ def test_another_search_keeps_all_else():
         one.with_search("beam")
 
 
+@pytest.mark.slow
 def test_many_translators_are_not_taken_for_one_traced_anew(monkeypatch):
     from tensorflow.python.eager.polymorphic_function import (
         polymorphic_function as counted,
@@ -288,6 +284,7 @@ def test_tokens_have_scores_by_which_others_are_scored(beams):
     assert translator.score([], []).texts == []
 
 
+@pytest.mark.slow
 def test_it_goes_on_with_the_options_of_today():
     translator = make(search=ka.GreedySearch(max_length=8))
     assert translator(["1234"]) == [write("1234")]
@@ -327,6 +324,7 @@ def test_what_is_exchanged_is_checked(tmp_path):
     assert not (tmp_path / "there").exists()
 
 
+@pytest.mark.slow
 def test_it_goes_on_with_the_variables_of_today():
     """As after a fine-tuning by `enable_lora`, of which Keras tells nobody."""
     translator = copy.deepcopy(tiny_translator())

@@ -7,19 +7,16 @@ import os
 import pickle
 import shutil
 
-import keras
 import numpy as np
 import pytest
 from tiers import some
 from tiny import tiny_translator
 
-pytestmark = [pytest.mark.tensorflow]
-pytestmark += [pytest.mark.usefixtures("without_graphs")]
+from keras_attention import GreedySearch
+from keras_attention import Shortlist
+from keras_attention import Translator
 
-if keras.backend.backend() == "tensorflow":
-    from keras_attention import GreedySearch
-    from keras_attention import Shortlist
-    from keras_attention import Translator
+pytestmark = pytest.mark.usefixtures("without_graphs")
 
 
 def pickled(x):

@@ -14,7 +14,6 @@ PROGRAM = ROOT / "tests/support/without_tensorflow.py"
 
 
 @pytest.mark.slow
-@pytest.mark.tensorflow
 @pytest.mark.parametrize("backend", some(["torch", "jax"], 1))
 def test_all_but_export_runs(backend, tmp_path):
     if importlib.util.find_spec(backend) is None:

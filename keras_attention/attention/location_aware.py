@@ -165,5 +165,6 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
             padding="valid",
             data_format="channels_last",
         )[:, :-1]
+        features = reshaped(features, (rows, words, self.filters))
         features = product(features, self.location_kernel)
         return reshaped(features, (batch, beams, words, self.units))

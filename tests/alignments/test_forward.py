@@ -58,8 +58,8 @@ class TestForwardAlignment(AlignmentContract):
             assert np.isfinite(slope).all()
 
 
+@pytest.mark.variant
 class TestTransitionAgent(AlignmentContract):
-    variant = True
     alignment_class = ForwardAlignment
     alignment_kwargs = {"transition_agent": True}
     dense = False

@@ -57,8 +57,8 @@ class MonotonicCase(AlignmentContract):
         return np.array(every)
 
 
+@pytest.mark.variant
 class TestMonotonicParallel(MonotonicCase):
-    variant = True
     alignment_kwargs = {"mode": "parallel", "score_bias": 0.3}
 
 
@@ -66,14 +66,15 @@ class TestMonotonicRecursive(MonotonicCase):
     alignment_kwargs = {"mode": "recursive", "score_bias": -0.2}
 
 
+@pytest.mark.variant
 class TestMonotonicHard(MonotonicCase):
-    variant = True
     alignment_kwargs = {"mode": "hard"}
     one_step = staticmethod(hard)
 
 
+@pytest.mark.variant
 class TestStrict(MonotonicCase):
-    variant = strict = True
+    strict = True
     alignment_kwargs = {"strict": True, "score_bias": 0.3}
 
     def test_is_not_stepwise(self):
@@ -81,14 +82,15 @@ class TestStrict(MonotonicCase):
             Monotonic(stepwise=True, strict=True)
 
 
+@pytest.mark.variant
 class TestStrictHard(MonotonicCase):
-    variant = strict = True
+    strict = True
     alignment_kwargs = {"mode": "hard", "strict": True}
     one_step = staticmethod(hard)
 
 
+@pytest.mark.variant
 class TestStepwise(MonotonicCase):
-    variant = True
     alignment_kwargs = {"stepwise": True, "score_bias": 0.3}
     one_step = staticmethod(soft_step)
 
@@ -107,8 +109,8 @@ class TestStepwise(MonotonicCase):
             np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.variant
 class TestStepwiseHard(MonotonicCase):
-    variant = True
     alignment_kwargs = {"mode": "hard", "stepwise": True}
     one_step = staticmethod(hard_step)
 

@@ -1,6 +1,7 @@
 """SimplexAlignment: each mapping under the whole contract."""
 
 import numpy as np
+import pytest
 from contracts.alignment import AlignmentContract
 
 from keras_attention import DotAttention
@@ -27,8 +28,8 @@ SPARSE = by_bisection(lambda x: np.maximum(x, 0))
 ENTMAX = by_bisection(lambda x: np.maximum(x, 0) ** 2)
 
 
+@pytest.mark.variant
 class TestSparsemax(AlignmentContract):
-    variant = True
     alignment_class = SimplexAlignment
     alignment_kwargs = {"mapping": "sparsemax"}
     dense = False

@@ -18,8 +18,8 @@ class TestBahdanauAttention(ProjectedAttentionContract):
         return weights["score_vector"] @ np.tanh(hidden)
 
 
+@pytest.mark.variant
 class TestBahdanauAttentionNormalized(ProjectedAttentionContract):
-    variant = True
     layer_class = BahdanauAttention
     init_kwargs = {"units": 4, "normalize": True}
     kernel_names = ("query_kernel", "key_kernel", "score_vector")

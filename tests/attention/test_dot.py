@@ -1,6 +1,7 @@
 """DotAttention: what the contract cannot know about it."""
 
 import numpy as np
+import pytest
 from contract import AttentionContract
 from contracts.formula import FormulaLaws
 from contracts.keras_layer import KerasLayerLaws
@@ -22,8 +23,8 @@ class TestDotAttention(AttentionContract):
             assert layer.weights == []
 
 
+@pytest.mark.variant
 class TestDotAttentionOverSqrt(FormulaLaws, KerasLayerLaws):
-    variant = True
     layer_class = DotAttention
     init_kwargs = {"scale": "sqrt"}
     query_size = value_size = key_size = 4
@@ -32,8 +33,8 @@ class TestDotAttentionOverSqrt(FormulaLaws, KerasLayerLaws):
         return query @ key / np.sqrt(4)
 
 
+@pytest.mark.variant
 class TestDotAttentionWithLearnedScale(AttentionContract):
-    variant = True
     layer_class = DotAttention
     init_kwargs = {"scale": "learned"}
     query_size = value_size = key_size = 4

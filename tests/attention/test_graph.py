@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import pytest
 from contracts.composed import ComposedLaws
 from gradients import gradients
 from gradients import to_numpy
@@ -120,8 +121,8 @@ class TestGatV2(GraphCase):
         assert (dropped != out).any()
 
 
+@pytest.mark.variant
 class TestGatV2Averaged(TestGatV2):
-    variant = True
     init_kwargs = {"units": 4, "heads": 2, "concat": False}
 
 

@@ -1,6 +1,7 @@
 """LocationAwareAttention: what the contract cannot know about it."""
 
 import numpy as np
+import pytest
 from contract import ProjectedAttentionContract
 from reference import convolve
 
@@ -40,8 +41,8 @@ class TestLocationAwareAttention(LocationAwareCase):
     init_kwargs = {"units": 4, "filters": 2, "kernel_size": 3}
 
 
+@pytest.mark.variant
 class TestLocationAwareAttentionOverTheSum(LocationAwareCase):
-    variant = True
     init_kwargs = {
         "units": 4,
         "filters": 2,

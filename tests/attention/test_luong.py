@@ -1,6 +1,7 @@
 """LuongGeneral: what the contract cannot know about it."""
 
 import numpy as np
+import pytest
 from contract import ProjectedAttentionContract
 from gradients import to_numpy
 
@@ -18,8 +19,8 @@ class TestLuongGeneral(ProjectedAttentionContract):
         assert [LuongGeneral(x).use_scale for x in (1, 0)] == [True, False]
 
 
+@pytest.mark.variant
 class TestLuongGeneralScaled(ProjectedAttentionContract):
-    variant = True
     layer_class = LuongGeneral
     init_kwargs = {"use_scale": True}
     kernel_names = ("kernel",)
@@ -33,8 +34,8 @@ class TestLuongGeneralScaled(ProjectedAttentionContract):
         assert float(to_numpy(layer.scale)) == 1
 
 
+@pytest.mark.variant
 class TestLuongGeneralOverRoot(ProjectedAttentionContract):
-    variant = True
     layer_class = LuongGeneral
     init_kwargs = {"use_scale": "sqrt"}
     kernel_names = ("kernel",)

@@ -142,10 +142,9 @@ class TestMultiHead(HeadsCase, ProjectedAttentionContract):
             assert 0.95 * limit < largest <= limit
 
 
+@pytest.mark.variant
 class TestHeadsWithStates(HeadsCase):
     """Each head has weights of its own, and a state."""
-
-    variant = True
 
     init_kwargs = {"num_heads": 2, "value_dim": 3}
 

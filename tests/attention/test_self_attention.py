@@ -58,13 +58,13 @@ class TestSelfAttention(SelfAttentionCase):
             SelfAttention(attention="dot")
 
 
+@pytest.mark.variant
 class TestOddWindow(SelfAttentionCase):
-    variant = True
     width = 3
 
 
+@pytest.mark.variant
 class TestEvenWindow(SelfAttentionCase):
-    variant = True
     width = 4
 
 
@@ -73,8 +73,8 @@ class TestCausalWindow(SelfAttentionCase):
     causal = True
 
 
+@pytest.mark.variant
 class TestCausal(SelfAttentionCase):
-    variant = True
     causal = True
 
 

@@ -7,7 +7,6 @@ from shell import saved
 
 from keras_attention import Translator
 
-pytestmark = pytest.mark.tensorflow
 pytest.importorskip("apache_beam", reason="the extra `beam`")
 handler = pytest.importorskip("keras_attention.beam.translate")
 Failed, Translated = handler.Failed, handler.Translated

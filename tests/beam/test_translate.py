@@ -11,7 +11,6 @@ from shell import saved
 
 from keras_attention import Translator
 
-pytestmark = pytest.mark.tensorflow
 beam = pytest.importorskip("apache_beam", reason="the extra `beam`")
 testing = pytest.importorskip("apache_beam.testing.util")
 options = pytest.importorskip("apache_beam.options.pipeline_options")

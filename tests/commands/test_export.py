@@ -1,16 +1,11 @@
 """`export`: what `Translator.export` writes."""
 
-import keras
 import pytest
+from shell import saved
+from shell import shell
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from shell import saved
-    from shell import shell
-
-    from keras_attention import Translator
-    from keras_attention.commands import main
+from keras_attention import Translator
+from keras_attention.commands import main
 
 
 @pytest.mark.slow

@@ -6,21 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import keras
 import pytest
+from shell import saved
+from shell import shell
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from shell import saved
-    from shell import shell
-
-    from keras_attention.commands import main
-    from keras_attention.commands import translate
-    from keras_attention.commands.arguments import COMMANDS
-    from keras_attention.commands.arguments import FORMATS
-    from keras_attention.commands.arguments import SCORES
-    from keras_attention.commands.arguments import read_arguments
+from keras_attention.commands import main
+from keras_attention.commands import translate
+from keras_attention.commands.arguments import COMMANDS
+from keras_attention.commands.arguments import FORMATS
+from keras_attention.commands.arguments import SCORES
+from keras_attention.commands.arguments import read_arguments
 
 ROOT = Path(__file__).parents[2]
 

@@ -2,18 +2,13 @@
 
 import codecs
 
-import keras
 import numpy as np
 import pytest
+from shell import load
+from shell import saved
+from shell import shell
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from shell import load
-    from shell import saved
-    from shell import shell
-
-    from keras_attention.training import score_texts
+from keras_attention.training import score_texts
 
 RIGHT = "two dogs play in the snow .\na cat sleeps .\n"
 FOUND = b"two dogs play in snow .\nA cat sleeps .\n"
@@ -28,7 +23,6 @@ def right(tmp_path):
 
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_scores_are_printed_with_their_signatures(right, lowercase):
-    pytest.importorskip("sacrebleu")
     words = ["--lowercase"] if lowercase else []
     code, out, err = shell("score", right, *words, given=FOUND)
     assert (code, err) == (0, "")
@@ -48,7 +42,6 @@ def test_scores_are_printed_with_their_signatures(right, lowercase):
 
 
 def test_reads_files_and_several_references(right, tmp_path):
-    pytest.importorskip("sacrebleu")
     (tmp_path / "found.txt").write_bytes(FOUND)
     (tmp_path / "other.txt").write_bytes(FOUND)
     words = right, tmp_path / "other.txt", "--hypotheses"

@@ -6,26 +6,23 @@ from pathlib import Path
 
 import keras
 import pytest
+from shell import load
+from shell import saved
+from shell import saved_list
+from shell import shell
 
-pytestmark = pytest.mark.tensorflow
+from keras_attention import AbstractModel
+from keras_attention import Translator
+from keras_attention import __version__
 
-if keras.backend.backend() == "tensorflow":
-    from shell import load
-    from shell import saved
-    from shell import saved_list
-    from shell import shell
 
-    from keras_attention import AbstractModel
-    from keras_attention import Translator
-    from keras_attention import __version__
+@keras.saving.register_keras_serializable("test_show")
+class Echo(AbstractModel):
+    source_vocabulary_size = target_vocabulary_size = 9
 
-    @keras.saving.register_keras_serializable("test_show")
-    class Echo(AbstractModel):
-        source_vocabulary_size = target_vocabulary_size = 9
-
-        def __init__(self, **kwargs):
-            super().__init__(**kwargs)
-            self.built = True
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.built = True
 
 
 @pytest.mark.slow

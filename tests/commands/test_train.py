@@ -5,19 +5,14 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-import keras
 import pytest
+from shell import shell
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from shell import shell
-
-    from keras_attention.commands import arguments
-    from keras_attention.commands import main
-    from keras_attention.commands import train
-    from keras_attention.commands.train import Report
-    from keras_attention.recipe import Recipe
+from keras_attention.commands import arguments
+from keras_attention.commands import main
+from keras_attention.commands import train
+from keras_attention.commands.train import Report
+from keras_attention.recipe import Recipe
 
 TABLE = [f"{a}{b}\t{b} {a}\tX;{a.upper()}\n" for a in "abc" for b in "dec"]
 

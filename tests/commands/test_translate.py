@@ -7,26 +7,23 @@ import sys
 import warnings
 from argparse import Namespace
 
-import keras
 import numpy as np
 import pytest
+from shell import load
+from shell import saved
+from shell import saved_list
+from shell import shell
+from tiers import SLOW
+from tiers import some
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from shell import load
-    from shell import saved
-    from shell import saved_list
-    from shell import shell
-
-    from keras_attention import BeamSearch
-    from keras_attention import Translation
-    from keras_attention import Translator
-    from keras_attention.commands.main import main
-    from keras_attention.commands.translate import parts
-    from keras_attention.commands.translate import pharaoh
-    from keras_attention.commands.translate import progress
-    from keras_attention.commands.translate import translate
+from keras_attention import BeamSearch
+from keras_attention import Translation
+from keras_attention import Translator
+from keras_attention.commands.main import main
+from keras_attention.commands.translate import parts
+from keras_attention.commands.translate import pharaoh
+from keras_attention.commands.translate import progress
+from keras_attention.commands.translate import translate
 
 LINES = ["0123", "4", "431", "22", "10", "3"]
 TEXT = "".join(f"{x}\n" for x in LINES).encode()
@@ -82,7 +79,9 @@ def test_another_search_keeps_the_shortlist():
     assert not {*"".join(translator()(LINES))} <= {"0", "1"}
 
 
-@pytest.mark.parametrize("options", [[], ["--n-best", 2], ["--scores"]])
+@pytest.mark.parametrize(
+    "options", some([["--n-best", 2], ["--scores"], []], 1, SLOW)
+)
 def test_blank_lines_stay_blank(options):
     """And run through no model, which finds some text for them."""
     blank = ["", " \t", "\u3000", ""]

@@ -12,14 +12,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import keras
 import pytest
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from keras_attention import AbstractTokenizer
-    from keras_attention import Translator
+from keras_attention import AbstractTokenizer
+from keras_attention import Translator
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -85,6 +81,7 @@ def test_a_damaged_file_is_refused_by_its_name(rows, name):
     assert "died" not in kinds
 
 
+@pytest.mark.slow
 def test_no_file_takes_much_memory(rows):
     assert max(row[5] for row in rows) < MOST
 

@@ -10,8 +10,6 @@ from keras_attention.data.batches import choose_buckets
 from keras_attention.data.corpus import Corpus
 from keras_attention.data.corpus import Rows
 
-pytestmark = pytest.mark.tensorflow
-
 PAIRS = 201
 LENGTHS = np.random.default_rng(3).integers(3, 40, (2, PAIRS))
 SMALL = np.random.default_rng(0).integers(3, 15, (2, 60))

@@ -12,8 +12,6 @@ import pytest
 from keras_attention.data import cache as module
 from keras_attention.data.cache import Cache
 
-pytestmark = pytest.mark.tensorflow  # the package around it needs it
-
 CONTENT = b"flat numbers" * 1000
 
 

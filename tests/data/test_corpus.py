@@ -13,8 +13,6 @@ from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import WordTokenizer
 
-pytestmark = pytest.mark.tensorflow
-
 DIGITS = CharacterTokenizer("0123456789")
 LINES = [str(7919 * n % 10 ** (1 + n % 9)) for n in range(40)]
 

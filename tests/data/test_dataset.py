@@ -9,8 +9,6 @@ from keras_attention.data.dataset import BatchSequence
 from keras_attention.data.dataset import parallel_dataset
 from keras_attention.text import CharacterTokenizer
 
-pytestmark = pytest.mark.tensorflow
-
 DIGITS = CharacterTokenizer("0123456789-")
 PAIRS = 103
 

@@ -10,8 +10,6 @@ import pytest
 from keras_attention.data.encode import PairEncoder
 from keras_attention.text import CharacterTokenizer
 
-pytestmark = pytest.mark.tensorflow
-
 DIGITS = CharacterTokenizer("0123456789")
 MODULE = "keras_attention.data.encode"
 

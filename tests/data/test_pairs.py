@@ -9,8 +9,6 @@ import pytest
 from keras_attention.data.pairs import read_pairs
 from keras_attention.data.pairs import read_parallel
 
-pytestmark = pytest.mark.tensorflow  # the package around it needs it
-
 
 def write(path, content):
     path.write_text(content)

@@ -8,8 +8,6 @@ from keras_attention.data.dataset import parallel_dataset
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
 
-pytestmark = pytest.mark.tensorflow
-
 LINES = [
     "ein kleiner hund spielt im garten",
     "zwei hunde spielen im schnee",

@@ -17,7 +17,6 @@ from samples import assert_close
 from samples import first_states
 from samples import make_cell
 from samples import to_numpy
-from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -106,7 +105,7 @@ def test_without_attention_a_memory_is_ignored():
 # States.
 
 
-@pytest.mark.parametrize("cell", some(["stack", "lstm"], on_jax=1))
+@pytest.mark.parametrize("cell", ["stack", "lstm"])
 @pytest.mark.parametrize("order", ["bahdanau", "luong"])
 def test_returned_states_continue_a_sequence(order, cell):
     decoder = make(cell, order=order, attention_layer_size=7)
@@ -145,7 +144,7 @@ def test_initial_states_default_to_zeros():
 
 @pytest.mark.parametrize(
     ("sequences", "state", "scores"),
-    some(itertools.product([False, True], repeat=3), on_jax=1),
+    list(itertools.product([False, True], repeat=3)),
 )
 def test_returns_what_was_asked_for(sequences, state, scores):
     cell = make_cell("gru", order="luong", dtype="float32")
@@ -163,7 +162,7 @@ def test_returns_what_was_asked_for(sequences, state, scores):
     assert found == [(None, *shape[1:]) for shape in shapes]
 
 
-@pytest.mark.parametrize("dtype", some(["mask", "int32", "float32"], on_jax=1))
+@pytest.mark.parametrize("dtype", ["mask", "int32", "float32"])
 def test_the_last_real_step_comes_back(dtype):
     decoder = make("gru", order="luong")
     whole = to_numpy(run(decoder)[0])
@@ -180,7 +179,7 @@ def test_the_last_real_step_comes_back(dtype):
 
 @pytest.mark.parametrize(
     "policy",
-    some(["mixed_float16", "float64", "mixed_bfloat16", "float16"], on_jax=2),
+    ["mixed_float16", "float64", "mixed_bfloat16", "float16"],
 )
 def test_dtype_policy(policy):
     policy = keras.DTypePolicy(policy)
@@ -276,8 +275,8 @@ def test_no_feature_is_taken_for_another(more):
         cell.prepare(np.ones((BATCH, WORDS, DV + more)))
 
 
-@pytest.mark.parametrize("order", some(["luong", "bahdanau"], on_jax=1))
-@pytest.mark.parametrize("feeds", some([True, False], on_jax=1))
+@pytest.mark.parametrize("order", ["luong", "bahdanau"])
+@pytest.mark.parametrize("feeds", [True, False])
 def test_parts_may_have_dtypes_of_their_own(order, feeds):
     """Weights come in the dtype of the cell."""
     options = {"input_feeding": feeds} if order == "luong" else {}

@@ -1,23 +1,18 @@
 """Agreement: what must be the same, and what rounding may change."""
 
-import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from tiers import some
 from word_by_word import table_model
 
 from keras_attention import BeamSearch
+from keras_attention.export.agreement import check_answers
+from keras_attention.export.agreement import check_texts
+from keras_attention.export.agreement import probe_sources
+from keras_attention.export.ids import trace_ids
 
-pytestmark = [pytest.mark.tensorflow]
-pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
-
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
-    from keras_attention.export.agreement import check_answers
-    from keras_attention.export.agreement import check_texts
-    from keras_attention.export.agreement import probe_sources
-    from keras_attention.export.ids import trace_ids
+pytestmark = pytest.mark.usefixtures("without_graphs_of_its_own")
 
 SEARCH = BeamSearch(
     3, n_best=2, max_length=6, length_penalty=0.6, coverage_penalty=0.2

@@ -11,12 +11,12 @@ from keras_attention import RecurrentEncoder
 from keras_attention import SentencePieceTokenizer
 from keras_attention import Translator
 from keras_attention import WordTokenizer
+from keras_attention.export import export_onnx_text
 
-if keras.backend.backend() == "tensorflow":
-    from keras_attention.export import export_onnx_text
-
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
-pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.usefixtures("without_graphs_of_its_own"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -3,24 +3,19 @@
 import json
 from pathlib import Path
 
-import keras
 import pytest
+from seq2seqs import built_model
+from tiny import tiny_translator
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from seq2seqs import built_model
-    from tiny import tiny_translator
-
-    from keras_attention import CharacterTokenizer
-    from keras_attention import Ensemble
-    from keras_attention import Shortlist
-    from keras_attention import Translator
-    from keras_attention.export import ExportFormat
-    from keras_attention.export import register_format
-    from keras_attention.export.formats import FORMATS
-    from keras_attention.export.formats import find_format
-    from keras_attention.files import replaced_file
+from keras_attention import CharacterTokenizer
+from keras_attention import Ensemble
+from keras_attention import Shortlist
+from keras_attention import Translator
+from keras_attention.export import ExportFormat
+from keras_attention.export import register_format
+from keras_attention.export.formats import FORMATS
+from keras_attention.export.formats import find_format
+from keras_attention.files import replaced_file
 
 
 def write_sizes(

@@ -17,7 +17,7 @@ from dates import make_pairs
 from hostile import hostile_texts
 from served import ask
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 DATES = Path(__file__).parents[2] / "saved_models" / "dates" / "1"
 SIZE = 32

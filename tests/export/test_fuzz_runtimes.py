@@ -17,7 +17,7 @@ from keras_attention import CharacterTokenizer
 from keras_attention import GreedySearch
 from keras_attention import Translator
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 DATES = Path(__file__).parents[2] / "saved_models/dates/translator.tflite"
 VALID = ["1. März 2021", "12/31/99", "2024년 2월 29일", "May 5"]

@@ -7,13 +7,9 @@ from seq2seqs import make_model
 from tiny import tiny_translator
 
 from keras_attention import Sampling
-
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from keras_attention.export.ids import check_ids_only
-    from keras_attention.export.ids import trace_ids
-    from keras_attention.export.portable import sublayers
+from keras_attention.export.ids import check_ids_only
+from keras_attention.export.ids import trace_ids
+from keras_attention.export.portable import sublayers
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
 from keras import layers
 from seq2seqs import built_model
 from tiers import some
@@ -18,18 +20,12 @@ from keras_attention import GreedySearch
 from keras_attention import LuongGeneral
 from keras_attention import RecurrentEncoder
 from keras_attention import StateBridge
+from keras_attention.export import litert
+from keras_attention.export import portable
+from keras_attention.export.litert import export_litert
+from keras_attention.files import seal
 
-pytestmark = [pytest.mark.tensorflow]
-pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
-
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-    from ai_edge_litert.interpreter import Interpreter
-
-    from keras_attention.export import litert
-    from keras_attention.export import portable
-    from keras_attention.export.litert import export_litert
-    from keras_attention.files import seal
+pytestmark = pytest.mark.usefixtures("without_graphs_of_its_own")
 
 GREEDY = GreedySearch(max_length=8)
 

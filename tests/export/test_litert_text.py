@@ -1,6 +1,5 @@
 """The LiteRT file from text to text: what it says, and what is refused."""
 
-import keras
 import numpy as np
 import pytest
 from hostile import hostile_texts
@@ -9,16 +8,14 @@ from seq2seqs import sure_model
 from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
 from keras_attention import WordPieceTokenizer
+from keras_attention.export import litert
+from keras_attention.export import run_litert
+from keras_attention.export.agreement import SHAPES
+from keras_attention.export.litert import export_litert_text
+from keras_attention.files import check_seal
+from keras_attention.translation import TranslationGraph
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
-
-if keras.backend.backend() == "tensorflow":
-    from keras_attention.export import litert
-    from keras_attention.export import run_litert
-    from keras_attention.export.agreement import SHAPES
-    from keras_attention.export.litert import export_litert_text
-    from keras_attention.files import check_seal
-    from keras_attention.translation import TranslationGraph
+pytestmark = pytest.mark.slow
 
 
 def is_plain(text):

@@ -6,8 +6,12 @@ not survive an export changes what the model says.
 
 import keras
 import numpy as np
+import onnxruntime
 import pytest
 import samples
+import tensorflow as tf
+import tf2onnx
+from ai_edge_litert.interpreter import Interpreter
 from mechanisms import MODELS
 from mechanisms import UNITS
 from mechanisms import make_attentions
@@ -16,25 +20,16 @@ from mechanisms import order
 from tiers import THOROUGH
 
 from keras_attention import BeamSearch
+from keras_attention import CharacterTokenizer
+from keras_attention import Translator
+from keras_attention.export.portable import quiet
+from keras_attention.ops import portable_program
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    import onnxruntime
-    import tensorflow as tf
-    import tf2onnx
-    from ai_edge_litert.interpreter import Interpreter
-
-    from keras_attention import CharacterTokenizer
-    from keras_attention import Translator
-    from keras_attention.export.portable import quiet
-    from keras_attention.ops import portable_program
-
-    SPECS = [
-        tf.TensorSpec((None, None, UNITS), "float32", "value"),
-        tf.TensorSpec((None, 2, UNITS), "float32", "queries"),
-        tf.TensorSpec((None,), "int32", "lengths"),
-    ]
+SPECS = [
+    tf.TensorSpec((None, None, UNITS), "float32", "value"),
+    tf.TensorSpec((None, 2, UNITS), "float32", "queries"),
+    tf.TensorSpec((None,), "int32", "lengths"),
+]
 
 SEARCH = BeamSearch(3, n_best=2, max_length=5, forbidden_ids=[0])
 # The time of tf2onnx grows with the square of the size.

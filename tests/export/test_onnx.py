@@ -3,25 +3,20 @@
 import json
 from types import SimpleNamespace
 
-import keras
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 from tiny import tiny_translator
 
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
+from keras_attention.export import onnx as export_module
+from keras_attention.export.onnx import export_onnx
+from keras_attention.export.onnx import free_invariants
+from keras_attention.files import check_seal
 
-pytestmark = [pytest.mark.tensorflow]
-pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
-
-if keras.backend.backend() == "tensorflow":
-    import onnx
-    import onnxruntime
-
-    from keras_attention.export import onnx as export_module
-    from keras_attention.export.onnx import export_onnx
-    from keras_attention.export.onnx import free_invariants
-    from keras_attention.files import check_seal
+pytestmark = pytest.mark.usefixtures("without_graphs_of_its_own")
 
 SEARCH = BeamSearch(
     3, n_best=2, max_length=6, length_penalty=0.6, coverage_penalty=0.2

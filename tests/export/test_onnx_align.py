@@ -1,7 +1,7 @@
 """ONNX files that say where each token looked."""
 
-import keras
 import numpy as np
+import onnx
 import pytest
 from alone import run_alone
 from tiny import tiny_translator
@@ -9,14 +9,12 @@ from tiny import tiny_translator
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
 from keras_attention import Translator
+from keras_attention.export import onnx_text
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
-pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
-
-if keras.backend.backend() == "tensorflow":
-    import onnx
-
-    from keras_attention.export import onnx_text
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.usefixtures("without_graphs_of_its_own"),
+]
 
 SEARCH = BeamSearch(2, n_best=2, max_length=8, coverage_penalty=0.2)
 TEXTS = ["120", "", "\U0001f600 9", "4" * 12]

@@ -2,8 +2,8 @@
 
 import re
 
-import keras
 import numpy as np
+import onnx
 import pytest
 from alone import run_alone
 from seq2seqs import sure_model
@@ -17,15 +17,13 @@ from keras_attention import SentencePieceTokenizer
 from keras_attention import Translator
 from keras_attention import WordPieceTokenizer
 from keras_attention import WordTokenizer
+from keras_attention.export import onnx_text
+from keras_attention.files import check_seal
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
-pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
-
-if keras.backend.backend() == "tensorflow":
-    import onnx
-
-    from keras_attention.export import onnx_text
-    from keras_attention.files import check_seal
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.usefixtures("without_graphs_of_its_own"),
+]
 
 SEARCH = BeamSearch(2, n_best=2, max_length=8, length_penalty=0.6)
 GREEDY = GreedySearch(max_length=8)

@@ -2,11 +2,14 @@
 
 import unicodedata
 
-import keras
 import numpy as np
+import onnx
 import pytest
+import tensorflow as tf
 from alone import run_alone
 from hostile import hostile_texts
+from onnx import TensorProto
+from onnx.helper import make_tensor_value_info as value
 from tiers import some
 
 from keras_attention import CharacterTokenizer
@@ -15,24 +18,17 @@ from keras_attention import SymbolTokenizer
 from keras_attention import TaggedTokenizer
 from keras_attention import WordPieceTokenizer
 from keras_attention import WordTokenizer
+from keras_attention.export.onnx_copies import spell
+from keras_attention.export.onnx_strings import NO_CHARACTER
+from keras_attention.export.onnx_strings import NUL
+from keras_attention.export.onnx_strings import OnnxStrings
+from keras_attention.export.onnx_text import OPSETS
+from keras_attention.export.onnx_tokenizers import read
+from keras_attention.export.onnx_tokenizers import write
 from keras_attention.text import aligned_words
 from keras_attention.text import spell_source
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
-
-if keras.backend.backend() == "tensorflow":
-    import onnx
-    import tensorflow as tf
-    from onnx import TensorProto
-    from onnx.helper import make_tensor_value_info as value
-
-    from keras_attention.export.onnx_copies import spell
-    from keras_attention.export.onnx_strings import NO_CHARACTER
-    from keras_attention.export.onnx_strings import NUL
-    from keras_attention.export.onnx_strings import OnnxStrings
-    from keras_attention.export.onnx_text import OPSETS
-    from keras_attention.export.onnx_tokenizers import read
-    from keras_attention.export.onnx_tokenizers import write
+pytestmark = pytest.mark.slow
 
 SENTENCES = [
     "Ein Mann, der „lacht“ : 3.5 km! d'accord",

@@ -2,28 +2,28 @@
 
 import keras
 import numpy as np
+import onnxruntime
 import pytest
+import tensorflow as tf
 from seq2seqs import small_language_model
 from seq2seqs import small_model
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
-pytestmark += [pytest.mark.usefixtures("without_graphs_of_its_own")]
+from keras_attention import BeamSearch
+from keras_attention import CharacterTokenizer
+from keras_attention import Ensemble
+from keras_attention import GreedySearch
+from keras_attention import HardAttention
+from keras_attention import LuongGeneral
+from keras_attention import ShallowFusion
+from keras_attention import Shortlist
+from keras_attention import Translator
+from keras_attention.export import agreement
+from keras_attention.export.run_litert import run
 
-if keras.backend.backend() == "tensorflow":
-    import onnxruntime
-    import tensorflow as tf
-
-    from keras_attention import BeamSearch
-    from keras_attention import CharacterTokenizer
-    from keras_attention import Ensemble
-    from keras_attention import GreedySearch
-    from keras_attention import HardAttention
-    from keras_attention import LuongGeneral
-    from keras_attention import ShallowFusion
-    from keras_attention import Shortlist
-    from keras_attention import Translator
-    from keras_attention.export import agreement
-    from keras_attention.export.run_litert import run
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.usefixtures("without_graphs_of_its_own"),
+]
 
 TEXTS = ["01234", "42", "", "300"]
 SEVERAL = [TEXTS, TEXTS[1:2]]  # each with words of its own
@@ -166,8 +166,8 @@ def test_sparse_probabilities_are_in_every_file(tmp_path):
     assert np.abs(wanted.scores[:, 0] - usual.scores[:, 0]).min() > 0.01
     sparse.export(tmp_path / "x.tflite")
     sparse.export(tmp_path / "x.onnx")
-    for run, name in ((in_litert, "x.tflite"), (in_onnx, "x.onnx")):
-        tokens, scores = run(tmp_path / name, ids)
+    for runs, name in ((in_litert, "x.tflite"), (in_onnx, "x.onnx")):
+        tokens, scores = runs(tmp_path / name, ids)
         found = np.isfinite(wanted.scores)
         assert not found.all()
         np.testing.assert_array_equal(tokens[found], wanted.tokens[found])

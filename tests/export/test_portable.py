@@ -13,12 +13,9 @@ import pytest
 from keras import layers
 from tiny import tiny_translator
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from keras_attention.export.portable import portable
-    from keras_attention.export.portable import quiet
-    from keras_attention.export.portable import sublayers
+from keras_attention.export.portable import portable
+from keras_attention.export.portable import quiet
+from keras_attention.export.portable import sublayers
 
 
 class Holder(layers.Layer):

@@ -5,17 +5,13 @@ import itertools
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import layers
 from tiers import some
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
-    from keras_attention import LayerNormLSTMCell
-    from keras_attention import RecurrentEncoder
-    from keras_attention.export.recurrent import exportable_recurrence
+from keras_attention import LayerNormLSTMCell
+from keras_attention import RecurrentEncoder
+from keras_attention.export.recurrent import exportable_recurrence
 
 B, T, D, U = 3, 5, 4, 6
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 1, 0, 1, 0]], bool)

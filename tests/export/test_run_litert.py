@@ -4,16 +4,11 @@ import json
 import subprocess
 import sys
 
-import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
-    from keras_attention.export import run_litert
+from keras_attention.export import run_litert
 
 
 def loaded_by(*arguments):

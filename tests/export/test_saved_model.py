@@ -3,19 +3,15 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from seq2seqs import small_model
 from tiny import tiny_translator
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
-    from keras_attention import BeamSearch
-    from keras_attention import CharacterTokenizer
-    from keras_attention import Translator
-    from keras_attention.export import saved_model
-    from keras_attention.export.saved_model import save_signatures
+from keras_attention import BeamSearch
+from keras_attention import CharacterTokenizer
+from keras_attention import Translator
+from keras_attention.export import saved_model
+from keras_attention.export.saved_model import save_signatures
 
 THREE = keras.Variable(3.0)
 

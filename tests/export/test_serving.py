@@ -4,23 +4,20 @@ import functools
 import shutil
 from pathlib import Path
 
-import keras
 import numpy as np
 import pytest
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  its operation is in the graph
 from served import ask
 from tiers import some
 from tiny import tiny_translator
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+from keras_attention import BeamSearch
+from keras_attention import CharacterTokenizer
+from keras_attention import Translator
+from keras_attention.translation import read_answers
 
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-    import tensorflow_text  # noqa: F401  its operation is in the graph
-
-    from keras_attention import BeamSearch
-    from keras_attention import CharacterTokenizer
-    from keras_attention import Translator
-    from keras_attention.translation import read_answers
+pytestmark = pytest.mark.slow
 
 DATES = Path(__file__).parents[2] / "saved_models" / "dates" / "1"
 SIGNATURES = ["serving_default", "align"]

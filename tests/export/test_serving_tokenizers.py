@@ -4,35 +4,31 @@ import random
 import subprocess
 import sys
 
-import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from dates import all_dates
 from dates import make_pairs
 from hostile import hostile_texts
 from served import ask
 from source import ROOT
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
-NAMES = []
+import keras_attention
+from keras_attention.export.saved_model import save_signatures
+from keras_attention.translation.graph import TEXT
+
+pytestmark = pytest.mark.slow
 PIECES = {  # and an operation of `tensorflow_text` in their graphs
     "SentencePieceTokenizer": "SentencepieceOp",
     "WordPieceTokenizer": "FastBertNormalize",
 }
 
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
-    import keras_attention
-    from keras_attention.export.saved_model import save_signatures
-    from keras_attention.translation.graph import TEXT
-
-    NAMES = [
-        name
-        for name in dir(keras_attention)
-        if name.endswith("Tokenizer")
-        and not name.startswith(("Abstract", "Parallel"))  # is made of others
-    ]
+NAMES = [
+    name
+    for name in dir(keras_attention)
+    if name.endswith("Tokenizer")
+    and not name.startswith(("Abstract", "Parallel"))  # is made of others
+]
 
 SENTENCES = make_pairs(random.Random(3).sample(all_dates(True), 200), 3)[0]
 TEXTS = [*SENTENCES[:10], "", *SENTENCES[:3], "new words, 3 of them!"]

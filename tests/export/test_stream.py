@@ -4,10 +4,12 @@ import json
 import subprocess
 import sys
 
-import keras
+import ear
+import listener
 import numpy as np
 import pytest
 import samples
+import tensorflow as tf
 from streams import LONGEST
 from streams import draw_ids
 from streams import joined
@@ -15,15 +17,8 @@ from streams import make_model
 from streams import streamed
 from tiers import some
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    import ear
-    import listener
-    import tensorflow as tf
-
-    from keras_attention.export import export_stream
-    from keras_attention.export import stream as module
+from keras_attention.export import export_stream
+from keras_attention.export import stream as module
 
 SOURCE = draw_ids([9, 12, 4])
 NAME = "layer norm, unfed, both kinds"

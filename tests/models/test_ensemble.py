@@ -20,7 +20,6 @@ from seq2seqs import TARGET
 from seq2seqs import WORDS
 from seq2seqs import small_model
 from tables import arrays
-from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -78,9 +77,7 @@ def hard(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "mean", some(["probabilities", "log_probabilities"], on_jax=1)
-)
+@pytest.mark.parametrize("mean", ["probabilities", "log_probabilities"])
 def test_the_best_texts_are_those_of_the_mean(mean):
     models, weights = members("all"), [2, 1, 2]
     model = Ensemble(models, weights, mean)

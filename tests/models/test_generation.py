@@ -343,7 +343,7 @@ def quantize(model):
 
 
 @pytest.mark.filterwarnings("ignore:.*does not have a `quantize`")
-@pytest.mark.parametrize("change", some([quantize, enable_lora], on_jax=1))
+@pytest.mark.parametrize("change", [quantize, enable_lora])
 def test_it_goes_on_with_the_variables_of_today(change):
     model = make_model()
     source = draw(2, 5)
@@ -356,7 +356,7 @@ def test_it_goes_on_with_the_variables_of_today(change):
 
 
 @pytest.mark.filterwarnings("ignore:.*destroy the mask information")
-@pytest.mark.parametrize("depth", some([1, 0], on_jax=1))
+@pytest.mark.parametrize("depth", [1, 0])
 def test_an_encoder_that_reads_padding_gets_none(depth):
     """Where XLA compiles, that is for each length of its own."""
     encoder = keras.layers.Conv1D(8, 3, padding="same")

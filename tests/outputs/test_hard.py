@@ -29,6 +29,13 @@ pytestmark = pytest.mark.usefixtures("without_graphs")
 STEP = 1e-5 if keras.backend.backend() == "tensorflow" else 1e-3
 KINDS = {"order 0": (0,), "order 1": (1,), "monotonic": (1, True)}
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+one_kind = pytest.mark.parametrize(  # the others in more time
+    "kind",
+    [
+        pytest.param(kind, id=name, marks=[pytest.mark.slow] * (len(kind) < 2))
+        for name, kind in KINDS.items()
+    ],
+)
 # In front, behind, and in a hole.
 GAPS = np.array([[0, 5, 6, 3], [4, 8, 3, 0], [7, 0, 4, 0]])
 WHOLE = np.array([[2, 5, 6, 3], [2, 4, 3, 0], [2, 7, 8, 3]])
@@ -135,7 +142,7 @@ def test_it_is_the_sum_over_all_alignments(kind):
     assert_close(model.readout.align(model, GAPS, WHOLE), posteriors, 1e-10)
 
 
-@every_kind
+@one_kind
 def test_gradients_of_all_weights_are_slopes(kind):
     model = exact(kind)
     variables = model.trainable_variables
@@ -226,7 +233,7 @@ def test_the_gradient_keeps_no_table_of_words(kind):
     assert not tables
 
 
-@every_kind
+@one_kind
 def test_padding_changes_nothing(kind):
     model = make(kind)
     want = model((SOURCE, TARGET))
@@ -287,7 +294,7 @@ def test_infinite_offsets_go_strictly_from_left_to_right(sure):
     assert np.isfinite(to_numpy(model((source, target)))).all()
 
 
-@every_kind
+@one_kind
 def test_one_beam_is_greedy_and_greedy_is_teacher_forcing(kind):
     model = make(kind)
     greedy = model.generate(SOURCE, ka.GreedySearch(max_length=6))
@@ -309,6 +316,7 @@ def test_one_beam_is_greedy_and_greedy_is_teacher_forcing(kind):
             assert_close(found.weights[:, n], weights * real, 1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.graphs
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(

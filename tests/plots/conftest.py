@@ -7,7 +7,8 @@ from keras_attention.plots import fonts
 
 @pytest.fixture(autouse=True)
 def _headless():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    from matplotlib import pyplot
+
     before = pyplot.get_backend()
     pyplot.switch_backend("agg")
     fonts._warn_of.cache_clear()

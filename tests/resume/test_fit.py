@@ -17,7 +17,6 @@ from interrupted import Interrupt
 from interrupted import Interruption
 from interrupted import differences
 from tiers import some
-from tiers import thorough_on_jax
 
 from keras_attention import resumable_fit
 from keras_attention.resume.file import read_state
@@ -175,7 +174,6 @@ def test_the_progress_bar_goes_on(folder, capsys):
 
 
 @pytest.mark.slow
-@thorough_on_jax
 def test_other_text_models_and_callbacks_are_refused(folder):
     interrupt(folder, ("on_epoch_begin", 1))
     for options, part in (
@@ -270,7 +268,6 @@ def test_fewer_epochs_keep_the_state(folder):
 
 
 @pytest.mark.slow
-@thorough_on_jax
 def test_a_folder_is_of_one_call(folder):
     with pytest.raises(Interruption):
         fit(folder, Interrupt("on_epoch_begin", 1))
@@ -281,7 +278,6 @@ def test_a_folder_is_of_one_call(folder):
 
 
 @pytest.mark.slow
-@thorough_on_jax
 def test_what_has_not_begun_binds_nobody(folder):
     with pytest.raises(Interruption):
         fit(folder, Interrupt("on_train_batch_begin", 0, 0))
@@ -424,7 +420,7 @@ def test_warns_once_of_what_a_callback_would_forget(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("append", some([False, True], on_jax=1))
+@pytest.mark.parametrize("append", [False, True])
 def test_logs_have_each_row_once(folder, append):
     def log(name):
         return keras.callbacks.CSVLogger(folder / f"{name}.csv", append=append)

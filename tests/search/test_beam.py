@@ -16,7 +16,6 @@ from tables import rows_state
 from tables import second_order
 from tables import whole_history
 from tiers import some
-from tiers import thorough_on_jax
 
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
@@ -38,7 +37,7 @@ SETTINGS = {
     "cut off": {"max_length": 2, "length_penalty": 0.6},
     "one token": {"max_length": 1},
 }
-every_setting = pytest.mark.parametrize("setting", some(SETTINGS, on_jax=5))
+every_setting = pytest.mark.parametrize("setting", SETTINGS)
 ROWS, LENGTH, WORDS = 32, 4, 3
 
 
@@ -86,7 +85,7 @@ class TestAgainstTheDefinition:
             check_texts(found, b, row.exhaustive())
 
     @every_setting
-    @pytest.mark.parametrize("size", some([3, 1, 7, 2], 2, on_jax=1))
+    @pytest.mark.parametrize("size", some([3, 1, 7, 2], 2))
     def test_few_beams_find_what_they_should(self, setting, size):
         rules, tables, mask, prefix = draw(setting, seed=size)
         if size != 3:
@@ -98,7 +97,6 @@ class TestAgainstTheDefinition:
             row = Row(tables[0][b], tables[1][b], rules, prefix[b], mask[b])
             check_texts(found, b, row.beam(size))
 
-    @thorough_on_jax
     def test_few_beams_do_miss_some(self):
         """Else the tests above would not tell one from the other."""
         rules, tables, mask, _ = draw("both", seed=2)

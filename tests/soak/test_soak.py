@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 from memory import give_back
 from memory import kilobytes
@@ -27,11 +28,7 @@ from seq2seqs import sure_model
 
 import keras_attention as ka
 
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
 pytestmark = [
-    pytest.mark.tensorflow,
     pytest.mark.thorough,
     pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, glibc"),
 ]

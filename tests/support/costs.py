@@ -1,6 +1,7 @@
 """A plugin of pytest: what a run costs, in its last lines.
 
-With `--durations` also which tests needed most memory.
+With `--durations=40` also which 40 tests took most CPU seconds, and which
+raised the memory of a process most.
 """
 
 import itertools
@@ -11,9 +12,8 @@ import pytest
 from memory import STATUS
 from memory import most_kilobytes
 
-workers = []  # CPU seconds, kilobytes and rises of each
-rises = []  # how many kilobytes the most ever rose by, and in which test
-SHOWN = 10
+workers = []  # CPU seconds, kilobytes, and the costs of the tests of each
+costs = []  # CPU seconds, kilobytes that the most ever rose by, and the test
 
 
 def cost(children: bool = True) -> tuple:
@@ -33,20 +33,16 @@ def _most():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    before = _most()
+    seconds, most = cost()
     result = yield
-    rises.append([_most() - before, item.nodeid])
+    later, more = cost()
+    costs.append([later - seconds, more - most, item.nodeid])
     return result
 
 
 def pytest_sessionfinish(session):
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["cost"] = (*cost(), largest(rises))
-
-
-def largest(rises: Iterable) -> list:
-    """Return the largest rises, the largest first."""
-    return sorted(rises, reverse=True)[:SHOWN]
+        session.config.workeroutput["cost"] = (*cost(), costs)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -56,13 +52,24 @@ def pytest_testnodedown(node):
 
 
 def pytest_terminal_summary(terminalreporter):
-    own = *cost(not workers), rises
+    own = *cost(not workers), costs
     seconds, kilobytes, found = zip(*workers, own, strict=True)
-    if terminalreporter.config.getoption("durations"):
-        terminalreporter.section(f"{SHOWN} largest rises of a process's memory")
-        for rise, test in largest(itertools.chain(*found)):
-            terminalreporter.write_line(f"{rise / 1e3:.0f} MB {test}")
+    shown = terminalreporter.config.getoption("durations")
+    if shown is not None:
+        found = list(itertools.chain(*found))
+        report = terminalreporter.write_line
+        terminalreporter.section("most CPU seconds")
+        for each, _, test in largest(found, 0)[: shown or None]:
+            report(f"{each:.2f} s {test}")
+        terminalreporter.section("largest rises of a process's memory")
+        for _, rise, test in largest(found, 1)[: shown or None]:
+            report(f"{rise / 1e3:.0f} MB {test}")
     terminalreporter.write_line(
         f"{sum(seconds):.0f} CPU seconds in all, at most "
         f"{max(kilobytes) / 1e6:.1f} GB in a process"
     )
+
+
+def largest(found: Iterable, column: int) -> list:
+    """Return costs of tests, those with the largest of a column first."""
+    return sorted(found, key=lambda x: -x[column])

@@ -2,17 +2,11 @@
 
 import unicodedata
 
-import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_attention.text import arrays
-
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
 
 IDS = np.array([[3, 0, 2], [1, 1, 0]], "int32")
 WORDS = np.array([["a", "", "ä"], ["b", "a", ""]], object)

@@ -17,8 +17,6 @@ from tokenizers import train
 from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import aligned_words
 
-pytestmark = pytest.mark.tensorflow
-
 HOSTILE = hostile_texts(260, TEXT, 5)
 
 

@@ -4,8 +4,6 @@ from tokenizers import strings
 
 from keras_attention.text import CharacterTokenizer
 
-pytestmark = pytest.mark.tensorflow
-
 TEXT = [
     "  two  spaces, a\ttab and\na line ",
     "Füße, Œuvre, señor",

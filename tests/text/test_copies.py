@@ -11,8 +11,6 @@ from keras_attention.text import copied_words
 from keras_attention.text import spell_source
 from keras_attention.text import spell_target
 
-pytestmark = pytest.mark.tensorflow
-
 WORDS = WordTokenizer(["the", "meets", "."])  # with ids 4, 5, 6
 V = WORDS.vocabulary_size
 SOURCE = ["Ada meets the Ada of Bob .", "Bob .", ""]

@@ -8,8 +8,6 @@ import pytest
 from keras_attention.text.files import read_lines
 from keras_attention.text.files import read_sentences
 
-pytestmark = pytest.mark.tensorflow  # the package around it needs it
-
 
 def write(path, content):
     content = content if isinstance(content, bytes) else content.encode()

@@ -2,9 +2,10 @@
 
 import json
 
-import keras
 import numpy as np
+import onnxruntime
 import pytest
+import tensorflow as tf
 from samples import to_numpy
 from seq2seqs import WORDS
 from seq2seqs import make_model
@@ -13,16 +14,10 @@ from seq2seqs import small_model
 from word_by_word import table_model
 
 import keras_attention as ka
+from keras_attention.export.litert import run_litert
 from keras_attention.text import ParallelTokenizer
 
-pytestmark = [pytest.mark.tensorflow]
-pytestmark += [pytest.mark.usefixtures("without_graphs")]
-
-if keras.backend.backend() == "tensorflow":
-    import onnxruntime
-    import tensorflow as tf
-
-    from keras_attention.export.litert import run_litert
+pytestmark = pytest.mark.usefixtures("without_graphs")
 
 TEXTS = ["0 1 2", "3", "", "2 2 4 1 0 0 9"]
 LETTERS = ka.CharacterTokenizer("01234")

@@ -17,8 +17,6 @@ from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import WordTokenizer
 
-pytestmark = pytest.mark.tensorflow
-
 
 @every_kind
 def test_saved_or_copied_a_tokenizer_comes_back(kind, tmp_path):

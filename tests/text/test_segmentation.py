@@ -18,8 +18,6 @@ from keras_attention.text.segmentation import Lattice
 from keras_attention.text.segmentation import MergeDropout
 from keras_attention.text.segmentation import load_sampler
 
-pytestmark = pytest.mark.tensorflow
-
 SCORES = {"a": -2.0, "b": -2.5, "ab": -1.0, "ba": -3.0, "aba": -1.5, "bb": -4.0}
 MERGES = {"ab": -1.0, "ba": -2.0, "aba": -3.0, "bb": -4.0, "abab": -5.0}
 COUNT = 20_000

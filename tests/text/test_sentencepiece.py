@@ -14,8 +14,6 @@ from tokenizers import strings
 
 from keras_attention.text import SentencePieceTokenizer
 
-pytestmark = pytest.mark.tensorflow
-
 EXACT = [
     "Ein Mann, der lacht.",
     "  zwei  Leerzeichen  ",

@@ -1,16 +1,11 @@
 """The forms that sentences come in."""
 
-import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
-    from keras_attention.text import as_bytes
-    from keras_attention.text import split_in_parts
+from keras_attention.text import as_bytes
+from keras_attention.text import split_in_parts
 
 
 class Column:

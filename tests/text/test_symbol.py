@@ -1,11 +1,8 @@
 import numpy as np
-import pytest
 from tokenizers import strings
 
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import SymbolTokenizer
-
-pytestmark = pytest.mark.tensorflow
 
 SYMBOLS = [
     "tʰ v ɛ",

@@ -11,8 +11,6 @@ from keras_attention.text import SymbolTokenizer
 from keras_attention.text import TaggedTokenizer
 from keras_attention.text import WordTokenizer
 
-pytestmark = pytest.mark.tensorflow
-
 TAGS = ["V;x", "PST", "é", "a"]
 WORDS = ["the sea", "a tea", "ΑΣ é ﬁ", "  ", "x?y"]
 GIVEN = ["PST", "V;x|a", "", "é|?|é", "PST||a|"]

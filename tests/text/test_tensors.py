@@ -8,23 +8,17 @@ import numpy as np
 import pytest
 import source
 from no_tensorflow import leave_out_tensorflow
+from tokenizers import KINDS
+from tokenizers import OPTIONS
+from tokenizers import TEXT
+from tokenizers import train
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from tokenizers import KINDS
-    from tokenizers import OPTIONS
-    from tokenizers import TEXT
-    from tokenizers import train
-
-    from keras_attention.data.dataset import parallel_dataset
-    from keras_attention.text import AbstractTokenizer
-    from keras_attention.text import CharacterTokenizer
-    from keras_attention.text import SentencePieceTokenizer
-    from keras_attention.text import TaggedTokenizer
-    from keras_attention.text import WordPieceTokenizer
-else:
-    KINDS = []
+from keras_attention.data.dataset import parallel_dataset
+from keras_attention.text import AbstractTokenizer
+from keras_attention.text import CharacterTokenizer
+from keras_attention.text import SentencePieceTokenizer
+from keras_attention.text import TaggedTokenizer
+from keras_attention.text import WordPieceTokenizer
 
 SENTENCES = [
     *("L'homme qu'il a vu : « oui » !", 'He\'s got 3.5 "km", U.S.-wide'),

@@ -12,8 +12,6 @@ from keras_attention.text.training import frequent_characters
 from keras_attention.text.training import learn_pieces
 from keras_attention.text.training import parse_model
 
-pytestmark = pytest.mark.tensorflow
-
 
 @every_kind
 @pytest.mark.parametrize("size", ["100", 100.0, True])

@@ -7,8 +7,6 @@ from keras_attention.text import SymbolTokenizer
 from keras_attention.text import WordPieceTokenizer
 from keras_attention.text import WordTokenizer
 
-pytestmark = pytest.mark.tensorflow
-
 
 def test_frequent_tokens_come_first_and_ties_are_sorted():
     tokenizer = WordTokenizer.train(["b c c", "a d", "e"], 8)

@@ -6,8 +6,6 @@ from tokenizers import strings
 
 from keras_attention.text import WordTokenizer
 
-pytestmark = pytest.mark.tensorflow
-
 NOT_AS_WRITTEN = {  # before and after
     "Ein Mann , der lacht .": "Ein Mann, der lacht.",
     "  viele \t Räume\n": "viele Räume",

@@ -6,8 +6,6 @@ from tokenizers import strings
 
 from keras_attention.text import WordPieceTokenizer
 
-pytestmark = pytest.mark.tensorflow
-
 TEXT = [
     "Ein Mann, der lacht.",
     "Zwei Hunde (nass) spielen im Schnee.",

@@ -14,7 +14,6 @@ from keras_attention.training import attention_images
 from keras_attention.training.attention_images import draw
 
 tf = pytest.importorskip("tensorflow")
-pytest.importorskip("matplotlib")
 
 pytestmark = pytest.mark.usefixtures("without_graphs")
 

@@ -15,7 +15,6 @@ from seq2seqs import TARGET
 from seq2seqs import make_model
 from seq2seqs import small_model
 from tiers import some
-from tiers import thorough_on_jax
 
 import keras_attention as ka
 
@@ -377,14 +376,11 @@ def test_a_model_of_other_probabilities_is_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("alpha", "options"),
-    some(
-        [
-            (1.5, {}),
-            (2, {"lexical": True}),
-            (2, {"tie_embeddings": True, "layer_size": 5}),
-        ],
-        on_jax=1,
-    ),
+    [
+        (1.5, {}),
+        (2, {"lexical": True}),
+        (2, {"tie_embeddings": True, "layer_size": 5}),
+    ],
     ids=["dense", "lexical", "tied"],
 )
 @pytest.mark.usefixtures("without_graphs")
@@ -417,7 +413,6 @@ def test_a_search_means_these_probabilities(alpha, options):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
-@thorough_on_jax
 def test_an_ensemble_means_them_too():
     models = [small_model(seed=i, output="entmax15") for i in (3, 4)]
     z = [ops.convert_to_numpy(x((SOURCE, TARGET))) for x in models]

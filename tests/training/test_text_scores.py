@@ -6,9 +6,6 @@ import pytest
 from keras_attention.training import MODES
 from keras_attention.training import score_texts
 
-pytest.importorskip("sacrebleu")
-pytest.importorskip("rapidfuzz")
-
 RIGHT = ["two dogs play", "ʃ tʰ ˧˧", "a"]
 FOUND = ["two cats play now", "ʃ ˧˧", "a"]
 SEVERAL = [RIGHT, ["two cats play", "", "b b b b"]]

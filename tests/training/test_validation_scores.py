@@ -8,8 +8,6 @@ from keras_attention.training import SequenceCrossentropy
 from keras_attention.training import ValidationScores
 from keras_attention.training import score_texts
 
-pytest.importorskip("rapidfuzz")
-
 SOURCES = ["eins zwei drei vier", "fünf sechs sieben acht neun"]
 REFERENCES = ["One two three four", "five six seven eight nine"]
 

@@ -2,17 +2,12 @@
 
 import sys
 
-import keras
 import numpy as np
 import pytest
+from tiny import tiny_translator
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from tiny import tiny_translator
-
-    from keras_attention import Translator
-    from keras_attention.translation import batches
+from keras_attention import Translator
+from keras_attention.translation import batches
 
 SENTENCES = [b"1", b"12345", b"2", b"12345", b"3"]
 

@@ -5,15 +5,10 @@ What a model that copies needs besides is tested in `test_copying.py`.
 
 import keras
 import pytest
+from tiny import tiny_translator
 
 from keras_attention import BeamSearch
-
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from tiny import tiny_translator
-
-    from keras_attention.translation import check_translator
+from keras_attention.translation import check_translator
 
 
 def check(**changed):

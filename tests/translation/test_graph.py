@@ -1,17 +1,12 @@
 """TranslationGraph: one trace for every batch and length."""
 
-import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from tiny import tiny_translator
 from tiny import write
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
-
-    from keras_attention.translation import TranslationGraph
+from keras_attention.translation import TranslationGraph
 
 
 @pytest.fixture(scope="module")

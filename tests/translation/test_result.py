@@ -1,14 +1,9 @@
 """read_answers: arrays of the graph to what a user reads."""
 
-import keras
 import numpy as np
-import pytest
 
-pytestmark = pytest.mark.tensorflow
-
-if keras.backend.backend() == "tensorflow":
-    from keras_attention.translation import Translation
-    from keras_attention.translation import read_answers
+from keras_attention.translation import Translation
+from keras_attention.translation import read_answers
 
 TOKENS = "source_tokens", "target_tokens"
 

@@ -24,7 +24,6 @@ class LayerCase:
 
     layer_class: type
     init_kwargs: dict = {}
-    variant = False  # of a layer that another class tests: see `tiers.py`
 
     def layer(self, **changes):
         return self.layer_class(**{**self.init_kwargs, **changes})

@@ -35,6 +35,7 @@ class ComposedLaws(LayerCase):
 
         return number
 
+    @pytest.mark.sharp
     @pytest.mark.parametrize("dtype", some(["float64", "float32"], 1))
     @pytest.mark.parametrize("mask", [None, MASK], ids=["", "masked"])
     def test_agrees_with_the_paper(self, dtype, mask):
@@ -47,6 +48,7 @@ class ComposedLaws(LayerCase):
             assert x.dtype == dtype
             np.testing.assert_allclose(x, y, atol=TOLERANCE[dtype])
 
+    @pytest.mark.sharp
     def test_gradients_are_slopes(self):
         x, *rest = self.inputs("float64")
         layer = self.trained(dtype="float64")
@@ -54,6 +56,7 @@ class ComposedLaws(LayerCase):
             self.loss(layer, rest, mask=MASK), [x, *self.weights_of(layer)]
         )
 
+    @pytest.mark.sharp
     @pytest.mark.parametrize("dtype", some(DTYPES, 1))
     def test_padding_never_matters(self, dtype):
         x, *rest = self.inputs()
@@ -75,6 +78,7 @@ class ComposedLaws(LayerCase):
     def real_rows(self, out):
         return out
 
+    @pytest.mark.sharp
     @pytest.mark.parametrize("dtype", some(DTYPES, 1))
     def test_nothing_real_nothing_given(self, dtype):
         x, *rest = self.inputs()

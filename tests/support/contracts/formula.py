@@ -13,6 +13,7 @@ MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], bool)
 class WeightLaws(AttentionCase):
     """What alignments obey too."""
 
+    @pytest.mark.sharp
     @pytest.mark.parametrize("dtype", some(["float64", "float32"], 1))
     def test_agrees_with_the_paper(self, dtype):
         query, value = self.inputs(dtype=dtype)
@@ -41,6 +42,7 @@ class WeightLaws(AttentionCase):
         want = self.reference(layer, query, value)
         np.testing.assert_allclose(got[1], want[1], atol=1e-12)
 
+    @pytest.mark.sharp
     def test_gradients_are_slopes(self):
         query, value = self.inputs(steps=2, dtype="float64")
         layer = self.trained(dtype="float64")
@@ -49,6 +51,7 @@ class WeightLaws(AttentionCase):
             [query, value, *self.weights_of(layer)],
         )
 
+    @pytest.mark.sharp
     @pytest.mark.parametrize("dtype", some(["float16", "bfloat16"], 1))
     def test_large_inputs_stay_finite(self, dtype):
         query, value = self.inputs()

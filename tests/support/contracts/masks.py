@@ -47,6 +47,7 @@ class HiddenLaws(AttentionCase):
         of_value = of_value[:, :words]
         return [context, weights[:, :, :words], of_query, of_value, *of_weights]
 
+    @pytest.mark.sharp
     @pytest.mark.parametrize("dtype", some(DTYPES, 1))
     def test_padding_never_matters(self, dtype):
         query, value = self.inputs(words=8)
@@ -76,6 +77,7 @@ class HiddenLaws(AttentionCase):
         for x, y in zip([*got, *of_weights], want, strict=True):
             np.testing.assert_allclose(x, y, 1e-5, 1e-5)
 
+    @pytest.mark.sharp
     @pytest.mark.parametrize("dtype", some(DTYPES, 1))
     def test_no_memory_no_weight(self, dtype):
         query, value = self.inputs()

@@ -16,6 +16,7 @@ MASK = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0]], bool)
 class StateLaws(AttentionCase):
     """What alignments obey too."""
 
+    @pytest.mark.sharp
     @pytest.mark.parametrize(
         "policy",
         some([POLICIES[0], "float64", "float32", *POLICIES[1:]], 2),
@@ -33,6 +34,7 @@ class StateLaws(AttentionCase):
             assert y.dtype == "float64" or not exact
             np.testing.assert_allclose(x, y, atol=tolerance)
 
+    @pytest.mark.sharp
     def test_beams_carry_their_own_states(self):
         """Reordered in between, as a search does, they stay themselves."""
         query, value = self.inputs(steps=6)

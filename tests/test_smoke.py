@@ -1,0 +1,32 @@
+"""The whole of it as users run it: a shell trains, another one translates."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from keras_attention.commands import main
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_a_shell_trains_what_another_one_translates_with(tmp_path, capsys):
+    words = [f"{a}{b}" for a in "abcd" for b in "abcd"]
+    table, folder = tmp_path / "table.tsv", tmp_path / "model"
+    table.write_text("".join(f"{w}\t{w[::-1]}\n" for w in words))
+    options = ["--units", "16", "--epochs", "60", "--rate", "0.02"]
+    files = ["--validation", table, "--output", folder]
+    command = ["train", table, *files, *options]
+    assert main([str(x) for x in command]) == 0
+    assert f"Translator: {folder}" in capsys.readouterr().out
+    done = subprocess.run(
+        [sys.executable, "-m", "keras_attention", "translate", folder],
+        input="".join(f"{w}\n" for w in words),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    right = [w[::-1] for w in words]
+    found = done.stdout.split()
+    same = [x == y for x, y in zip(found, right, strict=True)]
+    assert sum(same) > 0.8 * len(words)
