@@ -43,23 +43,6 @@ def test_what_is_downloaded_is_checked(tmp_path, made_up, monkeypatch):
     assert len(asked) == 6
 
 
-def test_the_table_has_means_and_deviations():
-    numbers = {name: 1.0 for name in pronounce.COLUMNS}
-    found = {
-        "hun": [numbers, {**numbers, "wer": 4.0}],
-        "hun together": [numbers],
-        "vie": [{**numbers, "wer": 0.5}],
-        "vie together": [{**numbers, "wer": 0.0}],
-    }
-    head, _, hun, both, vie, _, mean, last = pronounce.table(found).splitlines()
-    assert head.startswith("| language | trainings | baseline | wrong words")
-    assert both.startswith("| hun together | 1 | 5.33 | 1.00 | 1.00 |")
-    assert last.startswith("| mean together |  | 5.00 | 0.50 | 1.00 |")
-    assert hun.startswith("| hun | 2 | 5.33 | 2.50 ± 2.12 | 1.00 ± 0.00 |")
-    assert vie.startswith("| vie | 1 | 4.67 | 0.50 | 1.00 |")
-    assert mean.startswith("| mean |  | 5.00 | 1.50 | 1.00 |")
-
-
 def untrained(train, _, folder, recipe):
     """Save a translator that has not been trained, to spare a minute."""
     tokenizers = make_tokenizers(*read_texts(train, recipe), recipe)

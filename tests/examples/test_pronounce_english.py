@@ -39,16 +39,6 @@ def test_a_word_is_in_one_part_wherever_it_stands(words):
     assert turned == parts
 
 
-def test_a_table_has_all_pronunciations_or_the_usual_one(tmp_path):
-    words = {"a": ["AH0", "EY1"], "ab": ["AE1 B"]}
-    for most, count in ((None, 3), (1, 2)):
-        file = english.write(words, tmp_path / "table.tsv", most)
-        lines = file.read_text().splitlines()
-        assert len(lines) == count
-        assert lines[0] == "a\tAH0"
-        assert lines[-1] == "ab\tAE1 B"
-
-
 def test_a_missing_dictionary_is_named(tmp_path):
     with pytest.raises(SystemExit, match=r"cmudict\.dict.*--download"):
         english.find(tmp_path)
