@@ -204,16 +204,6 @@ def test_dropout_is_of_training_alone():
 
 
 @pytest.mark.slow
-def test_padding_changes_no_real_logit():
-    model = make()
-    plain = to_numpy(model((SOURCE, TARGET)))
-    wider = [np.pad(x, ((0, 0), (0, 3))) for x in (SOURCE, TARGET)]
-    real = TARGET != 0
-    padded = to_numpy(model(tuple(wider)))[:, :4]
-    np.testing.assert_allclose(padded[real], plain[real], atol=1e-4)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("compiled", some([True, False], 1))
 def test_a_mask_carried_by_features_is_used(compiled):
     """Of speech, from a Masking layer: its own zeros, and none of ours."""
