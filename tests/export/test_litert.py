@@ -260,19 +260,3 @@ def test_wrong_arguments(tmp_path):
         export(tmp_path / "x.tflite", quantize="int4")
     with pytest.raises(ValueError, match=r"ends in `\.tflite`"):
         export(tmp_path / "x.onnx")
-
-
-@pytest.mark.thorough
-def test_it_says_nothing_and_leaves_nothing(tmp_path, capfd, monkeypatch):
-    (tmp_path / "tmp").mkdir()
-    (tmp_path / "here").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    monkeypatch.chdir(tmp_path / "here")
-    path = tmp_path / "x.tflite"
-    path.write_text("old")
-    before = path.stat().st_ino
-    export(path)
-    assert path.stat().st_ino != before
-    assert capfd.readouterr() == ("", "")
-    left = {p.name for p in tmp_path.rglob("*")}
-    assert left == {"tmp", "here", "x.tflite"}

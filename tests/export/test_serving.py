@@ -1,8 +1,6 @@
 """What is exported runs without Keras and this package, as Serving runs it."""
 
 import functools
-import shutil
-from pathlib import Path
 
 import keras
 import numpy as np
@@ -14,7 +12,6 @@ from tiny import tiny_translator
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
     import tensorflow_text  # noqa: F401  its operation is in the graph
 
     from keras_attention import BeamSearch
@@ -22,7 +19,6 @@ if keras.backend.backend() == "tensorflow":
     from keras_attention import Translator
     from keras_attention.translation import read_answers
 
-DATES = Path(__file__).parents[2] / "saved_models" / "dates" / "1"
 SIGNATURES = ["serving_default", "align"]
 BATCHES = [
     [],
@@ -54,10 +50,7 @@ def folder(tmp_path_factory):
     @functools.cache
     def find(name):
         written = tmp_path_factory.mktemp("written") / "model"
-        if name == "dates":
-            shutil.copytree(DATES, written)
-        else:
-            translator_of(name).export(written)
+        translator_of(name).export(written)
         moved = tmp_path_factory.mktemp("elsewhere") / "moved"
         return written.rename(moved)
 
@@ -91,19 +84,6 @@ def test_it_gives_what_the_translator_gives(served, model):
             for row, weights in zip(found, wanted.attention, strict=True):
                 for one, other in zip(row.attention, weights, strict=True):
                     np.testing.assert_allclose(one, other, atol=1e-4)
-
-
-def test_the_committed_model_gives_what_tensorflow_gives(served):
-    signatures = tf.saved_model.load(DATES).signatures
-    answers = served("dates")["answers"]
-    for (name, batch), answer in zip(REQUESTS, answers, strict=True):
-        wanted = signatures[name](text=tf.constant(batch, tf.string))
-        assert set(answer) == set(wanted)
-        for key, value in wanted.items():
-            if value.dtype == tf.string:
-                assert np.array_equal(answer[key], value.numpy()), key
-            else:
-                np.testing.assert_allclose(answer[key], value, atol=1e-4)
 
 
 @pytest.mark.parametrize("model", some(["nfkc, beams", "identity"], 1))
