@@ -1,5 +1,4 @@
 import datetime
-import re
 import shlex
 import shutil
 import subprocess
@@ -46,16 +45,6 @@ def test_every_language_and_form_is_written():
     for language in LANGUAGES.values():
         assert len(set(language.weekdays.split())) == 7
         assert len(set(language.months.split())) in (0, 12)
-
-
-def test_the_answer_is_the_date_that_was_written():
-    sentences, wanted = pairs = dates.make_pairs(DATES[:500], seed=0)
-    assert pairs == dates.make_pairs(DATES[:500], seed=0)
-    assert pairs != dates.make_pairs(DATES[:500], seed=1)
-    assert wanted == [date.isoformat() for date in DATES[:500]]
-    for sentence, date in zip(sentences, DATES, strict=False):
-        if re.search(r"\d{4}", sentence):
-            assert str(date.year) in sentence
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ from seq2seqs import TARGET
 from seq2seqs import make_model
 from seq2seqs import small_model
 from tiers import some
-from tiers import thorough_on_jax
 
 import keras_attention as ka
 
@@ -413,21 +412,6 @@ def test_a_search_means_these_probabilities(alpha, options):
     assert np.isfinite(ops.convert_to_numpy(found.scores)).any()
     again = type(model).from_config(model.get_config())
     assert again.readout.probabilities == ALPHAS[alpha]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
-@thorough_on_jax
-def test_an_ensemble_means_them_too():
-    models = [small_model(seed=i, output="entmax15") for i in (3, 4)]
-    z = [ops.convert_to_numpy(x((SOURCE, TARGET))) for x in models]
-    found = ops.convert_to_numpy(ka.Ensemble(models)((SOURCE, TARGET)))
-    for b, t in np.ndindex(TARGET.shape):
-        mean = sum(entmax(x[b, t], 1.5) for x in z) / 2
-        np.testing.assert_allclose(np.exp(found[b, t]), mean, atol=1e-5)
-    search = ka.BeamSearch(3, max_length=4)
-    scores = ka.Ensemble(models).generate(SOURCE, search).scores
-    assert not np.isnan(ops.convert_to_numpy(scores)).any()
 
 
 @pytest.mark.slow
