@@ -191,8 +191,6 @@ def test_save_and_load(tmp_path):
         assert again.table.dtype == np.int32
 
 
-
-
 def test_other_content_is_named(tmp_path):
     file = tmp_path / "x.npz"
     contents = [
