@@ -5,7 +5,6 @@ import io
 import itertools
 import sys
 import warnings
-from argparse import Namespace
 
 import keras
 import numpy as np
@@ -20,13 +19,11 @@ if keras.backend.backend() == "tensorflow":
     from shell import shell
 
     from keras_attention import BeamSearch
-    from keras_attention import Translation
     from keras_attention import Translator
     from keras_attention.commands.main import main
     from keras_attention.commands.translate import parts
     from keras_attention.commands.translate import pharaoh
     from keras_attention.commands.translate import progress
-    from keras_attention.commands.translate import translate
 
 LINES = ["0123", "4", "431", "22", "10", "3"]
 TEXT = "".join(f"{x}\n" for x in LINES).encode()
@@ -162,17 +159,6 @@ def test_wrong_options_are_errors():
     code, out, err = shell("translate", saved(), *words, given=TEXT)
     assert (code, out) == (1, "")
     assert "Received: " in err
-
-
-def test_without_attention_alignments_are_empty():
-    def blind(_, **__):
-        tokens = [["<s>", "</s>"]], [[["a"], ["b"]]]
-        return Translation([["a", "b"]], [[-1.0, -2.0]], *tokens, [None])
-
-    blind.search = BeamSearch(2, n_best=2)
-    options = {"scores": False, "token_scores": False, "batch_size": 1}
-    asked = Namespace(alignments=True, **options)
-    assert [*translate(blind, [b"x"], asked, 1)] == ["a\t", "b\t"]
 
 
 @pytest.mark.slow
