@@ -1,6 +1,7 @@
 """cache: a folder is written once, whole or not at all, and found again."""
 
 import os
+import resource
 import shutil
 import threading
 import time
@@ -125,6 +126,19 @@ def test_what_is_damaged_is_named_and_made_again(tmp_path, name, damage):
     with pytest.warns(UserWarning, match=f"made again: .*{name.split('/')[0]}"):
         assert make(cache) == CONTENT
     assert find(cache, None) == CONTENT
+
+
+def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="room in it") as error:
+            make(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert str(tmp_path) in str(error.value)
+    assert names(tmp_path) == ["key.lock"]
+    assert find(tmp_path) == CONTENT
 
 
 class TestDigests:

@@ -1,5 +1,6 @@
 import gzip
 import itertools
+import os
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,13 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path):
         read_lines(tmp_path / "gone.txt")
     with pytest.raises(ValueError, match=r"directory\. Check the path"):
         read_lines(tmp_path)
+
+
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for file in (tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(ValueError, match="pipes and devices cannot be"):
+            read_lines(file)
 
 
 @pytest.mark.parametrize(
