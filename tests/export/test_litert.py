@@ -13,10 +13,7 @@ from tiers import some
 from tiny import tiny_translator
 
 from keras_attention import AttentionDecoderCell
-from keras_attention import BeamSearch
 from keras_attention import GreedySearch
-from keras_attention import LuongGeneral
-from keras_attention import RecurrentEncoder
 from keras_attention import StateBridge
 
 pytestmark = [pytest.mark.tensorflow]
@@ -138,19 +135,6 @@ def make(encoder, cell, bridge):
     keras.utils.set_random_seed(0)
     sizes = {"words": 14, "embedding_dim": 8}
     return built_model(cell, encoder=encoder, bridge=bridge, **sizes)
-
-
-@pytest.mark.thorough
-def test_another_model_goes_in_as_well(tmp_path):
-    rates = {"dropout": 0.2, "recurrent_dropout": 0.2}
-    encoder = RecurrentEncoder(6, 2, "gru", append_inputs=True, **rates)
-    luong = {"order": "luong", "attention_layer_size": 8}
-    cells = [layers.GRUCell(12), layers.GRUCell(12)]
-    cell = AttentionDecoderCell(cells, LuongGeneral(), **luong)
-    model = make(encoder, cell, StateBridge("concat"))
-    search = BeamSearch(2, max_length=5)
-    path = export(tmp_path / "x.tflite", search, None, model)
-    check_same(path, search, model)
 
 
 # What is refused, and what is left of it.
