@@ -18,6 +18,7 @@ from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
 from seq2seqs import WORDS
+from seq2seqs import Halving
 from seq2seqs import small_model
 from tables import arrays
 from tiers import some
@@ -224,22 +225,6 @@ def test_of_other_sizes_the_attention_is_that_of_the_first():
             to_numpy(wanted)[wrote],
             atol=1e-5,
         )
-
-
-@keras.saving.register_keras_serializable(package="tests")
-class Halving(layers.Layer):
-    """An encoder that keeps every other position."""
-
-    def __init__(self, units, **kwargs):
-        super().__init__(**kwargs)
-        self.dense = layers.Dense(units)
-        self.supports_masking = True
-
-    def call(self, x, mask=None):
-        return self.dense(x[:, ::2])
-
-    def compute_mask(self, x, mask=None):
-        return None if mask is None else mask[:, ::2]
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from ready import make_ready
 from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
+from seq2seqs import functional_model
 from seq2seqs import make_model
 from seq2seqs import small_model
 from tiers import some
@@ -22,12 +23,10 @@ from keras_attention import BahdanauAttention
 from keras_attention import LuongGeneral
 from keras_attention import RecurrentEncoder
 from keras_attention import SequenceCrossentropy
-from keras_attention import StateBridge
 from keras_attention import TokenAccuracy
 
 BACKEND = keras.backend.backend()
 VOCABULARY = 8
-OPTIONS = {"return_sequences": True, "return_state": True}
 
 
 def make_batch(batch=32, longest=4, seed=0):
@@ -50,18 +49,7 @@ def make_decoder(attention=None, cell=None, **kwargs):
 
 
 def functional():
-    """The model that the introduction shows."""
-    source, target = (keras.Input((None,), dtype="int32") for _ in range(2))
-    encoder = layers.Bidirectional(layers.LSTM(8, **OPTIONS))
-    embed = layers.Embedding(VOCABULARY, 8, mask_zero=True)
-    memory, *states = encoder(embed(source))
-    decoder = make_decoder(BahdanauAttention(8))
-    outputs = decoder(
-        layers.Embedding(VOCABULARY, 8, mask_zero=True)(target),
-        memory,
-        initial_state=StateBridge()(states),
-    )
-    return keras.Model([source, target], layers.Dense(VOCABULARY)(outputs))
+    return functional_model(BahdanauAttention(8), VOCABULARY, units=8)
 
 
 def seq2seq(cell=None, attention=None, **changes):
