@@ -2,7 +2,6 @@ import classify_text as example
 import numpy as np
 import pytest
 import reviews
-from reviews import Review
 
 WRITTEN = reviews.make_reviews(500, held_out=False, seed=0)
 HELD_OUT = reviews.make_reviews(500, held_out=True, seed=0)
@@ -57,16 +56,6 @@ def test_it_classifies_by_the_clause_that_decides(told):
     chance = told["its share of all words"]
     assert told["weight on the clause that decides"] > 2 * chance
     assert told["most weight on a word of it"] > 0.7
-
-
-def test_words_seen_once_are_unknown():
-    learned = [Review(["good", "film", "."], "a"), Review(["good", "."], "b")]
-    reader = example.Reader(learned)
-    ids = reader.words([Review(["a", "film"], "a"), Review(["good"] * 3, "b")])
-    assert ids[0].tolist() == [example.UNKNOWN, example.UNKNOWN, 0]
-    assert len(set(ids[1])) == 1
-    assert ids[1, 0] > example.UNKNOWN
-    assert reader.labels(learned).tolist() == [0, 1]
 
 
 @pytest.mark.slow

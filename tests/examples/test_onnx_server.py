@@ -18,7 +18,6 @@ import pytest
 
 pytest.importorskip("onnxruntime")
 onnx_batches = pytest.importorskip("serve.onnx_batches")
-onnx_load = pytest.importorskip("serve.onnx_load")
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "examples/serve/onnx_server.py"
@@ -267,15 +266,6 @@ def test_many_at_once_are_joined_and_counted(server):
     assert after["translate_waiting_texts"] == 0
 
 
-def test_nothing_is_lost_under_load(capsys):
-    found = onnx_load.main(clients=50, seconds=2, options="--threads 1")
-    assert found.lost == 0
-    assert found.answers >= 50
-    assert 0 < found.p50 <= found.p99
-    assert 20 < found.begin < found.end + 50
-    assert f"{found.answers} answers, 0 lost" in capsys.readouterr().out
-
-
 def test_slow_clients_are_ended_and_others_served(strict):
     begun = time.monotonic()
     silent = [connect(strict, b"") for _ in range(20)]
@@ -290,42 +280,6 @@ def test_slow_clients_are_ended_and_others_served(strict):
     # Each is told, and then owes the rest of its body.
     assert all(b"408 Request Timeout" in read_all(x) for x in bodies)
     assert time.monotonic() - begun > SECONDS
-
-
-def wait_until_closed(client, sent):
-    """Send again and again, until the server has ended the connection."""
-    client.settimeout(0.5)
-    end = time.monotonic() + 30 * SECONDS
-    while time.monotonic() < end:
-        try:
-            client.sendall(sent)
-            time.sleep(0.1)
-        except TimeoutError:  # the server does not read
-            pass
-        except ConnectionError:
-            return
-    pytest.fail("the connection is still open")
-
-
-def test_an_endless_body_ends(strict):
-    head = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
-    part = b"%x\r\n%b\r\n" % (2**20, b"[" * 2**20)
-    with connect(strict, head + part) as client:
-        assert b"413 Request" in client.recv(1000)
-        wait_until_closed(client, b"1\r\n[\r\n")
-
-
-def test_an_answer_that_nobody_reads_ends(strict):
-    requests = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n" * 100
-    with socket.socket() as client:
-        # Before it connects: a buffer that shrinks later goes on taking bytes.
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.connect(("127.0.0.1", strict.port))
-        client.settimeout(0.5)
-        with contextlib.suppress(TimeoutError):
-            while True:  # until nothing goes through any more
-                client.sendall(requests)
-        wait_until_closed(client, requests)
 
 
 def test_too_many_are_told(strict):

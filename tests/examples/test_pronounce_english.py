@@ -24,12 +24,6 @@ def words(tmp_path):
     return english.read(english.find(tmp_path))
 
 
-def test_a_word_has_all_its_pronunciations(tmp_path):
-    file = tmp_path / english.FILE
-    file.write_text("a AH0\na(2) EY1 # letter\nab AE1 B\n")
-    assert english.read(file) == {"a": ["AH0", "EY1"], "ab": ["AE1 B"]}
-
-
 def test_a_word_is_in_one_part_wherever_it_stands(words):
     parts = english.split(words)
     assert sum(map(len, parts.values())) == len(words)

@@ -7,7 +7,6 @@ import morse
 import numpy as np
 import pytest
 import read_morse as example
-import timing
 from keras import ops
 from listener import Listener
 from listener import naming
@@ -16,15 +15,6 @@ pytestmark = pytest.mark.tensorflow
 
 RANDOM = np.random.default_rng(0)
 MESSAGES = messages.make_messages(6, 8.0, seed=5)
-
-
-class Steady(morse.Hand):
-    """One who keys as the book says."""
-
-    def __init__(self, random, speed):
-        super().__init__(random, speed)
-        self.dah, self.gap, self.space = 3.0, 3.0, 7.0
-        self.unsteady = self.drift = 0.0
 
 
 def test_what_is_tested_is_never_trained():
@@ -38,12 +28,6 @@ def test_what_is_tested_is_never_trained():
     assert set("".join(known)) == set(morse.CODES)
 
 
-def test_timing_reads_a_steady_hand(monkeypatch):
-    monkeypatch.setattr(morse, "Hand", Steady)
-    steady = messages.make_messages(8, 15.0, seed=3, snr=(20, 20))
-    assert messages.error_rate(timing.read(steady), steady) < 0.02
-
-
 @pytest.mark.parametrize("size", [200, 130, 700])
 def test_an_ear_hears_the_same_in_pieces(size):
     audio, listening = MESSAGES[0].audio[:6000], ear.Ear()
@@ -52,19 +36,6 @@ def test_an_ear_hears_the_same_in_pieces(size):
     ]
     whole = ear.features(ear.spectra(audio[None]))
     np.testing.assert_allclose(np.concatenate(parts, 1), whole, atol=2e-4)
-
-
-def test_characters_have_their_place_where_they_begin():
-    e, t = ear.IDS["E"], ear.IDS["T"]
-    heard = np.array([[1, e, e, 1, e, t, t, 1], [e, 1, 1, t, 1, 1, 1, 1]])
-    told = np.array([[e, e, t, ear.END], [e, ear.END, 0, 0]])
-    found = ear.places(heard, told)
-    assert np.argwhere(found).tolist() == [[0, 0, 1], [0, 1, 4], [0, 2, 5]]
-
-    named = ear.names(MESSAGES, 160)
-    found = ear.places(named, ear.to_ids([x.text for x in MESSAGES])[:, 1:])
-    counts = [len(message.text) for message in MESSAGES]
-    assert found.sum(axis=(1, 2)).tolist() == counts
 
 
 def test_the_encoder_reads_on():
