@@ -310,13 +310,7 @@ class Translator:
             folder = Path(parent) / "translator"
             self.save(folder)
             packed = shutil.make_archive(str(folder), "zip", folder)
-            return type(self)._from_zip, (Path(packed).read_bytes(),)
-
-    @classmethod
-    def _from_zip(cls, content):
-        with tempfile.TemporaryDirectory() as folder:
-            zipfile.ZipFile(io.BytesIO(content)).extractall(folder)
-            return cls.load(folder)
+            return _unpacked, (type(self), Path(packed).read_bytes())
 
     def save(self, folder: str | Path) -> None:
         """Write model, tokenizers, search and all else into one folder.
@@ -505,3 +499,9 @@ def _check_content(file, checksum):
             "the whole folder again. If it was changed on purpose, remove its "
             f"line of `sha256` in {MAIN_FILE}"
         )
+
+
+def _unpacked(kind, content):
+    with tempfile.TemporaryDirectory() as folder:
+        zipfile.ZipFile(io.BytesIO(content)).extractall(folder)
+        return kind.load(folder)

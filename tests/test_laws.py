@@ -1,9 +1,12 @@
-"""Laws of the house: what every file must keep, whoever adds it."""
+"""Laws of the house: what every file must keep, whoever adds it.
+
+What ruff can see is in `pyproject.toml`: backends and private names of others,
+imports in functions, code that is run from text.
+"""
 
 import importlib
 import re
 import sys
-import threading
 
 import mechanisms
 import numpy as np
@@ -19,8 +22,6 @@ from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
 from keras_attention import SequenceCrossentropy
 from keras_attention import Translator
-from keras_attention import WordTokenizer
-from keras_attention import parallel_dataset
 
 FLOORS = [
     "backend checks extras files version",
@@ -38,16 +39,9 @@ FLOORS = [
     "recipe",
     "beam commands",
 ]
-INSIDES = {"src", "python"}  # folders that packages keep to themselves
 OF_CLASSES = {"_abc_impl", "_tf_module_ignored_properties"}
 FLOOR = {part: n for n, parts in enumerate(FLOORS) for part in parts.split()}
-BACKENDS = {"tensorflow", "tensorflow_text", "jax", "jaxlib", "torch"}
 NAME_BACKENDS = {"backend", "text", "export", "training", "migration"}
-MAY_IMPORT_LATE = {
-    "backend",
-    "commands",  # after it has read its arguments
-    "extras",
-}  # beside the package's own `__getattr__`
 CODE = [
     *PACKAGE.rglob("*.py"),
     *(ROOT / "examples").rglob("*.py"),
@@ -72,8 +66,6 @@ CONFIGURED = {  # classes whose subclasses have a config
     *("AbstractConfigured", "AbstractKernelLayer"),
     *("AbstractAttention", "AbstractAlignment"),
 }
-OURS = {name for path in FILES for name in source.defined_names(path)}
-PUBLIC_PRIVATE = {"_replace", "_asdict", "_fields"}  # of named tuples
 every_file = source.every([(path,) for path in FILES])
 every_class = source.every(CLASSES)
 every_code = source.every([(path,) for path in CODE])
@@ -87,39 +79,11 @@ def test_imports_point_down(path):
     own = source.part(path)
     assert own in FLOOR, f"say in FLOORS where {own} stands"
     for name in source.imports(path):
-        assert not name.startswith("."), "relative imports: __init__ only"
         package, _, inner = name.partition(".")
         target = inner.split(".")[0]
         if package == "keras_attention" and target != own:
             assert target in FLOOR, f"import {name} from where it is written"
             assert FLOOR[target] < FLOOR[own], f"imports {name}"
-
-
-@every_file
-def test_backends_are_named_in_few_files(path):
-    named = {name.split(".")[0] for name in source.imports(path)}
-    if source.part(path) not in NAME_BACKENDS:
-        assert not named & BACKENDS
-
-
-@every_file
-def test_the_backend_is_asked_in_one_place(path):
-    """Others look up what it has, by `fast_path`."""
-    if source.part(path) != "backend":
-        assert not re.search(r"(backend|config)\.backend\(", path.read_text())
-
-
-@every_file
-def test_keras_is_public(path):
-    text = path.read_text()
-    assert not re.search(r"\bkeras\.src\b|\bfrom keras import src\b", text)
-
-
-@every_file
-def test_no_import_hides_in_a_function(path):
-    assert source.hidden_imports(path) == []
-    if source.part(path) not in MAY_IMPORT_LATE:
-        assert not re.search(r"import_module|__import__", path.read_text())
 
 
 @every_file
@@ -140,17 +104,6 @@ def test_the_top_level_is_small():
 # What is not done here.
 
 
-@every_file
-def test_private_names_of_others_stay_private(path):
-    """Only `self`, `cls` and what this package defines may have `_names`."""
-    asked = set(source.private_attributes(path))
-    assert not asked - OURS - PUBLIC_PRIVATE
-    for name in source.imports(path):
-        package, *inner = name.split(".")
-        hidden = {x for x in inner if source.is_private(x) or x in INSIDES}
-        assert package == "keras_attention" or not hidden, name
-
-
 @every_class
 def test_private_names_do_not_override(path, node):
     """A private name of a base of Keras is not ours to define."""
@@ -166,20 +119,6 @@ def test_private_names_do_not_override(path, node):
     for base in ours.__mro__:
         if not base.__module__.startswith("keras_attention"):
             assert not own & set(vars(base)) - OF_CLASSES
-
-
-@every_file
-def test_nothing_is_pickled(path):
-    assert not re.search(r"\bpickle\b(?!d)", path.read_text())
-
-
-@every_file
-def test_no_text_is_run_as_code(path):
-    """And Keras' guard against code in files stays on."""
-    for name in ("eval", "exec", "compile"):
-        assert not [*source.calls(path, name)]
-    text = path.read_text()
-    assert not re.search(r"safe_mode|unsafe_deserialization", text)
 
 
 @every_file
@@ -203,11 +142,10 @@ def test_standard_parts_are_named_where_they_are_made(path):
 
 @every_file
 def test_facts_are_declared(path):
-    """No guess by the stack, the heap, or what a class has overridden."""
+    """No guess by what a class has overridden; and no code from files."""
     text = path.read_text()
-    assert not re.search(r"_getframe|currentframe|inspect\.stack", text)
-    assert "gc" not in {name.split(".")[0] for name in source.imports(path)}
     assert not re.search(r"object\.__new__|\.\w+ is (not )?Abstract\w+\.", text)
+    assert "safe_mode" not in text
     if source.part(path) != "export":
         assert not [*source.calls(path, "vars")]
 
@@ -339,38 +277,3 @@ def test_the_way_to_a_translation_is_short():
         down = [FLOOR[x] for x in parts[: parts.index("search") + 1]]
         assert down == sorted(down, reverse=True)
     assert ways
-
-
-@pytest.mark.tensorflow
-@pytest.mark.parametrize("cached", [False, True])
-def test_the_way_to_a_batch_is_short(tmp_path, cached):
-    """From files to a batch, also in the threads that tokenize.
-
-    `split_in_parts` is left out, which takes lines from where it is told.
-    """
-    (tmp_path / "text").write_text("1 2\n3\n")
-    files, tokenizers = 2 * [tmp_path / "text"], 2 * [WordTokenizer(["1"])]
-    ways, root = [], ("dataset.py", "corpus.py")  # of what threads run
-
-    def watch(frame, event, _):
-        if event == "call" and source.file_of(frame.f_code):
-            way = [*dict.fromkeys(source.files_of_stack(frame))]
-            if way[0].name == "encode.py":
-                way = [*(way[0].with_name(name) for name in root), *way]
-            ways.append(way)
-
-    threading.setprofile(watch)
-    sys.setprofile(watch)
-    try:
-        cache = tmp_path / "cache" if cached else None
-        next(iter(parallel_dataset(*files, *tokenizers, 2, cache=cache)))
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
-    seen = {path.name for way in ways for path in way}
-    assert {"pairs.py", "word.py", "batches.py"} <= seen
-    for way in ways:
-        assert len(way) <= 8
-        way = [path for path in way if path.name != "sentences.py"]
-        floors = [FLOOR[source.part(path)] for path in way]
-        assert floors == sorted(floors, reverse=True)

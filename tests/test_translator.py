@@ -1,6 +1,5 @@
 """Translator: text in, text out, and errors for what cannot be."""
 
-import copy
 import inspect
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -44,26 +43,6 @@ def test_a_long_list_keeps_its_order_and_has_a_bar(capsys):
     assert capsys.readouterr().out == ""  # which is no terminal
     right = sum(t == write(n) for t, n in zip(translated, numbers, strict=True))
     assert right >= 65
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
-def test_several_texts_come_best_first():
-    translator = make(search=ka.BeamSearch(beam_size=4, n_best=3, max_length=8))
-    texts = translator(NUMBERS)
-    assert [row[0] for row in texts] == [write(n) for n in NUMBERS]
-    assert all(len(set(row)) == 3 for row in texts)
-    told = translator(NUMBERS, return_scores=True, return_attention_scores=True)
-    assert told.texts == texts
-    for scores in told.scores:
-        assert scores == sorted(scores, reverse=True)
-    for rows, source, weights in zip(
-        told.target_tokens, told.source_tokens, told.attention, strict=True
-    ):
-        shapes = [(len(tokens), len(source)) for tokens in rows]
-        assert [x.shape for x in weights] == shapes
-        for each in weights:
-            np.testing.assert_allclose(each.sum(axis=1), 1, atol=1e-5)
 
 
 @pytest.mark.usefixtures("without_graphs")
@@ -254,13 +233,6 @@ def test_other_backends_and_xla_go_through_the_same_text():
             assert x == y
 
 
-@pytest.mark.parametrize(
-    "text", ["\udcff", "\0", "🙂" * 50, "שלום", b"\xff\xfe"]
-)
-def test_odd_text_changes_no_other_row(text):
-    assert tiny_translator()(["42", text, "7"])[::2] == ["vx", "s"]
-
-
 @pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("beams", [1, 2])
 def test_tokens_have_scores_by_which_others_are_scored(beams):
@@ -322,21 +294,6 @@ def test_what_is_exchanged_is_checked(tmp_path):
             use()
     assert (tmp_path / "here" / "translator.json").read_text() == content
     assert not (tmp_path / "there").exists()
-
-
-@pytest.mark.slow
-def test_it_goes_on_with_the_variables_of_today():
-    """As after a fine-tuning by `enable_lora`, of which Keras tells nobody."""
-    translator = copy.deepcopy(tiny_translator())
-    assert translator(NUMBERS) == [write(n) for n in NUMBERS]
-    dense = translator.model.output_layer
-    dense.enable_lora(1)
-    dense.lora_kernel_a.assign(0 * dense.lora_kernel_a + 1)
-    values = np.random.default_rng(0).normal(size=dense.lora_kernel_b.shape)
-    dense.lora_kernel_b.assign(values)
-    changed = translator(NUMBERS)
-    assert changed != [write(n) for n in NUMBERS]
-    assert changed == translator.with_search(translator.search)(NUMBERS)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A SavedModel through the C API of TensorFlow, as TensorFlow Serving runs it.
+"""A SavedModel in a session of TensorFlow, as TensorFlow Serving runs it.
 
 Both run on the same TensorFlow: the SavedModel with TFA's decoder needs no
 operation of TFA's own.
@@ -17,7 +17,7 @@ def make(work: dict, arrays: dict, mode: str):
     """Load the folder `mode`, `"ours"` or `"tfa"`."""
     work = ServingWork(**work)
     set_threads(work.threads)
-    runtime = importlib.import_module("libtensorflow")
+    runtime = importlib.import_module("served")
 
     def load():
         if mode == "ours":

@@ -31,6 +31,8 @@ from keras_attention.ops.tokens import block_bounds
 from keras_attention.ops.tokens import count_blocks
 from keras_attention.ops.tokens import pick
 from keras_attention.outputs.base import AbstractOutput
+from keras_attention.outputs.base import Decoded
+from keras_attention.outputs.base import Source
 
 FARTHEST = 9  # moves by more positions share its bias
 BLOCKS = 4  # of rows, for a large vocabulary
@@ -254,9 +256,20 @@ class HardAttention(AbstractConfigured, AbstractOutput):
             padding, in float32 or wider.
         """
         source, target = map(ops.convert_to_tensor, (source, target))
-        encoded = model.encode(source, training=False)
-        decoded = model._decode(target[:, :-1], encoded, False, False)
-        prepared = self.prepare(model._source(self, source, encoded))
+        memory, states, mask = model.encode(source, training=False)
+        tokens = target[:, :-1]
+        embedded = model.embed_target(tokens)
+        outputs = model.decoder(
+            embedded,
+            memory,
+            initial_state=states,
+            sequence_mask=ops.not_equal(tokens, 0),
+            memory_mask=mask,
+            training=False,
+            return_attention_scores=False,
+        )
+        decoded = Decoded(outputs, tokens, embedded, [])
+        prepared = self.prepare(Source(source, None, memory, mask))
         words = _words_after(target)[:, :-1]
         found = self._read(decoded, words, prepared, False)
         _, scores = self._project(decoded.outputs, prepared, False)
@@ -279,7 +292,7 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         # Of a masked step, which still is a distribution.
         equal = ops.zeros(shape, nowhere.dtype) - math.log(shape[2])
         return self._loop(
-            recomputed(_read_on),
+            recomputed(HardAttention._read_on),
             [prepared.first] if self.order else [],
             [*self._project(decoded.outputs, prepared, training), words],
             decoded.tokens,
@@ -287,6 +300,27 @@ class HardAttention(AbstractConfigured, AbstractOutput):
             prepared,
             training,
         )[1]
+
+    def _read_on(self, before, inputs, prepared):
+        """Move to the next position, and say a known word.
+
+        Args:
+            before: List of the log probabilities of the position before,
+                `(B, 1, Tv)`; empty for order 0.
+            inputs: What `_project` returned of a step, and its word.
+            prepared: What `prepare` returned.
+
+        Returns:
+            The list after the word. Log probabilities of all words
+            `(B, 1, V)`, of the positions before it is known `(B, 1, Tv)`, and
+            of the word at each `(B, 1, Tv)`.
+        """
+        read, scores, words = inputs
+        first = before[0] if before else prepared.first
+        priors = self._move(first, scores, prepared)
+        found, said = self._say_words(read, prepared.memory, priors, words)
+        after = [ops.log_softmax(priors + said, axis=-1) for _ in before]
+        return after, [found, priors, said]
 
     def _loop(self, step, states, inputs, tokens, blank, *more, **options):
         """Loop over time, of one beam."""
@@ -372,29 +406,6 @@ class HardAttention(AbstractConfigured, AbstractOutput):
     def compute_output_shape(self, outputs_shape, memory_shape) -> tuple:
         words = *outputs_shape[:2], self.vocabulary_size
         return words, (*outputs_shape[:2], memory_shape[1])
-
-
-def _read_on(layer, before, inputs, prepared):
-    """Move to the next position, and say a known word.
-
-    Args:
-        layer: The `HardAttention`.
-        before: List of the log probabilities of the position before,
-            `(B, 1, Tv)`; empty for order 0.
-        inputs: What `_project` returned of a step, and its word.
-        prepared: What `prepare` returned.
-
-    Returns:
-        The list after the word. Log probabilities of all words `(B, 1, V)`, of
-        the positions before it is known `(B, 1, Tv)`, and of the word at each
-        `(B, 1, Tv)`.
-    """
-    read, scores, words = inputs
-    first = before[0] if before else prepared.first
-    priors = layer._move(first, scores, prepared)
-    found, said = layer._say_words(read, prepared.memory, priors, words)
-    after = [ops.log_softmax(priors + said, axis=-1) for _ in before]
-    return after, [found, priors, said]
 
 
 def _look_back(_, behind, inputs, prepared):

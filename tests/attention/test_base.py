@@ -43,12 +43,6 @@ class TestWithoutScores(AttentionContract):
         steps, words = np.indices(mask.shape)
         return np.exp(-abs(steps - words)) * mask
 
-    def test_trains_on_batches_of_any_shape(self):
-        """There is nothing to train."""
-        layer = self.layer()
-        layer(*self.inputs())
-        assert layer.weights == []
-
 
 class TestErrors:
     def test_a_score_must_be_written(self):

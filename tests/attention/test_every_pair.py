@@ -1,4 +1,4 @@
-"""Every mechanism under every alignment, in a decoder and by itself."""
+"""Mechanisms under alignments, in a decoder and by themselves."""
 
 import keras
 import numpy as np
@@ -8,40 +8,36 @@ from keras import ops
 from mechanisms import ALIGNMENTS
 from mechanisms import ALONE
 from mechanisms import MECHANISMS
-from tiers import THOROUGH
+from mechanisms import ORDERS
+from mechanisms import PAIRS
+from mechanisms import pairs
 
 import keras_attention as ka
 
 B, K, T, TV, D = 2, 3, 4, 5, 4
 MASK = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0]], bool)
-PAIRS = {
-    f"{name}-{kind}": (make, alignment)
-    for name, make in MECHANISMS.items()
-    for kind, alignment in ALIGNMENTS.items()
-}
-PAIRS |= {
-    name: (lambda _, make=make: make(), None) for name, make in ALONE.items()
-}
-# Every third pair, in either order by turns: so each mechanism, and each
-# alignment, has four partners. A thorough run has all pairs in both orders.
-ORDERED = [
+CASES = [
     pytest.param(
-        *pair,
+        lambda m=mechanism, a=alignment: MECHANISMS[m](ALIGNMENTS[a]),
         order,
-        id=f"{name}-{order}",
-        marks=[] if turn % 6 == 3 * later or name in ALONE else [THOROUGH],
+        id=f"{mechanism}-{alignment}-{order}",
     )
-    for turn, (name, pair) in enumerate(PAIRS.items())
-    for later, order in enumerate(["bahdanau", "luong"])
+    for order in ORDERS
+    for mechanism, alignment in pairs(order)
 ]
-CALLED = [  # the pairs after those
-    pytest.param(
-        *pair,
-        id=name,
-        marks=[] if turn % 3 == 1 or name in ALONE else [THOROUGH],
-    )
-    for turn, (name, pair) in enumerate(PAIRS.items())
+CASES += [
+    pytest.param(make, order, id=f"{name}-{order}")
+    for name, make in ALONE.items()
+    for order in ORDERS
 ]
+every_pair = pytest.mark.parametrize(("make", "order"), CASES)
+
+
+def test_every_mechanism_and_every_alignment_has_pairs():
+    """Add a new one to `PAIRS` of `tests/support/mechanisms.py`."""
+    assert set(PAIRS) == set(MECHANISMS)
+    for order in ORDERS:
+        assert {alignment for _, alignment in pairs(order)} == set(ALIGNMENTS)
 
 
 def draw(*shape, seed=0):
@@ -49,12 +45,11 @@ def draw(*shape, seed=0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("make", "alignment", "order"), ORDERED)
-def test_a_decoder_takes_steps_with_beams(make, alignment, order):
+@every_pair
+def test_a_decoder_takes_steps_with_beams(make, order):
     """`K` beams are `K` sentences, their states and noise included."""
-    cell = ka.AttentionDecoderCell(
-        keras.layers.LSTMCell(D), make(alignment), order=order
-    )
+    lstm = keras.layers.LSTMCell(D)
+    cell = ka.AttentionDecoderCell(lstm, make(), **ORDERS[order])
     cell.build((None, 3), (None, None, D))
     memory = cell.prepare(draw(B, TV, D), MASK)
     start = [draw(B, D, seed=1), draw(B, D, seed=2)]
@@ -81,9 +76,9 @@ def test_a_decoder_takes_steps_with_beams(make, alignment, order):
                 np.testing.assert_allclose(x, y[:, k], atol=1e-5)
 
 
-@pytest.mark.parametrize(("make", "alignment"), CALLED)
-def test_a_call_is_its_steps_in_order(make, alignment):
-    layer = make(alignment)
+@every_pair
+def test_a_call_is_its_steps_in_order(make, order):
+    layer = make()
     query, value = draw(B, T, D, seed=1), draw(B, TV, D)
     out = layer(query, value, value_mask=MASK, return_attention_scores=True)
     memory = layer.prepare(value, value_mask=MASK)

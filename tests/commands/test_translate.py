@@ -5,7 +5,6 @@ import io
 import itertools
 import sys
 import warnings
-from argparse import Namespace
 
 import numpy as np
 import pytest
@@ -17,13 +16,11 @@ from tiers import SLOW
 from tiers import some
 
 from keras_attention import BeamSearch
-from keras_attention import Translation
 from keras_attention import Translator
 from keras_attention.commands.main import main
 from keras_attention.commands.translate import parts
 from keras_attention.commands.translate import pharaoh
 from keras_attention.commands.translate import progress
-from keras_attention.commands.translate import translate
 
 LINES = ["0123", "4", "431", "22", "10", "3"]
 TEXT = "".join(f"{x}\n" for x in LINES).encode()
@@ -161,17 +158,6 @@ def test_wrong_options_are_errors():
     code, out, err = shell("translate", saved(), *words, given=TEXT)
     assert (code, out) == (1, "")
     assert "Received: " in err
-
-
-def test_without_attention_alignments_are_empty():
-    def blind(_, **__):
-        tokens = [["<s>", "</s>"]], [[["a"], ["b"]]]
-        return Translation([["a", "b"]], [[-1.0, -2.0]], *tokens, [None])
-
-    blind.search = BeamSearch(2, n_best=2)
-    options = {"scores": False, "token_scores": False, "batch_size": 1}
-    asked = Namespace(alignments=True, **options)
-    assert [*translate(blind, [b"x"], asked, 1)] == ["a\t", "b\t"]
 
 
 @pytest.mark.slow

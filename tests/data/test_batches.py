@@ -111,19 +111,6 @@ def test_no_other_buckets_need_less_padding(buckets, least):
     assert len(ends) == len(widths) <= buckets
 
 
-@pytest.mark.parametrize("count", [10, 60, 255, 256, 257, 1000])
-def test_ends_are_quantiles_of_the_longer_sides(count):
-    lengths = np.random.default_rng(count).geometric(0.02, (2, count)) + 2
-    longest = lengths.max(axis=0)
-    shares = np.linspace(0, 1, 256)
-    ends, widths = choose_buckets([lengths[:, :9], lengths[:, 9:]], 256)
-    wanted = np.unique(np.quantile(longest, shares, method="higher"))
-    assert {*ends} <= {*wanted}
-    assert len({*longest}) > 200 or {*ends} == {*wanted}
-    for end, width in zip(ends, widths, strict=True):
-        assert (width == lengths[:, longest <= end].max(axis=1)).all()
-
-
 @pytest.mark.parametrize("batch_size", [7, 64, 100, 200, 201])
 def test_no_pair_is_left_out_twice_in_a_row(batch_size):
     batches = Batches(corpus(), batch_size, True, 5, 8, (0, 1))

@@ -74,7 +74,11 @@ def test_a_call_may_ask_for_weights_or_not():
     assert len(decoder(*spec, return_attention_scores=True)) == 2
 
 
-STATEFUL = {
+MORE = {  # than `reference.py` has
+    **{
+        name: lambda name=name: samples.ATTENTIONS[name](dtype="float64")
+        for name in ("heads", "location")
+    },
     "transition-agent": lambda: LuongGeneral(
         alignment=ForwardAlignment(transition_agent=True), dtype="float64"
     ),
@@ -94,9 +98,9 @@ STATEFUL = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", STATEFUL)
+@pytest.mark.parametrize("name", MORE)
 def test_the_fast_loop_has_the_gradients_of_the_plain_one(name):
-    cell = samples.make_cell(attention=STATEFUL[name]())
+    cell = samples.make_cell(attention=MORE[name]())
     decoder = samples.build(AttentionDecoder(cell, dtype="float64"))
     masks = {
         "sequence_mask": samples.sequence_mask(),

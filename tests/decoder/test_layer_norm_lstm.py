@@ -68,21 +68,6 @@ def test_gradients_are_slopes():
     check_gradients(function, [x, *states, *weights])
 
 
-@pytest.mark.slow
-def test_runs_both_ways_and_comes_back(tmp_path):
-    inner = keras.layers.RNN(LayerNormLSTMCell(U, 1e-2), return_state=True)
-    x = keras.Input((None, D))
-    out = keras.layers.Bidirectional(inner)(x)
-    model = keras.Model(x, out)
-    randomize(model)
-    model.save(tmp_path / "model.keras")
-    again = keras.models.load_model(tmp_path / "model.keras")
-    data = draw(B, T, D).astype("float32")
-    found = model.predict(data, verbose=0)
-    for one, other in zip(found, again.predict(data, verbose=0), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_names_of_weights_are_those_of_tfa():
     cell = make()
     for name, shape in {
@@ -95,16 +80,6 @@ def test_names_of_weights_are_those_of_tfa():
         norm = getattr(cell, name)
         assert norm.name == name
         assert norm.gamma.shape == norm.beta.shape == (size,)
-
-
-@pytest.mark.parametrize("name", ["dropout", "recurrent_dropout"])
-def test_dropout_is_for_training_alone(name):
-    cell, x = make(seed=1, **{name: 0.5}), draw(1, 6, D)
-    layer = keras.layers.RNN(cell, dtype="float64")
-    still = to_numpy(layer(x))
-    np.testing.assert_array_equal(to_numpy(layer(x, training=False)), still)
-    drawn = [to_numpy(layer(x, training=True)) for _ in range(3)]
-    assert all((y != still).any() for y in drawn)
 
 
 def test_half_precision_stays_finite():

@@ -12,16 +12,6 @@ MONTHS, VALUES = co2.monthly()
 SEASONS = np.tile(np.arange(12.0), 10)  # ten years that are all the same
 
 
-def test_the_series_is_that_of_mauna_loa():
-    assert str(MONTHS[0]) == "1958-03"
-    assert str(MONTHS[-1]) == "2001-12"
-    assert (np.diff(MONTHS) == np.timedelta64(1, "M")).all()
-    assert np.isfinite(VALUES).all()
-    assert VALUES[0] == pytest.approx(316.1, abs=0.01)
-    yearly = VALUES[10:-12].reshape(-1, 12).mean(axis=1)
-    assert (np.diff(yearly) > 0).all()
-
-
 def test_no_training_window_reaches_into_the_test():
     trained = int(np.searchsorted(MONTHS, example.SPLIT))
     assert str(MONTHS[trained - 1]) == "1987-12"

@@ -19,12 +19,9 @@ def readings(tmp_path_factory):
 def test_the_club_is_that_of_zachary():
     assert CLUB.sum() == 2 * 78
     assert (CLUB == CLUB.T).all()
-    assert not CLUB.diagonal().any()
     assert np.trace(np.linalg.matrix_power(CLUB.astype(int), 3)) == 6 * 45
     assert FRIENDS[example.INSTRUCTOR] == 16
     assert FRIENDS[example.ADMINISTRATOR] == 17
-    assert not CLUB[example.INSTRUCTOR, example.ADMINISTRATOR]
-    assert sorted(FRIENDS)[:2] == [1, 2]
     assert SIDES.sum() == 17
     assert SIDES[example.INSTRUCTOR] == 0
     assert SIDES[example.ADMINISTRATOR] == 1

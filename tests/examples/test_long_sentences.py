@@ -1,5 +1,3 @@
-import random
-
 import keras
 import pytest
 
@@ -8,24 +6,6 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     import french
     import long_sentences as example
-    from french import ADJECTIVES
-    from french import NOUNS
-
-
-@pytest.mark.parametrize("length", [1, 4, 27])
-def test_adjectives_change_places_with_their_nouns(length):
-    draw = random.Random(length)
-    for _ in range(50):
-        source, target = (x.split() for x in french.make_pair(length, draw))
-        assert len(source) == len(target) == length
-        turned = []
-        for word in target:  # French, from left to right
-            if word in ADJECTIVES.values():
-                turned.insert(len(turned) - 1, word)
-            else:
-                turned.append(word)
-        words = {**NOUNS, **ADJECTIVES}
-        assert [words[word] for word in source] == turned
 
 
 def test_some_sentences_are_longer_than_all_that_are_trained(tmp_path):

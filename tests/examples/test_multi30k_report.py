@@ -35,14 +35,6 @@ def test_only_the_cased_score_minds_case():
     assert "case:mixed" in example.signatures()
 
 
-def test_lengths_are_grouped_and_all_are_counted():
-    texts = ["a b c d e", "a b c d e f", "a", "a b c d e f g"]
-    _, _, *rows = example.by_length(texts, texts, texts)
-    cells = [[cell.strip() for cell in row.split("|")[1:4]] for row in rows]
-    assert [cell[:2] for cell in cells] == [["1 to 5", "2"], ["6 to 10", "2"]]
-    assert cells[1][2] == "100.0"
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("form", some(["litert", "onnx", "tf_saved_model"], 1))

@@ -24,12 +24,6 @@ def words(tmp_path):
     return english.read(english.find(tmp_path))
 
 
-def test_a_word_has_all_its_pronunciations(tmp_path):
-    file = tmp_path / english.FILE
-    file.write_text("a AH0\na(2) EY1 # letter\nab AE1 B\n")
-    assert english.read(file) == {"a": ["AH0", "EY1"], "ab": ["AE1 B"]}
-
-
 def test_a_word_is_in_one_part_wherever_it_stands(words):
     parts = english.split(words)
     assert sum(map(len, parts.values())) == len(words)
@@ -37,16 +31,6 @@ def test_a_word_is_in_one_part_wherever_it_stands(words):
     assert len(parts["test"]) > len(parts["dev"]) > 0
     turned = english.split(dict(reversed(words.items())))
     assert turned == parts
-
-
-def test_a_table_has_all_pronunciations_or_the_usual_one(tmp_path):
-    words = {"a": ["AH0", "EY1"], "ab": ["AE1 B"]}
-    for most, count in ((None, 3), (1, 2)):
-        file = english.write(words, tmp_path / "table.tsv", most)
-        lines = file.read_text().splitlines()
-        assert len(lines) == count
-        assert lines[0] == "a\tAH0"
-        assert lines[-1] == "ab\tAE1 B"
 
 
 def test_a_missing_dictionary_is_named(tmp_path):

@@ -1,5 +1,3 @@
-import letters
-import numpy as np
 import pytest
 import reverse_and_sort as example
 from mechanisms import ALIGNMENTS
@@ -8,27 +6,6 @@ from mechanisms import MECHANISMS
 from mechanisms import public
 
 import keras_attention as ka
-
-DONE = {"copy": list, "reverse": lambda x: x[::-1], "sort": sorted}
-SENTENCES = letters.make_sentences(300, seed=0)
-
-
-def test_no_letter_comes_twice_and_no_sentence():
-    rows = SENTENCES.tolist()
-    assert len({tuple(row) for row in rows}) == 300
-    assert all(len(set(row)) == letters.LENGTH for row in rows)
-    known = range(letters.FIRST, letters.VOCABULARY_SIZE)
-    assert {id for row in rows for id in row} == set(known)
-
-
-@pytest.mark.parametrize("name", letters.TASKS)
-def test_tasks_are_done_right(name):
-    task = letters.make_task(name, SENTENCES)
-    np.testing.assert_array_equal(task.source, SENTENCES)
-    for source, target, places in zip(*task, strict=True):
-        done = DONE[name](source.tolist())
-        assert target.tolist() == [letters.START, *done]
-        assert [source[i] for i in places] == done
 
 
 def test_all_there_is_is_compared():

@@ -64,10 +64,6 @@ def test_lines_that_are_no_text_are_told(translate):
     assert found.stdout == b"K AE1 T\n" * 64
 
 
-def test_nothing_gives_nothing(translate):
-    assert translate(pronounce_word.FILE).stdout == b""
-
-
 def test_what_fails_is_told(translate, tmp_path):
     found = translate(tmp_path / "none.onnx")
     assert found.returncode == 1

@@ -39,8 +39,10 @@ def answers():
         "together": ("serving_default", BATCHES),
         "aligned": ("align", BATCHES[:FEW]),
     }
-    requests = [(name, x) for name, batches in asked.values() for x in batches]
-    told = ask(DATES, requests)
+    requests = [
+        (DATES, name, x) for name, batches in asked.values() for x in batches
+    ]
+    told = ask(requests)
     found = iter(told["answers"])
     answers = {
         key: [next(found) for _ in batches]

@@ -80,18 +80,3 @@ def test_litert():
 
     assert run([VALID[0].encode()]) == ["2021-03-01"]
     check_rows(run)
-
-
-@pytest.mark.thorough
-def test_onnx(translator, tmp_path):
-    onnxruntime = pytest.importorskip("onnxruntime")
-    translator.export(tmp_path / "model.onnx", format="onnx")
-    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
-
-    def run(texts):
-        ids = translator.source_tokenizer.tokenize(texts).numpy()[:, :LIMIT]
-        tokens, scores = session.run(["tokens", "scores"], {"source_ids": ids})
-        assert np.isfinite(scores).all()
-        return tokens[:, 0]
-
-    check_rows(run)

@@ -15,10 +15,7 @@ from tiers import some
 from tiny import tiny_translator
 
 from keras_attention import AttentionDecoderCell
-from keras_attention import BeamSearch
 from keras_attention import GreedySearch
-from keras_attention import LuongGeneral
-from keras_attention import RecurrentEncoder
 from keras_attention import StateBridge
 from keras_attention.export import litert
 from keras_attention.export import portable
@@ -136,19 +133,6 @@ def make(encoder, cell, bridge):
     return built_model(cell, encoder=encoder, bridge=bridge, **sizes)
 
 
-@pytest.mark.thorough
-def test_another_model_goes_in_as_well(tmp_path):
-    rates = {"dropout": 0.2, "recurrent_dropout": 0.2}
-    encoder = RecurrentEncoder(6, 2, "gru", append_inputs=True, **rates)
-    luong = {"order": "luong", "attention_layer_size": 8}
-    cells = [layers.GRUCell(12), layers.GRUCell(12)]
-    cell = AttentionDecoderCell(cells, LuongGeneral(), **luong)
-    model = make(encoder, cell, StateBridge("concat"))
-    search = BeamSearch(2, max_length=5)
-    path = export(tmp_path / "x.tflite", search, None, model)
-    check_same(path, search, model)
-
-
 # What is refused, and what is left of it.
 
 
@@ -256,19 +240,3 @@ def test_wrong_arguments(tmp_path):
         export(tmp_path / "x.tflite", quantize="int4")
     with pytest.raises(ValueError, match=r"ends in `\.tflite`"):
         export(tmp_path / "x.onnx")
-
-
-@pytest.mark.thorough
-def test_it_says_nothing_and_leaves_nothing(tmp_path, capfd, monkeypatch):
-    (tmp_path / "tmp").mkdir()
-    (tmp_path / "here").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    monkeypatch.chdir(tmp_path / "here")
-    path = tmp_path / "x.tflite"
-    path.write_text("old")
-    before = path.stat().st_ino
-    export(path)
-    assert path.stat().st_ino != before
-    assert capfd.readouterr() == ("", "")
-    left = {p.name for p in tmp_path.rglob("*")}
-    assert left == {"tmp", "here", "x.tflite"}

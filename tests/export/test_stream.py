@@ -130,17 +130,6 @@ def test_state_goes_out_and_in_by_names():
     assert len({f.get_concrete_function() for f in (start, push, end)}) == 3
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("format", "quantize"), [("tf_saved_model", None), ("litert", "float16")]
-)
-def test_features_come_with_a_mask(tmp_path, format, quantize):
-    model = make_model("stack, luong, chunkwise", features=True)
-    path = (tmp_path / "stream").with_suffix(SUFFIXES[format])
-    export_stream(path, model, LONGEST, format, quantize)  # runs it
-    assert path.exists()
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_what_writes_other_words_leaves_the_old_folder(tmp_path, monkeypatch):

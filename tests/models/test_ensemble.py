@@ -18,6 +18,7 @@ from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
 from seq2seqs import WORDS
+from seq2seqs import Halving
 from seq2seqs import small_model
 from tables import arrays
 
@@ -143,21 +144,6 @@ def test_what_is_impossible_for_all_stays_so_and_what_is_not_does_not():
     np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
-@pytest.mark.parametrize("weights", [None, [3, 1]])
-def test_what_is_impossible_for_one_is_so_in_the_mean_of_logarithms(weights):
-    model = Ensemble(members("alike"), weights, "log_probabilities")
-    one = [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
-    other = [[0.1, 0.3, 0.2, 0.4], [0.5, 0.5, 0.0, 0.0], [1e-30, 1, 0, 0]]
-    with np.errstate(divide="ignore"):
-        logs = [np.log(np.array(x, "float32")) for x in (one, other)]
-    got = to_numpy(model.combine([ops.convert_to_tensor(x) for x in logs]))
-    share = 0.5 if weights is None else 0.75
-    mean = np.array(one) ** share * np.array(other) ** (1 - share)
-    wanted = mean / np.maximum(mean.sum(axis=1, keepdims=True), 1e-300)
-    np.testing.assert_allclose(np.exp(got), wanted, atol=1e-6)
-    assert np.isneginf(got[1]).all()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("mean", ["probabilities", "log_probabilities"])
 def test_sparse_members_leave_no_word_or_those_of_the_definition(mean):
@@ -236,22 +222,6 @@ def test_of_other_sizes_the_attention_is_that_of_the_first():
             to_numpy(wanted)[wrote],
             atol=1e-5,
         )
-
-
-@keras.saving.register_keras_serializable(package="tests")
-class Halving(layers.Layer):
-    """An encoder that keeps every other position."""
-
-    def __init__(self, units, **kwargs):
-        super().__init__(**kwargs)
-        self.dense = layers.Dense(units)
-        self.supports_masking = True
-
-    def call(self, x, mask=None):
-        return self.dense(x[:, ::2])
-
-    def compute_mask(self, x, mask=None):
-        return None if mask is None else mask[:, ::2]
 
 
 @pytest.mark.slow

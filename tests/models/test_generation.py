@@ -13,14 +13,17 @@ from keras import ops
 from seq2seqs import built_model
 from tiers import some
 
+from keras_attention import AbstractSearch
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
 from keras_attention import RequiredPhrases
 from keras_attention import Sampling
+from keras_attention.layers import embeddings
 from keras_attention.models import generation
 from keras_attention.models.generation import search_compiled
 from keras_attention.models.generation import search_words
 from keras_attention.ops.programs import Programs
+from keras_attention.search import follow_path
 
 WORDS = 20
 BACKEND = keras.backend.backend()
@@ -47,24 +50,73 @@ def plain(model, source, search):
     return search_words(model, ops.convert_to_tensor(source), search)
 
 
+class Odd(AbstractSearch):
+    """A search of somebody else, which may need the weights."""
+
+    def call(self, step, state, batch_size, memory_mask=None, prefix=None):
+        def take(log_probs, position):
+            return ops.cast(ops.argmax(log_probs, axis=-1), "int32")
+
+        return follow_path(self, take, step, state, batch_size, prefix)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "search", [BeamSearch(2, max_length=5), GREEDY, Sampling(max_length=5)]
+    ("search", "needed"),
+    [
+        (GreedySearch(max_length=3), False),
+        (Sampling(seed=1, max_length=3), False),
+        (BeamSearch(2, max_length=3), False),
+        (BeamSearch(2, coverage_penalty=0.2, max_length=3), True),
+        (Odd(max_length=3), True),
+    ],
 )
-def test_a_step_gives_no_weights_that_nobody_reads(model, search):
-    seen = []
+def test_searches_get_weights_only_where_they_are_needed(
+    model, search, needed, monkeypatch
+):
+    plain, seen = type(search).call, []
 
-    class Watched(type(search)):
-        def call(self, step, *given, **options):
-            def watched(tokens, state):
-                seen.append(step(tokens, state))
-                return seen[-1]
+    def call(self, step, *args, **options):
+        def watched(tokens, state):
+            found = step(tokens, state)
+            seen.append(found[2] is not None)
+            return found
 
-            return super().call(watched, *given, **options)
+        return plain(self, watched, *args, **options)
 
+    monkeypatch.setattr(type(search), "call", call)
     source = ops.convert_to_tensor(draw(2, 4))
-    watched = Watched.from_config(search.get_config())
-    search_words(model, source, watched, attends=False)
-    assert {found[2] for found in seen} == {None}
+    found = search_words(model, source, search, None, False)
+    assert set(seen) == {needed}
+    assert found.weights is None
+
+
+def test_tied_embeddings_are_turned_once_a_search(monkeypatch):
+    """Turned in each step, they take most of its time for a few rows."""
+    turned, turn = [], embeddings._transposed
+    monkeypatch.setattr(
+        embeddings, "_transposed", lambda x: turned.append(1) or turn(x)
+    )
+    model = make_model(tie_embeddings="all", attention_layer_size=8)
+    plain(model, draw(2, 4), GREEDY)
+    assert turned == [1]
+
+
+@pytest.mark.parametrize("wrong", ["weights", "options"])
+def test_a_source_without_a_text_is_told_once(wrong):
+    """Each time: by a program that is new, and by one that is there."""
+    model, search = make_model(), GreedySearch(max_length=4)
+    if wrong == "weights":
+        bias = model.output_layer.bias
+        bias.assign(bias + np.nan)
+    else:
+        search = GreedySearch(max_length=4, forbidden_ids=range(WORDS))
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="no text for 3 of 3") as told:
+            found = model.generate(draw(3, 4), search)
+        assert [x.category for x in told].count(UserWarning) == 1
+        assert np.isneginf(ops.convert_to_numpy(found.scores)).all()
+        assert not ops.convert_to_numpy(found.lengths).any()
 
 
 @pytest.mark.parametrize("rows", [1, 0, 3])

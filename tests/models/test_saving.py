@@ -11,6 +11,7 @@ import samples
 from keras import layers
 from ready import dtype_policy
 from samples import to_numpy
+from seq2seqs import functional_model
 from seq2seqs import make_model
 from seq2seqs import small_model
 from tiers import some
@@ -24,22 +25,6 @@ from keras_attention import StateBridge
 
 SOURCE = np.array([[5, 6, 7, 3], [4, 3, 0, 0]], "int32")
 TARGET = np.array([[2, 5, 6], [2, 4, 0]], "int32")
-OPTIONS = {"return_sequences": True, "return_state": True}
-
-
-def functional():
-    """Embeddings, a Keras encoder, our bridge and decoder, logits."""
-    source, target = (keras.Input((None,), dtype="int32") for _ in range(2))
-    encoder = layers.Bidirectional(layers.LSTM(3, **OPTIONS))
-    embed = layers.Embedding(8, 5, mask_zero=True)
-    memory, *states = encoder(embed(source))
-    attention = samples.ATTENTIONS["normalized"]()
-    decoder = AttentionDecoder(
-        AttentionDecoderCell(layers.LSTMCell(6), attention)
-    )
-    states = StateBridge()(states)
-    outputs = decoder(embed(target), memory, initial_state=states)
-    return keras.Model([source, target], layers.Dense(8)(outputs))
 
 
 def stacked():
@@ -106,7 +91,7 @@ def test_a_policy_comes_back(policy, tmp_path):
 @pytest.mark.filterwarnings("ignore:.*destroy the mask")  # by Keras 3.16
 @pytest.mark.filterwarnings("error::UserWarning")
 def test_a_cloned_model_has_its_own_weights():
-    model = functional()
+    model = functional_model(samples.ATTENTIONS["normalized"]())
     again = keras.models.clone_model(model)
     shapes = [w.shape for w in model.weights]
     assert [w.shape for w in again.weights] == shapes

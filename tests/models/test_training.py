@@ -12,6 +12,7 @@ from ready import make_ready
 from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
+from seq2seqs import functional_model
 from seq2seqs import make_model
 from seq2seqs import small_model
 from tiers import some
@@ -22,12 +23,10 @@ from keras_attention import BahdanauAttention
 from keras_attention import LuongGeneral
 from keras_attention import RecurrentEncoder
 from keras_attention import SequenceCrossentropy
-from keras_attention import StateBridge
 from keras_attention import TokenAccuracy
 
 BACKEND = keras.backend.backend()
 VOCABULARY = 8
-OPTIONS = {"return_sequences": True, "return_state": True}
 
 
 def make_batch(batch=32, longest=4, seed=0):
@@ -50,18 +49,7 @@ def make_decoder(attention=None, cell=None, **kwargs):
 
 
 def functional():
-    """The model that the introduction shows."""
-    source, target = (keras.Input((None,), dtype="int32") for _ in range(2))
-    encoder = layers.Bidirectional(layers.LSTM(8, **OPTIONS))
-    embed = layers.Embedding(VOCABULARY, 8, mask_zero=True)
-    memory, *states = encoder(embed(source))
-    decoder = make_decoder(BahdanauAttention(8))
-    outputs = decoder(
-        layers.Embedding(VOCABULARY, 8, mask_zero=True)(target),
-        memory,
-        initial_state=StateBridge()(states),
-    )
-    return keras.Model([source, target], layers.Dense(VOCABULARY)(outputs))
+    return functional_model(BahdanauAttention(8), VOCABULARY, units=8)
 
 
 def seq2seq(cell=None, attention=None, **changes):
@@ -221,45 +209,3 @@ def test_mixed_precision_trains(policy):
     assert history["loss"][-1] < history["loss"][0]
     assert all(w.dtype == "float32" for w in model.trainable_variables)
     assert model.compute_dtype == policy.removeprefix("mixed_")
-
-
-@pytest.mark.slow
-def test_regularizers_are_part_of_the_loss():
-    l2 = keras.regularizers.L2(0.1)
-    batch = make_batch(4)
-    found = []
-    for options in ({}, {"kernel_regularizer": l2}):
-        keras.utils.set_random_seed(0)
-        model = seq2seq(
-            decoder=make_decoder(
-                LuongGeneral(**options),
-                layers.LSTMCell(16, **options),
-                attention_layer_size=8,
-                **options,
-            )
-        )
-        compiled(model, **EAGER)
-        source, target, labels = batch
-        found.append(float(model.test_on_batch((source, target), labels)[0]))
-    cell = model.decoder.cell
-    kernels = [
-        cell.attention_kernel,
-        cell.attention.kernel,
-        cell.cell.kernel,
-    ]
-    want = sum(0.1 * np.sum(to_numpy(k.value) ** 2) for k in kernels)
-    assert len(model.losses) == 3
-    assert found[1] - found[0] == pytest.approx(want, rel=1e-3)
-
-
-@pytest.mark.slow
-def test_frozen_parts_stay_as_they_are():
-    model = seq2seq()
-    source, target, labels = make_batch(4)
-    model((source, target))
-    model.decoder.trainable = False
-    make_ready(compiled(model, **EAGER), (source, target))
-    before = to_numpy([w.value for w in model.decoder.weights])
-    model.train_on_batch((source, target), labels)
-    for w, x in zip(model.decoder.weights, before, strict=True):
-        np.testing.assert_array_equal(to_numpy(w.value), x)

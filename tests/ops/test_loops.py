@@ -11,7 +11,6 @@ from gradients import to_tensor
 from keras import ops
 
 from keras_attention.ops import freeze
-from keras_attention.ops import last_real
 from keras_attention.ops import loop_over_time
 from keras_attention.ops import product
 from keras_attention.ops.numerics import tanh
@@ -112,59 +111,3 @@ def test_no_steps_in_a_graph():
     (state, _), (outputs, _) = run(*map(to_tensor, given))
     assert outputs.shape == (0, B, U)
     np.testing.assert_array_equal(state, given[1])
-
-
-class TestFreeze:
-    new = np.arange(12.0).reshape(2, 3, 2)
-    old = -np.ones((2, 3, 2))
-
-    def freeze(self, mask, new, old):
-        mask = None if mask is None else to_tensor(np.array(mask))
-        given = freeze(mask, [to_tensor(new)] * 2, [to_tensor(old)] * 2)
-        return [to_numpy(x) for x in given]
-
-    @pytest.mark.parametrize("axes", [0, 2])
-    @pytest.mark.parametrize("mask", [None, *np.ndindex(2, 2)])
-    def test_masked_rows_stay(self, mask, axes):
-        mask = None if mask is None else np.array(mask, bool)
-        at = (slice(None), *[0] * (2 - axes))
-        for x in self.freeze(mask, self.new[at], self.old[at]):
-            for row in range(2):
-                real = mask is None or mask[row]
-                want = (self.new if real else self.old)[at]
-                np.testing.assert_array_equal(x[row], want[row])
-
-    @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32"])
-    def test_keeps_dtypes(self, dtype):
-        one = ops.ones((2, 3), dtype)
-        mask = to_tensor(np.array([True, False]))
-        (x,) = freeze(mask, [one], [0 * one])
-        assert x.dtype == one.dtype
-
-    def test_what_is_not_taken_has_no_gradient(self):
-        mask = to_tensor(np.array([True, False]))
-        new = np.array([[1.0], [np.nan]])
-        of_new, of_old = gradients(
-            lambda new, old: ops.sum(freeze(mask, [new], [old])[0]),
-            [new, np.ones((2, 1))],
-        )
-        np.testing.assert_array_equal(of_new, [[1], [0]])
-        np.testing.assert_array_equal(of_old, [[0], [1]])
-
-
-class TestLastReal:
-    x = np.arange(24.0).reshape(2, 4, 3)
-
-    @pytest.mark.parametrize(
-        ("mask", "last"),
-        [
-            (None, [3, 3]),
-            ([[1, 1, 1, 1], [1, 1, 0, 0]], [3, 1]),
-            ([[1, 0, 1, 0], [0, 0, 0, 1]], [2, 3]),
-            ([[1, 0, 0, 0], [0, 1, 0, 0]], [0, 1]),
-        ],
-    )
-    def test_takes_the_last_real_step(self, mask, last):
-        mask = None if mask is None else to_tensor(np.array(mask, bool))
-        got = to_numpy(last_real(to_tensor(self.x), mask))
-        np.testing.assert_array_equal(got, self.x[[0, 1], last])

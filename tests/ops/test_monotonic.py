@@ -85,11 +85,6 @@ class TestStepwise:
 
 
 class TestChunks:
-    @pytest.mark.parametrize("size", [1, 3, 9])
-    def test_all_weight_is_spread(self, size):
-        found = run(spread_over_chunks, PREVIOUS, ENERGIES, size=size)
-        np.testing.assert_allclose(found.sum(-1), 1, atol=1e-13)
-
     def test_large_scores_neither_overflow_nor_hide_others(self):
         """A chunk of small scores keeps its shares beside one of large ones."""
         scores = np.array([[[3e4, -3e4, 0.0, 1.0, 2.0, 1e30]]], "float32")

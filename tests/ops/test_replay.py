@@ -119,29 +119,6 @@ def number(found):
     )
 
 
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("steps", [0, 1, T])
-def test_is_the_plain_loop(weights, steps, masked):
-    step, given = attentive(weights), [to_tensor(x) for x in arrays(steps)]
-    found = run(fast(weights), step, *given, masked=masked)
-    expected = run(plain, step, *given, masked=masked)
-    for x, y in zip(
-        found[0] + found[1], expected[0] + expected[1], strict=True
-    ):
-        np.testing.assert_allclose(to_numpy(x), to_numpy(y), atol=1e-12)
-
-
-@is_fast
-def test_it_runs_from_the_last_step_to_the_first(weights):
-    step = attentive(weights)
-    x, *given = map(to_tensor, arrays())
-    found = run(fast(weights, reverse=True), step, x, *given)
-    turned = run(fast(weights), step, ops.flip(x, 0), *given)
-    expected = [*turned[0], *[ops.flip(y, 0) for y in turned[1]]]
-    for y, z in zip(found[0] + found[1], expected, strict=True):
-        np.testing.assert_allclose(to_numpy(y), to_numpy(z), atol=1e-12)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("masked", some([True, False], 1))
 @pytest.mark.parametrize("way", WAYS)

@@ -316,35 +316,6 @@ def test_one_beam_is_greedy_and_greedy_is_teacher_forcing(kind):
             assert_close(found.weights[:, n], weights * real, 1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.graphs
-@pytest.mark.tensorflow
-@pytest.mark.parametrize(
-    ("kind", "search"),
-    [
-        ((0,), ka.GreedySearch(4)),
-        ((1, True), ka.BeamSearch(2, max_length=4)),
-    ],
-)
-def test_a_graph_of_any_batch_writes_the_same(kind, search, tmp_path):
-    import tensorflow as tf
-
-    model = make(kind)
-    module = tf.Module()
-    module.model = model
-    module.generate = tf.function(
-        lambda x: model.generate(x, search)._asdict(),
-        [tf.TensorSpec((None, None), tf.int32)],
-        autograph=False,
-    )
-    tf.saved_model.save(module, tmp_path / "exported")
-    again = tf.saved_model.load(tmp_path / "exported")
-    found = again.generate(tf.constant(SOURCE, tf.int32))
-    wanted = model.generate(SOURCE, search)
-    np.testing.assert_array_equal(found["tokens"], wanted.tokens)
-    np.testing.assert_allclose(found["weights"], wanted.weights, atol=1e-5)
-
-
 SCORES = {
     "additive": lambda: ka.BahdanauAttention(4, normalize=True),
     "cosine": lambda: ka.CosineAttention(beta=3.0),
@@ -408,3 +379,20 @@ def test_it_trains_and_comes_back(kind, tmp_path):
     model.save(tmp_path / "model.keras")
     again = keras.models.load_model(tmp_path / "model.keras")
     assert_close(again((SOURCE, TARGET)), model((SOURCE, TARGET)), 0)
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_a_translator_shows_where_it_reads_and_comes_back(tmp_path):
+    """Of each text, alone and in a batch."""
+    digits = ka.CharacterTokenizer("01234", "identity")
+    search = ka.BeamSearch(3, n_best=2, max_length=5)
+    translator = ka.Translator(make((1, True)), digits, digits, search)
+    sources = ["2", "1234", "403", "42"]
+    told = translator(sources, return_attention_scores=True)
+    for weights in told.attention:
+        for one in weights:
+            np.testing.assert_allclose(one.sum(axis=-1), 1, atol=1e-5)
+    assert [translator([x])[0] for x in sources] == told.texts
+    translator.save(tmp_path / "translator")
+    assert ka.Translator.load(tmp_path / "translator")(sources) == told.texts

@@ -1,6 +1,5 @@
 """LexicalTranslation: Nguyen & Chiang 2018, one word at a time."""
 
-import keras
 import numpy as np
 import pytest
 import samples
@@ -12,6 +11,7 @@ from samples import draw
 from samples import to_numpy
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
+from seq2seqs import Halving
 from seq2seqs import small_model
 
 from keras_attention import BahdanauAttention
@@ -125,15 +125,6 @@ def test_features_have_no_words():
 
 
 def test_an_encoder_keeps_the_length():
-    class Halves(keras.layers.Layer):
-        supports_masking = True
-
-        def call(self, words, mask=None):
-            return words[:, ::2]
-
-        def compute_mask(self, words, previous_mask=None):
-            return previous_mask[:, ::2]
-
-    small_model(encoder=Halves(), bridge=None)
+    small_model(encoder=Halving(8), bridge=None)
     with pytest.raises(ValueError, match="Take an encoder that keeps"):
-        small_model(encoder=Halves(), bridge=None, lexical=True)
+        small_model(encoder=Halving(8), bridge=None, lexical=True)

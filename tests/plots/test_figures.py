@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from drawn import SOURCE
 from drawn import TARGET
-from drawn import grid
 from drawn import inches
 from drawn import matrix
 from drawn import outside
@@ -108,15 +107,6 @@ def test_captions_of_any_length_fit():
     assert outside(axes[0].figure) <= 0
     found = boxes(axes)
     assert not any(overlap(*pair) for pair in itertools.combinations(found, 2))
-
-
-class TestPlaces:
-    @pytest.mark.parametrize(
-        ("count", "rows", "columns"),
-        [(1, 1, 1), (2, 1, 2), (4, 2, 2), (6, 2, 3), (7, 2, 4), (8, 2, 4)],
-    )
-    def test_squares_fill_a_page(self, count, rows, columns):
-        assert grid(make(np.ones((count, 2)))) == (rows, columns)
 
 
 class TestFit:

@@ -60,12 +60,6 @@ class TestFonts:
             found = text_style("plot_attention", texts)["family"]
             assert found == [*own(), *added]
 
-    def test_a_font_that_cannot_be_read_has_nothing(self, tmp_path):
-        broken = tmp_path / "broken.ttf"
-        broken.write_bytes(b"no font")
-        found = fonts._missing(font_manager, str(broken), frozenset("a"))
-        assert found == {"a"}
-
     @pytest.mark.parametrize("token", ["$x_$", "a$b$", "\\frac", "_", "%", " "])
     def test_no_token_is_a_formula(self, token):
         ax = plot_attention(weights(), [token] * 4, TARGET, titles=token)

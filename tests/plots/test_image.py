@@ -138,7 +138,3 @@ class TestErrors:
     def test_weights_must_be_of_words(self, wrong):
         with pytest.raises(ValueError, match="`weights` must be \\(T, rows"):
             plot_attention_over_image(IMAGE, wrong, WORDS)
-
-    def test_one_word_for_each_row(self):
-        with pytest.raises(ValueError, match="`words` needs one token"):
-            plot_attention_over_image(IMAGE, looked(16), WORDS[1:])

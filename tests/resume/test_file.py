@@ -88,23 +88,6 @@ def test_a_full_disk_is_an_error_that_names_the_file(file):
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [
-        lambda x: x[:-1],
-        lambda x: x[: len(x) // 2],
-        lambda _: b"",
-        lambda x: x.replace(b"epoch", b"epocH"),
-        lambda x: x + x,
-    ],
-)
-def test_damage_is_an_error_that_names_the_file(file, damage):
-    write_state(file, STATE)
-    file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(ValueError, match=r"training\.state"):
-        read_state(file)
-
-
-@pytest.mark.parametrize(
     "content",
     [
         [],

@@ -228,26 +228,6 @@ def test_refuses_numbers_that_nobody_means(options, word):
 
 
 class TestCoverage:
-    def test_a_position_never_attended_is_finite(self):
-        """Hard attention: at first all positions but one are never seen."""
-        tables, weights = history_tables(0, rows=4)
-        weights = np.eye(WORDS)[weights.argmax(-1)]
-        rules = Rules(coverage_penalty=0.1)
-        found = search_tables(
-            (tables, weights), rules, beam_size=4**LENGTH, n_best=256
-        )
-        unseen = (found.weights.sum(2) == 0).sum(-1)  # (B, N)
-        assert (unseen[found.lengths > 0] > 0).any()
-        sums = found.scores - 0.1 * np.log(1e-37) * unseen
-        for b in range(4):
-            texts = Row(tables[b], weights[b], Rules()).exhaustive()
-            want = {tuple(text.tokens): text.total for text in texts}
-            assert len(want) == (found.lengths[b] > 0).sum()
-            for n, size in enumerate(found.lengths[b]):
-                if size:
-                    key = tuple(found.tokens[b, n, :size].tolist())
-                    np.testing.assert_allclose(sums[b, n], want[key])
-
     @pytest.mark.slow
     @pytest.mark.parametrize("dtype", some(["float16", "bfloat16"], 1))
     def test_adds_up_in_float32(self, dtype):

@@ -15,7 +15,6 @@ from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
 from keras_attention.search import Sampling
 from keras_attention.search import ban
-from keras_attention.search import forbid
 
 SEARCHES = {
     "greedy": GreedySearch,
@@ -25,66 +24,12 @@ SEARCHES = {
 every_search = pytest.mark.parametrize("name", SEARCHES)
 
 
-def banned(tokens, position, classes=6, **options):
-    """Ids that `forbid` leaves no chance, for every hypothesis."""
-    tokens = np.array(tokens, "int32")
-    log_probs = np.random.default_rng(0).normal(
-        size=(*tokens.shape[:2], classes)
-    )
-    allowed = ops.convert_to_numpy(
-        forbid(
-            GreedySearch(tokens.shape[2], **options),
-            ops.convert_to_tensor(log_probs),
-            ops.convert_to_tensor(tokens),
-            ops.convert_to_tensor(position, "int32"),
-        )
-    )
-    kept = allowed > -np.inf
-    np.testing.assert_array_equal(allowed[kept], log_probs[kept])
-    return [[np.flatnonzero(~x).tolist() for x in row] for row in kept]
-
-
 def test_ban_leaves_all_others_as_they_are():
     log_probs = -np.arange(6.0).reshape(1, 2, 3)
     for ids in ([0, 2], np.array([2, 0, 7, -1], "int32")):
         got = ban(ops.convert_to_tensor(log_probs), ids)
         want = [[[-np.inf, -1, -np.inf], [-np.inf, -4, -np.inf]]]
         assert ops.convert_to_numpy(got).tolist() == want
-
-
-class TestForbid:
-    def test_nothing_at_first(self):
-        assert banned([[[1, 1, 1, 1]]], 2) == [[[]]]
-
-    def test_ids(self):
-        assert banned(np.zeros((1, 2, 3)), 0, forbidden_ids=[5, 1]) == [
-            [[1, 5], [1, 5]]
-        ]
-
-    def test_ids_the_model_does_not_know(self):
-        assert banned(np.zeros((1, 1, 3)), 0, forbidden_ids=[7]) == [[[]]]
-
-    def test_the_end_before_the_minimum(self):
-        """`min_length` counts it."""
-        tokens = np.zeros((1, 1, 9))
-        for position, want in [(0, [3]), (2, [3]), (3, []), (8, [])]:
-            assert banned(tokens, position, min_length=4) == [[want]]
-        both = {"min_length": 4, "forbidden_ids": [1]}
-        assert banned(tokens, 0, **both) == [[[1, 3]]]
-        assert banned(tokens, 3, **both) == [[[1]]]
-
-    @pytest.mark.parametrize("size", [1, 2, 3, 4])
-    def test_random_texts(self, size):
-        rng = np.random.default_rng(size)
-        tokens = rng.integers(0, 3, size=(5, 4, 12))
-        for position in range(12):
-            got = banned(tokens, position, 3, no_repeat_ngram_size=size)
-            for b, k in np.ndindex(5, 4):
-                text = tokens[b, k, :position].tolist()
-                grams = [text[i : i + size] for i in range(position - size + 1)]
-                last = text[position - size + 1 :] if position >= size else []
-                want = [x for x in range(3) if [*last, x] in grams]
-                assert got[b][k] == want
 
 
 def run(name, prefix=None, rows=6, tables=None, n_best=None, **options):

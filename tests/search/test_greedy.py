@@ -4,21 +4,15 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
+from tables import arrays
 from tables import first_order
 from tables import random_tables
 from tables import rows_state
 
-from keras_attention.search import Generation
 from keras_attention.search import GreedySearch
 
 BACKEND = keras.backend.backend()
 START, END = 2, 3
-
-
-def arrays(found):
-    return Generation(
-        *[None if x is None else ops.convert_to_numpy(x) for x in found]
-    )
 
 
 class TestAgainstBruteForce:

@@ -61,26 +61,3 @@ class TestChoose:
         mask = np.array([True, False])
         found = choose(*[ops.convert_to_tensor(a) for a in (mask, x, y)])
         assert ops.convert_to_numpy(found).tolist() == [1.0, 2.0]
-
-    @pytest.mark.tensorflow
-    def test_onnx_chooses_too(self):
-        """It has a sum of products for `where`, and 0 times infinity is NaN."""
-        import onnxruntime
-        import tensorflow as tf
-        import tf2onnx
-
-        numbers = [-np.inf, -2.5, 0.0, np.nan]
-        x, y = (a.ravel() for a in np.meshgrid(numbers, numbers[:3]))
-        mask = ~np.isnan(x) & (np.arange(x.size) % 2 == 0)
-        given = [mask, x.astype("float32"), y.astype("float32")]
-        model, _ = tf2onnx.convert.from_function(
-            tf.function(choose, autograph=False),
-            [
-                tf.TensorSpec([None], a.dtype, n)
-                for a, n in zip(given, "mxy", strict=True)
-            ],
-            opset=18,
-        )
-        session = onnxruntime.InferenceSession(model.SerializeToString())
-        (found,) = session.run(None, dict(zip("mxy", given, strict=True)))
-        np.testing.assert_array_equal(found, np.where(*given))

@@ -309,15 +309,6 @@ def test_a_trained_model_becomes_hard(models, mode):
     assert again.decoder.cell.attention.aligner.mode == "hard"
 
 
-@pytest.mark.thorough
-@pytest.mark.tensorflow
-def test_xla_writes_the_same(models):
-    model = make_model("stack, luong, chunkwise")
-    wanted, _ = generated(model, SOURCE)
-    model.compile(jit_compile=True)
-    assert joined(streamed(model, SOURCE, [5, 7])) == wanted
-
-
 HALVES = slice(1, 5), slice(5, 10)  # of ten
 
 

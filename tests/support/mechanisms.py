@@ -90,29 +90,36 @@ ORDERS = {
     "luong": {"order": "luong", "attention_layer_size": 5},
     "luong-unfed": {"order": "luong", "input_feeding": False},
 }
-# Model `n` has a layer of each mechanism, with the `n`-th alignment after the
-# first one's: among them all is every pair once, and among three that follow
-# each other every mechanism, and every alignment, in every order.
-MODELS = range(len(ALIGNMENTS))
+# The alignment of each mechanism in each of these orders. A column has every
+# alignment: it makes a model that has a layer of each mechanism.
+PAIRS = {
+    "additive": ("softmax", "parallel", "forward"),
+    "normalized": ("parallel", "hard", "softmax"),
+    "location": ("local-p", "sparsemax", "recursive"),
+    "location-aware": ("forward", "softmax", "entmax15"),
+    "cumulative": ("sparsemax", "transition-agent", "local-m"),
+    "dynamic-convolution": ("entmax15", "local-m", "sparsemax"),
+    "coverage": ("recursive", "forward", "local-p"),
+    "heads": ("local-m", "entmax15", "parallel"),
+    "additive-heads": ("stepwise", "recursive", "hard"),
+    "cosine": ("hard", "local-p", "stepwise"),
+    "dot": ("transition-agent", "stepwise", "transition-agent"),
+    "kernel": ("parallel", "softmax", "entmax15"),
+    "luonggeneral": ("recursive", "hard", "parallel"),
+}
 
 
-def pairs(n: int) -> list:
-    """Name each mechanism of model `n` and its alignment."""
-    kinds = list(ALIGNMENTS)
+def pairs(order: str) -> list:
+    """Name each mechanism and its alignment in an order."""
     return [
-        (mechanism, kinds[(m + n) % len(kinds)])
-        for m, mechanism in enumerate(MECHANISMS)
+        (mechanism, dict(zip(ORDERS, alignments, strict=True))[order])
+        for mechanism, alignments in PAIRS.items()
     ]
 
 
-def order(n: int) -> str:
-    """Name the order of model `n`."""
-    return list(ORDERS)[n % len(ORDERS)]
-
-
-def make_attentions(n: int) -> list:
-    """Make the layers of `pairs(n)`, and those without an alignment."""
-    layers = [MECHANISMS[m](ALIGNMENTS[a]) for m, a in pairs(n)]
+def make_attentions(order: str) -> list:
+    """Make the layers of `pairs(order)`, and those without an alignment."""
+    layers = [MECHANISMS[m](ALIGNMENTS[a]) for m, a in pairs(order)]
     return [*layers, *[make() for make in ALONE.values()]]
 
 

@@ -99,3 +99,37 @@ def small_language_model(cell=None, seed=2, **options) -> ka.LanguageModel:
     model.build((None, None))
     samples.randomize(model, seed, scale=1.0)
     return model
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class Halving(keras.layers.Layer):
+    """An encoder that keeps every other position."""
+
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        self.dense = keras.layers.Dense(units)
+        self.supports_masking = True
+
+    def call(self, x, mask=None):
+        return self.dense(x[:, ::2])
+
+    def compute_mask(self, x, mask=None):
+        return None if mask is None else mask[:, ::2]
+
+    def compute_output_shape(self, shape):
+        length = None if shape[1] is None else (shape[1] + 1) // 2
+        return shape[0], length, self.dense.units
+
+
+def functional_model(attention, words=8, units=3) -> keras.Model:
+    """Make a model of Keras' layers and our decoder, as the guides show."""
+    source, target = (keras.Input((None,), dtype="int32") for _ in range(2))
+    states = {"return_sequences": True, "return_state": True}
+    lstm = keras.layers.LSTM(units, **states)
+    embed = keras.layers.Embedding(words, 5, mask_zero=True)
+    memory, *states = keras.layers.Bidirectional(lstm)(embed(source))
+    cell = keras.layers.LSTMCell(2 * units)
+    decoder = ka.AttentionDecoder(ka.AttentionDecoderCell(cell, attention))
+    states = ka.StateBridge()(states)
+    outputs = decoder(embed(target), memory, initial_state=states)
+    return keras.Model([source, target], keras.layers.Dense(words)(outputs))

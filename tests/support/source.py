@@ -75,17 +75,6 @@ def imports(path):
                 yield node.args[0].value
 
 
-def hidden_imports(path):
-    """Lines of the imports that stand inside of a function."""
-    found = set()
-    for function in ast.walk(parse(path)):
-        if isinstance(function, FUNCTION):
-            for node in ast.walk(function):
-                if isinstance(node, ast.Import | ast.ImportFrom):
-                    found.add(node.lineno)
-    return sorted(found)
-
-
 def functions(path):
     """Name, node and length without docstring of every function."""
     for node in ast.walk(parse(path)):
@@ -148,14 +137,6 @@ def docstring_lines(path):
             first = node.body[0]
             count += first.end_lineno - first.lineno + 1
     return count
-
-
-def private_attributes(path):
-    """Private names that a file asks of anything but `self` and `cls`."""
-    for node in ast.walk(parse(path)):
-        if isinstance(node, ast.Attribute) and is_private(node.attr):
-            if getattr(node.value, "id", None) not in ("self", "cls"):
-                yield node.attr
 
 
 def is_private(name):

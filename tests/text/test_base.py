@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -268,32 +267,3 @@ def test_ids_are_counted(tokenizer):
     assert counts.dtype == tf.int32
     assert counts.numpy().tolist() == (ids > 0).sum(axis=1).tolist()
     assert tokenizer.count([]).shape == (0,)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", some(KINDS, 2))
-def test_an_export_can_be_moved(kind, tmp_path):
-    """`test_serving_tokenizers.py` exports them all."""
-    tokenizer = train(kind)
-
-    def serve(text):
-        ids = tokenizer.tokenize(text)
-        return {
-            "ids": ids,
-            "text": tokenizer.detokenize(ids),
-            "tokens": tokenizer.tokens(ids),
-            "surfaces": tokenizer.surfaces(text).to_tensor(),
-        }
-
-    archive = keras.export.ExportArchive()
-    archive.track(tokenizer)
-    text = tf.TensorSpec((None,), tf.string, name="text")
-    archive.add_endpoint("serve", serve, [text])
-    archive.write_out(str(tmp_path / "here"), verbose=False)
-    (tmp_path / "here").rename(tmp_path / "there")
-    loaded = tf.saved_model.load(str(tmp_path / "there"))
-    for batch in (TEXT, [], [""], HOSTILE):
-        batch = tf.constant(batch, tf.string)
-        got, want = loaded.serve(batch), serve(batch)
-        for name in want:
-            np.testing.assert_array_equal(got[name], want[name])

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from tokenizers import KINDS
 from tokenizers import every_kind
@@ -9,8 +8,6 @@ from keras_attention.text import SymbolTokenizer
 from keras_attention.text import WordPieceTokenizer
 from keras_attention.text import WordTokenizer
 from keras_attention.text.training import frequent_characters
-from keras_attention.text.training import learn_pieces
-from keras_attention.text.training import parse_model
 
 
 @every_kind
@@ -45,19 +42,6 @@ def test_frequent_characters_come_first_and_ties_are_sorted():
     assert frequent_characters(text, 2 / 6, 9, "A") == ["c"]
     assert frequent_characters(text, 0.4, 9, "A") == [*"ca"]
     assert frequent_characters(text, 1, 0, "A") == []
-
-
-@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
-def test_pieces_are_made_of_the_characters(model_type):
-    text = ["aab aab", "aab b\u20acb", "\u2585 \0 \t \n", "<s> x"]
-    batches = [np.array(text[:2]), np.array(text[2:])]
-    letters, model = learn_pieces(batches, "A", 1, 2, 30, model_type)
-    assert letters == ["a", "b"]
-    pieces = [piece.piece for piece in parse_model(model).pieces[4:]]
-    assert {*"".join(pieces)} == {*"ab\u2581"}
-    assert {"aab", "\u2581aab"} & {*pieces}
-    again = learn_pieces(batches, "A", 1, 2, 30, model_type)
-    assert again == (letters, model)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,10 +1,8 @@
 """TranslationGraph: one trace for every batch and length."""
 
-import numpy as np
 import pytest
 import tensorflow as tf
 from tiny import tiny_translator
-from tiny import write
 
 from keras_attention.translation import TranslationGraph
 
@@ -14,33 +12,6 @@ def graph():
     tiny = tiny_translator()
     tokenizers = tiny.source_tokenizer, tiny.target_tokenizer
     return TranslationGraph(tiny.model, *tokenizers, tiny.search)
-
-
-@pytest.mark.slow
-def test_one_trace_serves_all_shapes(graph):
-    for text in ([], [""], ["1"], ["12345", "7", ""]):
-        columns = graph.read(tf.constant(text, tf.string))
-        answer = graph.translate(*columns)
-        assert answer["translations"].shape == (len(text), 1)
-        assert answer["scores"].shape == (len(text), 1)
-    run = graph._functions[False, 1]
-    assert run.experimental_get_tracing_count() == 1
-    assert graph.read.experimental_get_tracing_count() == 1
-
-
-@pytest.mark.slow
-def test_align_tells_the_same_and_more(graph):
-    text = tf.constant(["905", "1"])
-    columns = graph.read(text)
-    plain, more = graph.translate(*columns), graph.align(*columns)
-    for name, value in plain.items():
-        np.testing.assert_array_equal(value, more[name])
-    assert plain["translations"][0, 0].numpy().decode() == write("905")
-    assert more["attention"].shape == (2, 1, 8, 5)
-    assert more["source_tokens"].shape == (2, 5)
-    assert more["target_tokens"].shape == (2, 1, 8)
-    ended = more["target_tokens"][1, 0].numpy().tolist()
-    assert ended == [b"y", b"</s>", *[b""] * 6]
 
 
 def test_a_prefix_is_cut_before_it_is_padded(graph):

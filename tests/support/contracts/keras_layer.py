@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 from contracts.case import AttentionCase
 from gradients import to_numpy
-from ready import GRAPH
-from ready import make_ready
 from tiers import some
 
 
@@ -48,23 +46,6 @@ class TrainingLaws(AttentionCase):
             strict=True,
         ):
             np.testing.assert_array_equal(x, y)
-
-    @pytest.mark.thorough
-    def test_trains_on_batches_of_any_shape(self):
-        """Lengths and batch sizes change; some sentences are empty."""
-        layer = self.layer(dropout=0.3, seed=1)
-        model = self.model(layer, scores=False)
-        model.compile("sgd", "mse", **GRAPH)
-        make_ready(model, self.data())
-        for batch, steps, words in ((2, 3, 5), (4, 2, 7)):
-            query, value, mask = self.data(batch, steps, words)
-            mask[1] = False
-            query[0] = 0
-            wanted = np.ones((batch, steps, self.value_size))
-            loss = model.train_on_batch([query, value, mask], wanted)
-            assert np.isfinite(loss)
-        for w in layer.trainable_weights:
-            assert np.isfinite(to_numpy(w)).all(), w.path
 
     def test_calls_of_any_shape_follow_each_other(self):
         layer = self.trained()

@@ -12,19 +12,15 @@ from seq2seqs import small_model
 from tiers import some
 
 from keras_attention import AbstractAttention
-from keras_attention import AbstractSearch
 from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
 from keras_attention import GreedySearch
 from keras_attention import LuongGeneral
 from keras_attention import Sampling
 from keras_attention import Shortlist
-from keras_attention.layers import embeddings
-from keras_attention.models.generation import search_words
 from keras_attention.models.generation import word_step
 from keras_attention.ops import dot_scores
 from keras_attention.ops import hoist
-from keras_attention.search import follow_path
 
 pytestmark = pytest.mark.usefixtures("without_graphs")
 
@@ -32,34 +28,6 @@ OWN = SOURCE.copy()  # with words of no vocabulary, spelled by their places
 OWN[0, 2] = OWN[0, 3] = WORDS + 2
 OWN[2, 1] = WORDS + 1
 COPIED = np.where(TARGET == 6, WORDS + 2, TARGET)
-
-
-class Odd(AbstractSearch):
-    """A search of somebody else, which may need the weights."""
-
-    def call(self, step, state, batch_size, memory_mask=None, prefix=None):
-        def take(log_probs, position):
-            return ops.cast(ops.argmax(log_probs, axis=-1), "int32")
-
-        return follow_path(self, take, step, state, batch_size, prefix)
-
-
-@pytest.mark.graphs
-@pytest.mark.parametrize("wrong", ["weights", "options"])
-def test_a_source_without_a_text_is_told_once(wrong):
-    """Each time: by a program that is new, and by one that is there."""
-    model, search = small_model(), GreedySearch(max_length=4)
-    if wrong == "weights":
-        bias = model.output_layer.bias
-        bias.assign(bias + np.nan)
-    else:
-        search = GreedySearch(max_length=4, forbidden_ids=range(WORDS))
-    for _ in range(2):
-        with pytest.warns(UserWarning, match="no text for 3 of 3") as told:
-            found = model.generate(SOURCE, search)
-        assert [x.category for x in told].count(UserWarning) == 1
-        assert np.isneginf(to_numpy(found.scores)).all()
-        assert not to_numpy(found.lengths).any()
 
 
 MODELS = {
@@ -231,49 +199,6 @@ def test_copied_words_are_found_and_scored(search):
     for row, places in enumerate(tokens):
         for word in places[own[row]]:
             assert OWN[row, word - WORDS] == word
-
-
-def test_tied_embeddings_are_turned_once_a_search(monkeypatch):
-    """Turned in each step, they take most of its time for a few rows."""
-    turned, turn = [], embeddings._transposed
-    monkeypatch.setattr(
-        embeddings, "_transposed", lambda x: turned.append(1) or turn(x)
-    )
-    model = small_model(tie_embeddings="all", layer_size=5)
-    source = ops.convert_to_tensor(SOURCE)
-    search_words(model, source, GreedySearch(max_length=4))
-    assert turned == [1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("search", "needed"),
-    [
-        (GreedySearch(max_length=3), False),
-        (Sampling(seed=1, max_length=3), False),
-        (BeamSearch(2, max_length=3), False),
-        (BeamSearch(2, coverage_penalty=0.2, max_length=3), True),
-        (Odd(max_length=3), True),
-    ],
-)
-def test_searches_get_weights_only_where_they_are_needed(
-    search, needed, monkeypatch
-):
-    plain, seen = type(search).call, []
-
-    def call(self, step, *args, **options):
-        def watched(tokens, state):
-            found = step(tokens, state)
-            seen.append(found[2] is not None)
-            return found
-
-        return plain(self, watched, *args, **options)
-
-    monkeypatch.setattr(type(search), "call", call)
-    source = ops.convert_to_tensor(SOURCE)
-    found = search_words(small_model(), source, search, None, False)
-    assert set(seen) == {needed}
-    assert found.weights is None
 
 
 @pytest.mark.parametrize(
