@@ -15,6 +15,7 @@ from keras_attention.files import open_to_read
 from keras_attention.files import replaced_file
 from keras_attention.text.cleaning import NORMALIZATIONS
 from keras_attention.text.cleaning import clean
+from keras_attention.text.sentences import as_bytes
 from keras_attention.text.tensors import as_list
 from keras_attention.text.tensors import rank
 from keras_attention.text.tensors import tf
@@ -391,11 +392,8 @@ def _as_strings(name, text, ranks=(1, None)):
     )
     try:
         text = tf.convert_to_tensor(text, tf.string)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"A tokenizer needs strings. Received: {name}={text!r:.80}. Give "
-            '"" where one is missing.'
-        ) from error
+    except (TypeError, ValueError):  # other containers, or no strings
+        text = tf.convert_to_tensor(as_bytes(name, text), tf.string)
     if rank(text) not in ranks:
         raise ValueError(
             "A tokenizer needs a batch of strings, `(B,)`. "
