@@ -12,6 +12,7 @@ from keras_attention.checks import check_dense
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.files import open_to_read
+from keras_attention.files import reading
 from keras_attention.files import replaced_file
 from keras_attention.text.cleaning import NORMALIZATIONS
 from keras_attention.text.cleaning import clean
@@ -24,8 +25,6 @@ PAD, UNKNOWN, START, END = range(4)
 FRAME = 2  # start and end
 SPECIAL_NAMES = ("", "<unk>", "<s>", "</s>")  # how `tokens` shows them
 FILE_NAME = "tokenizer.json"
-# What damaged JSON raises; deeply nested brackets end in the last of them.
-UNUSABLE = (OSError, ValueError, LookupError, TypeError, RecursionError)
 
 
 class AbstractTokenizer(tf.Module):
@@ -278,14 +277,9 @@ class AbstractTokenizer(tf.Module):
             ValueError: If the text is damaged, is not a tokenizer, or holds
                 one of a class that is not a subclass of this one.
         """
-        try:
+        needed = f"`{cls.__name__}.from_json` needs what `to_json` wrote."
+        with reading(f"{str(text)[:40]!r}...", needed, "Write it again."):
             return cls._from_json(text)
-        except UNUSABLE as error:
-            raise ValueError(
-                f"`{cls.__name__}.from_json` needs what `to_json` wrote. "
-                f"Received: {str(text)[:40]!r}..., which cannot be used: "
-                f"{type(error).__name__}: {error}. Write it again."
-            ) from error
 
     def __reduce__(self):
         return type(self).from_json, (self.to_json(),)
@@ -314,22 +308,22 @@ class AbstractTokenizer(tf.Module):
                 or holds one of a class that is not a subclass of this one.
         """
         file = Path(folder) / FILE_NAME
-        try:
+        needed = f"`{cls.__name__}.load` needs a file that `save` wrote."
+        way_out = "Save the tokenizer again, or name its folder."
+        with reading(file, needed, way_out):
             with open_to_read(file, folder) as content:
                 return cls._from_json(content.read().decode("utf-8"))
-        except UNUSABLE as error:
-            raise ValueError(
-                f"`{cls.__name__}.load` needs a file that a tokenizer's "
-                f"`save` wrote. Received: {file}, which cannot be used: "
-                f"{type(error).__name__}: {error}. "
-                "Save the tokenizer again, or name its folder."
-            ) from error
 
     @classmethod
     def _from_json(cls, text):
         content = json.loads(text)
         name, config = content["class_name"], content["config"]
         kind = keras.saving.get_registered_object(name)
+        if kind is None:
+            raise ValueError(
+                f"no class is registered as {name!r}. Import the module that "
+                "has it, or upgrade this package if a newer one wrote it"
+            )
         if not (isinstance(kind, type) and issubclass(kind, cls)):
             raise ValueError(f"it holds {name!r}")
         return kind.from_config(config)
