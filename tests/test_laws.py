@@ -208,7 +208,7 @@ def test_facts_are_declared(path):
     assert not re.search(r"_getframe|currentframe|inspect\.stack", text)
     assert "gc" not in {name.split(".")[0] for name in source.imports(path)}
     assert not re.search(r"object\.__new__|\.\w+ is (not )?Abstract\w+\.", text)
-    if source.part(path) != "export":
+    if path != PACKAGE / "layers" / "recurrence.py":  # which has `sublayers`
         assert not [*source.calls(path, "vars")]
 
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     from keras_attention.export.ids import check_ids_only
     from keras_attention.export.ids import trace_ids
-    from keras_attention.export.portable import sublayers
+    from keras_attention.layers import sublayers
 
 
 @pytest.fixture(scope="module")

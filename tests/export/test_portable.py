@@ -18,7 +18,7 @@ pytestmark = pytest.mark.tensorflow
 if keras.backend.backend() == "tensorflow":
     from keras_attention.export.portable import portable
     from keras_attention.export.portable import quiet
-    from keras_attention.export.portable import sublayers
+    from keras_attention.layers import sublayers
 
 
 class Holder(layers.Layer):
