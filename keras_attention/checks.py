@@ -256,7 +256,8 @@ def check_finite(needed_by: str, weights: Iterable[tuple[str, Any]]):
         weights: Pairs of a name, and an array or a variable.
     """
     for name, x in weights:
-        if not np.isfinite(keras.ops.convert_to_numpy(x)).all():
+        # Of Keras' `convert_to_numpy` NumPy warns, if `x` is a variable.
+        if not np.isfinite(np.asarray(x)).all():
             raise ValueError(
                 f"{needed_by} needs weights that are finite numbers. Received: "
                 f"{name}, which has NaN or infinity. Take the weights of an "

@@ -23,6 +23,8 @@ SEAL = b"0" * 64  # keeps the place of a file's checksum
 # Of file systems that cannot, and of Windows, where a file must be writable.
 CANNOT_SYNC = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EBADF}
 MOST_EXPANSION = 10  # of an archive; Keras does not compress at all
+# Of a machine that lets nobody read, whatever the file holds.
+OF_MACHINE = {errno.EACCES, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 
 @contextlib.contextmanager
@@ -160,6 +162,54 @@ def check_file(path: str | Path, folder: str | Path | None = None):
         )
 
 
+@contextlib.contextmanager
+def reading(file: str | Path, needed: str, way_out: str = "") -> Iterator[None]:
+    """Name a file in an error of the block, which damage may raise.
+
+    Args:
+        file: The file, as an error names it.
+        needed: A sentence that says who needs what.
+        way_out: A sentence that says what to do. Defaults to nothing.
+
+    Raises:
+        ValueError: If the block raises an `Exception`; but what tells of the
+            program or the machine stays what it is, with a note.
+    """
+    try:
+        yield
+    except Exception as error:
+        if blames_no_file(error):
+            error.add_note(f"{file} was being read, and may well be whole.")
+            raise
+        reason = f"{type(error).__name__}: {error}"
+        raise unusable(file, needed, reason, way_out) from error
+
+
+def blames_no_file(error: Exception) -> bool:
+    """Return whether an error is none of a file that was being read.
+
+    That is a warning that is raised, as by `python -W error`, a package that
+    is missing, and what the system has no room or no permission for.
+    """
+    around = isinstance(error, Warning | ImportError | MemoryError)
+    return around or getattr(error, "errno", None) in OF_MACHINE
+
+
+def unusable(
+    file: str | Path, needed: str, reason: object, way_out: str = ""
+) -> ValueError:
+    """Return the error of a file that cannot be used.
+
+    Args:
+        file: The file.
+        needed: A sentence that says who needs what.
+        reason: What is wrong with it.
+        way_out: A sentence that says what to do. Defaults to nothing.
+    """
+    said = f"{needed} Received: {file}, which cannot be used: {reason}"
+    return ValueError(f"{said}. {way_out}" if way_out else said)
+
+
 def sha256_of(path: str | Path) -> str:
     """Return the SHA-256 of a file's content, in hexadecimal digits.
 
@@ -206,6 +256,10 @@ def seal(file: Path):
         content.write(digest.encode())
 
 
+AS_WRITTEN = "What was saved or exported must be as it was written."
+WRITE_AGAIN = "Copy or write it again."
+
+
 def check_seal(file: Path):
     """Raise a `ValueError` unless a file is as it was when it was sealed.
 
@@ -225,13 +279,11 @@ def check_archive(file: Path):
     Args:
         file: The archive.
     """
-    try:
+    with reading(file, AS_WRITTEN, WRITE_AGAIN):
         with open_to_read(file) as content, zipfile.ZipFile(content) as archive:
             size = sum(member.file_size for member in archive.infolist())
             honest = size <= MOST_EXPANSION * file.stat().st_size
             damaged = archive.testzip() if honest else None
-    except Exception as error:  # damaged archives raise any
-        _fail(file, f"{type(error).__name__}: {error}", error)
     if not honest:
         _fail(file, f"it would unpack to {size} bytes")
     if damaged is not None:
@@ -365,8 +417,5 @@ def _is_free(path, made_by=None):
     return not names or made_by in names
 
 
-def _fail(file, reason, error=None):
-    raise ValueError(
-        "What was saved or exported must be as it was written. Received: "
-        f"{file}, which cannot be used: {reason}. Copy or write it again."
-    ) from error
+def _fail(file, reason):
+    raise unusable(file, AS_WRITTEN, reason, WRITE_AGAIN)

@@ -49,6 +49,7 @@ from keras_attention.text import WordTokenizer
 from keras_attention.text.cleaning import NORMALIZATIONS
 from keras_attention.text.tagged import TAB
 from keras_attention.text.tagged import check_separator
+from keras_attention.text.tagged import split_tags
 from keras_attention.training import MODES
 from keras_attention.training import SequenceCrossentropy
 from keras_attention.training import ValidationScores
@@ -296,7 +297,7 @@ def make_tokenizers(
     target = TOKENIZERS[recipe.target_tokenizer](targets, "nfc")
     if recipe.features is not None:
         separator = recipe.features_separator
-        tags = {tag for row in rows for tag in row[2].split(separator)} - {""}
+        tags = {tag for *_, x in rows for tag in split_tags(x, separator)}
         source = TaggedTokenizer(source, sorted(tags), separator)
     return source, target
 

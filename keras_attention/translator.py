@@ -21,6 +21,7 @@ from keras_attention.checks import check_integer
 from keras_attention.export import find_format
 from keras_attention.export.formats import FORMATS
 from keras_attention.files import check_file
+from keras_attention.files import reading
 from keras_attention.files import recover
 from keras_attention.files import replaced_folder
 from keras_attention.files import sha256_of
@@ -45,6 +46,7 @@ from keras_attention.translation import read_answers
 from keras_attention.translation import read_phrases
 from keras_attention.translation import read_rows
 from keras_attention.translation import save_model
+from keras_attention.translation import upgrades
 from keras_attention.translation import warn_of_missing
 from keras_attention.version import __version__
 
@@ -359,19 +361,15 @@ class Translator:
         """
         folder, checksums = Path(folder), {}
         recover(folder)
+        needed = "Translator.load needs a folder that `save` wrote."
+        way_out = upgrades(folder / MAIN_FILE, folder / MODEL)
 
         def read(name, how):
-            try:
+            with reading(folder / name, needed, way_out):
                 if os.path.lexists(folder / name):
                     check_file(folder / name, folder)
                 _check_content(folder / name, checksums.get(name))
                 return how(folder / name)
-            except Exception as error:  # damaged files raise any
-                raise ValueError(
-                    "Translator.load needs a folder that `save` wrote. "
-                    f"Received: {folder / name}, which cannot be used: "
-                    f"{type(error).__name__}: {error}"
-                ) from error
 
         def load_tokenizer(file):
             return AbstractTokenizer.load(file.parent)

@@ -454,3 +454,26 @@ def test_an_archive_is_whole_and_of_honest_size(tmp_path):
         archive.writestr("zeros", b"\0" * 10**6)
     with pytest.raises(ValueError, match="it would unpack to 1000000 bytes"):
         files.check_archive(path)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(DeprecationWarning("x"), ImportError("x"), MemoryError()),
+        *(OSError(errno.EMFILE, "x"), OSError(errno.EACCES, "x")),
+    ],
+)
+def test_what_says_nothing_of_the_file_stays_what_it_is(error):
+    with (
+        pytest.raises(type(error)) as told,
+        files.reading("x.keras", "Needed."),
+    ):
+        raise error
+    assert told.value is error
+    assert error.__notes__ == ["x.keras was being read, and may well be whole."]
+    damage = "x.keras, which cannot be used: KeyError: 'y'. Copy it."
+    with (
+        pytest.raises(ValueError, match=damage),
+        files.reading("x.keras", "Needed.", "Copy it."),
+    ):
+        raise KeyError("y")

@@ -179,6 +179,7 @@ def test_tags_are_read_in_front_of_the_source(tmp_path):
     sources, targets = read_texts(files, recipe)
     line = files[0].read_text().split("\n")[0].split("\t")
     assert (sources[0], targets[0]) == (f"{line[0]}\t{line[2]}", line[1])
+    sources[0] += " ; X; "
     source, target = make_tokenizers(sources, targets, recipe)
     assert isinstance(source, TaggedTokenizer)
     assert sorted(source.tokenizer.vocabulary) == ["a", "b", "c"]

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pickle
 import shutil
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -176,6 +177,25 @@ def saved(tmp_path):
 
 def content_of(folder):
     return json.loads((folder / "translator.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["keras_attention", "keras"])
+def test_a_newer_version_is_named(saved, name):
+    file, content = saved / "model.keras", content_of(saved)
+    del content["sha256"]
+    content["search"]["config"]["more"] = 1
+    if name == "keras_attention":
+        content["version"] = "99.0"
+    else:
+        shutil.move(file, saved / "old")
+        with ZipFile(saved / "old") as old, ZipFile(file, "w") as new:
+            new.writestr("metadata.json", json.dumps({"keras_version": "99.0"}))
+            for part in ("config.json", "model.weights.h5"):
+                new.writestr(part, old.read(part))
+    put(saved, content)
+    said = rf"argument 'more'.* {name} 99.0 wrote it, .*: upgrade {name}\."
+    with pytest.raises(ValueError, match=said):
+        Translator.load(saved)
 
 
 def test_a_cut_model_is_named_as_damaged(saved):

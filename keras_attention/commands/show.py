@@ -3,12 +3,12 @@
 import argparse
 import hashlib
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
 from keras_attention.models import Seq2Seq
 from keras_attention.models.combination import AbstractCombination
+from keras_attention.translation import about_writing
 from keras_attention.translator import MAIN_FILE
 from keras_attention.translator import MODEL
 from keras_attention.translator import Translator
@@ -41,18 +41,12 @@ def describe(folder: Path) -> dict[str, Any]:
     translator = Translator.load(folder)
     main = folder / MAIN_FILE
     files = [x for x in folder.rglob("*") if x.is_file()]
-    with zipfile.ZipFile(folder / MODEL) as archive:
-        saved = json.loads(archive.read("metadata.json"))
     search = translator.search
     return {
         "folder": str(folder),
         "bytes": sum(x.stat().st_size for x in files),
         "sha256": hashlib.sha256(main.read_bytes()).hexdigest(),
-        "saved": str(saved.get("date_saved")),
-        "versions": {
-            "keras_attention": json.loads(main.read_text("utf-8"))["version"],
-            "keras": saved.get("keras_version"),
-        },
+        **about_writing(main, folder / MODEL),
         "model": _describe_model(translator.model),
         "source": _describe_tokenizer(translator.source_tokenizer),
         "target": _describe_tokenizer(translator.target_tokenizer),

@@ -15,6 +15,7 @@ from typing import Any
 
 from keras_attention.data.encode import in_threads
 from keras_attention.files import alone
+from keras_attention.files import blames_no_file
 from keras_attention.files import check_file
 from keras_attention.files import open_to_read
 from keras_attention.files import replaced_file
@@ -119,6 +120,8 @@ class Cache:
             changed = (x for x, digest in digests if digest != wanted[x.name])
             return next(changed, None)
         except UNUSABLE as error:
+            if blames_no_file(error):
+                raise
             return getattr(error, "filename", None) or main
 
     def digests(self, texts: Iterable[Path | list[str]]) -> list[str]:
@@ -168,8 +171,9 @@ def _read_note(note):
             return digest
     except FileNotFoundError:
         return None
-    except (OSError, ValueError):
-        pass
+    except (OSError, ValueError) as error:
+        if blames_no_file(error):
+            return None
     folder = note.parent
     inside = folder.is_dir() and not folder.is_symlink()
     with contextlib.suppress(OSError):

@@ -99,8 +99,8 @@ def parallel_dataset(
 
     Args:
         sources: The `Path` of a file with one sentence a line, UTF-8, plain or
-            gzip; a list of such paths; or a list of `str`, which are
-            sentences, as `read_pairs` returns them. A `str` alone is the name
+            gzip; a list of such paths; or sentences, as `Translator` takes
+            them: a list of `str`, a table's column. A `str` alone is the name
             of a file.
         targets: As many files or sentences, in the same order: line `n` of
             each translates line `n` of its source.

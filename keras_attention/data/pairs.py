@@ -1,16 +1,15 @@
 """Reads pairs of sentences, from files or from memory."""
 
 import itertools
-from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
-from collections.abc import Set
 from pathlib import Path
 
 from keras_attention.checks import check_integer
 from keras_attention.text.files import refuse_paths
 from keras_attention.text.files import stream_lines
+from keras_attention.text.sentences import as_texts
+from keras_attention.text.sentences import strings_of
 
 Texts = str | Path | Sequence[Path] | Sequence[str]
 Text = Path | list[str]  # a file, or sentences
@@ -114,21 +113,17 @@ def _texts(name, given) -> list[Text]:
     """List the files of a side; sentences are one text."""
     if isinstance(given, str | Path):
         return [Path(given)]
-    ordered = isinstance(given, Iterable) and not isinstance(
-        given, Mapping | Set | bytes
-    )
-    items = [*given] if ordered else []
-    if items and all(isinstance(item, Path) for item in items):
-        return items
-    if not items or not all(isinstance(item, str) for item in items):
+    items = [*strings_of(name, given, files=True)]
+    if not items:
         raise ValueError(
-            f"`{name}` must be the `pathlib.Path` of a file, a list of such "
-            f"paths, or a list of sentences as `str`. Received: "
-            f"{name}={given!r:.80}. Give one of them."
+            f"`{name}` must have a file or a string. Received: {name}=[]. Give "
+            "the `pathlib.Path` of a file, a list of such paths, or of strings."
         )
-    refuse_paths(items, "parallel_dataset")
-    # Halves of surrogate pairs become question marks, as in `Translator`.
-    return [[text.encode("utf-8", "replace").decode() for text in items]]
+    if all(isinstance(item, Path) for item in items):
+        return items
+    texts = as_texts(name, items)
+    refuse_paths(texts, "parallel_dataset")
+    return [texts]
 
 
 def stream_parallel(pairs: Pairs) -> Iterator[tuple[str, str]]:

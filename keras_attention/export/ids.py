@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
-from keras_attention.export.portable import sublayers
 from keras_attention.export.recurrent import exportable_recurrence
+from keras_attention.layers import sublayers
 from keras_attention.models import AbstractModel
 from keras_attention.models import Seq2Seq
 from keras_attention.ops import portable_program

@@ -37,6 +37,7 @@ from keras_attention.text.word import OPENS
 from keras_attention.text.word import QUOTES
 
 SYMBOL = "[^ \t\n\v\f\r]+"
+BARE = f"{SYMBOL}((?s:.*){SYMBOL})?"  # without white space around it
 
 
 def check_tokenizer(side: str, tokenizer: AbstractTokenizer):
@@ -108,17 +109,16 @@ def _read_tagged(add, tokenizer, text):
     text, tags = (add("Gather", parts, i, axis=1) for i in range(2))
     separator = tokenizer.separator
     tags, _ = add("StringSplit", tags, outputs=2, delimiter=separator)
-    inner = tokenizer.tokenizer
-    size = inner.vocabulary_size
-    names = tokenizer.vocabulary[size - FIRST :]
-    ids = _ids(add, tags, names, size)
-    pairs = zip((ids, tags), read(add, inner, text), strict=True)
+    bare = add.joined(add.tokens(add("Reshape", tags, [-1]), tokenexp=BARE))
+    tags = add("Reshape", bare, add("Shape", tags), allowzero=1)
+    ids = add.look_up(tags, {"": PAD, **tokenizer.tag_ids}, UNKNOWN)
+    pairs = zip((ids, tags), read(add, tokenizer.tokenizer, text), strict=True)
     return tuple(add("Concat", *pair, axis=1) for pair in pairs)
 
 
-def _ids(add, words, names, first=FIRST):
-    """Look up words, of which names have the ids `first` and so on."""
-    table = {name: i for i, name in enumerate(names, start=first)}
+def _ids(add, words, names):
+    """Look up words, of which names have the ids 4 and so on."""
+    table = {name: i for i, name in enumerate(names, start=FIRST)}
     return add.look_up(words, {"": PAD, **table}, UNKNOWN)
 
 

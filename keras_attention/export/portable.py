@@ -13,6 +13,7 @@ from pathlib import Path
 
 import keras
 
+from keras_attention.layers import sublayers
 from keras_attention.ops.fast_paths import fast_path
 
 LOGGERS = ("tensorflow", "absl", "tf2onnx")
@@ -53,29 +54,6 @@ def portable(model: keras.Model) -> Iterator[None]:
                     stack.callback(setattr, layer, name, getattr(layer, name))
                     setattr(layer, name, False)
         yield
-
-
-def sublayers(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
-    """List a layer and all layers inside of it, each once.
-
-    A layer is inside of another if an attribute of that one holds it, by
-    itself or in lists, tuples, dictionaries and sets.
-
-    Args:
-        layer: The layer or model to begin with, which comes first.
-    """
-    found, waiting = {}, [layer]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, keras.layers.Layer):
-            if id(value) not in found:
-                found[id(value)] = value
-                waiting.extend(vars(value).values())
-        elif isinstance(value, dict):
-            waiting.extend(value.values())
-        elif isinstance(value, list | tuple | set):
-            waiting.extend(value)
-    return list(found.values())
 
 
 @contextlib.contextmanager

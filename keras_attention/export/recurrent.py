@@ -10,8 +10,8 @@ from keras import tree
 
 from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.stack import run_cells
-from keras_attention.export.portable import sublayers
 from keras_attention.layers import loops_as_keras
+from keras_attention.layers import sublayers
 
 
 @contextlib.contextmanager

@@ -16,4 +16,5 @@ from .recurrence import carried_mask as carried_mask
 from .recurrence import directions as directions
 from .recurrence import loops_as_keras as loops_as_keras
 from .recurrence import obeys_masks as obeys_masks
+from .recurrence import sublayers as sublayers
 from .symbolic import symbolic_result as symbolic_result

@@ -108,6 +108,29 @@ def call_masked(
             part.supports_masking = False
 
 
+def sublayers(layer: layers.Layer) -> list[layers.Layer]:
+    """List a layer and all layers inside of it, each once.
+
+    A layer is inside of another if an attribute of that one holds it, by
+    itself or in lists, tuples, dictionaries and sets.
+
+    Args:
+        layer: The layer or model to begin with, which comes first.
+    """
+    found, waiting = {}, [layer]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, layers.Layer):
+            if id(value) not in found:
+                found[id(value)] = value
+                waiting.extend(vars(value).values())
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list | tuple | set):
+            waiting.extend(value)
+    return list(found.values())
+
+
 def obeys_masks(layer: layers.Layer) -> bool:
     """Tell whether padding behind a sequence changes nothing before it.
 

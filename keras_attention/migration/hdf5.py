@@ -7,6 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from keras_attention.files import reading
 from keras_attention.migration.stored import Stored
 from keras_attention.migration.stored import base
 from keras_attention.migration.stored import natural
@@ -48,17 +49,12 @@ def read_hdf5(path: Path) -> list[Stored]:
     Raises:
         ValueError: If it is damaged, or names other files.
     """
-    try:
-        with h5py.File(path) as file:
-            _check_links(file)
-            root = file.get("model_weights", file)
-            names = _names(root, path.stat().st_size)
-            found = [(name, np.asarray(root[name])) for name in names]
-    except (OSError, RuntimeError, KeyError, TypeError) as error:
-        raise ValueError(
-            "`source` must be a file of weights that Keras 2 wrote. Received: "
-            f"source={str(path)!r}, which cannot be read: {error}"
-        ) from error
+    needed = "`source` must be a file of weights that Keras 2 wrote."
+    with reading(f"source={str(path)!r}", needed), h5py.File(path) as file:
+        _check_links(file)
+        root = file.get("model_weights", file)
+        names = _names(root, path.stat().st_size)
+        found = [(name, np.asarray(root[name])) for name in names]
     if any("/vars/" in f"/{name}" for name, _ in found):
         return _name_positions([Stored((name,), x) for name, x in found])
     return _merge_copies(found)

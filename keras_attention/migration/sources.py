@@ -9,6 +9,7 @@ import numpy as np
 
 from keras_attention.checks import described
 from keras_attention.extras import require
+from keras_attention.files import reading
 from keras_attention.migration.hdf5 import read_hdf5
 from keras_attention.migration.stored import SUFFIX
 from keras_attention.migration.stored import Stored
@@ -125,7 +126,8 @@ def _read_checkpoint(path: Path) -> list[Stored]:
                 f"Received: source={str(path)!r}, where {file.name} is not a "
                 "file, or a link to one elsewhere. Copy it to that folder."
             )
-    try:
+    needed = "`source` must be a checkpoint that can be read."
+    with reading(f"source={str(path)!r}", needed):
         reader = tensorflow.train.load_checkpoint(str(path))
         keys = sorted(reader.get_variable_to_shape_map())
         ways = {}
@@ -136,11 +138,6 @@ def _read_checkpoint(path: Path) -> list[Stored]:
             Stored((_plain(key), *ways.get(key, ())), reader.get_tensor(key))
             for key in keys
         ]
-    except (tensorflow.errors.OpError, RuntimeError) as error:
-        raise ValueError(
-            "`source` must be a checkpoint that can be read. Received: "
-            f"source={str(path)!r}, of which TensorFlow says: {error}"
-        ) from error
 
 
 def _plain(key):

@@ -14,6 +14,7 @@ from keras_attention.checks import shapes_agree
 from keras_attention.checks import tensors_of
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import StateBridge
+from keras_attention.layers import sublayers
 from keras_attention.layers.recurrence import directions
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.ops import is_traced
@@ -111,6 +112,27 @@ def check_output(model):
         raise ValueError(
             f"`{name}` needs a decoder that attends to its source. "
             f"Received: {needing[0]} with attention=None."
+        )
+
+
+def check_steps(encoder):
+    """Refuse what Keras cannot run over steps of which a graph has no number.
+
+    `TimeDistributed` of Keras 3.15 then runs as many steps as there are rows.
+    """
+    wrong = [
+        part
+        for part in sublayers(encoder)
+        if isinstance(part, keras.layers.TimeDistributed)
+    ]
+    if wrong:
+        raise ValueError(
+            "Seq2Seq needs an encoder that reads sources of any length. "
+            f"Received: encoder with {wrong[0].name!r}, a TimeDistributed of "
+            f"{type(wrong[0].layer).__name__}, which reads as many steps as "
+            "there are rows in a graph of TensorFlow that knows no lengths. "
+            "Leave it out where the layer reads each step alone, as Dense does."
+            " Otherwise join rows and steps by `ops.reshape` around the layer."
         )
 
 

@@ -281,6 +281,11 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         if self.source_embedding is not None:
             mask = ops.not_equal(source, 0)
             source = self.embed_source(source, training)
+        if (
+            not isinstance(source, keras.KerasTensor)
+            and source.shape[1] is None
+        ):
+            checks.check_steps(self.encoder)
         dropped = self.drop(source, training=training)
         encoded = call_masked(self.encoder, dropped, mask, training)
         several = isinstance(encoded, tuple | list)

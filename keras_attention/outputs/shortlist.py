@@ -16,6 +16,7 @@ from keras_attention.checks import check_ids
 from keras_attention.checks import check_integer
 from keras_attention.checks import described
 from keras_attention.files import check_archive
+from keras_attention.files import reading
 from keras_attention.files import recover
 from keras_attention.files import replaced_file
 from keras_attention.ops.programs import compiled
@@ -221,14 +222,9 @@ class Shortlist:
         file = Path(file)
         recover(file)
         check_archive(file)
-        try:
+        with reading(file, "Shortlist.load needs a file that `save` wrote."):
             with np.load(file, allow_pickle=False) as content:
                 return cls(*(content[name] for name in NAMES))
-        except Exception as error:  # files of others raise any
-            raise ValueError(
-                "Shortlist.load needs a file that `save` wrote. Received: "
-                f"{file}, which cannot be used: {type(error).__name__}: {error}"
-            ) from error
 
 
 def _refuse(received) -> NoReturn:

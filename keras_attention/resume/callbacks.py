@@ -11,6 +11,7 @@ import keras
 from keras_attention.data import read_positions
 from keras_attention.data import set_positions
 from keras_attention.resume import states
+from keras_attention.resume.file import reading_state
 from keras_attention.resume.file import refuse
 from keras_attention.resume.file import remove_state
 from keras_attention.resume.file import write_state
@@ -217,13 +218,11 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
         self.state = None
 
     def _put_back(self, positions, random, groups=()):
-        try:
+        with reading_state(self.file):  # it was sealed, but by whom?
             if self.state.variables is not None:
                 states.set_variables(self.model, self.state.variables, groups)
             set_positions(positions)
             states.set_random_states(random)
-        except Exception as error:  # it was sealed, but not by this class
-            refuse(self.file, f"{type(error).__name__}: {error}", error)
 
 
 class _PassedStep:

@@ -1,5 +1,6 @@
 """The file of a state: plain values, whole or not there, sealed, no code."""
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +12,15 @@ import numpy as np
 
 from keras_attention.files import check_file
 from keras_attention.files import check_seal
+from keras_attention.files import reading
 from keras_attention.files import recover
 from keras_attention.files import replaced_file
 from keras_attention.files import seal
+from keras_attention.files import unusable
 
 VERSION = 3  # of what is in the file
+SAME = "resumable_fit needs the state of the same training."
+ANEW = "Run the command that wrote it, or remove its folder to begin anew."
 ALONE = (bool, int, float, str, type(None))
 COLLECTIONS = {"list": list, "tuple": tuple, "set": set}
 
@@ -123,27 +128,27 @@ def read_state(file: Path) -> dict[str, Any] | None:
         recover(file)
     if not file.exists() and not file.is_symlink():
         return None
-    try:
+    with reading_state(file):
         check_file(file, file.parent)
         check_seal(file)
         with np.load(file) as content:
             about = json.loads(content["arr_0"].tobytes())
             if about["version"] != VERSION:
-                raise ValueError(f"it has version {about['version']}")
+                raise ValueError(
+                    f"another version of this package wrote it: it has version "
+                    f"{about['version']}, and this package reads {VERSION}"
+                )
             return unpack(about["state"], lambda n: content[f"arr_{n}"])
-    except Exception as error:  # who seals anything else may raise any
-        refuse(file, f"{type(error).__name__}: {error}", error)
 
 
-def refuse(
-    file: Path, reason: object, error: Exception | None = None
-) -> NoReturn:
+def reading_state(file: Path) -> contextlib.AbstractContextManager:
+    """Name the file in an error of the block, as `reading` does."""
+    return reading(file, SAME, ANEW)
+
+
+def refuse(file: Path, reason: object) -> NoReturn:
     """Raise a `ValueError` that names the file and says how to go on."""
-    raise ValueError(
-        "resumable_fit needs the state of the same training. Received: "
-        f"{file}, which cannot be used: {reason}. Run the command that wrote "
-        "it, or remove its folder to begin anew."
-    ) from error
+    raise unusable(file, SAME, reason, ANEW)
 
 
 def remove_state(file: Path):

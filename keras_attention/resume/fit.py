@@ -14,6 +14,7 @@ from keras_attention.ops.fast_paths import fast_path
 from keras_attention.resume.callbacks import OwnedCallbacks
 from keras_attention.resume.callbacks import State
 from keras_attention.resume.file import read_state
+from keras_attention.resume.file import reading_state
 from keras_attention.resume.file import refuse
 from keras_attention.resume.identity import cardinality
 from keras_attention.resume.identity import identify
@@ -185,14 +186,12 @@ def _find_state(file, identity, epochs):
     content = read_state(file)
     if content is None:
         return None
-    try:
+    with reading_state(file):  # it was sealed, but by whom?
         state = State(**content)
         other = [x for x in identity if identity[x] != state.identity.get(x)]
         counts = state.data_epoch, state.epoch, state.batch, state.read
         whole = all(type(x) is int and x >= 0 for x in counts)
         whole = whole and state.data_epoch <= state.epoch
-    except Exception as error:  # it was sealed, but not by this function
-        refuse(file, f"it holds something else: {error}", error)
     if not whole:
         refuse(file, f"it says epoch={state.epoch!r}, batch={state.batch!r}")
     if other and not state.begun:  # it binds nobody

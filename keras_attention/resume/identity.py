@@ -181,8 +181,8 @@ def _arguments(callback):
 
 def _made(optimizer):
     """Read what a config does not tell: a schedule that is a function."""
-    rate = keras.ops.convert_to_numpy(optimizer.learning_rate)
-    return _quietly(optimizer.get_config), float(rate)
+    rate = float(np.asarray(optimizer.learning_rate))
+    return _quietly(optimizer.get_config), rate
 
 
 def _first(thing, read: Callable):

@@ -27,10 +27,7 @@ def read_variables(model: keras.Model) -> dict[str, list] | None:
     waits = groups["model"] and model.optimizer and not model.optimizer.built
     if not model.built or waits:
         return None
-    return {
-        name: [keras.ops.convert_to_numpy(x) for x in group]
-        for name, group in groups.items()
-    }
+    return {name: [*map(np.asarray, group)] for name, group in groups.items()}
 
 
 def set_variables(
@@ -185,7 +182,7 @@ def _marks(callback):
 
 def _readable(value):
     is_seed = isinstance(value, keras.random.SeedGenerator)
-    return keras.ops.convert_to_numpy(value.state) if is_seed else value
+    return np.asarray(value.state) if is_seed else value
 
 
 def _warn(callback, names):

@@ -12,9 +12,11 @@ from keras_attention.checks import check_dense
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.files import open_to_read
+from keras_attention.files import reading
 from keras_attention.files import replaced_file
 from keras_attention.text.cleaning import NORMALIZATIONS
 from keras_attention.text.cleaning import clean
+from keras_attention.text.sentences import as_bytes
 from keras_attention.text.tensors import as_list
 from keras_attention.text.tensors import rank
 from keras_attention.text.tensors import tf
@@ -23,8 +25,6 @@ PAD, UNKNOWN, START, END = range(4)
 FRAME = 2  # start and end
 SPECIAL_NAMES = ("", "<unk>", "<s>", "</s>")  # how `tokens` shows them
 FILE_NAME = "tokenizer.json"
-# What damaged JSON raises; deeply nested brackets end in the last of them.
-UNUSABLE = (OSError, ValueError, LookupError, TypeError, RecursionError)
 
 
 class AbstractTokenizer(tf.Module):
@@ -277,14 +277,9 @@ class AbstractTokenizer(tf.Module):
             ValueError: If the text is damaged, is not a tokenizer, or holds
                 one of a class that is not a subclass of this one.
         """
-        try:
+        needed = f"`{cls.__name__}.from_json` needs what `to_json` wrote."
+        with reading(f"{str(text)[:40]!r}...", needed, "Write it again."):
             return cls._from_json(text)
-        except UNUSABLE as error:
-            raise ValueError(
-                f"`{cls.__name__}.from_json` needs what `to_json` wrote. "
-                f"Received: {str(text)[:40]!r}..., which cannot be used: "
-                f"{type(error).__name__}: {error}. Write it again."
-            ) from error
 
     def __reduce__(self):
         return type(self).from_json, (self.to_json(),)
@@ -313,22 +308,22 @@ class AbstractTokenizer(tf.Module):
                 or holds one of a class that is not a subclass of this one.
         """
         file = Path(folder) / FILE_NAME
-        try:
+        needed = f"`{cls.__name__}.load` needs a file that `save` wrote."
+        way_out = "Save the tokenizer again, or name its folder."
+        with reading(file, needed, way_out):
             with open_to_read(file, folder) as content:
                 return cls._from_json(content.read().decode("utf-8"))
-        except UNUSABLE as error:
-            raise ValueError(
-                f"`{cls.__name__}.load` needs a file that a tokenizer's "
-                f"`save` wrote. Received: {file}, which cannot be used: "
-                f"{type(error).__name__}: {error}. "
-                "Save the tokenizer again, or name its folder."
-            ) from error
 
     @classmethod
     def _from_json(cls, text):
         content = json.loads(text)
         name, config = content["class_name"], content["config"]
         kind = keras.saving.get_registered_object(name)
+        if kind is None:
+            raise ValueError(
+                f"no class is registered as {name!r}. Import the module that "
+                "has it, or upgrade this package if a newer one wrote it"
+            )
         if not (isinstance(kind, type) and issubclass(kind, cls)):
             raise ValueError(f"it holds {name!r}")
         return kind.from_config(config)
@@ -391,11 +386,8 @@ def _as_strings(name, text, ranks=(1, None)):
     )
     try:
         text = tf.convert_to_tensor(text, tf.string)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"A tokenizer needs strings. Received: {name}={text!r:.80}. Give "
-            '"" where one is missing.'
-        ) from error
+    except (TypeError, ValueError):  # other containers, or no strings
+        text = tf.convert_to_tensor(as_bytes(name, text), tf.string)
     if rank(text) not in ranks:
         raise ValueError(
             "A tokenizer needs a batch of strings, `(B,)`. "

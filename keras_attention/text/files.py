@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keras_attention.files import open_to_read
+from keras_attention.text.sentences import strings_of
 
 GZIP_MAGIC = b"\x1f\x8b"
 MARK = b"\xef\xbb\xbf"  # of the order of bytes; Windows begins files with it
@@ -107,33 +108,21 @@ def read_sentences(
         class_name: The tokenizer that is trained.
 
     Yields:
-        The sentences.
+        The sentences, as `str` or `bytes`.
 
     Raises:
         ValueError: If an item is neither a sentence nor a `Path`, if all
             strings look like names of files, or if a file is broken (see
             `read_lines`).
     """
-    one = isinstance(sentences_or_files, str | Path)
-    if one or not isinstance(sentences_or_files, Iterable):
-        raise ValueError(
-            f"`{class_name}.train` needs several sentences or files. "
-            f"Received: sentences_or_files={sentences_or_files!r}. Put it "
-            "into a list; the name of a file must be a `pathlib.Path` in it."
-        )
-    items = iter(sentences_or_files)
+    items = strings_of("sentences_or_files", sentences_or_files, files=True)
     first = list(itertools.islice(items, FEW))
     refuse_paths(first, f"`{class_name}.train`")
     for item in itertools.chain(first, items):
         if isinstance(item, Path):
             yield from read_lines(item)
-        elif isinstance(item, str):
-            yield item
         else:
-            raise ValueError(
-                f"`{class_name}.train` needs sentences as `str` or files as "
-                f"`pathlib.Path`. Received: {item!r}. Decode or convert it."
-            )
+            yield item
 
 
 def refuse_paths(items: list, needed_by: str):

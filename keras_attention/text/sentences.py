@@ -1,9 +1,10 @@
-"""Sentences of a user, in any container, as a list of bytes."""
+"""Strings of a user, in any container: the one check of all that take them."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from typing import NoReturn
 
@@ -34,26 +35,65 @@ def as_bytes(name: str, strings: Any) -> list[bytes]:
         as half of a surrogate pair, become question marks.
 
     Raises:
-        ValueError: If `strings` is a single string, a dictionary, a set or a
-            masked array, holds anything but strings, or is a dataset of
-            anything else or without end.
+        ValueError: As `strings_of`.
     """
-    if HAS_TENSORFLOW and isinstance(strings, tf.data.Dataset):
-        listed = _read_dataset(name, strings)
-    else:
-        listed = _read_container(name, strings)
-    for i, string in enumerate(listed):
-        if not isinstance(string, str | bytes):
-            nested = isinstance(string, Iterable)
-            way_out = "Put strings into one flat list." if nested else MISSING
-            _refuse(name, f"{name}[{i}]={string!r}", way_out)
     return [
         s.encode("utf-8", errors="replace") if isinstance(s, str) else bytes(s)
-        for s in listed
+        for s in strings_of(name, strings)
     ]
 
 
-def _read_container(name, strings):
+def as_texts(name: str, strings: Any) -> list[str]:
+    """List strings as Python strings.
+
+    Args:
+        name: The argument, as the user typed it.
+        strings: As of `as_bytes`.
+
+    Returns:
+        The strings. What is not UTF-8 becomes U+FFFD.
+
+    Raises:
+        ValueError: As `strings_of`.
+    """
+    return [x.decode("utf-8", "replace") for x in as_bytes(name, strings)]
+
+
+def strings_of(name: str, strings: Any, files: bool = False) -> Iterator:
+    """Check strings, whatever container holds them.
+
+    Args:
+        name: The argument, as the user typed it.
+        strings: As of `as_bytes`.
+        files: Whether a `Path` may stand in place of a string, and an iterator
+            is read one by one. Defaults to `False`.
+
+    Yields:
+        The entries, as they are.
+
+    Raises:
+        ValueError: If `strings` is a single string, a dictionary, a set or a
+            masked array, holds anything but strings, or is a dataset of
+            anything else or without end. The message names the first entry
+            that is no string, and how many more there are.
+    """
+    if HAS_TENSORFLOW and isinstance(strings, tf.data.Dataset):
+        strings = _read_dataset(name, strings)
+    elif not (files and isinstance(strings, Iterator)):
+        strings = _read_container(name, strings, files)
+    kinds = str | bytes | Path if files else str | bytes
+    for i, string in enumerate(strings):
+        if not isinstance(string, kinds):
+            rest = strings[i + 1 :] if isinstance(strings, list) else ()
+            more = sum(not isinstance(x, kinds) for x in rest)
+            also = f", and {more} more that are no strings" if more else ""
+            nested = isinstance(string, Iterable)
+            way_out = "Put strings into one flat list." if nested else MISSING
+            _refuse(name, f"{name}[{i}]={string!r:.80}{also}", way_out)
+        yield string
+
+
+def _read_container(name, strings, files):
     received = f"{name}={strings!r:.80}"
     for kinds, way_out in REFUSED:
         if isinstance(strings, kinds):
@@ -72,7 +112,8 @@ def _read_container(name, strings):
         strings, Iterable
     )
     if single or getattr(strings, "ndim", 1) == 0:
-        _refuse(name, received, "Put a single one into a list.")
+        path = ", a file as a `pathlib.Path`" if files else ""
+        _refuse(name, received, f"Put a single one into a list{path}.")
     return [*strings]
 
 

@@ -15,6 +15,21 @@ from keras_attention.text.vocabulary import check_vocabulary
 from keras_attention.text.vocabulary import id_table
 
 TAB = "\t"
+ASCII_SPACES = " \t\n\v\f\r"  # which `tf.strings.strip` strips
+
+
+def split_tags(text: str, separator: str) -> list[str]:
+    """List the tags of a text, as `TaggedTokenizer` reads what follows a tab.
+
+    Args:
+        text: The tags.
+        separator: What stands between two of them.
+
+    Returns:
+        The tags, without white space around them, and without blank ones.
+    """
+    tags = [tag.strip(ASCII_SPACES) for tag in text.split(separator)]
+    return [tag for tag in tags if tag]
 
 
 def check_separator(name: str, value: Any):
@@ -31,9 +46,9 @@ class TaggedTokenizer(AbstractTokenizer):
     r"""Reads a text, a tab, and tags, and puts the tags in front of the text.
 
     Such as a lemma and what its form shall say: "deve", a tab, "N;ACC;PL".
-    Each tag is one symbol, as it is written; the text is that of a tokenizer
-    of your own. A text without a tab has no tags. What follows the first tab
-    are tags, and empty ones are none.
+    Each tag is one symbol, as it is written, without the white space around
+    it; the text is that of a tokenizer of your own. A text without a tab has no
+    tags. What follows the first tab are tags, and blank ones are none.
 
     Args:
         tokenizer: The tokenizer of the text. Its ids stay as they are.
@@ -76,7 +91,18 @@ class TaggedTokenizer(AbstractTokenizer):
             )
         super().__init__([*tokenizer.vocabulary, *tags], "identity")
         self.tokenizer = tokenizer
-        self._table = id_table(tags, tokenizer.vocabulary_size)
+        self._table = id_table(self.tag_ids)
+
+    @property
+    def tag_ids(self) -> dict[str, int]:
+        """The ids of tags, which have no white space around them."""
+        first = len(self.tokenizer.vocabulary)
+        tags = [
+            *enumerate(self.vocabulary[first:], self.tokenizer.vocabulary_size)
+        ]
+        # Those of old files may have some; what has none wins.
+        stripped = {tag.strip(ASCII_SPACES): id_ for id_, tag in tags}
+        return stripped | {tag: id_ for id_, tag in tags if tag in stripped}
 
     def encode(self, text):
         text, tags = self._parted(text)
@@ -91,6 +117,7 @@ class TaggedTokenizer(AbstractTokenizer):
         """Return cleaned texts, `(B,)`, and the tags of each, ragged."""
         tags = tf.strings.regex_replace(text, r"^[^\t]*\t?", "")
         tags = tf.strings.split(tags, self.separator)
+        tags = tf.ragged.map_flat_values(tf.strings.strip, tags)
         tags = tf.ragged.boolean_mask(tags, tags != "")
         text = tf.strings.regex_replace(text, r"(?s)\t.*", "")
         return self.tokenizer.clean(text), tags

@@ -19,6 +19,7 @@ from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.files import read_sentences
+from keras_attention.text.sentences import as_bytes
 from keras_attention.text.tensors import as_list
 from keras_attention.text.tensors import tf
 
@@ -45,9 +46,8 @@ def clean_batches(
         Strings `(N,)`.
     """
     sentences = read_sentences(sentences_or_files, class_name)
-    while batch := list(islice(sentences, SENTENCES_AT_ONCE)):
-        encoded = [text.encode("utf-8", errors="replace") for text in batch]
-        yield clean(tf.constant(encoded))
+    while batch := as_bytes("sentences", islice(sentences, SENTENCES_AT_ONCE)):
+        yield clean(tf.constant(batch))
 
 
 def check_room(

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Set
+from itertools import count
 from pathlib import Path
 from typing import Self
 
@@ -47,7 +48,8 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
         vocabulary = check_vocabulary(vocabulary, type(self).__name__)
         super().__init__(vocabulary, normalization, lowercase)
         warn_of_lost(self, vocabulary, map(self._cleaned, vocabulary))
-        self._table = id_table(vocabulary)
+        ids = zip(vocabulary, count(len(SPECIAL_NAMES)), strict=False)
+        self._table = id_table(dict(ids))
 
     def _cleaned(self, token):
         if self.normalization != "identity":
@@ -114,18 +116,17 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
         return cls(tokens, **options)
 
 
-def id_table(tokens: list[str], first: int = len(SPECIAL_NAMES)):
+def id_table(ids: dict[str, int]):
     """Make a table of the ids of tokens, and of the unknown id for others.
 
     Args:
-        tokens: The tokens.
-        first: The id of the first one. Defaults to `4`.
+        ids: The tokens and their ids.
 
     Returns:
         A `tf.lookup.StaticHashTable`.
     """
-    keys = [SPECIAL_NAMES[UNKNOWN], *tokens]
-    ids = [UNKNOWN, *range(first, first + len(tokens))]
+    keys = [SPECIAL_NAMES[UNKNOWN], *ids]
+    ids = [UNKNOWN, *ids.values()]
     make = tf.lookup.KeyValueTensorInitializer
     return tf.lookup.StaticHashTable(
         make(keys, ids, value_dtype="int32"), default_value=UNKNOWN

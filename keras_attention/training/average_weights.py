@@ -69,4 +69,4 @@ def _read(weight):
     """Read a weight in a dtype that NumPy knows."""
     if weight.dtype == "bfloat16":
         return keras.ops.convert_to_numpy(keras.ops.cast(weight, "float32"))
-    return keras.ops.convert_to_numpy(weight)
+    return np.asarray(weight)

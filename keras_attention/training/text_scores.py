@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from keras_attention.extras import require
+from keras_attention.text.sentences import as_texts
 
 SACREBLEU = {"bleu": "BLEU", "chrf": "CHRF", "ter": "TER"}
 UNITS = {"wer": str.split, "cer": str.strip}  # what is counted
@@ -60,7 +61,7 @@ def score_texts(
         A `TextScore`.
 
     Raises:
-        ValueError: If all references are empty.
+        ValueError: If all references are empty, or an entry is no string.
         ImportError: If the package that counts is not installed.
 
     Reference:
@@ -70,6 +71,10 @@ def score_texts(
         https://aclanthology.org/2006.amta-papers.25/); sacreBLEU:
         [Post, 2018](https://aclanthology.org/W18-6319/).
     """
+    texts = as_texts("texts", texts)
+    references = [
+        as_texts(f"references[{i}]", x) for i, x in enumerate(references)
+    ]
     if not any(text.strip() for right in references for text in right):
         raise ValueError(
             "`references` needs a text that is not empty. Received: "

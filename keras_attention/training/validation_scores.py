@@ -9,6 +9,7 @@ import keras
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_list
+from keras_attention.text.sentences import as_texts
 from keras_attention.training.text_scores import MODES
 from keras_attention.training.text_scores import score_texts
 
@@ -75,11 +76,11 @@ class ValidationScores(keras.callbacks.Callback):
     ):
         super().__init__()
         self.translator = translator
-        self.sources = _as_sentences("sources", sources)
-        self.references = _as_sentences("references", references)
-        if len(self.sources) != len(self.references):
+        self.sources = as_texts("sources", sources)
+        self.references = as_texts("references", references)
+        if not 0 < len(self.sources) == len(self.references):
             raise ValueError(
-                "ValidationScores needs one reference for each source. "
+                "ValidationScores needs sources, and one reference for each. "
                 f"Received: {len(self.sources)} sources, "
                 f"{len(self.references)} references. Read both from parallel "
                 "files."
@@ -116,15 +117,3 @@ class ValidationScores(keras.callbacks.Callback):
             )
             for name in self.metrics
         }
-
-
-def _as_sentences(name, sentences):
-    text = isinstance(sentences, str)
-    found = [] if text else check_list(name, sentences, "sentences")
-    if not found or not all(isinstance(x, str) for x in found):
-        raise ValueError(
-            f"`{name}` must be a list of sentences. Received: "
-            f"{name}={sentences!r:.80}. Of a file: "
-            "Path(file).read_text().splitlines()."
-        )
-    return found

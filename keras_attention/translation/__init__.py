@@ -5,8 +5,10 @@ from .batches import in_batches as in_batches
 from .batches import read_rows as read_rows
 from .checks import check_translator as check_translator
 from .graph import TranslationGraph as TranslationGraph
+from .model_file import about_writing as about_writing
 from .model_file import load_model as load_model
 from .model_file import save_model as save_model
+from .model_file import upgrades as upgrades
 from .phrases import padded_phrases as padded_phrases
 from .phrases import read_phrases as read_phrases
 from .phrases import warn_of_missing as warn_of_missing

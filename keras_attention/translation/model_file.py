@@ -1,16 +1,22 @@
 """The model of a saved translator: a `.keras` file without an optimizer."""
 
 import json
+import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import h5py
 import keras
 
 from keras_attention.checks import check_finite
 from keras_attention.files import check_archive
+from keras_attention.files import open_to_read
 from keras_attention.models import AbstractModel
+from keras_attention.version import __version__
 
+ABOUT, MOST_ABOUT = "metadata.json", 10**6  # bytes; damage may claim more
+PACKAGES = "keras_attention", "keras"  # whose versions are told
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
 
 
@@ -63,6 +69,56 @@ def load_model(file: Path) -> AbstractModel:
     model = keras.saving.load_model(file)
     check_finite("A translator", [(v.path, v) for v in model.variables])
     return model
+
+
+def about_writing(main: Path, model: Path) -> dict[str, Any]:
+    """Read when, and by which versions, a translator was saved.
+
+    Args:
+        main: Its main file.
+        model: The file of its model.
+
+    Returns:
+        The time as `"saved"`, and the `"versions"` of `PACKAGES`.
+    """
+    with open_to_read(main, main.parent) as content:
+        written = json.load(content)["version"]
+    with open_to_read(model, main.parent) as content:
+        with zipfile.ZipFile(content).open(ABOUT) as about:
+            saved = json.loads(about.read(MOST_ABOUT))
+    versions = written, saved.get("keras_version")
+    return {
+        "saved": str(saved.get("date_saved")),
+        "versions": dict(zip(PACKAGES, versions, strict=True)),
+    }
+
+
+def upgrades(main: Path, model: Path) -> str:
+    """Say which packages are older than those that saved a translator.
+
+    Args:
+        main: Its main file.
+        model: The file of its model.
+
+    Returns:
+        A sentence for each, and nothing where the files do not say.
+    """
+    try:
+        written = about_writing(main, model)["versions"]
+        here = dict(
+            zip(PACKAGES, (__version__, keras.__version__), strict=True)
+        )
+        older = [x for x in here if _parts(here[x]) < _parts(written[x])]
+    except Exception:  # what is damaged is told by who reads it
+        return ""
+    return " ".join(
+        f"{x} {written[x]} wrote it, and this is {here[x]}: upgrade {x}."
+        for x in older
+    )
+
+
+def _parts(version):
+    return [int(x) for x in re.findall(r"\d+", version)[:3]]
 
 
 def _not_compiled(config):

@@ -37,7 +37,7 @@ def read_phrases(
             "`required` needs a list of phrases a sentence, empty for none. "
             f"Received: {len(rows)} lists for {count} sentences."
         )
-    return [as_bytes("required", row) for row in rows]
+    return [as_bytes(f"required[{i}]", row) for i, row in enumerate(rows)]
 
 
 def padded_phrases(rows: Phrases) -> np.ndarray:

@@ -3,16 +3,20 @@
     python reader.py FOLDER FORMAT:FIRST:LAST...
 
 It makes whole files in the folder, if it is empty, and reads copies with the
-damages from FIRST to below LAST. It prints a line of JSON before each file,
-and one after it: a process that dies, dies of the last one. It may take 2 GB
-more than it has when it has read whole files.
+damages from FIRST to below LAST, all under `python -W error`. It prints a line
+of JSON before each file, and one after it: a process that dies, dies of the
+last one. It may take 2 GB more than it has when it has read whole files. In the
+end it reads a whole file where the process may open no more.
 """
 
+import contextlib
+import errno
 import json
 import random
 import resource
 import shutil
 import sys
+import warnings
 from pathlib import Path
 
 import keras
@@ -176,6 +180,9 @@ def attempt(reader, folder, name, wanted):
     except ValueError as error:
         named = name in str(error)
         return "refused" if named else f"not named: {error!r}"
+    except OSError as error:
+        named = error.errno == errno.EMFILE and error.filename
+        return "machine" if named else f"raw: {error!r}"
     except Exception as error:
         return f"raw: {error!r}"
     return "same" if found == wanted else "other"
@@ -201,6 +208,17 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
+@contextlib.contextmanager
+def no_more_files():
+    """Let the process open no more files."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
 def say(*row):
     print(json.dumps(row), flush=True)
 
@@ -224,6 +242,9 @@ def read_damaged(bases, kind, first, last):
             outcome = "swapped"  # for a whole file, which is no damage
         (target / file).write_bytes(whole[file])
         say(kind, number, file, how, outcome, most_kilobytes())
+    with no_more_files():
+        outcome = attempt(reader, target, files[-1], None)
+    say(kind, last, files[-1], "closed", outcome, most_kilobytes())
 
 
 if __name__ == "__main__":
@@ -231,6 +252,7 @@ if __name__ == "__main__":
     if not any(bases.iterdir()):
         make(bases / "this", 0, TEXTS)
         make(bases / "other", 1, [x[::-1] for x in TEXTS])
+    warnings.simplefilter("error")
     for job in sys.argv[2:]:
         kind, first, last = job.split(":")
         read_damaged(bases, kind, int(first), int(last))

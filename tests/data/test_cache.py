@@ -126,6 +126,18 @@ def test_what_is_damaged_is_named_and_made_again(tmp_path, name, damage):
     assert find(cache, None) == CONTENT
 
 
+def test_what_cannot_be_opened_is_not_removed(tmp_path):
+    made = make(tmp_path)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            find(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert find(tmp_path, None) == made
+
+
 def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))

@@ -9,7 +9,7 @@ from tiny import tiny_translator
 from keras_attention import Sampling
 from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
-from keras_attention.export.portable import sublayers
+from keras_attention.layers import sublayers
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,9 @@ TEXTS = [
     "\U00011f50 \u0870x",  # letters of Unicode 15 and 14
     "x " * 3000,
 ]
-TAGGED = [x + "\t" * (i % 3) + "V; PST; x; ü" for i, x in enumerate(TEXTS)]
+TAGGED = [
+    x + "\t" * (i % 3) + "V ; PST;\t x;  ;\n ü \r" for i, x in enumerate(TEXTS)
+]
 BATCHES = [[], [""], ["", ""], *(TEXTS[i : i + 33] for i in (0, 33, 66, 99))]
 CASES = {
     "symbol": (SymbolTokenizer, {}),
@@ -135,7 +137,7 @@ def test_ids_and_texts_are_those_of_the_tokenizer(case, tmp_path):
 def test_tags_come_first(case, tmp_path):
     kind, options = CASES[case]
     inner = train(kind, options)
-    tokenizer = TaggedTokenizer(inner, ["V", "PST", "ü"], "; ")
+    tokenizer = TaggedTokenizer(inner, ["V", "PST", " ü"], ";")
     path, extensions = tmp_path / "x.onnx", kind is WordTokenizer
     batches = [[], [""], TAGGED[:60]]
     check_reading(tokenizer, path, batches, 9, extensions)

@@ -15,7 +15,7 @@ from tiny import tiny_translator
 
 from keras_attention.export.portable import portable
 from keras_attention.export.portable import quiet
-from keras_attention.export.portable import sublayers
+from keras_attention.layers import sublayers
 
 
 class Holder(layers.Layer):

@@ -421,6 +421,34 @@ def test_an_encoder_that_reads_padding_gets_none(depth):
     assert_same(model.generate(source, GREEDY), plain(model, source, GREEDY))
 
 
+def run_at_each_step(layer):
+    return keras.layers.TimeDistributed(keras.Sequential([layer]))
+
+
+FIRST = {
+    "conv": lambda: keras.layers.Conv1D(6, 3, padding="same"),
+    "function": lambda: keras.layers.Lambda(lambda x: ops.tanh(x[..., 1:])),
+    "steps": lambda: run_at_each_step(keras.layers.Dense(6)),
+}
+
+
+@pytest.mark.parametrize("name", some([*FIRST], on_jax=1))
+def test_features_of_several_lengths(name):
+    """A graph that knows no length has the numbers of one that does."""
+    gru = keras.layers.GRU(8, return_sequences=True)
+    encoder = keras.Sequential([FIRST[name](), gru])
+    model = built_model(8, features=5, bridge=None, encoder=encoder)
+    for length in (4, 7, 3):
+        source = np.random.default_rng(length).normal(size=(2, length, 5))
+        source = source.astype("float32")
+        if name == "steps" and length != 4 and BACKEND == "tensorflow":
+            with pytest.raises(ValueError, match="a TimeDistributed of Seq"):
+                model.generate(source, GREEDY)
+        else:
+            found = model.generate(source, GREEDY)
+            assert_same(found, plain(model, source, GREEDY))
+
+
 @pytest.mark.thorough
 @pytest.mark.tensorflow
 def test_xla_gives_the_same(model):

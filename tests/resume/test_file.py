@@ -149,7 +149,7 @@ def test_what_is_no_state_is_refused_and_stays(file, make):
         ({"epoch": 10**9, "data_epoch": 10**9}, "epochs=1 are fewer"),
         ({"batch": -1}, "batch=-1"),
         ({"epoch": "2"}, "epoch='2'"),
-        ({"more": 1}, "something else"),
+        ({"more": 1}, "argument 'more'"),
     ],
 )
 def test_a_moment_that_cannot_be_is_refused(file, monkeypatch, change, reason):

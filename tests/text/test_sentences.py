@@ -1,11 +1,10 @@
 """The forms that sentences come in."""
 
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf
-
-from keras_attention.text import as_bytes
-from keras_attention.text import split_in_parts
 
 
 class Column:
@@ -91,17 +90,34 @@ def test_a_tensor_of_a_graph_is_refused():
         graph(tf.constant(["eins"]))
 
 
+def echo(texts, batch_size):
+    return texts
+
+
+READERS = {
+    "prefixes": lambda x: as_bytes("prefixes", x),
+    "text": CharacterTokenizer("a").tokenize,
+    "sentences_or_files": lambda x: SymbolTokenizer.train(x),
+    "sources": lambda x: read_parallel(x, x),
+    "references": lambda x: ValidationScores(echo, ["a"] * 4, x, "accuracy"),
+    "texts": lambda x: score_texts("accuracy", x, [["a"] * 4]),
+    "required[0]": lambda x: read_phrases([x], 1, BeamSearch(2)),
+}
+
+
 @pytest.mark.parametrize("form", [list, Column])
-@pytest.mark.parametrize(
-    ("wrong", "way_out"),
-    [
-        *((x, "where it is missing") for x in (5, None, float("nan"))),
-        *((x, "one flat list") for x in (["b"], np.array(["b"]), ("b",))),
-    ],
-)
-def test_what_is_no_string_is_named(form, wrong, way_out):
-    with pytest.raises(ValueError, match=rf"prefixes\[1\]=(?s:.*){way_out}"):
-        as_bytes("prefixes", form(["a", wrong]))
+@pytest.mark.parametrize("wrong", [5, None, float("nan")])
+@pytest.mark.parametrize("name", READERS)
+def test_what_is_missing_is_named(form, name, wrong):
+    said = re.escape(f"{name}[1]={wrong!r}, and 1 more that")
+    with pytest.raises(ValueError, match=f"{said}.* where it is missing"):
+        READERS[name](form(["a", wrong, "a", None]))
+
+
+@pytest.mark.parametrize("wrong", [["b"], np.array(["b"]), ("b",)])
+def test_lists_in_a_list_are_named(wrong):
+    with pytest.raises(ValueError, match=r"prefixes\[1\]=.* one flat list"):
+        as_bytes("prefixes", ["a", wrong])
 
 
 def test_a_table_is_refused():

@@ -13,7 +13,7 @@ from keras_attention.text import WordTokenizer
 
 TAGS = ["V;x", "PST", "é", "a"]
 WORDS = ["the sea", "a tea", "ΑΣ é ﬁ", "  ", "x?y"]
-GIVEN = ["PST", "V;x|a", "", "é|?|é", "PST||a|"]
+GIVEN = ["PST", " V;x\t|\na", "", "é| ?|é ", "PST|| a| "]
 TEXTS = [f"{word}\t{tags}" for word, tags in zip(WORDS, GIVEN, strict=True)]
 INNER = {
     "character": (CharacterTokenizer, 100, {"normalization": "nfkd"}),
@@ -44,7 +44,8 @@ def test_ids_are_those_of_the_tags_and_then_those_of_the_text(name):
     known = {tag: size + i for i, tag in enumerate(TAGS)}
     for word, tags, row in zip(WORDS, GIVEN, ids, strict=True):
         own = inner.tokenize([word]).numpy()[0].tolist()
-        of_tags = [known.get(tag, 1) for tag in tags.split("|") if tag]
+        listed = [tag.strip() for tag in tags.split("|")]
+        of_tags = [known.get(tag, 1) for tag in listed if tag]
         wanted = [own[0], *of_tags, *own[1:]]
         assert row[: len(wanted)].tolist() == wanted
         assert not row[len(wanted) :].any()
@@ -53,6 +54,17 @@ def test_ids_are_those_of_the_tags_and_then_those_of_the_text(name):
     surfaces = tokenizer.surfaces(TEXTS)
     np.testing.assert_array_equal(surfaces.row_lengths(), counts - 2)
     assert surfaces[1].numpy()[:2].tolist() == [b"V;x", b"a"]
+
+
+def test_tags_of_old_files_may_have_spaces_around_them():
+    """As `train` took them once from such text."""
+    tokenizer = tagged("symbol", ["V", " PST", " V", "x y"])
+    first = inner_of("symbol").vocabulary_size
+    ids = tokenizer.tokenize(["\tV| PST| V|x y", "\t V |PST |V| x y "]).numpy()
+    assert ids[0].tolist() == ids[1].tolist()
+    assert (ids[0, 1:5] - first).tolist() == [0, 1, 0, 3]
+    again = AbstractTokenizer.from_json(tokenizer.to_json())
+    assert again.vocabulary == tokenizer.vocabulary
 
 
 def test_what_was_read_comes_back():

@@ -89,7 +89,9 @@ def test_the_best_of_several_texts_counts():
 def test_refuses_what_is_no_parallel_text():
     with pytest.raises(ValueError, match="2 sources, 1 references"):
         ValidationScores(Learner(), SOURCES, REFERENCES[:1])
-    for wrong in ("a sentence", [], [1], None):
+    with pytest.raises(ValueError, match="0 sources, 0 references"):
+        ValidationScores(Learner(), [], [])
+    for wrong in ("a sentence", [1], None):
         with pytest.raises(ValueError, match="`sources` must be a list"):
             ValidationScores(Learner(), wrong, REFERENCES)
     with pytest.raises(ValueError, match="text that is not empty"):
