@@ -432,7 +432,7 @@ FIRST = {
 }
 
 
-@pytest.mark.parametrize("name", some([*FIRST], on_jax=1))
+@pytest.mark.parametrize("name", FIRST)
 def test_features_of_several_lengths(name):
     """A graph that knows no length has the numbers of one that does."""
     gru = keras.layers.GRU(8, return_sequences=True)
