@@ -302,7 +302,15 @@ def try_litert(
                         f"{again[name].tolist()}. Nothing was written. Please "
                         "report this."
                     )
-    return answers + run_litert(file, *call, "own")
+    own = run_litert(file, *call, "own")
+    return answers + [{k: _unclipped(x) for k, x in y.items()} for y in own]
+
+
+def _unclipped(x):
+    """Turn the least of floats, to which kernels of LiteRT clip, into -inf."""
+    if x.dtype.kind != "f":
+        return x
+    return np.where(x <= np.finfo(x.dtype).min, -np.inf, x)
 
 
 def run_litert(
