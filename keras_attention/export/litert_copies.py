@@ -37,9 +37,10 @@ def without_copies(content: bytes) -> bytes:
     Raises:
         ImportError: If the extra `litert` is not installed.
     """
-    package, asked = "ai_edge_litert", ("litert", "export_litert")
-    tools = require(f"{package}.tools.flatbuffer_utils", *asked)
-    schema = require(f"{package}.schema_py_generated", *asked)
+    name = "ai_edge_litert.tools.flatbuffer_utils"
+    tools = require(name, "litert", "export_litert")
+    name = "ai_edge_litert.schema_py_generated"
+    schema = require(name, "litert", "export_litert")
     model = tools.read_model_from_bytearray(bytearray(content))
     for graph in model.subgraphs:
         graph.operators = _Rewriter(schema, model, graph).operations()
@@ -58,9 +59,8 @@ class _Rewriter:
     def __init__(self, schema, model, graph):
         self.schema, self.model, self.graph = schema, model, graph
         self.computed = {}  # operations, by the constants that they give
-        self.names = {
-            n: name for name, n in vars(schema.BuiltinOperator).items()
-        }
+        names = vars(schema.BuiltinOperator)
+        self.names = {number: name for name, number in names.items()}
 
     def operations(self) -> list[Any]:
         found = [self.rewrite(x) for x in self.graph.operators]
