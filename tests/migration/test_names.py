@@ -74,12 +74,6 @@ def stack(*names):
     )
 
 
-def test_counters_are_numbers_and_give_the_order():
-    layer, source = stack("m/rnn_cell_10", "m/rnn_cell_9")
-    load_tfa_weights(layer, source)
-    assert [to_numpy(x)[0, 0] for x in layer.weights] == [3, 4, 1, 2]
-
-
 def test_names_that_differ_in_more_give_no_order():
     said = refused(*stack("upper", "lower"), "neither is taken")
     assert said.index("Missing") < said.index("Left over:\n  upper/kernel")
@@ -121,11 +115,6 @@ def test_the_last_part_that_tells_a_side_counts(source, target):
     np.testing.assert_allclose(theirs, table, atol=1e-6)
 
 
-def test_the_rate_of_scheduled_sampling_is_not_asked_for():
-    model = make_model("dense_bridge", scheduled_sampling=True)
-    load_tfa_weights(model, dict(variables("dense_bridge")))
-
-
 def test_layouts_that_are_not_supported_are_named():
     cell = keras.layers.LSTMCell(3)
     cell.build((None, 2))
@@ -139,30 +128,6 @@ def test_layouts_that_are_not_supported_are_named():
 # Mechanisms.
 
 
-@pytest.mark.parametrize("memory", ["kernel", "memory_layer/kernel"])
-@pytest.mark.parametrize("name", ["BahdanauAttention", "mine"])
-def test_the_kernel_inside_of_the_wrapper_is_that_of_the_query(memory, name):
-    """Where the memory was set by a call, neither kernel has its layer's name.
-
-    Nor need the scope's counter be the same.
-    """
-    inside = INSIDE.replace("BahdanauAttention", name)
-    source = numbered(
-        **{
-            f"m/{name}_1/{memory}": (3, 5),
-            f"{inside}kernel": (2, 5),
-            f"{inside}attention_v": (5,),
-        }
-    )
-    names = ["key_kernel", "query_kernel", "score_vector"]
-    assert loaded(additive(), names, source) == [1, 2, 3]
-
-
-def test_the_only_kernel_of_luong_is_that_of_the_memory():
-    source = numbered(**{"m/LuongAttention/kernel": (3, 2)})
-    assert loaded(general(), ["kernel"], source) == [1]
-
-
 @pytest.mark.parametrize("field", ["scale", "score_bias"])
 def test_one_scalar_is_what_the_target_needs(field, tmp_path):
     path = tmp_path / "mine.weights.h5"
@@ -173,25 +138,6 @@ def test_one_scalar_is_what_the_target_needs(field, tmp_path):
     layer = general(scaled, "softmax" if scaled else ka.Monotonic())
     load_tfa_weights(layer, path)
     assert to_numpy(getattr(layer if scaled else layer.aligner, field)) == 4
-
-
-def test_two_mechanisms_by_their_names():
-    cell, source = cell_of(ka.LuongGeneral(True), ka.BahdanauAttention(5))
-    source |= numbered(
-        **{
-            "m/one/memory_layer/kernel": (3, 5),
-            "m/two/memory_layer/kernel": (3, 2),
-            "m/attention_wrapper/two/attention_g": (),
-            "m/attention_wrapper/one/attention_v": (5,),
-            "m/attention_wrapper/one/query_layer/kernel": (2, 5),
-        }
-    )
-    load_tfa_weights(cell, source)
-    luong, bahdanau = cell.attentions
-    assert to_numpy(luong.kernel)[0, 0] == 2
-    assert to_numpy(luong.scale) == 3
-    assert to_numpy(bahdanau.key_kernel)[0, 0] == 1
-    assert to_numpy(bahdanau.query_kernel)[0, 0] == 5
 
 
 def test_indices_give_the_order_and_names_do_not():
@@ -248,17 +194,3 @@ def test_a_prefix_completes_a_mechanism_from_outside_of_other_wrappers():
     )
     names = ["key_kernel", "score_vector", "query_kernel"]
     assert loaded(additive(), names, source, "m/decoder") == [1, 2, 3]
-
-
-def test_counters_tell_whose_memory_it_is():
-    shapes = {"m/Attention_2/memory_layer/kernel": (3, 5)}
-    shapes["m/Attention_1/memory_layer/kernel"] = (3, 5)
-    for i in ("", "_1"):
-        name = f"m/d{i}/attention_wrapper{i}/Attention/"
-        shapes |= {f"{name}attention_v": (5,), f"{name}kernel": (2, 5)}
-    names = ["key_kernel", "score_vector", "query_kernel"]
-    got = [
-        loaded(additive(), names, numbered(**shapes), f"m/{x}")
-        for x in ("d", "d_1")
-    ]
-    assert got == [[2, 3, 4], [1, 5, 6]]
