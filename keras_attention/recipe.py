@@ -200,7 +200,9 @@ def train_translator(
     ended loads what it saved. The random seed of Keras is set.
 
     Each epoch writes `loss`, `val_loss`, the metric as `val_<name>`, and
-    `seconds`.
+    `seconds`. On torch, set the environment variable `OMP_WAIT_POLICY=PASSIVE`
+    before Python starts, as the command does: otherwise threads of torch that
+    wait for each other take many times as long where other programs compute.
 
     Args:
         train: One table, whose columns are separated by tabs, or a file of

@@ -345,7 +345,7 @@ def test_what_is_required_comes():
     [
         (ka.GreedySearch(8), [["z"]], "must be an object of BeamSearch"),
         (ka.BeamSearch(4), [], "`required` needs a list of phrases a sent"),
-        (ka.BeamSearch(4), ["zz"], r"`required\[0\]` must be a list"),
+        (ka.BeamSearch(4), ["zz"], r"`required\[0\]` must"),
     ],
 )
 def test_what_cannot_be_required_is_refused(search, required, message):

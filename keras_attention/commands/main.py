@@ -70,6 +70,8 @@ def _import_command(name: str) -> Callable[[argparse.Namespace], None]:
     """Import the package, which starts the backend, and a command's `run`."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # exceptions tell more
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")  # keeps freed memory
+    # Else threads of torch spin while others compute, and use up their time.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     with _quiet_start():
         importlib.import_module("keras_attention").import_rooms()
         return importlib.import_module(f"keras_attention.commands.{name}").run

@@ -82,9 +82,18 @@ def test_what_can_be_said_at_once_starts_no_backend(start, words, code):
     assert not imported & {"keras", "numpy", "tensorflow"}
 
 
-@pytest.mark.parametrize(("before", "after"), [(None, "1"), ("0", "0")])
-def test_freed_memory_is_kept_unless_told_otherwise(monkeypatch, before, after):
-    name = "TF_ENABLE_ONEDNN_OPTS"
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("TF_ENABLE_ONEDNN_OPTS", None, "1"),
+        ("TF_ENABLE_ONEDNN_OPTS", "0", "0"),
+        ("OMP_WAIT_POLICY", None, "PASSIVE"),
+        ("OMP_WAIT_POLICY", "ACTIVE", "ACTIVE"),
+    ],
+)
+def test_libraries_are_set_unless_told_otherwise(
+    monkeypatch, name, before, after
+):
     monkeypatch.setenv(name, before or "")
     if before is None:
         monkeypatch.delenv(name)
