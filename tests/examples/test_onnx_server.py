@@ -18,6 +18,7 @@ import pytest
 
 pytest.importorskip("onnxruntime")
 onnx_batches = pytest.importorskip("serve.onnx_batches")
+onnx_load = pytest.importorskip("serve.onnx_load")
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "examples/serve/onnx_server.py"
@@ -182,6 +183,19 @@ def test_a_file_without_attention_says_so(tmp_path):
     assert "onnx_align" in said.decode()
 
 
+def test_the_page_needs_nothing_else(echo, server):
+    status, page = send(echo, "/")
+    page = page.decode()
+    assert status == 200
+    assert not re.search(r"https?:|//|<link(?! rel=\"icon\")|import", page)
+    answer = send(echo, "/translate", b'{"texts": ["a"], "align": true}')[1]
+    said = json.loads(send(server, "/health")[1])
+    for name, given in (("answer", json.loads(answer)), ("health", said)):
+        read = {*re.findall(rf"\b{name}\.(\w+)", page)}
+        assert read
+        assert read <= given.keys() | {"error"}
+
+
 def test_any_text_is_answered(server):
     texts = ["", "\0", "日本", "é" * 100, "\U0010ffff x\n\t"]
     status, found = translate(server, *texts)
@@ -266,6 +280,36 @@ def test_many_at_once_are_joined_and_counted(server):
     assert after["translate_waiting_texts"] == 0
 
 
+def test_nothing_is_lost_under_load(capsys):
+    found = onnx_load.main(clients=50, seconds=2, options="--threads 1")
+    assert found.lost == 0
+    assert found.answers >= 50
+    assert 0 < found.p50 <= found.p99
+    assert 20 < found.begin < found.end + 50
+    assert f"{found.answers} answers, 0 lost" in capsys.readouterr().out
+
+
+def test_what_is_lost_is_counted():
+    async def answer(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        said = json.dumps({"translations": [["other"]]})
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(said)}\r\n\r\n"
+        writer.write((head + said).encode())
+        writer.close()
+
+    async def ask():
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port, times = server.sockets[0].getsockname()[1], []
+        end = time.monotonic() + 0.2
+        async with server:
+            texts = {"a": "wanted", "b": "other"}
+            lost = await onnx_load.ask_again(port, 0, texts, end, times)
+        return lost, len(times)
+
+    lost, answers = asyncio.run(ask())
+    assert lost > answers > 0  # each connection ends, and each answer is wrong
+
+
 def test_slow_clients_are_ended_and_others_served(strict):
     begun = time.monotonic()
     silent = [connect(strict, b"") for _ in range(20)]
@@ -280,6 +324,46 @@ def test_slow_clients_are_ended_and_others_served(strict):
     # Each is told, and then owes the rest of its body.
     assert all(b"408 Request Timeout" in read_all(x) for x in bodies)
     assert time.monotonic() - begun > SECONDS
+
+
+def wait_until_closed(client, sent):
+    """Send again and again, until the server has ended the connection."""
+    client.settimeout(0.5)
+    end = time.monotonic() + 30 * SECONDS
+    while time.monotonic() < end:
+        try:
+            client.sendall(sent)
+            time.sleep(0.1)
+        except TimeoutError:  # the server does not read
+            pass
+        except ConnectionError:
+            return
+    pytest.fail("the connection is still open")
+
+
+def test_an_endless_body_ends(strict):
+    head = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+    part = b"%x\r\n%b\r\n" % (2**20, b"[" * 2**20)
+    with connect(strict, head + part) as client:
+        assert b"413 Request" in client.recv(1000)
+        wait_until_closed(client, b"1\r\n[\r\n")
+
+
+def test_an_answer_that_nobody_reads_ends(strict):
+    requests = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n" * 100
+    with socket.socket() as client:
+        # Before it connects: a buffer that shrinks later goes on taking bytes.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", strict.port))
+        client.settimeout(0.5)
+        with contextlib.suppress(TimeoutError):
+            while True:  # until nothing goes through any more
+                client.sendall(requests)
+        wait_until_closed(client, requests)
+
+
+def test_what_is_no_http_is_told(strict):
+    assert b"400 Bad Request" in read_all(connect(strict, b"\x16\x03\x01\n\n"))
 
 
 def test_too_many_are_told(strict):
@@ -304,6 +388,13 @@ def test_a_stop_answers_what_waits():
         for text, answer in zip(texts, answers, strict=True):
             assert answer.result()[1]["translations"] == [[SAID[text]]]
         assert server.process.wait(20) == 0
+
+
+def test_a_file_that_is_none_is_told(tmp_path):
+    command = [sys.executable, PROGRAM, tmp_path / "x.onnx"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode
+    assert "x.onnx" in done.stderr
 
 
 def run_batches(run, ask, **options):
