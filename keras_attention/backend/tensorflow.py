@@ -99,7 +99,7 @@ def graph_freed(optimizer):
 
 def read_weights(variables) -> list:
     """Read the values of variables, see `graph_freed`."""
-    values = [tf.convert_to_tensor(x.value) for x in variables]
+    values = [keras.ops.convert_to_tensor(x.value) for x in variables]
     done = _in_slices.get()
     vectors = [k for k, x in enumerate(values) if x.shape.rank]
     vectors = [k for k in vectors if variables[k].trainable]
