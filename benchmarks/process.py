@@ -24,6 +24,17 @@ QUIET = {
 RETURN_MEMORY = {"TF_ENABLE_ONEDNN_OPTS": "0"}
 
 
+def one_dnn(environment) -> str:
+    """Name the setting of oneDNN, by which TensorFlow takes other kernels.
+
+    Args:
+        environment: The environment variables of a process.
+    """
+    default = "not set, TensorFlow decides by the processor"
+    value = environment.get("TF_ENABLE_ONEDNN_OPTS", default)
+    return f"TF_ENABLE_ONEDNN_OPTS {value}"
+
+
 class Process:
     """Runs a module of `sides` in a process of its own.
 
@@ -60,8 +71,9 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | QUIET | variables | environment,
+            env=(given := os.environ | QUIET | variables | environment),
         )
+        print(f"{name}: {one_dnn(given)}", file=sys.stderr)
         self._answer()
 
     def _answer(self) -> str:

@@ -171,7 +171,7 @@ def coverage_loss(weights, mask=None):
         [See et al., 2017](https://arxiv.org/abs/1704.04368), eqs. 12 and 13.
     """
     weights = widen(ops.convert_to_tensor(weights))
-    real = ops.ones_like(weights[..., 0])
+    real = ops.ones(ops.shape(weights)[:2], weights.dtype)
     if mask is not None:
         real = ops.where(ops.cast(mask, "bool"), real, 0.0)
         weights = ops.where(ops.expand_dims(real, -1) > 0, weights, 0.0)

@@ -98,6 +98,4 @@ class LocationAttention(AbstractKernelLayer, AbstractAttention):
 
     def score(self, query, positions):
         columns = ops.clip(positions, 0, self.max_length - 1)
-        if len(columns.shape) == 1:  # the same in every row
-            return ops.take(query, columns, axis=-1)  # (B, Tq, Tv)
-        return take_columns(query, columns)
+        return take_columns(query, columns)  # (B, Tq, Tv)

@@ -154,7 +154,6 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
         batch, beams, words = ops.shape(history)
         rows, size = batch * beams, self.kernel_size
         # With one more position, so that an empty source can be convolved.
-        # The shape is given, since oneDNN has the wrong one without rows.
         around = ((size - 1) // 2, size // 2 + 1)
         padded = ops.pad(
             reshaped(history, (rows, words, 1)), ((0, 0), around, (0, 0))
@@ -165,6 +164,7 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
             padding="valid",
             data_format="channels_last",
         )[:, :-1]
-        features = reshaped(features, (rows, words, self.filters))
+        # oneDNN gives a result without rows the shape of what is convolved.
+        features = ops.reshape(features, (-1, self.filters))
         features = product(features, self.location_kernel)
         return reshaped(features, (batch, beams, words, self.units))

@@ -1,9 +1,12 @@
 """Fast paths on TensorFlow."""
 
+import contextlib
+import contextvars
 import weakref
 from collections.abc import Callable
 from functools import partial
 
+import keras
 import tensorflow as tf
 from keras import tree
 
@@ -11,6 +14,7 @@ from keras_attention.backend.states import run_with_states
 
 NAME = "tensorflow"
 PLAIN_LOOP = "buffers"
+_in_slices = contextvars.ContextVar("in_slices", default=None)
 
 
 def has_seed() -> bool:
@@ -64,6 +68,48 @@ def look_up(table, ids):
         return tf.gather(table, ids), gradient
 
     return custom_gradient(function)(table)
+
+
+@contextlib.contextmanager
+def graph_freed(optimizer):
+    """Let no optimizer keep the graph that a `with` block traces.
+
+    Keras' optimizers reduce gradients by `all_reduce`. This registers a
+    gradient of its own as long as the process lives, and with it the graph
+    (https://github.com/tensorflow/tensorflow/issues/97697), unless a gradient
+    is an `IndexedSlices`. So one small weight of each loop gets such a
+    gradient, of all its rows, each once. Keras' optimizers compute the same
+    with it. Others may not take it, and neither does `loss_scale_factor`;
+    those of several replicas would come one after the other. What makes all
+    gradients dense, `global_clipnorm` and `gradient_accumulation_steps`,
+    leaves the graph where it is.
+
+    Args:
+        optimizer: The optimizer, or `None`.
+    """
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+    own = getattr(keras.optimizers, type(inner).__name__, None) is type(inner)
+    takes = own and inner.loss_scale_factor is None and replica() is None
+    token = _in_slices.set(set() if takes else None)
+    try:
+        yield
+    finally:
+        _in_slices.reset(token)
+
+
+def read_weights(variables) -> list:
+    """Read the values of variables, see `graph_freed`."""
+    values = [keras.ops.convert_to_tensor(x.value) for x in variables]
+    done = _in_slices.get()
+    vectors = [k for k, x in enumerate(values) if x.shape.rank]
+    vectors = [k for k in vectors if variables[k].trainable]
+    if done is None or tf.executing_eagerly() or not vectors:
+        return values
+    k = min(vectors, key=lambda k: values[k].shape.num_elements())
+    if id(variables[k]) not in done:  # of two such gradients none is added
+        done.add(id(variables[k]))
+        values[k] = tf.gather(values[k], tf.range(values[k].shape[0]))
+    return values
 
 
 def rows_collide(columns: int, dtype: str) -> bool:
@@ -323,4 +369,18 @@ def loop_over_time(
         maximum_iterations=length,
         parallel_iterations=1,  # the default holds the memory of ten steps
     )
-    return carry, [array.stack() for array in arrays]
+    return carry, [*map(_stack, arrays, blank)]
+
+
+def _stack(array, blank):
+    """Stack what a loop wrote, also of no step, of which `stack` refuses some.
+
+    Without a step it knows no size that is unknown while tracing.
+    """
+    if tf.executing_eagerly():
+        return array.stack()
+    return tf.raw_ops.TensorListStack(
+        input_handle=array.flow,
+        element_shape=tf.shape(blank),
+        element_dtype=blank.dtype,
+    )

@@ -11,6 +11,7 @@ from .kernels import AbstractKernelLayer as AbstractKernelLayer
 from .kernels import Constraint as Constraint
 from .kernels import Initializer as Initializer
 from .kernels import Regularizer as Regularizer
+from .order import reversed_by as reversed_by
 from .recurrence import call_masked as call_masked
 from .recurrence import carried_mask as carried_mask
 from .recurrence import directions as directions

@@ -7,18 +7,37 @@ import keras
 from keras_attention.checks import PAD
 from keras_attention.checks import check_dense
 from keras_attention.checks import tensors_of
+from keras_attention.layers.order import mask_in_order
 
 
 class AbstractDenseLayer(keras.layers.Layer):
-    """Refuses ragged and sparse inputs, before Keras builds for them."""
+    """Refuses ragged and sparse inputs, before Keras builds for them.
+
+    In a functional model, it takes the mask of a sequence in the order of the
+    sequence; see `reversed_by`.
+
+    Attributes:
+        keeps_order: Whether what it returns is in the order of its first
+            argument, whose mask it passes on.
+    """
+
+    keeps_order = True
 
     def __call__(self, *args, **kwargs):
         names = list(inspect.signature(self.call).parameters)
         masks = [f"`{name}`" for name in names if name.endswith("mask")]
         real = f"Say by {' and '.join(masks)} what is real."
         way_out = f"{PAD} {real if masks else 'Ids of 0 then are masked.'}"
-        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        for name, value in given.items():
             for x in tensors_of(value):
                 needed_by = f"{type(self).__name__} needs tensors"
                 check_dense(needed_by, name, x, way_out)
-        return super().__call__(*args, **kwargs)
+        for name, value in [*given.items()]:
+            own = f"{name}_mask"
+            own = "mask" if name == names[0] and own not in names else own
+            if own in names and given.get(own) is None:
+                mask = mask_in_order(value)
+                given |= {} if mask is None else {own: mask}
+        args = [given.pop(name) for name in names[: len(args)]]
+        return super().__call__(*args, **given)

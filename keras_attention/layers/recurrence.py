@@ -51,10 +51,26 @@ class _MaskReader(layers.Layer):
         return mask
 
     def compute_output_spec(self, x, mask=None):
-        return mask
+        self.read = mask  # as an output, it would have this layer as its origin
+        return keras.KerasTensor(x.shape, x.dtype)
 
 
-_mask_reader = _MaskReader()
+class _MaskWriter(layers.Layer):
+    def __init__(self):
+        super().__init__(name="mask_writer", dtype="float32", autocast=False)
+        self.built = True
+
+    def call(self, both):
+        return both[0]
+
+    def compute_output_spec(self, both):
+        return keras.KerasTensor(both[0].shape, both[0].dtype)
+
+    def compute_mask(self, both, previous_mask=None):
+        return both[1]
+
+
+_mask_reader, _mask_writer = _MaskReader(), _MaskWriter()
 
 
 def carried_mask(x):
@@ -69,9 +85,12 @@ def carried_mask(x):
     Returns:
         The mask, or `None` if `x` carries none.
     """
+    if not isinstance(x, keras.KerasTensor):
+        return _mask_reader(x)
     # A layer keeps what is called on symbolic tensors, and so their models.
-    is_symbolic = isinstance(x, keras.KerasTensor)
-    return _MaskReader()(x) if is_symbolic else _mask_reader(x)
+    reader = _MaskReader()
+    reader(x)
+    return reader.read
 
 
 def call_masked(
@@ -79,13 +98,14 @@ def call_masked(
 ):
     """Call a layer with a mask, by its argument `mask` where it has one.
 
+    The inputs carry it too, for layers that compute that of their results.
     From 3.16 on, recurrent layers of Keras warn of every mask, as their results
     carry none unless they are told to. So they are told, for this call.
 
     Args:
         layer: The layer.
         x: `(B, T, D)`.
-        mask: Boolean `(B, T)`, the mask that `x` carries, or `None`.
+        mask: Boolean `(B, T)`, or `None`.
         training: Whether to apply dropout, if the layer asks.
 
     Returns:
@@ -102,6 +122,9 @@ def call_masked(
     try:
         for part in told:
             part.supports_masking = True
+        if mask is not None and layer.supports_masking:
+            is_symbolic = isinstance(x, keras.KerasTensor)
+            x = (_MaskWriter() if is_symbolic else _mask_writer)([x, mask])
         return layer(x, **options)
     finally:
         for part in told:

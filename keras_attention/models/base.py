@@ -1,5 +1,6 @@
 """What a model is, for all that generates with it."""
 
+import contextlib
 import functools
 from typing import Any
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from keras_attention.models.generation import score_words
 from keras_attention.models.generation import search_compiled
 from keras_attention.models.generation import search_words
 from keras_attention.ops import as_written
+from keras_attention.ops import fast_path
 from keras_attention.ops import is_traced
 from keras_attention.ops import widen
 from keras_attention.ops.programs import Programs
@@ -352,6 +354,12 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         history = super().fit(x, y, *arguments, **options)
         checks.check_losses(self, history)
         return history
+
+    @functools.wraps(keras.Model.train_step)
+    def train_step(self, *args, **kwargs):
+        freed = fast_path("graph_freed", contextlib.nullcontext)
+        with freed(self.optimizer):
+            return super().train_step(*args, **kwargs)
 
     @functools.wraps(keras.Model.compute_loss)
     def compute_loss(self, *args, **kwargs):

@@ -190,6 +190,30 @@ def check_states(encoder, states):
         )
 
 
+def check_length(encoder, source, memory, mask):
+    """Check that an encoder returns as many positions as their mask has.
+
+    Args:
+        encoder: The encoder, for the error.
+        source: What it has read, `(B, Tv, D)`.
+        memory: What it returned, `(B, n, Dv)`.
+        mask: The mask `(B, n)` that it returned, or else that of the source.
+
+    Raises:
+        ValueError: If it changes the length, and not that of the mask.
+    """
+    if mask is None or shapes_agree(memory.shape[1:2], mask.shape[1:2]):
+        return
+    raise ValueError(
+        "Seq2Seq needs an encoder that keeps the length of its source, or "
+        "that returns the mask of what it makes of it. Received: "
+        f"{type(encoder).__name__} `{encoder.name}`, {memory.shape[1]} "
+        f"positions of {source.shape[1]}, with a mask of {mask.shape[1]}. Put "
+        "it into a layer with `supports_masking = True` whose `compute_mask` "
+        "returns the mask of its outputs."
+    )
+
+
 def check_functions(model):
     """Raise a `ValueError` if a function in a model cannot be loaded again."""
     # Layers of the user's own may have no config.

@@ -213,9 +213,11 @@ class RecurrentEncoder(
             found = self._run_packed(layer, sequence, mask)
             if found is not None:
                 return found
-        # Inference is no faster by our loop, and a GPU has cuDNN.
+        # Inference is no faster by our loop, and a GPU has cuDNN. Keras'
+        # layers need a row and a step.
         is_faster = fast_path("outruns_keras_layers", lambda: False)
-        if given is not None or (training and is_faster()):
+        ours = given is not None or 0 in tuple(sequence.shape[:2])
+        if ours or (training and is_faster()):
             return self._run_cells(i, sequence, mask, training, given)
         outputs, *own = call_masked(layer, sequence, mask, training)
         return outputs, own

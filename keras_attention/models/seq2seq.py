@@ -4,6 +4,7 @@ import functools
 
 import keras
 from keras import ops
+from keras import tree
 
 from keras_attention.checks import check_built
 from keras_attention.checks import check_integer
@@ -16,6 +17,7 @@ from keras_attention.layers import WordDropout
 from keras_attention.layers import call_masked
 from keras_attention.layers import carried_mask
 from keras_attention.layers import obeys_masks
+from keras_attention.layers import reversed_by
 from keras_attention.layers import symbolic_result
 from keras_attention.models import checks
 from keras_attention.models.base import BUILD
@@ -26,6 +28,7 @@ from keras_attention.models.embedding import make_embeddings
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.models.scheduled_sampling import feed_guesses
 from keras_attention.models.views import WithOutput
+from keras_attention.ops.positions import with_a_position
 from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.outputs import AbstractOutput
 from keras_attention.outputs import Decoded
@@ -58,8 +61,10 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         embedding_dim: Size of the embeddings.
         encoder: A Keras layer that returns `sequence, *states`, such as
             `RecurrentEncoder`, or a `Bidirectional(LSTM(...))` that returns
-            both. If it changes the length, its output must carry a mask. What
-            one that reads padding gives, such as a `Conv1D`, depends on the
+            both. If it changes the length or the order of positions, its
+            output must carry a mask, such as that of its `compute_mask`; of
+            recurrent layers of Keras with `go_backwards=True` the order is
+            known. What one that reads padding gives, such as a `Conv1D`, depends on the
             longest source of the batch.
         decoder: An `AttentionDecoder` that returns sequences.
         source_vocabulary_size: Number of source ids. `None` if the source
@@ -270,15 +275,23 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         """Encode a source to a memory and the decoder's initial states.
 
         Args:
-            source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
+            source: Ids `(B, Tv)`, or features `(B, Tv, D)`. Ids without any
+                position are read as one of padding.
             training: Whether to apply dropout.
 
         Returns:
             Memory `(B, Tv, Dv)`, the list of states for the decoder's cells
             or `None`, and the memory's mask `(B, Tv)` or `None`.
         """
+        if source.shape[0] == 0:  # Keras' LSTM needs a row
+            row = ops.zeros((1, *ops.shape(source)[1:]), source.dtype)
+            encoded = self.encode(row, training)
+            return tree.map_structure(
+                lambda x: x if x is None else x[:0], encoded
+            )
         mask = carried_mask(source)
         if self.source_embedding is not None:
+            source = with_a_position(source)
             mask = ops.not_equal(source, 0)
             source = self.embed_source(source, training)
         if (
@@ -290,11 +303,15 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         encoded = call_masked(self.encoder, dropped, mask, training)
         several = isinstance(encoded, tuple | list)
         memory, *states = encoded if several else [encoded]
+        carried = carried_mask(memory)
+        if mask is not None and reversed_by(self.encoder) is not None:
+            memory = ops.flip(memory, axis=1)  # back into the order of its mask
+        mask = mask if carried is None else carried
+        checks.check_length(self.encoder, dropped, memory, mask)
         if self.bridge is not None:
             checks.check_states(self.encoder, states)
             states = self.bridge(states)
-        carried = carried_mask(memory)
-        return memory, states or None, mask if carried is None else carried
+        return memory, states or None, mask
 
     def embed_source(self, source, training: bool | None = False):
         """Embed source ids `(...)` to `(..., E)`.
@@ -371,6 +388,8 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
     def _source(self, output, source, encoded, training=False) -> Source:
         """Collect what an output may know of a source."""
         memory, _, mask = encoded
+        if self.source_embedding is not None:
+            source = with_a_position(source)
         words = None
         if output.reads_words:
             words = self.embed_source(source, training)

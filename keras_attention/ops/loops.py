@@ -1,12 +1,13 @@
 """The plain loop over time, in a form that each backend can differentiate."""
 
+import math
 from collections.abc import Callable
 
 from keras import ops
 from keras import tree
 
 from keras_attention.ops.fast_paths import fast_path
-from keras_attention.ops.replicas import count_replicas
+from keras_attention.ops.operations import is_portable
 
 
 def loop_over_time(
@@ -38,9 +39,6 @@ def loop_over_time(
         return list(carry), blank
     loops = {"scan": _scanned_loop, "python": _python_loop}
     loop = loops.get(fast_path("PLAIN_LOOP"), _buffered_loop)
-    no_row = any(0 in tuple(x.shape)[:1] for x in blank)
-    if count_replicas() > 1 or no_row:
-        loop = fast_path("loop_over_time", loop)  # there is none to scatter
     return loop(step, list(carry), inputs, list(blank), length, reverse)
 
 
@@ -49,14 +47,20 @@ def _at(inputs, t):
 
 
 def _buffered_loop(step, carry, inputs, blank, length, reverse):
-    def write(buffer, t, x):
-        return ops.scatter_update(buffer, [[t]], ops.expand_dims(x, 0))
+    counts = [_count_writes(x) for x in blank]
+
+    def write(buffer, x, count, t):
+        x, places = ops.expand_dims(x, 0), [[t]]
+        if count is not None:
+            x, places = x[:count], ops.broadcast_to(t, (count, 1))
+        return ops.scatter_update(buffer, places, x)
 
     def body(t, carry, buffers):
         now = length - 1 - t if reverse else t
         carry, outputs = step(carry, _at(inputs, now))
         written = [
-            write(b, now, x) for b, x in zip(buffers, outputs, strict=True)
+            write(*one, now)
+            for one in zip(buffers, outputs, counts, strict=True)
         ]
         return t + 1, list(carry), written
 
@@ -68,6 +72,20 @@ def _buffered_loop(step, carry, inputs, blank, length, reverse):
         maximum_iterations=length,  # XLA needs it for the gradient
     )
     return carry, outputs
+
+
+def _count_writes(x):
+    """Return 1, or 0 for no elements, of which TensorFlow refuses to write any.
+
+    Returns:
+        `None` for 1 where that is known, as in a portable program.
+    """
+    if 0 in tuple(x.shape):
+        return 0
+    unknown = [n for n in ops.shape(x) if not isinstance(n, int)]
+    if not unknown or is_portable():
+        return None
+    return math.prod(ops.minimum(n, 1) for n in unknown)
 
 
 def _scanned_loop(step, carry, inputs, _, length, reverse):

@@ -14,6 +14,7 @@ from keras import ops
 from keras_attention import CoverageAttention
 from keras_attention import DotAttention
 from keras_attention import GaussianMixtureAttention
+from keras_attention import LocationAttention
 from keras_attention import LocationAwareAttention
 from keras_attention import Monotonic
 from keras_attention import MultiHead
@@ -139,23 +140,26 @@ def test_the_gradient_keeps_no_pairs(monkeypatch):
         lambda: CoverageAttention(3),
         lambda: DotAttention(alignment=Monotonic()),
         lambda: GaussianMixtureAttention(2),
+        lambda: LocationAttention(4),
         lambda: MultiHead(LocationAwareAttention(3, 2, 3), 2),
     ],
 )
 @pytest.mark.parametrize("compiled", [False, True])
 def test_without_rows_there_are_none(make, compiled):
-    """TensorFlow has nothing to write there; see `ops/loops.py`."""
+    """A graph does not know it before it runs; see `ops/loops.py`."""
     layer = make()
     query, value = np.ones((2, 3, 5), "f"), np.ones((2, 4, 5), "f")
     layer(query, value)
 
-    def run():
-        return layer(query[:0], value[:0], return_attention_scores=True)
+    def run(query, value):
+        return layer(query, value, return_attention_scores=True)
 
     if compiled and keras.backend.backend() == "tensorflow":
-        run = BACKEND.function(run)
+        shape = BACKEND.TensorSpec((None, None, 5))
+        run = BACKEND.function(run, input_signature=[shape, shape])
     if compiled and keras.backend.backend() == "jax":
         run = BACKEND.jit(run)
-    context, weights = run()
-    assert tuple(context.shape) == (0, 3, 5)
-    assert tuple(weights.shape) == (0, 3, 4)
+    for rows, words in ((0, 4), (2, 0), (0, 0)):
+        context, weights = run(query[:rows], value[:rows, :words])
+        assert tuple(context.shape) == (rows, 3, 5)
+        assert tuple(weights.shape) == (rows, 3, words)

@@ -6,6 +6,14 @@ import weakref
 import keras
 import numpy as np
 import pytest
+from ready import GRAPH
+from seq2seqs import SOURCE
+from seq2seqs import TARGET
+from seq2seqs import make_model
+from tiers import some
+
+import keras_attention as ka
+from keras_attention.backend import current
 
 pytestmark = pytest.mark.tensorflow
 
@@ -101,3 +109,49 @@ def test_results_have_the_form_of_the_function(one):
 
     found = custom_gradient(function)(tf.ones(2))
     assert tf.is_tensor(found) == one
+
+
+class Twice(ka.Seq2Seq):
+    """Reads each pair twice, so that each weight has two gradients."""
+
+    def call(self, inputs, training=None):
+        first, again = (super(Twice, self).call(inputs, training) for _ in "12")
+        return first + again
+
+
+def trained(optimizer, model_class):
+    """Train a small model for three steps; return losses and all variables."""
+    keras.utils.set_random_seed(0)
+    model = make_model(attention_layer_size=3, tie_embeddings=False)
+    model = model_class.from_config(model.get_config())
+    model.compile(optimizer(), ka.SequenceCrossentropy(), **GRAPH)
+    pair = (SOURCE, TARGET), TARGET
+    losses = model.fit(*pair, batch_size=1, verbose=0, shuffle=False)
+    variables = [*model.variables, *model.optimizer.variables]
+    return losses.history["loss"], [x.numpy() for x in variables]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model_class", some([Twice, ka.Seq2Seq], 1))
+@pytest.mark.parametrize(
+    "optimizer",
+    some(
+        [
+            lambda: keras.optimizers.Adam(0.1, clipnorm=0.1, use_ema=True),
+            lambda: keras.optimizers.Adam(loss_scale_factor=8.0),
+            lambda: keras.optimizers.LossScaleOptimizer("adam"),
+            lambda: keras.optimizers.Adafactor(),
+            lambda: keras.optimizers.Lamb(weight_decay=0.1),
+        ],
+        2,
+    ),
+)
+def test_gradients_in_slices_change_no_number(
+    optimizer, model_class, monkeypatch
+):
+    losses, variables = trained(optimizer, model_class)
+    monkeypatch.delattr(current, "graph_freed")
+    wanted, others = trained(optimizer, model_class)
+    assert losses == wanted
+    for x, y in zip(variables, others, strict=True):
+        np.testing.assert_array_equal(x, y)

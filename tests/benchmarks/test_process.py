@@ -6,6 +6,7 @@ from draws import decoder_arrays
 from gpu import QUICK
 from process import Process
 from process import compare
+from process import one_dnn
 from process import stored
 from works import DecoderWork
 
@@ -29,6 +30,11 @@ def test_it_runs_when_it_is_told_to(side):
     assert side.cpu_seconds() >= before
     assert side.memory() >= 0
     assert 1e7 < side.peak() < 1e11
+
+
+def test_the_setting_of_one_dnn_is_named(side):
+    assert one_dnn({"TF_ENABLE_ONEDNN_OPTS": "0"}).endswith("_OPTS 0")
+    assert "processor" in one_dnn({})
 
 
 def test_it_tells_its_numbers(side):

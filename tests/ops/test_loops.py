@@ -111,3 +111,35 @@ def test_no_steps_in_a_graph():
     (state, _), (outputs, _) = run(*map(to_tensor, given))
     assert outputs.shape == (0, B, U)
     np.testing.assert_array_equal(state, given[1])
+
+
+@on_tensorflow
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_no_rows_in_a_graph_that_does_not_know_it(jit_compile):
+    tf = BACKEND
+
+    def run(x, state):
+        def step(carry, inputs):
+            return carry, [carry[0] + inputs, inputs]
+
+        with tf.GradientTape() as tape:
+            tape.watch([x, state])
+            _, found = loop_over_time(
+                step, [state], x, [state, tf.zeros_like(x[0])], 3
+            )
+            value = sum(map(tf.reduce_sum, found))
+        return found, tape.gradient(value, [x, state])
+
+    shapes = (3, None, None), (None, None)
+    run = tf.function(
+        run,
+        autograph=False,
+        jit_compile=jit_compile,
+        input_signature=[tf.TensorSpec(s, "float64") for s in shapes],
+    )
+    for shape in ((2, 4), (0, 4), (2, 0), (0, 0)):
+        x, state = np.ones((3, *shape)), np.ones(shape)
+        found, (of_x, of_state) = run(x, state)
+        np.testing.assert_array_equal(found, [x + state, x])
+        np.testing.assert_array_equal(of_x, 2 * x)
+        np.testing.assert_array_equal(of_state, 3 * state)

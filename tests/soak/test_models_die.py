@@ -1,6 +1,8 @@
-"""Nothing of a model outlives it: build, train, generate, drop."""
+"""Nothing of a model outlives it: build, train, generate, export, drop."""
 
 import gc
+import shutil
+import tempfile
 import weakref
 
 import keras
@@ -8,27 +10,117 @@ import numpy as np
 import pytest
 from ready import GRAPH
 from seq2seqs import make_model
+from tiers import some
 
-from keras_attention import Sampling
-from keras_attention import SequenceCrossentropy
+import keras_attention as ka
 
 IDS = np.random.default_rng(0).integers(4, 20, (2, 8))
+TEXTS = ["abc", "bcd e", "da"]
+TOKENIZER = ka.CharacterTokenizer.train(TEXTS, 20)
+OBJECTS = 2000  # of those that Python counts; a graph has 20,000 and more
+on_tensorflow = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="what it exports"
+)
 
 
-def use_one_model(optimizer):
-    """Build a model and use it; return what tells whether it is alive."""
-    model = make_model(words=20, attention_layer_size=5, tie_embeddings="all")
-    model.compile(optimizer, SequenceCrossentropy(), **GRAPH)
+def make(optimizer="adam", **changes):
+    model = make_model(words=20, attention_layer_size=5, **changes)
+    model.compile(optimizer, ka.SequenceCrossentropy(), **GRAPH)
+    return model
+
+
+def fit(model, _=None):
     model.fit((IDS, IDS), IDS, verbose=0)
-    model.generate(IDS, Sampling(seed=0, max_length=2))
-    return [weakref.ref(x) for x in (model, model.decoder, model.decoder.cell)]
+
+
+def generate(model, _=None):
+    model.build(((None, None), (None, None)))
+    model.generate(IDS, ka.BeamSearch(2, max_length=2))
+    model.generate(IDS, ka.Sampling(seed=0, max_length=2))
+
+
+def translator():
+    model = make_model(words=TOKENIZER.vocabulary_size)
+    model.build(((None, None), (None, None)))
+    return ka.Translator(
+        model, TOKENIZER, TOKENIZER, ka.BeamSearch(2, max_length=3)
+    )
+
+
+def export(name):
+    def run(folder):
+        translator().export(folder / name)
+
+    return run
+
+
+def resumable_fit(folder):
+    own = tempfile.mkdtemp(dir=folder)  # for each call in a program
+    ka.resumable_fit(make(), own, (IDS, IDS), IDS, verbose=0)
+
+
+USES = {
+    "fit": lambda _: fit(make()),
+    "with tied embeddings": lambda _: fit(make(tie_embeddings="all")),
+    "with a norm": lambda _: fit(make(keras.optimizers.Adam(clipnorm=1.0))),
+    "with averages": lambda _: fit(make(keras.optimizers.SGD(use_ema=True))),
+    "with a frozen encoder": lambda _: fit(frozen(make())),
+    "train_on_batch": lambda _: make().train_on_batch((IDS, IDS), IDS),
+    "generate": lambda _: generate(make()),
+    "Translator": lambda _: translator()(TEXTS),
+    "resumable_fit": resumable_fit,
+}
+EXPORTS = {
+    "a SavedModel": export("model"),
+    "LiteRT": export("model.tflite"),
+    "ONNX": export("model.onnx"),
+}
+
+
+def frozen(model):
+    model.build(((None, None), (None, None)))
+    model.encoder.trainable = False
+    model.source_embedding.trainable = False
+    return model
+
+
+def count(kind=None):
+    gc.collect()
+    return sum(kind in (None, type(x).__name__) for x in gc.get_objects())
+
+
+def use_some(use, folder, models=2):
+    """Use models, and count what is left of each after the first two."""
+    objects = None
+    for number in range(2 + models):
+        use(folder)
+        shutil.rmtree(folder)
+        folder.mkdir()
+        if number == 1:
+            objects = count()
+    return (count() - objects) / models
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some(USES, 5, on_jax=1))
+def test_nothing_is_left(name, tmp_path):
+    graphs = count("FuncGraph")  # that other tests have left
+    assert use_some(USES[name], tmp_path) < OBJECTS
+    assert count("FuncGraph") <= graphs
+
+
+@on_tensorflow
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some(EXPORTS, 1))
+def test_nothing_is_left_of_an_export(name, tmp_path):
+    assert use_some(EXPORTS[name], tmp_path) < OBJECTS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "optimizer",
     [
-        pytest.param(lambda: "sgd", id="sparse gradients"),
+        pytest.param(lambda: "sgd", id="gradients in slices"),
         pytest.param(
             lambda: keras.optimizers.Adam(global_clipnorm=1.0),
             id="dense gradients, whose graph TensorFlow keeps",
@@ -36,7 +128,11 @@ def use_one_model(optimizer):
     ],
 )
 def test_no_layer_outlives_its_model(optimizer):
-    seen = use_one_model(optimizer())
+    model = make(optimizer(), tie_embeddings="all")
+    fit(model)
+    generate(model)
+    seen = [weakref.ref(x) for x in (model, model.decoder, model.decoder.cell)]
+    del model
     keras.backend.clear_session()
     gc.collect()
     assert [x() for x in seen] == [None] * len(seen)

@@ -88,3 +88,20 @@ class KerasLayerLaws(TrainingLaws):
         layer = self.layer()
         context, _ = self.run(layer, query, value)
         np.testing.assert_array_equal(to_numpy(layer(query, value)), context)
+
+    @pytest.mark.parametrize(
+        ("batch", "steps", "words"),
+        some([(0, 3, 5), (2, 3, 0), (0, 3, 0), (2, 0, 5)], 3, on_jax=1),
+    )
+    def test_nothing_gives_nothing(self, batch, steps, words):
+        """No rows, no source, no queries: zeros, and gradients of zero."""
+        layer = self.trained()
+        query, value = self.inputs(batch, steps, words)
+        context, weights = self.run(layer, query, value)
+        assert context.shape == (batch, steps, self.value_size)
+        assert weights.shape == (batch, steps, words)
+        assert (context == 0).all() or words
+        of_query, of_value, of_weights = self.gradients(layer, query, value)
+        assert of_query.shape == query.shape
+        assert of_value.shape == value.shape
+        assert all((x == 0).all() for x in [of_query, *of_weights])
