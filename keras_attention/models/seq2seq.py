@@ -64,8 +64,8 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             both. If it changes the length or the order of positions, its
             output must carry a mask, such as that of its `compute_mask`; of
             recurrent layers of Keras with `go_backwards=True` the order is
-            known. What one that reads padding gives, such as a `Conv1D`, depends on the
-            longest source of the batch.
+            known. What one that reads padding gives, such as a `Conv1D`,
+            depends on the longest source of the batch.
         decoder: An `AttentionDecoder` that returns sequences.
         source_vocabulary_size: Number of source ids. `None` if the source
             consists of features, such as speech, which are not embedded.
