@@ -17,7 +17,11 @@ def test_a_shell_trains_what_another_one_translates_with(tmp_path, capsys):
     files = ["--validation", table, "--output", folder]
     command = ["train", table, *files, *options]
     assert main([str(x) for x in command]) == 0
-    assert f"Translator: {folder}" in capsys.readouterr().out
+    *epochs, last = capsys.readouterr().out.splitlines()
+    assert len(epochs) == 60
+    assert main([str(x) for x in command]) == 0  # it has ended already
+    assert capsys.readouterr().out.splitlines() == [last]
+    assert last == f"Translator: {folder}"
     done = subprocess.run(
         [sys.executable, "-m", "keras_attention", "translate", folder],
         input="".join(f"{w}\n" for w in words),

@@ -39,7 +39,6 @@ def translator(beams=1, **options):
     return loaded
 
 
-@pytest.mark.slow
 def test_writes_a_line_for_each_line():
     code, out, err = shell("translate", saved(), given=TEXT)
     assert (code, err) == (0, "")
@@ -69,7 +68,6 @@ def test_reads_what_others_write(given):
     assert out.splitlines() == translator()(lines)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_another_search_keeps_the_shortlist():
     words = "translate", saved_list(), "--beam-size", 2
@@ -126,7 +124,6 @@ def test_is_the_same_in_small_parts(monkeypatch):
     assert shell(*words, given=TEXT)[1].splitlines() == translator()(LINES)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_adds_scores_and_alignments():
     words = "translate", saved(), "--scores", "--alignments"
@@ -142,7 +139,6 @@ def test_adds_scores_and_alignments():
             assert weights.argmax() == column
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("beams", [1, 2])
 def test_scores_of_tokens_add_up_to_that_of_the_text(beams):
@@ -174,7 +170,6 @@ def test_without_attention_alignments_are_empty():
     assert [*translate(blind, [b"x"], asked, 1)] == ["a\t", "b\t"]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_warnings_tell_lines(monkeypatch):
     loaded = translator()
@@ -236,7 +231,6 @@ def test_alignments_leave_out_start_end_and_nothing():
     assert pharaoh(weights[2:], ["<s>", "</s>"], ["</s>"]) == ""
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_takes_options_of_the_search():
     options = {"beam_size": 3, "length_penalty": 0.6, "max_length": 4}

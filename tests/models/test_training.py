@@ -195,7 +195,6 @@ def test_dropout_of_weights_is_anew_at_every_step():
 # Policies, regularizers.
 
 
-@pytest.mark.slow
 def test_mixed_precision_has_gradients_of_a_gru():
     """Autocasting ends with the call, before its gradient is computed."""
     with dtype_policy("mixed_bfloat16"):
@@ -252,7 +251,6 @@ def test_regularizers_are_part_of_the_loss():
     assert found[1] - found[0] == pytest.approx(want, rel=1e-3)
 
 
-@pytest.mark.slow
 def test_frozen_parts_stay_as_they_are():
     model = seq2seq()
     source, target, labels = make_batch(4)
