@@ -10,6 +10,8 @@ import keras
 import numpy as np
 import pytest
 from ready import without_graphs
+from tiers import SLOW
+from tiers import some
 
 from keras_attention import BeamSearch
 from keras_attention import TaggedTokenizer
@@ -237,7 +239,7 @@ def test_every_text_is_quoted_as_toml_quotes_it():
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-@pytest.mark.parametrize("order", ["luong", "bahdanau"])
+@pytest.mark.parametrize("order", some(["luong", "bahdanau"], 1, SLOW))
 def test_every_mechanism_fits(attention, order):
     recipe = Recipe(units=4, layers=2, attention=attention, order=order)
     model = make_model(recipe, 7, 9)

@@ -13,11 +13,15 @@ def test_a_shell_trains_what_another_one_translates_with(tmp_path, capsys):
     words = [f"{a}{b}" for a in "abcd" for b in "abcd"]
     table, folder = tmp_path / "table.tsv", tmp_path / "model"
     table.write_text("".join(f"{w}\t{w[::-1]}\n" for w in words))
-    options = ["--units", "16", "--epochs", "60", "--rate", "0.02"]
+    options = ["--units", "16", "--epochs", "40", "--rate", "0.02"]
     files = ["--validation", table, "--output", folder]
     command = ["train", table, *files, *options]
     assert main([str(x) for x in command]) == 0
-    assert f"Translator: {folder}" in capsys.readouterr().out
+    *epochs, last = capsys.readouterr().out.splitlines()
+    assert len(epochs) == 40
+    assert main([str(x) for x in command]) == 0  # it has ended already
+    assert capsys.readouterr().out.splitlines() == [last]
+    assert last == f"Translator: {folder}"
     done = subprocess.run(
         [sys.executable, "-m", "keras_attention", "translate", folder],
         input="".join(f"{w}\n" for w in words),

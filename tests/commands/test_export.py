@@ -8,7 +8,6 @@ from keras_attention import Translator
 from keras_attention.commands import main
 
 
-@pytest.mark.slow
 def test_exports_as_the_translator_does(tmp_path, monkeypatch):
     asked = []
 

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import keras
-import pytest
 from shell import load
 from shell import saved
 from shell import saved_list
@@ -25,7 +24,6 @@ class Echo(AbstractModel):
         self.built = True
 
 
-@pytest.mark.slow
 def test_shows_what_is_there():
     code, out, err = shell("show", saved(2))
     assert (code, err) == (0, "")

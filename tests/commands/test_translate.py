@@ -36,7 +36,6 @@ def translator(beams=1, **options):
     return loaded
 
 
-@pytest.mark.slow
 def test_writes_a_line_for_each_line():
     code, out, err = shell("translate", saved(), given=TEXT)
     assert (code, err) == (0, "")
@@ -66,7 +65,6 @@ def test_reads_what_others_write(given):
     assert out.splitlines() == translator()(lines)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_another_search_keeps_the_shortlist():
     words = "translate", saved_list(), "--beam-size", 2
@@ -123,7 +121,6 @@ def test_is_the_same_in_small_parts(monkeypatch):
     assert shell(*words, given=TEXT)[1].splitlines() == translator()(LINES)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_adds_scores_and_alignments():
     words = "translate", saved(), "--scores", "--alignments"
@@ -139,7 +136,6 @@ def test_adds_scores_and_alignments():
             assert weights.argmax() == column
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("beams", [1, 2])
 def test_scores_of_tokens_add_up_to_that_of_the_text(beams):
@@ -160,7 +156,6 @@ def test_wrong_options_are_errors():
     assert "Received: " in err
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_warnings_tell_lines(monkeypatch):
     loaded = translator()
@@ -222,7 +217,6 @@ def test_alignments_leave_out_start_end_and_nothing():
     assert pharaoh(weights[2:], ["<s>", "</s>"], ["</s>"]) == ""
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_takes_options_of_the_search():
     options = {"beam_size": 3, "length_penalty": 0.6, "max_length": 4}

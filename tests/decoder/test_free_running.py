@@ -169,7 +169,6 @@ def test_gradients_are_slopes():
         assert all(np.abs(to_numpy(x)).max() > 0 for x in found[2:])
 
 
-@pytest.mark.slow
 def test_what_is_drawn_differs_from_step_to_step():
     layers = [make("lstm", feed=Draw(dtype="float64")) for _ in range(2)]
     for layer in layers:

@@ -129,7 +129,6 @@ def make_decoder(window, attention=None, **options):
     return decoder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("order", some(mechanisms.ORDERS, 1))
 def test_a_decoder_sees_everything_in_training(order):
     options = mechanisms.ORDERS[order]
@@ -150,7 +149,6 @@ def test_a_decoder_sees_everything_in_training(order):
     assert abs(weights - to_numpy(found[0][1][0])).max() > 0.01
 
 
-@pytest.mark.slow
 def test_states_are_told_and_continue():
     decoder = make_decoder((1, 2))
     sequence, memory = draw(B, T, 3), draw(B, TV, D)

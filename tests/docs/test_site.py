@@ -100,7 +100,7 @@ def test_pages_name_files_that_are_there():
 # The site as it is built: one test, since it is built once.
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_site_is_whole(tmp_path):
     site = build(tmp_path)
     pages = {path: path.read_text() for path in site.rglob("*.html")}

@@ -55,7 +55,6 @@ def test_sources_are_framed_and_padded_and_always_the_same():
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "change"),
     some(

@@ -10,6 +10,7 @@ from alone import run_alone
 from hostile import hostile_texts
 from onnx import TensorProto
 from onnx.helper import make_tensor_value_info as value
+from tiers import SLOW
 from tiers import some
 
 from keras_attention import CharacterTokenizer
@@ -27,8 +28,6 @@ from keras_attention.export.onnx_tokenizers import read
 from keras_attention.export.onnx_tokenizers import write
 from keras_attention.text import aligned_words
 from keras_attention.text import spell_source
-
-pytestmark = pytest.mark.slow
 
 SENTENCES = [
     "Ein Mann, der „lacht“ : 3.5 km! d'accord",
@@ -123,7 +122,9 @@ def check_writing(tokenizer, path, extensions=False):
 
 
 # Tags come before characters and words of another form, see below.
-@pytest.mark.parametrize("case", some(CASES, 6))
+@pytest.mark.parametrize(
+    "case", [*some([*CASES][:6], 1, SLOW), *some([*CASES][6:], 0)]
+)
 def test_ids_and_texts_are_those_of_the_tokenizer(case, tmp_path):
     kind, options = CASES[case]
     tokenizer = train(kind, options)
@@ -133,7 +134,7 @@ def test_ids_and_texts_are_those_of_the_tokenizer(case, tmp_path):
     check_writing(tokenizer, path)
 
 
-@pytest.mark.parametrize("case", ["character nfc", "word nfc"])
+@pytest.mark.parametrize("case", some(["character nfc", "word nfc"], 1, SLOW))
 def test_tags_come_first(case, tmp_path):
     kind, options = CASES[case]
     inner = train(kind, options)
@@ -144,6 +145,7 @@ def test_tags_come_first(case, tmp_path):
     check_writing(tokenizer, path)
 
 
+@pytest.mark.slow
 def test_every_character_is_normalized(tmp_path):
     letters = [chr(x) for x in range(1, 0x30000) if not 0xD800 <= x < 0xE000]
     marked = [x + "\u0323\u0301" for x in letters[::50]]

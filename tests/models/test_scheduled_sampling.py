@@ -44,7 +44,6 @@ def test_nothing_is_guessed_at_probability_0():
     np.testing.assert_array_equal(fed(small_model(), 0.0), TARGET)
 
 
-@pytest.mark.slow
 def test_every_word_but_the_first_is_a_guess_at_probability_1():
     model = small_model()
     say_seven(model)
@@ -73,7 +72,6 @@ def test_guesses_follow_the_guesses_before_them():
     assert len(np.unique(found)) > 2
 
 
-@pytest.mark.slow
 def test_each_word_has_its_own_luck():
     model = small_model()
     say_seven(model)
@@ -87,7 +85,6 @@ def test_each_word_has_its_own_luck():
     assert both.mean() == pytest.approx(0.09, abs=0.02)
 
 
-@pytest.mark.slow
 def test_guesses_are_drawn_by_their_probability():
     model = small_model(None)
     rows = 4000
@@ -118,7 +115,6 @@ def test_fit_feeds_guesses_from_the_start():
     assert len(model.weights) == len(old.weights)
 
 
-@pytest.mark.slow
 def test_only_training_guesses():
     model = small_model(scheduled_sampling=True)
     plain = to_numpy(model((SOURCE, TARGET)))

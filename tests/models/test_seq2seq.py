@@ -139,7 +139,6 @@ def test_trains_and_generates(name):
         assert tuple(found.weights.shape) == (3, 1, 3, length)
 
 
-@pytest.mark.slow
 def test_is_its_parts_put_together():
     model = make()
     words = np.sqrt(5) * model.source_embedding(SOURCE)
@@ -172,7 +171,6 @@ def test_words_go_in_with_variance_one():
         assert std == pytest.approx(1 / 8, rel=0.05)
 
 
-@pytest.mark.slow
 def test_dropout_is_of_training_alone():
     model = make(dropout=0.5)
     plain = to_numpy(model((SOURCE, TARGET)))
@@ -201,7 +199,6 @@ def test_a_mask_carried_by_features_is_used(compiled):
         assert_close(got[row][real], to_numpy(want)[0][real], 1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("compiled", some([True, False], 1))
 def test_a_mask_of_the_encoder_s_own_is_used(compiled):
     model, _ = variant("halving")
@@ -218,7 +215,6 @@ def test_a_mask_of_the_encoder_s_own_is_used(compiled):
 # Generation.
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_an_empty_source_is_finite():
     model = make()
@@ -228,7 +224,6 @@ def test_an_empty_source_is_finite():
     assert (found.weights == 0).all()
 
 
-@pytest.mark.slow
 def test_generates_greedily_unless_told_otherwise():
     model = make()
     bias = np.zeros(12)

@@ -183,7 +183,6 @@ def test_dropout_of_weights_is_anew_at_every_step():
 # Policies, regularizers.
 
 
-@pytest.mark.slow
 def test_mixed_precision_has_gradients_of_a_gru():
     """Autocasting ends with the call, before its gradient is computed."""
     with dtype_policy("mixed_bfloat16"):

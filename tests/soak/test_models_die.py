@@ -102,7 +102,7 @@ def use_some(use, folder, models=2):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(USES, 5, on_jax=1))
+@pytest.mark.parametrize("name", some(USES, 5))
 def test_nothing_is_left(name, tmp_path):
     graphs = count("FuncGraph")  # that other tests have left
     assert use_some(USES[name], tmp_path) < OBJECTS

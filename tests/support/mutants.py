@@ -222,7 +222,7 @@ def main() -> None:
     """Draw mutants, run the tests, and print who caught what."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--first", type=int, default=100, help="of them")
+    parser.add_argument("--numbers", nargs="+", type=int, help="of those drawn")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tiers", nargs="+", choices=TIERS, default=[*TIERS])
     parser.add_argument("--limit", type=float, default=900.0, help="seconds")
@@ -235,8 +235,10 @@ def main() -> None:
             ".git", ".venv*", "__pycache__", "site"
         )
         shutil.copytree(ROOT, tree, ignore=skipped)
-        chosen = draw(given.count, given.seed)[: given.first]
-        for number, mutant in enumerate(chosen):
+        drawn = dict(enumerate(draw(given.count, given.seed)))
+        chosen = given.numbers or [*drawn]
+        for number in chosen:
+            mutant = drawn[number]
             text = mutant.path.read_bytes()[mutant.begin : mutant.end].decode()
             name = mutant.path.relative_to(ROOT)
             print(f"{number} {name}:{mutant.line} {mutant.kind}")

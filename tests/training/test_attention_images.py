@@ -161,7 +161,6 @@ class TestStrings:
             [letters], size, normalization="identity"
         )
 
-    @pytest.mark.slow
     def test_are_read_and_named_by_their_tokenizers(self, tmp_path, drawn):
         source = self.tokenizer("abcde", 9)
         target = self.tokenizer("uvwxyz", 10)

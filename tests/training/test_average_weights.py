@@ -29,7 +29,6 @@ def fit(callbacks, epochs=4, model=None):
     return model
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("last", some([3, 1, 9], 1))
 def test_is_the_mean_of_the_last_epochs(last):
     remember, average = Remember(), AverageWeights(last)
@@ -43,7 +42,6 @@ def test_is_the_mean_of_the_last_epochs(last):
         model = fit([remember, average], 2, model)
 
 
-@pytest.mark.slow
 def test_no_epoch_changes_nothing():
     model = fit([])
     before = [to_numpy(w) for w in model.weights]

@@ -91,7 +91,7 @@ class KerasLayerLaws(TrainingLaws):
 
     @pytest.mark.parametrize(
         ("batch", "steps", "words"),
-        some([(0, 3, 5), (2, 3, 0), (0, 3, 0), (2, 0, 5)], 3, on_jax=1),
+        some([(0, 3, 5), (2, 3, 0), (0, 3, 0), (2, 0, 5)], 3),
     )
     def test_nothing_gives_nothing(self, batch, steps, words):
         """No rows, no source, no queries: zeros, and gradients of zero."""
