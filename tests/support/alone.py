@@ -10,11 +10,12 @@ PROGRAM = """
 import json, sys
 import numpy as np
 import onnxruntime
-import onnxruntime_extensions
 
 options = onnxruntime.SessionOptions()
 options.log_severity_level = 3
 if sys.argv[2:]:
+    import onnxruntime_extensions
+
     library = onnxruntime_extensions.get_library_path()
     options.register_custom_ops_library(library)
 session = onnxruntime.InferenceSession(sys.argv[1], options)
