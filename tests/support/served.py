@@ -10,6 +10,7 @@ Both are pickled, as `ask` writes and reads them.
 """
 
 import importlib.util
+import os
 import pickle
 import subprocess
 import sys
@@ -44,8 +45,11 @@ def ask(requests: list, with_operations: bool = True) -> dict:
         RuntimeError: If the process fails; with what it said.
     """
     requests = [(str(folder), *others) for folder, *others in requests]
+    # Once imported, `onnxruntime_extensions` has protobuf read models in Python.
+    slow = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
     done = subprocess.run(
         [sys.executable, __file__],
+        env={name: x for name, x in os.environ.items() if name != slow},
         input=pickle.dumps((requests, with_operations)),
         capture_output=True,
         check=False,
