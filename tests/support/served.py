@@ -45,7 +45,7 @@ def ask(requests: list, with_operations: bool = True) -> dict:
         RuntimeError: If the process fails; with what it said.
     """
     requests = [(str(folder), *others) for folder, *others in requests]
-    # Once imported, `onnxruntime_extensions` has protobuf read models in Python.
+    # Set by `onnxruntime_extensions`: protobuf then reads models in Python.
     slow = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
     done = subprocess.run(
         [sys.executable, __file__],
