@@ -369,18 +369,22 @@ def loop_over_time(
         maximum_iterations=length,
         parallel_iterations=1,  # the default holds the memory of ten steps
     )
-    return carry, [*map(_stack, arrays, blank)]
+    pairs = zip(arrays, blank, strict=True)
+    return carry, [_stack(array, x, length) for array, x in pairs]
 
 
-def _stack(array, blank):
+def _stack(array, blank, length):
     """Stack what a loop wrote, also of no step, of which `stack` refuses some.
 
     Without a step it knows no size that is unknown while tracing.
     """
     if tf.executing_eagerly():
         return array.stack()
-    return tf.raw_ops.TensorListStack(
+    stacked = tf.raw_ops.TensorListStack(
         input_handle=array.flow,
         element_shape=tf.shape(blank),
         element_dtype=blank.dtype,
     )
+    steps = length if isinstance(length, int) else None
+    stacked.set_shape((steps, *blank.shape))
+    return stacked

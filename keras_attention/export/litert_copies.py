@@ -37,10 +37,9 @@ def without_copies(content: bytes) -> bytes:
     Raises:
         ImportError: If the extra `litert` is not installed.
     """
-    name = "ai_edge_litert.tools.flatbuffer_utils"
-    tools = require(name, "litert", "export_litert")
-    name = "ai_edge_litert.schema_py_generated"
-    schema = require(name, "litert", "export_litert")
+    asked_by = "export_litert"
+    tools = require("ai_edge_litert.tools.flatbuffer_utils", "litert", asked_by)
+    schema = require("ai_edge_litert.schema_py_generated", "litert", asked_by)
     model = tools.read_model_from_bytearray(bytearray(content))
     for graph in model.subgraphs:
         graph.operators = _Rewriter(schema, model, graph).operations()
@@ -59,8 +58,10 @@ class _Rewriter:
     def __init__(self, schema, model, graph):
         self.schema, self.model, self.graph = schema, model, graph
         self.computed = {}  # operations, by the constants that they give
-        names = vars(schema.BuiltinOperator)
-        self.names = {number: name for name, number in names.items()}
+        self.names = {
+            getattr(schema.BuiltinOperator, name): name
+            for name in (*CONSTANT, "CONCATENATION", "FULLY_CONNECTED")
+        }
 
     def operations(self) -> list[Any]:
         found = [self.rewrite(x) for x in self.graph.operators]
@@ -68,7 +69,8 @@ class _Rewriter:
 
     def rewrite(self, operation) -> list[Any]:
         code = self.model.operatorCodes[operation.opcodeIndex]
-        name = self.names[max(code.builtinCode, code.deprecatedBuiltinCode)]
+        number = max(code.builtinCode, code.deprecatedBuiltinCode)
+        name = self.names.get(number)  # of those that are rewritten
         inputs = [int(x) for x in operation.inputs]
         types = self.schema.TensorType
         if name in CONSTANT:

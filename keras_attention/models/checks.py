@@ -115,11 +115,13 @@ def check_output(model):
         )
 
 
-def check_steps(encoder):
+def check_steps(encoder, source):
     """Refuse what Keras cannot run over steps of which a graph has no number.
 
     `TimeDistributed` of Keras 3.15 then runs as many steps as there are rows.
     """
+    if isinstance(source, keras.KerasTensor) or source.shape[1] is not None:
+        return
     wrong = [
         part
         for part in sublayers(encoder)

@@ -294,11 +294,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             source = with_a_position(source)
             mask = ops.not_equal(source, 0)
             source = self.embed_source(source, training)
-        if (
-            not isinstance(source, keras.KerasTensor)
-            and source.shape[1] is None
-        ):
-            checks.check_steps(self.encoder)
+        checks.check_steps(self.encoder, source)
         dropped = self.drop(source, training=training)
         encoded = call_masked(self.encoder, dropped, mask, training)
         several = isinstance(encoded, tuple | list)
