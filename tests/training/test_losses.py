@@ -282,7 +282,7 @@ def test_the_second_derivative_is_that_of_entmax(alpha):
         return loss(IDS[:1, :1], z[None, None])
 
     def slope(z):
-        return ops.sum(derivative(first, z) * direction)
+        return ops.sum(derivative(first, z) * to_tensor(direction))
 
     found = to_numpy(derivative(slope, to_tensor(z)))
     step = 1e-5 * direction
