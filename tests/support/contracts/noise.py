@@ -36,6 +36,7 @@ class NoiseLaws(AttentionCase):
         assert (kept == 0).any()
 
     def test_expectation_stays(self):
+        keras.utils.set_random_seed(0)  # no weight so small that it is inexact
         kept, _ = self.kept(self.layer(dropout=0.4, seed=1), 60, training=True)
         dropped = kept == 0
         np.testing.assert_allclose(kept[~dropped], 1 / 0.6, atol=1e-4)
