@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from keras_attention.extras import require
-from keras_attention.text.sentences import as_texts
 
 SACREBLEU = {"bleu": "BLEU", "chrf": "CHRF", "ter": "TER"}
 UNITS = {"wer": str.split, "cer": str.strip}  # what is counted
@@ -71,9 +70,11 @@ def score_texts(
         https://aclanthology.org/2006.amta-papers.25/); sacreBLEU:
         [Post, 2018](https://aclanthology.org/W18-6319/).
     """
-    texts = as_texts("texts", texts)
+    # Late, since text loads TensorFlow, where it is installed.
+    check = require("keras_attention.text.sentences", "text", "score_texts")
+    texts = check.as_texts("texts", texts)
     references = [
-        as_texts(f"references[{i}]", x) for i, x in enumerate(references)
+        check.as_texts(f"references[{i}]", x) for i, x in enumerate(references)
     ]
     if not any(text.strip() for right in references for text in right):
         raise ValueError(

@@ -9,7 +9,7 @@ import keras
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_list
-from keras_attention.text.sentences import as_texts
+from keras_attention.extras import require
 from keras_attention.training.text_scores import MODES
 from keras_attention.training.text_scores import score_texts
 
@@ -76,8 +76,11 @@ class ValidationScores(keras.callbacks.Callback):
     ):
         super().__init__()
         self.translator = translator
-        self.sources = as_texts("sources", sources)
-        self.references = as_texts("references", references)
+        # Late, since text loads TensorFlow, where it is installed.
+        name = type(self).__name__
+        check = require("keras_attention.text.sentences", "text", name)
+        self.sources = check.as_texts("sources", sources)
+        self.references = check.as_texts("references", references)
         if not 0 < len(self.sources) == len(self.references):
             raise ValueError(
                 "ValidationScores needs sources, and one reference for each. "
