@@ -15,37 +15,32 @@ from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
 
 TEXTS = tf.TensorSpec((None, None), tf.int32, "texts")
-SHAPES = ((1, 6), (3, 9), (4, 7))  # of batches `(B, T)`
-# Batches that double at one length, and then shrink and grow, find what LiteRT
-# keeps from one call to the next.
-GROWING = (
+# Batches `(B, T)` that double at one length, and then shrink and grow, find what
+# a runtime keeps from one call to the next.
+SHAPES = (
     *((1, 12), (2, 12), (4, 12), (8, 12), (16, 12)),
     *((1, 5), (3, 24), (9, 24), (2, 3)),
 )
 TOLERANCE = 1e-4
 
 
-def probe_sources(
-    vocabulary_size: int | tuple[int, ...],
-    shapes: tuple[tuple[int, int], ...] = SHAPES,
-) -> list[np.ndarray]:
+def probe_sources(vocabulary_size: int | tuple[int, ...]) -> list[np.ndarray]:
     """Draw sources to try a file on, the same ones every time.
 
     Args:
         vocabulary_size: How many ids the source has; or each of several.
-        shapes: Rows and length of each batch. Defaults to `SHAPES`.
 
     Returns:
         Batches of ids `(B, T)`, or `(B, T, M)`, as tokenizers frame and pad
         them.
     """
     if isinstance(vocabulary_size, tuple):
-        columns = [probe_sources(x, shapes) for x in vocabulary_size]
+        columns = [probe_sources(x) for x in vocabulary_size]
         return [np.stack(x, axis=-1) for x in zip(*columns, strict=True)]
     draw = np.random.default_rng(0)
     words = [UNKNOWN, *range(len(SPECIAL_NAMES), vocabulary_size)]
     batches = []
-    for rows, longest in shapes:
+    for rows, longest in SHAPES:
         batch = np.zeros((rows, longest), np.int32)
         lengths = [longest, *draw.integers(2, longest + 1, rows - 1)]
         for row, length in zip(batch, lengths, strict=True):

@@ -11,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attention.checks import check_choice
-from keras_attention.export.agreement import GROWING
 from keras_attention.export.agreement import check_answers
 from keras_attention.export.agreement import check_texts
 from keras_attention.export.agreement import probe_sources
@@ -88,7 +87,7 @@ def export_litert(
         functions = {SIGNATURE: trace_ids(model, search)}
         draft.write_bytes(convert_to_litert(model, functions, quantize))
         append_tokenizers(draft, source_tokenizer, target_tokenizer)
-        sources = probe_sources(model.source_vocabulary_size, GROWING)
+        sources = probe_sources(model.source_vocabulary_size)
         batches = [{"source_ids": ids} for ids in sources]
         answers = try_litert(draft, SIGNATURE, batches)
         exact, sources = quantize is None, 2 * sources
@@ -147,7 +146,7 @@ def export_litert_text(
         seal(draft)
         sources = [
             source_tokenizer.detokenize(ids).numpy()
-            for ids in probe_sources(source_tokenizer.vocabulary_size, GROWING)
+            for ids in probe_sources(source_tokenizer.vocabulary_size)
         ]
         sources.append(np.array([b""], object))
         batches = [{"text": text} for text in sources]

@@ -17,7 +17,6 @@ from keras_attention.text.base import PAD
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.wordpiece import INNER_JOINER
 from keras_attention.text.wordpiece import LONGEST_WORD
-from keras_attention.text.wordpiece import UNKNOWN_NAME
 from keras_attention.text.wordpiece import inner_names
 
 NO_BYTE = 256  # a piece of text that is not a single byte
@@ -155,7 +154,7 @@ def read_word_pieces(add, tokenizer, text):
         outputs=4,
         vocab=json.dumps(table),
         suffix_indicator=INNER_JOINER,
-        unknown_token=UNKNOWN_NAME,
+        unknown_token=names[UNKNOWN],
         max_input_chars_per_word=LONGEST_WORD,
     )
     pieces = add.look_up(add.typed(pieces), table, UNKNOWN)

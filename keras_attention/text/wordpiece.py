@@ -30,7 +30,6 @@ LONGEST_WORD = 100_000  # bytes; a longer word is unknown
 JOINER = "##"  # marks a piece that continues a word
 CONTINUES = f"^{JOINER}(?=.)"
 INNER_JOINER = "\x01"  # in no cleaned text, unlike "##"
-UNKNOWN_NAME = SPECIAL_NAMES[UNKNOWN]
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -236,7 +235,7 @@ def _piece_tokenizer(names):
             suffix_indicator=INNER_JOINER,
             max_bytes_per_word=LONGEST_WORD,
             token_out_type=tf.int32,
-            unknown_token=UNKNOWN_NAME,
+            unknown_token=names[UNKNOWN],
             no_pretokenization=True,
             support_detokenization=True,
         )
@@ -305,7 +304,6 @@ def inner_names(vocabulary: list[str]) -> list[str]:
         taken for one of these, nor has it what marks a continuing piece.
     """
     names = [f"{name} " for name in SPECIAL_NAMES]  # words have no space
-    names[UNKNOWN] = UNKNOWN_NAME
     return names + [re.sub(CONTINUES, INNER_JOINER, x) for x in vocabulary]
 
 
@@ -321,6 +319,7 @@ def _first_names(vocabulary: list[str]) -> tuple[list[str], list[int]]:
         firsts: For each id, the one that stands for it at the beginning.
     """
     names = inner_names(vocabulary)
+    names[UNKNOWN] = SPECIAL_NAMES[UNKNOWN]  # is written
     ids = {name: i for i, name in enumerate(names)}
     firsts = [
         ids.setdefault(name.removeprefix(INNER_JOINER), len(ids))

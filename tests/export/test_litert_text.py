@@ -10,7 +10,7 @@ from keras_attention import CharacterTokenizer
 from keras_attention import WordPieceTokenizer
 from keras_attention.export import litert
 from keras_attention.export import run_litert
-from keras_attention.export.agreement import GROWING
+from keras_attention.export.agreement import SHAPES
 from keras_attention.export.litert import export_litert_text
 from keras_attention.files import check_seal
 from keras_attention.translation import TranslationGraph
@@ -117,7 +117,7 @@ def test_what_runs_wrong_leaves_the_old_file(
 ):
     path = tmp_path / "x.tflite"
     path.write_text("old")
-    answers = answers[:1] * (len(GROWING) + 1)  # and an empty text
+    answers = answers[:1] * (len(SHAPES) + 1)  # and an empty text
     monkeypatch.setattr(litert, "convert_to_litert", lambda *_: b"new")
     monkeypatch.setattr(litert, "run_litert", lambda *_: answers)
     with pytest.raises(RuntimeError, match="LiteRT file gives other"):

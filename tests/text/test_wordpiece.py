@@ -33,6 +33,7 @@ def pieces(tokenizer, text):
         *(("ab abc", "ab|ab|##c"), ("e", "<unk>"), ("Hundx ab", "<unk>|ab")),
         *(("##e #ab", "<unk>|<unk>"), (" \t ab\nab  ", "ab|ab"), ("", "")),
         ("<unk> <s> </s>", "<unk>|<unk>|<unk>"),
+        ("<unk>e </s>e", "<unk>|<unk>"),
         *(("ab\u00a0ab ab", "<unk>|ab"), ("ab\u200dab", "ab|ab")),
     ],
 )
