@@ -1,7 +1,5 @@
 """Fast paths on TensorFlow."""
 
-import contextlib
-import contextvars
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +12,6 @@ from keras_attention.backend.states import run_with_states
 
 NAME = "tensorflow"
 PLAIN_LOOP = "buffers"
-_in_slices = contextvars.ContextVar("in_slices", default=None)
 
 
 def has_seed() -> bool:
@@ -70,46 +67,29 @@ def look_up(table, ids):
     return custom_gradient(function)(table)
 
 
-@contextlib.contextmanager
-def graph_freed(optimizer):
-    """Let no optimizer keep the graph that a `with` block traces.
+def without_all_reduce(optimizer, train_step: Callable, *arguments):
+    """Run a training step so that nothing keeps the graph that it traces.
 
-    Keras' optimizers reduce gradients by `all_reduce`. This registers a
-    gradient of its own as long as the process lives, and with it the graph
-    (https://github.com/tensorflow/tensorflow/issues/97697), unless a gradient
-    is an `IndexedSlices`. So one small weight of each loop gets such a
-    gradient, of all its rows, each once. Keras' optimizers compute the same
-    with it. Others may not take it, and neither does `loss_scale_factor`;
-    those of several replicas would come one after the other. What makes all
-    gradients dense, `global_clipnorm` and `gradient_accumulation_steps`,
-    leaves the graph where it is.
+    Keras' optimizers add up the gradients of all replicas by `all_reduce`,
+    even those of one. This registers a gradient, and with it the graph, for as
+    long as the process lives
+    (https://github.com/tensorflow/tensorflow/issues/97697). Optimizers do not
+    call it in the context across replicas, which `merge_call` enters. A
+    `LossScaleOptimizer` refuses to run there, so its graph is kept.
 
     Args:
         optimizer: The optimizer, or `None`.
+        train_step: Function that computes gradients and applies them.
+        *arguments: Its arguments.
+
+    Returns:
+        The result of `train_step`.
     """
-    inner = getattr(optimizer, "inner_optimizer", optimizer)
-    own = getattr(keras.optimizers, type(inner).__name__, None) is type(inner)
-    takes = own and inner.loss_scale_factor is None and replica() is None
-    token = _in_slices.set(set() if takes else None)
-    try:
-        yield
-    finally:
-        _in_slices.reset(token)
-
-
-def read_weights(variables) -> list:
-    """Read the values of variables, see `graph_freed`."""
-    values = [keras.ops.convert_to_tensor(x.value) for x in variables]
-    done = _in_slices.get()
-    vectors = [k for k, x in enumerate(values) if x.shape.rank]
-    vectors = [k for k in vectors if variables[k].trainable]
-    if done is None or tf.executing_eagerly() or not vectors:
-        return values
-    k = min(vectors, key=lambda k: values[k].shape.num_elements())
-    if id(variables[k]) not in done:  # of two such gradients none is added
-        done.add(id(variables[k]))
-        values[k] = tf.gather(values[k], tf.range(values[k].shape[0]))
-    return values
+    scales = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
+    if scales or tf.distribute.has_strategy():
+        return train_step(*arguments)
+    context = tf.distribute.get_replica_context()
+    return context.merge_call(lambda _: train_step(*arguments))
 
 
 def rows_collide(columns: int, dtype: str) -> bool:

@@ -15,8 +15,8 @@ from keras_attention.text.base import START
 from keras_attention.text.base import UNKNOWN
 
 TEXTS = tf.TensorSpec((None, None), tf.int32, "texts")
-# Batches `(B, T)` that double at one length, and then shrink and grow, find what
-# a runtime keeps from one call to the next.
+# Batches `(B, T)` that double at one length, and then shrink and grow, find
+# what a runtime keeps from one call to the next.
 SHAPES = (
     *((1, 12), (2, 12), (4, 12), (8, 12), (16, 12)),
     *((1, 5), (3, 24), (9, 24), (2, 3)),

@@ -1,6 +1,5 @@
 """What a model is, for all that generates with it."""
 
-import contextlib
 import functools
 from typing import Any
 from typing import NamedTuple
@@ -356,10 +355,9 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         return history
 
     @functools.wraps(keras.Model.train_step)
-    def train_step(self, *args, **kwargs):
-        freed = fast_path("graph_freed", contextlib.nullcontext)
-        with freed(self.optimizer):
-            return super().train_step(*args, **kwargs)
+    def train_step(self, *args):
+        run = fast_path("without_all_reduce", _run_step)
+        return run(self.optimizer, super().train_step, *args)
 
     @functools.wraps(keras.Model.compute_loss)
     def compute_loss(self, *args, **kwargs):
@@ -387,3 +385,7 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         return super().export(
             filepath, format, verbose, input_signature, **options
         )
+
+
+def _run_step(_, train_step, *arguments):
+    return train_step(*arguments)

@@ -44,7 +44,7 @@ class PureStep:
         self.layer = refer(layer)
         self._variables = [refer(x) for x in layer.variables if is_float(x)]
         self.inputs, self.constants = _Parts(inputs), _Parts(constants)
-        values = fast_path("read_weights", _read)(self.variables)
+        values = [ops.convert_to_tensor(x.value) for x in self.variables]
         self.given = [*values, *self.constants.floats]
         self.hoisted = {}
 
@@ -73,10 +73,6 @@ class PureStep:
         pairs = [*zip(variables, values, strict=True)]
         with recording(recorder), keras.StatelessScope(pairs):
             return self.step(self.layer(), carry, inputs, constants)
-
-
-def _read(variables):
-    return [ops.convert_to_tensor(x.value) for x in variables]
 
 
 class _Parts:
