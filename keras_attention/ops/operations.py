@@ -69,11 +69,15 @@ def hoist(function: Callable, *constants):
     Outside of a loop with a recorder it is computed at every call.
 
     Args:
-        function: Function from the constants to one tensor.
+        function: Function from the constants to one tensor. It may close over
+            numbers, strings, layers and functions, which tell it from others.
         *constants: Tensors or Keras variables that are the same at each step.
 
     Returns:
         The tensor.
+
+    Raises:
+        TypeError: In a loop, if `function` closes over another object.
     """
     recorder = _loop.get().recorder
     if recorder is None:

@@ -46,7 +46,7 @@ class PureStep:
         self.inputs, self.constants = _Parts(inputs), _Parts(constants)
         values = [ops.convert_to_tensor(x.value) for x in self.variables]
         self.given = [*values, *self.constants.floats]
-        self.hoisted = {}
+        self.hoisted = None  # before the first step
 
     @property
     def variables(self) -> list:

@@ -1,27 +1,28 @@
 """Recorders that intercept the operations of a step."""
 
-import collections
 import functools
 from collections.abc import Callable
 
+import keras
 from keras import ops
 
 from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.operations import recording
 
+PLAIN = (type(None), bool, int, float, str, bytes, slice)
 
-class AbstractRecorder:
-    """Runs operations, and records them with their operands and results.
 
-    The constants of a loop are recognized by identity. An operation with
-    other constants, which the step itself computed, runs unrecorded.
+class Hoister:
+    """Computes what is constant over the steps of a loop once.
+
+    The constants of a loop are recognized by identity.
 
     Args:
         variables: Keras variables, whose values come first in `constants`.
         constants: All constants of the loop, the hoisted ones last.
-        hoisted: Indices of hoisted constants by what they are: the code that
-            computed them and the indices of what it took. A `Probe` fills it.
-            Defaults to none.
+        hoisted: Numbers of the hoisted constants, by the function that computes
+            each and the numbers of its arguments. Defaults to `None`: those of
+            the first step, which adds to them and to `constants`.
     """
 
     def __init__(self, variables, constants, hoisted: dict | None = None):
@@ -29,11 +30,8 @@ class AbstractRecorder:
         # An id is unique only while its object lives: keep the objects.
         self.known = [*variables, *self.constants[len(variables) :]]
         self.index = {id(x): k for k, x in enumerate(self.known)}
+        self.is_first = hoisted is None
         self.hoisted = {} if hoisted is None else hoisted
-        self.asked = collections.Counter()
-        self.operations = []  # pairs: operation, indices of its constants
-        self.operands = []
-        self.results = []
 
     def _numbers(self, constants):
         return [self.index.get(id(x)) for x in constants]
@@ -52,20 +50,65 @@ class AbstractRecorder:
         numbers = self._numbers(constants)
         if None in numbers:
             return function(*constants)
-        kind = _code(function), *numbers
-        self.asked[kind] += 1
-        found = self.hoisted.get(kind, [])[self.asked[kind] - 1 :]
-        if found:
-            return self.constants[found[0]]
+        key = *_identity(function), *numbers
+        if key in self.hoisted:
+            return self.constants[self.hoisted[key]]
         tensor = function(*[self.constants[k] for k in numbers])
-        self._keep(tensor, kind)
+        if self.is_first:
+            self.hoisted[key] = self.index[id(tensor)] = len(self.constants)
+            self.constants.append(tensor)
         return tensor
 
-    def _keep(self, tensor, kind):
-        pass
+    def perform(self, operation, x, *constants):
+        """Run an operation; see `ops.operations.perform`."""
+        return operation.run(x, *constants)
+
+
+def _identity(x):
+    """Return a tuple that tells a function or a plain value from others.
+
+    Of numbers and strings where there is code, since `torch.compile` writes the
+    keys of dictionaries as Python.
+    """
+    if isinstance(x, PLAIN):
+        return (repr(x),)
+    if isinstance(x, tuple | list):
+        parts = x
+    elif isinstance(x, functools.partial):
+        parts = x.func, *x.args, *sorted(x.keywords.items())
+    elif isinstance(x, keras.Layer):  # lives as long as the loop
+        return (id(x),)
+    elif hasattr(x, "__func__"):
+        parts = x.__self__, x.__func__
+    elif hasattr(x, "__code__"):
+        cells = [cell.cell_contents for cell in x.__closure__ or ()]
+        options = sorted((x.__kwdefaults__ or {}).items())
+        parts = hash(x.__code__), *cells, *(x.__defaults__ or ()), *options
+    elif callable(x):  # without code, such as a class
+        return (x,)
+    else:
+        raise TypeError(
+            "`hoist` needs a function that closes over numbers, strings, "
+            "layers and functions alone. Received a function that closes over "
+            f"{x!r}. Pass tensors and variables as `constants`."
+        )
+    return len(parts), *(y for part in parts for y in _identity(part))
+
+
+class Recorder(Hoister):
+    """Runs the operations of a step, and records them.
+
+    An operation with other constants than those of the loop, which the step
+    itself computed, runs unrecorded.
+    """
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.operations = []  # pairs: operation, indices of its constants
+        self.operands = []
+        self.results = []
 
     def perform(self, operation, x, *constants):
-        """Run and record an operation; see `ops.operations.perform`."""
         numbers = self._numbers(constants)
         if operation.late:
             if None in numbers:
@@ -81,36 +124,13 @@ class AbstractRecorder:
         return operation.run(x, *constants)
 
 
-def _code(function):
-    """Return the hash of the code of a function, a method or a partial of one.
-
-    A number, since `torch.compile` writes the keys of dictionaries as Python.
-    """
-    while isinstance(function, functools.partial):
-        function = function.func
-    return hash(getattr(function, "__code__", function))
-
-
-class Recorder(AbstractRecorder):
-    """Runs and records the operations of a step."""
-
-
-class Probe(AbstractRecorder):
-    """Runs the first step, and computes the hoisted constants."""
-
-    def _keep(self, tensor, kind):
-        self.hoisted.setdefault(kind, []).append(len(self.constants))
-        self.index[id(tensor)] = len(self.constants)
-        self.constants.append(tensor)
-
-
-class Replayer(AbstractRecorder):
+class Replayer(Recorder):
     """Replays recorded results, each with the gradient of its operation.
 
     Args:
         kept: Results of the operations, in their order.
         turned: Results of `turn` for each operation, or `None`.
-        *arguments: Arguments of `AbstractRecorder`.
+        *arguments: Arguments of `Recorder`.
     """
 
     def __init__(self, kept, turned, *arguments):
@@ -153,14 +173,13 @@ def hoister(variables) -> Callable:
         A function without arguments. Each step runs in a `with` block of what
         it returns.
     """
-    probe = None
+    first = None
 
     def hoisted():
-        nonlocal probe
-        if probe is None:
-            probe = Probe(variables, variables)
-            return recording(probe)
-        recorder = Recorder(variables, probe.constants, probe.hoisted)
-        return recording(recorder)
+        nonlocal first
+        if first is None:
+            first = Hoister(variables, variables)
+            return recording(first)
+        return recording(Hoister(variables, first.constants, first.hoisted))
 
     return hoisted

@@ -19,7 +19,6 @@ from keras_attention.ops.loops import loop_over_time
 from keras_attention.ops.pure_step import PureStep
 from keras_attention.ops.pure_step import is_float
 from keras_attention.ops.pure_step import split
-from keras_attention.ops.recorders import Probe
 from keras_attention.ops.recorders import Recorder
 from keras_attention.ops.recorders import Replayer
 from keras_attention.ops.recorders import hoister
@@ -126,8 +125,9 @@ class _Loop:
         self.carry, self.outputs = _zeros(carry), _zeros(blank)
         self.floats = _zeros_of_a_step(step.inputs.floats)
         self.rest = _zeros_of_a_step(step.inputs.rest)
-        probe = step.recorder(Probe, step.given)
+        probe = step.recorder(Recorder, step.given)
         step.run(probe, self.carry, self.floats, self.rest)
+        step.hoisted = probe.hoisted
         self.constants, self.operations = probe.constants, probe.operations
         self.operands, self.results = map(
             _zeros, (probe.operands, probe.results)

@@ -359,7 +359,8 @@ class HardAttention(AbstractConfigured, AbstractOutput):
     def _score_words(self, read, memory):
         """Score all words from each position, `(B, K, Tv, V)`."""
         hidden, wide = _hidden(read, memory), wide_dtype(self.compute_dtype)
-        kernel = hoist(lambda w: ops.cast(w, hidden.dtype), self.output_kernel)
+        dtype = keras.backend.standardize_dtype(hidden.dtype)
+        kernel = hoist(lambda w: ops.cast(w, dtype), self.output_kernel)
         # Not `product`: a loop would keep its operand and its result.
         words = ops.cast(plain_product(hidden, kernel), wide)
         return words + ops.cast(self.output_bias, wide)

@@ -11,7 +11,7 @@ from keras_attention import LayerNormLSTMCell
 from keras_attention.decoder.equations import AbstractEquations
 from keras_attention.decoder.equations import find_equations
 from keras_attention.ops.operations import recording
-from keras_attention.ops.recorders import Probe
+from keras_attention.ops.recorders import Recorder
 
 B, D, M, U = 3, 4, 2, 5
 CELLS = {
@@ -72,7 +72,7 @@ def compare(found, expected):
         np.testing.assert_allclose(to_numpy(x), to_numpy(y), atol=2e-6)
 
 
-class Strict(Probe):
+class Strict(Recorder):
     """Knows every constant, or complains."""
 
     def perform(self, operation, x, *constants):

@@ -1,5 +1,7 @@
 """Embeddings: the numbers of Keras' layers, and of a dense gradient."""
 
+from unittest import mock
+
 import keras
 import numpy as np
 import pytest
@@ -65,10 +67,8 @@ def test_a_loop_turns_the_table_once(dtype, given, turns, monkeypatch):
     outputs = np.random.default_rng(0).normal(size=(3, 2))
     outputs = ops.convert_to_tensor(outputs, given)
     keras_layer, layer = layers(ReversibleEmbedding, dtype)
-    turned, turn = [], embeddings._transposed
-    monkeypatch.setattr(
-        embeddings, "_transposed", lambda x: turned.append(1) or turn(x)
-    )
+    turn = mock.Mock(side_effect=embeddings._transposed)
+    monkeypatch.setattr(embeddings, "_transposed", turn)
     step = hoisting(lambda x: layer(x, reverse=True), layer.variables)
     wanted = keras_layer(outputs, reverse=True)
     for _ in range(3):
@@ -76,7 +76,7 @@ def test_a_loop_turns_the_table_once(dtype, given, turns, monkeypatch):
         # On torch, Keras computes float64 in float32.
         assert found.dtype == (outputs if turns else wanted).dtype
         assert_close(found, wanted, 1e-3 if "16" in given else 1e-6)
-    assert len(turned) == turns
+    assert turn.call_count == turns
 
 
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16", "float64"])

@@ -3,6 +3,7 @@
 import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import keras
 import numpy as np
@@ -93,13 +94,11 @@ def test_searches_get_weights_only_where_they_are_needed(
 
 def test_tied_embeddings_are_turned_once_a_search(monkeypatch):
     """Turned in each step, they take most of its time for a few rows."""
-    turned, turn = [], embeddings._transposed
-    monkeypatch.setattr(
-        embeddings, "_transposed", lambda x: turned.append(1) or turn(x)
-    )
+    turn = mock.Mock(side_effect=embeddings._transposed)
+    monkeypatch.setattr(embeddings, "_transposed", turn)
     model = make_model(tie_embeddings="all", attention_layer_size=8)
     plain(model, draw(2, 4), GREEDY)
-    assert turned == [1]
+    turn.assert_called_once()
 
 
 @pytest.mark.parametrize("wrong", ["weights", "options"])

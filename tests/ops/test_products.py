@@ -20,7 +20,7 @@ from keras_attention.ops import trainable_loop
 from keras_attention.ops.operations import recording
 from keras_attention.ops.products import PRODUCT
 from keras_attention.ops.products import WIDE_PRODUCT
-from keras_attention.ops.recorders import Probe
+from keras_attention.ops.recorders import Recorder
 
 HALVES = ["float16", "bfloat16"]
 
@@ -53,7 +53,7 @@ class TestSpareColumns:
     x, kernel = draw(4, 3), draw(3, 6, seed=1)
 
     def probe(self, *constants):
-        return recording(Probe([], list(constants)))
+        return recording(Recorder([], list(constants)))
 
     def test_a_loop_widens_kernels_once(self):
         kernel = to_tensor(self.kernel)
@@ -134,7 +134,7 @@ class TestJointProduct:
         xs, kernels = (
             [to_tensor(x) for x in part] for part in (self.xs, self.kernels)
         )
-        with recording(Probe([], kernels)) as probe:
+        with recording(Recorder([], kernels)) as probe:
             out = joint_product(xs, kernels)
         assert probe.operations == [(PRODUCT, [2])]
         (x, y), (k, m) = self.xs, self.kernels
