@@ -11,9 +11,9 @@ from collections.abc import Callable
 import keras
 from keras import ops
 
+from keras_attention.backend import backend
 from keras_attention.ops import freeze
 from keras_attention.ops import loop_over_time
-from keras_attention.ops import recomputed
 from keras_attention.ops import trainable_loop
 from keras_attention.ops import widen
 from keras_attention.ops.replicas import own_seed
@@ -115,7 +115,13 @@ def score_one_by_one(layer, query, keys):
         steps, rows = ops.shape(every)[:2]
         blank = [widen(ops.zeros((rows, ops.shape(keys)[1]), keys.dtype))]
         _, (scores,) = trainable_loop(
-            recomputed(_score_one), [], [every], blank, steps, layer, keys
+            backend.recomputed(_score_one),
+            [],
+            [every],
+            blank,
+            steps,
+            layer,
+            keys,
         )
         return ops.swapaxes(scores, 0, 1)
 

@@ -1,25 +1,25 @@
 """What each backend does in a way of its own: the only place that names one.
 
-`current` is the file of the backend that Keras runs on. Its functions are fast
-paths, and its constants say what holds on that backend alone. Where there is
-no such file it is `None`, and `keras.ops` does everything.
+`backend` is that of the backend that Keras runs on: a `Backend`, or the
+subclass in the file of its name, which overrides what is faster there.
 """
 
 import importlib
-from types import ModuleType
 
 import keras
 
+from keras_attention.backend.base import Backend
 
-def find_module() -> ModuleType | None:
-    """Return the file of the backend that Keras runs on, if there is one."""
+
+def find_backend() -> Backend:
+    """Return what the backend has that Keras runs on."""
     module = f"{__name__}.{keras.backend.backend()}"
     try:
-        return importlib.import_module(module)
+        return importlib.import_module(module).backend
     except ModuleNotFoundError as error:
         if error.name != module:
             raise
-        return None
+        return Backend()
 
 
-current = find_module()
+backend = find_backend()

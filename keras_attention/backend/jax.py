@@ -1,4 +1,4 @@
-"""Fast paths on JAX."""
+"""The backend JAX."""
 
 from collections.abc import Callable
 
@@ -6,10 +6,8 @@ import jax
 import jax.extend
 import keras
 
-NAME = "jax"
-PLAIN_LOOP = "scan"
-HAS_TEXT = False  # the model's tensors are not those of TensorFlow Text
-COMPILES_EACH_SHAPE = True
+from keras_attention.backend.base import Backend
+
 FORWARD = (
     "The training loop of a decoder or an encoder has no forward-mode "
     "derivative (jvp, linearize, jacfwd, hessian). Call the layer with "
@@ -21,122 +19,94 @@ class TransformationError(NotImplementedError):
     """Says that a function has a gradient of its own, and no other."""
 
 
-def count_processes() -> int:
-    """Return the number of processes that compute together."""
-    return jax.process_count()
-
-
-def is_traced(x) -> bool:
-    """Return whether `x` is traced, rather than a tensor with values."""
-    return isinstance(x, jax.core.Tracer)
-
-
-def compiled(function: Callable, variables, seeds, jit_compile: bool):
-    """Compile a function, once for each shape of its arguments.
-
-    Args:
-        function: Function from tensors or `None` to a structure of tensors.
-        variables: The Keras variables that it reads.
-        seeds: The Keras variables that it changes: states of generators.
-        jit_compile: Ignored: JAX always compiles with XLA.
-
-    Returns:
-        A function with the same arguments and results. It also takes
-        `states`, variables to read and change in place of `seeds`.
-    """
-
-    @jax.jit
-    def run(values, states, arguments):
-        pairs = [*zip(variables, values, strict=True)]
-        pairs += [*zip(seeds, states, strict=True)]
-        with keras.StatelessScope(pairs) as scope:
-            result = function(*arguments)
-        return result, [scope.get_current_value(seed) for seed in seeds]
-
-    def call(*arguments, states=seeds):
-        values, begin = ([x.value for x in xs] for xs in (variables, states))
-        result, end = run(values, begin, arguments)
-        for state, value in zip(states, end, strict=True):
-            state.assign(value)
-        return result
-
-    return call
-
-
-def custom_gradient(function: Callable):
-    """Attach a custom gradient to a function.
-
-    Args:
-        function: Function from tensors to its results and its gradient, a
-            function from their cotangents to those of all arguments.
-
-    Returns:
-        A function from tensors to the results.
-
-    Raises:
-        TransformationError: In forward-mode differentiation.
-    """
-
-    def call(*arguments):
-        pull = refusal = None
-
-        def traced(*arguments):
-            nonlocal pull, refusal
-            results, gradient = function(*arguments)
-            ends = results if isinstance(results, tuple) else (results,)
-            try:
-                pull = jax.make_jaxpr(gradient)(*ends)
-            except NotImplementedError as error:
-                refusal = str(error)  # for who needs the gradient
-                return results, []
-            return results, pull.consts
-
-        # JAX may run the function again when what it refers to is gone, as
-        # `jax.checkpoint` does. So it is traced now, and that is an argument.
-        program, shapes = jax.make_jaxpr(traced, return_shape=True)(*arguments)
-        pull = pull and pull.jaxpr
-
-        def run(arguments, others):
-            return forward(arguments, others)[0]
-
-        def forward(arguments, others):
-            every = _evaluate(program.jaxpr, others, arguments)
-            return jax.tree.unflatten(jax.tree.structure(shapes), every)
-
-        def backward(kept, cotangents):
-            if refusal:
-                raise NotImplementedError(refusal)
-            cotangents = jax.tree.leaves(cotangents)
-            return tuple(_evaluate(pull, kept, cotangents)), None
-
-        run = jax.custom_vjp(run)
-        run.defvjp(forward, backward)
-        try:
-            return run(arguments, program.consts)
-        except TypeError as error:
-            if "forward-mode" not in str(error):
-                raise
-            raise TransformationError(FORWARD) from error
-
-    return call
-
-
 def _evaluate(jaxpr, constants, arguments):
     closed = jax.extend.core.ClosedJaxpr(jaxpr, constants)
     return jax.extend.core.jaxpr_as_fun(closed)(*arguments)
 
 
-def differentiate(function: Callable, arguments):
-    """Run a function, and return its vector-Jacobian product.
+class JAXBackend(Backend):
+    """Scans, compiled for each shape."""
 
-    Args:
-        function: Function from the arguments to a list of results and to
-            auxiliary values, which have no cotangents.
-        arguments: Lists of float tensors.
+    plain_loop = "scan"
+    has_custom_gradients = True
+    TransformationError = TransformationError
+    compiles_each_shape = True
 
-    Returns:
-        The auxiliary values, and a function from the cotangents of the
-        results to those of the arguments.
-    """
-    _, pull, more = jax.vjp(function, *arguments, has_aux=True)
-    return more, lambda cotangents: pull(list(cotangents))
+    def count_processes(self) -> int:
+        return jax.process_count()
+
+    def is_traced(self, x) -> bool:
+        return isinstance(x, jax.core.Tracer)
+
+    def compiled(self, function: Callable, variables, seeds, jit_compile: bool):
+        @jax.jit
+        def run(values, states, arguments):
+            pairs = [*zip(variables, values, strict=True)]
+            pairs += [*zip(seeds, states, strict=True)]
+            with keras.StatelessScope(pairs) as scope:
+                result = function(*arguments)
+            return result, [scope.get_current_value(seed) for seed in seeds]
+
+        def call(*arguments, states=seeds):
+            values, begin = (
+                [x.value for x in xs] for xs in (variables, states)
+            )
+            result, end = run(values, begin, arguments)
+            for state, value in zip(states, end, strict=True):
+                state.assign(value)
+            return result
+
+        return call
+
+    def custom_gradient(self, function: Callable):
+        def call(*arguments):
+            pull = refusal = None
+
+            def traced(*arguments):
+                nonlocal pull, refusal
+                results, gradient = function(*arguments)
+                ends = results if isinstance(results, tuple) else (results,)
+                try:
+                    pull = jax.make_jaxpr(gradient)(*ends)
+                except NotImplementedError as error:
+                    refusal = str(error)  # for who needs the gradient
+                    return results, []
+                return results, pull.consts
+
+            # JAX may run the function again when what it refers to is gone,
+            # as `jax.checkpoint` does. So it is traced now, as an argument.
+            program, shapes = jax.make_jaxpr(traced, return_shape=True)(
+                *arguments
+            )
+            pull = pull and pull.jaxpr
+
+            def run(arguments, others):
+                return forward(arguments, others)[0]
+
+            def forward(arguments, others):
+                every = _evaluate(program.jaxpr, others, arguments)
+                return jax.tree.unflatten(jax.tree.structure(shapes), every)
+
+            def backward(kept, cotangents):
+                if refusal:
+                    raise NotImplementedError(refusal)
+                cotangents = jax.tree.leaves(cotangents)
+                return tuple(_evaluate(pull, kept, cotangents)), None
+
+            run = jax.custom_vjp(run)
+            run.defvjp(forward, backward)
+            try:
+                return run(arguments, program.consts)
+            except TypeError as error:
+                if "forward-mode" not in str(error):
+                    raise
+                raise TransformationError(FORWARD) from error
+
+        return call
+
+    def vjp(self, function: Callable, arguments):
+        _, pull, more = jax.vjp(function, *arguments, has_aux=True)
+        return more, lambda cotangents: pull(list(cotangents))
+
+
+backend = JAXBackend()

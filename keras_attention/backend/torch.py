@@ -1,111 +1,12 @@
-"""Fast paths on torch."""
+"""The backend torch."""
 
 from collections.abc import Callable
 
 import keras
 import torch
 
+from keras_attention.backend.base import Backend
 from keras_attention.backend.states import run_with_states
-
-NAME = "torch"
-PLAIN_LOOP = "python"
-HAS_TEXT = False  # the model's tensors are not those of TensorFlow Text
-
-
-def is_traced(_) -> bool:
-    """Return `False`: nothing is traced on torch."""
-    return False
-
-
-def compiled(function: Callable, variables, seeds, jit_compile: bool):
-    """Wrap a function so that it runs without recording gradients.
-
-    Args:
-        function: Function from tensors or `None` to a structure of tensors.
-        variables: The Keras variables that it reads.
-        seeds: The Keras variables that it changes: states of generators.
-        jit_compile: Ignored: torch runs eagerly.
-
-    Returns:
-        A function with the same arguments and results. It also takes
-        `states`, variables to read and change in place of `seeds`.
-    """
-
-    @torch.no_grad()
-    def call(*arguments, states=seeds):
-        return run_with_states(function, arguments, seeds, states)
-
-    return call
-
-
-def outruns_keras_layers() -> bool:
-    """Return whether the training loop is faster than recurrent layers.
-
-    It is on CPUs, with a mask; on a GPU, Keras' layers are those of cuDNN.
-    """
-    return not torch.cuda.is_available()
-
-
-def recomputed(step: Callable) -> Callable:
-    """Wrap a step so that its gradient computes it again.
-
-    Args:
-        step: As in `trainable_loop`.
-
-    Returns:
-        A step that keeps its arguments alone for the gradient.
-    """
-
-    def run(layer, *arguments):
-        # It is computed again outside of the scope that gave these.
-        pairs = [(x, keras.ops.convert_to_tensor(x)) for x in layer.variables]
-
-        def scoped():
-            with keras.StatelessScope(pairs):
-                return step(layer, *arguments)
-
-        try:
-            return keras.remat(scoped)()
-        except RuntimeError as error:
-            if "saved tensor hooks" not in str(error):
-                raise
-            return scoped()  # `torch.func.grad` has none
-
-    return run
-
-
-def run_packed(kind: str, weights, sequence, mask, repeats: bool):
-    """Run a recurrent layer over whole sequences, by a kernel of torch.
-
-    It reads real positions alone, and has every derivative.
-
-    Args:
-        kind: `"lstm"` or `"gru"`.
-        weights: Kernel, recurrent kernel and bias of each direction, in the
-            order of Keras.
-        sequence: `(B, T, D)`.
-        mask: Boolean `(B, T)`, or `None`.
-        repeats: Whether a masked step has the output of the step before it,
-            not 0.
-
-    Returns:
-        Outputs `(B, T, U)`, or twice the units, and the last states of each
-        direction; `None` where torch has no such kernel: on a GPU, which has
-        cuDNN, in half precision, for masks that do not end rows, and in
-        what `torch.compile` and `torch.func` transform.
-    """
-    if sequence.device.type != "cpu" or sequence.dtype.itemsize < 4:
-        return None
-    if torch.compiler.is_compiling():
-        return None
-    if mask is None:
-        mask = torch.ones(sequence.shape[:2], dtype=torch.bool)
-    try:
-        if (mask[:, 1:] & ~mask[:, :-1]).any() or not mask.any():
-            return None
-        return _run_packed(kind, weights, sequence, mask, repeats)
-    except RuntimeError:  # of `torch.func`, which does not know the kernel
-        return None
 
 
 def _run_packed(kind, weights, sequence, mask, repeats):
@@ -141,3 +42,60 @@ def _as_torch(kind, kernel, recurrent_kernel, bias):
         gates = [x.chunk(3, -1) for x in weights]
         weights = [torch.cat([r, z, n], -1) for z, r, n in gates]
     return [weights[0].T, weights[1].T, *weights[2:]]
+
+
+class TorchBackend(Backend):
+    """Loops of Python, and torch's own gradients."""
+
+    plain_loop = "python"
+    has_packed_kernels = True
+
+    def is_traced(self, _) -> bool:
+        return False
+
+    def compiled(self, function: Callable, variables, seeds, jit_compile: bool):
+        @torch.no_grad()
+        def call(*arguments, states=seeds):
+            return run_with_states(function, arguments, seeds, states)
+
+        return call
+
+    def outruns_keras_layers(self) -> bool:
+        return not torch.cuda.is_available()
+
+    def recomputed(self, step: Callable) -> Callable:
+        def run(layer, *arguments):
+            # It is computed again outside of the scope that gave these.
+            pairs = [
+                (x, keras.ops.convert_to_tensor(x)) for x in layer.variables
+            ]
+
+            def scoped():
+                with keras.StatelessScope(pairs):
+                    return step(layer, *arguments)
+
+            try:
+                return keras.remat(scoped)()
+            except RuntimeError as error:
+                if "saved tensor hooks" not in str(error):
+                    raise
+                return scoped()  # `torch.func.grad` has none
+
+        return run
+
+    def run_packed(self, kind: str, weights, sequence, mask, repeats: bool):
+        if sequence.device.type != "cpu" or sequence.dtype.itemsize < 4:
+            return None
+        if torch.compiler.is_compiling():
+            return None
+        if mask is None:
+            mask = torch.ones(sequence.shape[:2], dtype=torch.bool)
+        try:
+            if (mask[:, 1:] & ~mask[:, :-1]).any() or not mask.any():
+                return None
+            return _run_packed(kind, weights, sequence, mask, repeats)
+        except RuntimeError:  # of `torch.func`, which does not know the kernel
+            return None
+
+
+backend = TorchBackend()

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import keras
 
+from keras_attention.backend import backend
 from keras_attention.layers import sublayers
-from keras_attention.ops.fast_paths import fast_path
 
 LOGGERS = ("tensorflow", "absl", "tf2onnx")
 ONE_AT_A_TIME = threading.RLock()  # streams, levels, models are shared
@@ -26,12 +26,11 @@ def check_exportable(needed_by: str):
     Args:
         needed_by: The function that exports, as the user typed it.
     """
-    backend = fast_path("NAME", "tensorflow")
-    if backend != "tensorflow":
+    if backend.name != "tensorflow":
         raise ValueError(
             f"{needed_by} needs Keras on TensorFlow. Received: "
-            f"backend={backend!r}. Save the translator, and load and export "
-            "it in a process with the environment variable "
+            f"backend={backend.name!r}. Save the translator, and load and "
+            "export it in a process with the environment variable "
             "KERAS_BACKEND=tensorflow."
         )
 

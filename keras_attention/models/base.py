@@ -7,6 +7,7 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
+from keras_attention.backend import backend
 from keras_attention.checks import check_built
 from keras_attention.checks import check_object
 from keras_attention.checks import missing_method
@@ -19,9 +20,6 @@ from keras_attention.models.generation import score_compiled
 from keras_attention.models.generation import score_words
 from keras_attention.models.generation import search_compiled
 from keras_attention.models.generation import search_words
-from keras_attention.ops import as_written
-from keras_attention.ops import fast_path
-from keras_attention.ops import is_traced
 from keras_attention.ops import widen
 from keras_attention.ops.programs import Programs
 from keras_attention.ops.programs import Version
@@ -284,8 +282,8 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
             search = asking_nothing(search)
         run = search_compiled
         # Compiling would lose a mask.
-        if is_traced(source) or carried_mask(source) is not None:
-            run = as_written(search_words)
+        if backend.is_traced(source) or carried_mask(source) is not None:
+            run = backend.do_not_convert(search_words)
         generation = run(self, source, search, prefix, attends)
         if not empty:
             return generation
@@ -319,8 +317,8 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         source, target = checks.as_tensors(self, "score", source, target)
         checks.check_scored(self, source, target)
         run = score_compiled
-        if is_traced(source) or carried_mask(source) is not None:
-            run = as_written(score_words)
+        if backend.is_traced(source) or carried_mask(source) is not None:
+            run = backend.do_not_convert(score_words)
         elif target.shape[0] == 0:
             return ops.zeros((0,)), ops.zeros((0, target.shape[1] - 1))
         token_scores = run(self, source, target)
@@ -356,8 +354,8 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
 
     @functools.wraps(keras.Model.train_step)
     def train_step(self, *args):
-        run = fast_path("without_all_reduce", _run_step)
-        return run(self.optimizer, super().train_step, *args)
+        step = super().train_step
+        return backend.without_all_reduce(self.optimizer, step, *args)
 
     @functools.wraps(keras.Model.compute_loss)
     def compute_loss(self, *args, **kwargs):
@@ -385,7 +383,3 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         return super().export(
             filepath, format, verbose, input_signature, **options
         )
-
-
-def _run_step(_, train_step, *arguments):
-    return train_step(*arguments)

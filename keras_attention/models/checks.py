@@ -6,6 +6,7 @@ import inspect
 import keras
 import numpy as np
 
+from keras_attention.backend import backend
 from keras_attention.checks import check_dense
 from keras_attention.checks import check_ids
 from keras_attention.checks import check_object
@@ -17,7 +18,6 @@ from keras_attention.decoder import StateBridge
 from keras_attention.layers import sublayers
 from keras_attention.layers.recurrence import directions
 from keras_attention.models.encoder import RecurrentEncoder
-from keras_attention.ops import is_traced
 from keras_attention.outputs import AbstractOutput
 from keras_attention.search import AbstractSearch
 from keras_attention.search.base import check_row_words
@@ -258,7 +258,7 @@ def check_generation(model, source, search, prefix=None):
     prefix = as_prefix(prefix, source.shape[0])
     if isinstance(search, AbstractSearch):
         check_row_words(search, source.shape[0])
-    if is_traced(source) or is_traced(prefix):
+    if backend.is_traced(source) or backend.is_traced(prefix):
         return prefix
     _check_sides("generate", model, source, "prefix", prefix)
     start = getattr(search, "start_id", 0)
@@ -294,7 +294,7 @@ def check_scored(model, source, target):
             "row a source, with the start id and what is scored after it. "
             f"Received: target.shape={shape} for {rows} sources."
         )
-    if not is_traced(source) and not is_traced(target):
+    if not backend.is_traced(source) and not backend.is_traced(target):
         _check_sides("score", model, source, "target", target)
 
 

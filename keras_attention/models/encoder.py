@@ -9,6 +9,7 @@ from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_features
 from keras_attention.attention.memory import check_mask
 from keras_attention.attention.memory import check_rank_3
+from keras_attention.backend import backend
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
@@ -21,7 +22,6 @@ from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import Dropout
 from keras_attention.layers import call_masked
 from keras_attention.layers import directions
-from keras_attention.ops import fast_path
 
 LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
 MOST = 1000  # layers
@@ -215,24 +215,22 @@ class RecurrentEncoder(
                 return found
         # Inference is no faster by our loop, and a GPU has cuDNN. Keras'
         # layers need a row and a step.
-        is_faster = fast_path("outruns_keras_layers", lambda: False)
         ours = given is not None or 0 in tuple(sequence.shape[:2])
-        if ours or (training and is_faster()):
+        if ours or (training and backend.outruns_keras_layers()):
             return self._run_cells(i, sequence, mask, training, given)
         outputs, *own = call_masked(layer, sequence, mask, training)
         return outputs, own
 
     def _run_packed(self, layer, sequence, mask):
         """Run a layer by a kernel for whole sequences, if there is one."""
-        run = fast_path("run_packed")
-        if run is None or self.cell not in LAYERS:
+        if not backend.has_packed_kernels or self.cell not in LAYERS:
             return None
         dtype, both = layer.compute_dtype, directions(layer)
         weights = [
             [ops.cast(x, dtype) for x in (c.kernel, c.recurrent_kernel, c.bias)]
             for c in (one.cell for one in both)
         ]
-        return run(
+        return backend.run_packed(
             self.cell,
             weights,
             ops.cast(sequence, dtype),

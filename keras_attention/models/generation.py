@@ -11,9 +11,9 @@ import numpy as np
 from keras import ops
 from keras import tree
 
+from keras_attention.backend import backend
 from keras_attention.ops import freeze
 from keras_attention.ops import hoister
-from keras_attention.ops import is_traced
 from keras_attention.ops import loop_over_time
 from keras_attention.ops import widen
 from keras_attention.ops.programs import compiled
@@ -294,7 +294,7 @@ class GenerationProgram:
             search.max_length = size
 
         def generate(source, prefix, numbers):
-            self.traced = is_traced(source)
+            self.traced = backend.is_traced(source)
             return search_words(
                 model, source, search, prefix, self.attends, **numbers
             )

@@ -2,9 +2,6 @@
 
 from .additive import additive_scores as additive_scores
 from .additive import featured_additive_scores as featured_additive_scores
-from .fast_paths import as_written as as_written
-from .fast_paths import fast_path as fast_path
-from .fast_paths import is_traced as is_traced
 from .loops import loop_over_time as loop_over_time
 from .masked_loop import freeze as freeze
 from .masked_loop import last_real as last_real
@@ -27,7 +24,6 @@ from .products import joint_product as joint_product
 from .products import mix as mix
 from .products import product as product
 from .recorders import hoister as hoister
-from .replay import recomputed as recomputed
 from .replay import trainable_loop as trainable_loop
 from .sparse import entmax15 as entmax15
 from .sparse import sparsemax as sparsemax

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from keras import ops
 from keras import tree
 
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.backend import backend
 from keras_attention.ops.operations import is_portable
 
 
@@ -38,7 +38,7 @@ def loop_over_time(
         blank = [ops.zeros((0, *ops.shape(x)), x.dtype) for x in blank]
         return list(carry), blank
     loops = {"scan": _scanned_loop, "python": _python_loop}
-    loop = loops.get(fast_path("PLAIN_LOOP"), _buffered_loop)
+    loop = loops.get(backend.plain_loop, _buffered_loop)
     return loop(step, list(carry), inputs, list(blank), length, reverse)
 
 

@@ -3,7 +3,7 @@
 from keras import ops
 from keras.backend import standardize_dtype
 
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.backend import backend
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.operations import Operation
 from keras_attention.ops.operations import dtype_of
@@ -42,8 +42,7 @@ def product(x, kernel):
 
 
 def _rows_collide(columns, dtype):
-    collide = fast_path("rows_collide", lambda *_: False)
-    return not is_portable() and collide(columns, dtype)
+    return not is_portable() and backend.rows_collide(columns, dtype)
 
 
 def _widened(kernel):

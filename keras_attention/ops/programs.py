@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from collections.abc import Sequence
 from typing import Any
 
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.backend import backend
 
 # Where each shape is compiled, these are the sizes of batches and sources. At
 # most a third of the tokens is padding, and lengths up to a hundred need less
@@ -83,7 +83,7 @@ class Version:
 
 def compiles_each_shape(model) -> bool:
     """Return whether programs of a model are compiled anew for each shape."""
-    return model.uses_xla or fast_path("COMPILES_EACH_SHAPE", False)
+    return model.uses_xla or backend.compiles_each_shape
 
 
 def compiled(function: Callable, model, seeds: Sequence = ()) -> Callable:
@@ -99,8 +99,7 @@ def compiled(function: Callable, model, seeds: Sequence = ()) -> Callable:
         A function with the same arguments and results. With `seeds` it also
         takes `states`, to be read and changed in their place.
     """
-    compile_function = fast_path("compiled", lambda itself, *_: itself)
-    return compile_function(function, model.variables, seeds, model.uses_xla)
+    return backend.compiled(function, model.variables, seeds, model.uses_xla)
 
 
 def fitting_size(n: int) -> int:

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 from keras import tree
 
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.backend import backend
 from keras_attention.ops.operations import recording
 
 
@@ -40,7 +40,7 @@ class PureStep:
 
     def __init__(self, step: Callable, inputs, layer, constants):
         self.step = step
-        refer = fast_path("reference_to", lambda layer: lambda: layer)
+        refer = backend.reference_to
         self.layer = refer(layer)
         self._variables = [refer(x) for x in layer.variables if is_float(x)]
         self.inputs, self.constants = _Parts(inputs), _Parts(constants)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import keras
 from keras import ops
 
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.backend import backend
 from keras_attention.ops.operations import recording
 
 PLAIN = (type(None), bool, int, float, str, bytes, slice)
@@ -155,7 +155,7 @@ class Replayer(Recorder):
             return kept, gradient
 
         kept = self.kept[count]
-        return fast_path("custom_gradient")(replayed)(x, kept, *constants)
+        return backend.custom_gradient(replayed)(x, kept, *constants)
 
 
 def hoister(variables) -> Callable:

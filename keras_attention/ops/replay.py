@@ -14,7 +14,7 @@ from collections.abc import Callable
 from keras import ops
 from keras import tree
 
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.backend import backend
 from keras_attention.ops.loops import loop_over_time
 from keras_attention.ops.pure_step import PureStep
 from keras_attention.ops.pure_step import is_float
@@ -60,16 +60,16 @@ def trainable_loop(
     """
     carry = list(carry)
     has_gradients = all(map(is_float, [*carry, *blank]))
-    if training is not False and has_gradients and fast_path("differentiate"):
+    if training is not False and has_gradients and backend.has_custom_gradients:
         own = PureStep(step, inputs, layer, constants)
         try:
             return _Loop(own, carry, blank, length, reverse).run(carry)
-        except fast_path("TransformationError", ()):
+        except backend.TransformationError:
             if training:
                 raise
 
     hoisted = contextlib.nullcontext
-    if fast_path("PLAIN_LOOP") == "python":  # others are graphs of their own
+    if backend.plain_loop == "python":  # others are graphs of their own
         hoisted = hoister([*layer.variables, *tree.flatten(constants)])
 
     def plain(carry, inputs):
@@ -77,21 +77,6 @@ def trainable_loop(
             return step(layer, carry, inputs, constants)
 
     return loop_over_time(plain, carry, inputs, blank, length, reverse)
-
-
-def recomputed(step: Callable) -> Callable:
-    """Wrap a step whose gradient computes its large tables again.
-
-    A loop with a gradient of its own does so in any case. Where the plain loop
-    trains, it would keep them.
-
-    Args:
-        step: As in `trainable_loop`.
-
-    Returns:
-        A step with the same arguments and results.
-    """
-    return fast_path("recomputed", lambda itself: itself)(step)
 
 
 def _zeros(tensors):
@@ -121,7 +106,7 @@ class _Loop:
 
     def __init__(self, step, carry, blank, length, reverse=False):
         self.step, self.length, self.reverse = step, length, reverse
-        self.loop = fast_path("loop_over_time") or loop_over_time
+        self.loop = backend.fastest_loop(loop_over_time)
         self.carry, self.outputs = _zeros(carry), _zeros(blank)
         self.floats = _zeros_of_a_step(step.inputs.floats)
         self.rest = _zeros_of_a_step(step.inputs.rest)
@@ -147,7 +132,7 @@ class _Loop:
 
             return (*ends, *outputs), gradient
 
-        results = fast_path("custom_gradient")(function)(
+        results = backend.custom_gradient(function)(
             *carry, *floats, *self.constants
         )
         return split(results, len(carry))
@@ -225,7 +210,7 @@ class _Loop:
             return [*after, *outputs], recorder.operands
 
         arguments = [carry, floats, results, constants]
-        operands, pull = fast_path("differentiate")(replay, arguments)
+        operands, pull = backend.vjp(replay, arguments)
         *found, of_constants = pull(cotangents)
         pairs = zip(found, arguments[:-1], strict=True)
         return [*[_or_zeros(*pair) for pair in pairs], of_constants], operands
@@ -275,4 +260,4 @@ def _once(x):
             "has every derivative."
         )
 
-    return fast_path("custom_gradient")(lambda x: (x, gradient))(x)
+    return backend.custom_gradient(lambda x: (x, gradient))(x)

@@ -8,7 +8,7 @@ JAX, `keras.distribution` splits arrays, and a sum is over all rows anyway.)
 import keras
 from keras import ops
 
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.backend import backend
 
 APART = 1_000_003  # a prime: between the seeds of two replicas
 
@@ -34,7 +34,7 @@ def sum_over_replicas(*tensors):
     """
     if _replica() is None:
         return list(tensors)
-    return fast_path("sum_over_replicas")(list(tensors))
+    return backend.sum_over_replicas(list(tensors))
 
 
 def add_shared_loss(layer: keras.layers.Layer, loss):
@@ -53,11 +53,11 @@ def add_shared_loss(layer: keras.layers.Layer, loss):
     if loss is None:
         return
     if _replica() is not None:
-        sharing = fast_path("meet_replicas")()
+        sharing = backend.barrier()
         loss = loss - ops.stop_gradient(loss) * (1 - 1 / sharing)
     layer.add_loss(loss)
     if _replica() is not None:
-        fast_path("meet_replicas")()
+        backend.barrier()
 
 
 def own_seed(seed_generator: keras.random.SeedGenerator):
@@ -80,7 +80,7 @@ def own_seed(seed_generator: keras.random.SeedGenerator):
 
 
 def _replica():
-    return fast_path("replica", lambda: None)()
+    return backend.replica()
 
 
 class _Own(keras.random.SeedGenerator):

@@ -8,7 +8,7 @@ import math
 
 from keras import ops
 
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.backend import backend
 from keras_attention.ops.operations import is_portable
 
 GROUP = 64  # numbers of a row that `top_k` searches together
@@ -26,7 +26,7 @@ def take_rows(x, index):
     Returns:
         A tensor of the shape of `index`, followed by the rest of that of `x`.
     """
-    return fast_path("take_rows", _take)(x, index)
+    return backend.take_rows(x, index)
 
 
 def take_columns(x, ids):
@@ -68,11 +68,7 @@ def look_up(table, ids):
     Returns:
         A tensor of the shape of `ids`, and `E`.
     """
-    return fast_path("look_up", _take)(table, ids)
-
-
-def _take(x, index):
-    return ops.take(x, index, axis=0)
+    return backend.look_up(table, ids)
 
 
 def reshaped(x, shape: tuple):
@@ -108,7 +104,7 @@ def broadcast(x, shape: tuple):
 
 def _joined(shape):
     if is_portable() and not all(isinstance(n, int) for n in shape):
-        return fast_path("joined_sizes", tuple)(shape)
+        return backend.joined_sizes(shape)
     return shape
 
 

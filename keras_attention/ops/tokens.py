@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 from keras import ops
 
+from keras_attention.backend import backend
 from keras_attention.checks import check_dense
 from keras_attention.checks import shapes_agree
-from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.numerics import wide_dtype
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.rows import reshaped
@@ -97,17 +97,12 @@ def token_crossentropy(y_true, logits, label_smoothing: float = 0.0):
         rows = _Rows(ids, logits, label_smoothing)
         return rows.losses(), rows.gradient
 
-    differentiable = fast_path("custom_gradient", _results_alone)
     try:
-        losses = differentiable(losses_and_gradient)(rows)
-    except fast_path("TransformationError", ()):
+        losses = backend.custom_gradient(losses_and_gradient)(rows)
+    except backend.TransformationError:
         losses = losses_and_gradient(rows)[0]
     losses = ops.reshape(losses, ops.shape(y_true))
     return ops.where(outside, math.nan, losses)
-
-
-def _results_alone(function):
-    return lambda *arguments: function(*arguments)[0]
 
 
 class _Rows:
@@ -233,7 +228,7 @@ def count_blocks(x) -> int:
     It is 1 if `V` is small or not known, and where XLA compiles.
     """
     columns = x.shape[1]
-    whole = _fused.get() or fast_path("replace_rows") is None
+    whole = _fused.get() or not backend.replaces_rows
     return 1 if whole or columns is None or columns < WIDE else BLOCKS
 
 
@@ -265,9 +260,9 @@ def map_rows(function: Callable, x, count: int) -> list:
     """
     if count == 1:
         return function(x)
-    after, found = fast_path("after", contextlib.nullcontext), []
+    found = []
     for begin, end in block_bounds(ops.shape(x)[0], count):
-        with after(found[-1:]):
+        with backend.after(found[-1:]):
             found.append(function(x[begin:end]))
     return [ops.concatenate(parts) for parts in zip(*found, strict=True)]
 
@@ -287,4 +282,4 @@ def replace_rows(function: Callable, tensors: list, count: int):
     """
     if count == 1:
         return function(*tensors)
-    return fast_path("replace_rows")(function, tensors, count, block_bounds)
+    return backend.replace_rows(function, tensors, count, block_bounds)

@@ -9,6 +9,7 @@ from keras import ops
 
 from keras_attention.attention import AbstractAttention
 from keras_attention.attention.sequences import score_one_by_one
+from keras_attention.backend import backend
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
@@ -16,7 +17,6 @@ from keras_attention.layers import AbstractConfigured
 from keras_attention.ops import hoist
 from keras_attention.ops import masked_loop
 from keras_attention.ops import product
-from keras_attention.ops import recomputed
 from keras_attention.ops import wide_dtype
 from keras_attention.ops.alignments import log_mixture
 from keras_attention.ops.alignments import log_sum
@@ -292,7 +292,7 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         # Of a masked step, which still is a distribution.
         equal = ops.zeros(shape, nowhere.dtype) - math.log(shape[2])
         return self._loop(
-            recomputed(HardAttention._read_on),
+            backend.recomputed(HardAttention._read_on),
             [prepared.first] if self.order else [],
             [*self._project(decoded.outputs, prepared, training), words],
             decoded.tokens,

@@ -8,9 +8,9 @@ from typing import Any
 
 import keras
 
+from keras_attention.backend import backend
 from keras_attention.checks import check_integer
 from keras_attention.checks import described
-from keras_attention.ops.fast_paths import fast_path
 from keras_attention.resume.callbacks import OwnedCallbacks
 from keras_attention.resume.callbacks import State
 from keras_attention.resume.file import read_state
@@ -162,7 +162,7 @@ def _check(folder, save_freq):
         )
     if save_freq != "epoch":
         check_integer("save_freq", save_freq)
-    count = fast_path("count_processes", lambda: 1)()
+    count = backend.count_processes()
     if count > 1:
         raise ValueError(
             "resumable_fit needs a training in one process. Received: "
@@ -209,8 +209,8 @@ def _prepare(model, state, given, call):
 
     What the step changes that it does is put back from the state.
     """
-    seeded = fast_path("has_seed", lambda: True)
-    if state.begun and call["shuffle"] and _rows(call["x"]) and not seeded():
+    shuffled = state.begun and call["shuffle"] and _rows(call["x"])
+    if shuffled and not backend.has_seed():
         warnings.warn(
             "resumable_fit cannot have the order of these arrays again, which "
             "Keras shuffles without a seed on TensorFlow. Call "

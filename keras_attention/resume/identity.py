@@ -14,7 +14,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.backend import backend
 from keras_attention.resume.file import ALONE
 from keras_attention.resume.file import pack
 
@@ -42,7 +42,7 @@ def identify(model: keras.Model, call: dict[str, Any]) -> dict[str, str]:
     made = optimizer and _first(optimizer, _made)
     callbacks = [x for x in as_list(call["callbacks"]) if is_known(x)]
     parts = {
-        "backend": fast_path("NAME", None),
+        "backend": backend.name,
         "model": [_name(model), _quietly(model.get_config)],
         "optimizer": [_name(optimizer), made],
         "loss": describe(model.loss),

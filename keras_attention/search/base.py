@@ -13,11 +13,11 @@ import numpy as np
 from keras import ops
 from keras import tree
 
+from keras_attention.backend import backend
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_list
 from keras_attention.checks import missing_method
 from keras_attention.checks import shapes_agree
-from keras_attention.ops import is_traced
 from keras_attention.search.constraints import as_memory_mask
 from keras_attention.search.constraints import as_prefix
 from keras_attention.search.step import CONTRACT
@@ -304,7 +304,7 @@ def warn_of_none(search, scores):
         search: The search.
         scores: `(B, N)`, as `keep_possible` leaves them.
     """
-    if is_traced(scores) or 0 in scores.shape:
+    if backend.is_traced(scores) or 0 in scores.shape:
         return
     best = np.max(ops.convert_to_numpy(scores), axis=1)
     none = np.flatnonzero(np.isneginf(best))

@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 from keras import tree
 
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.backend import backend
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.rows import take_rows
 from keras_attention.search.base import Generation
@@ -133,7 +133,7 @@ def select_beams(
         return take_rows(ops.reshape(x, (-1,)), chosen)
 
     def follow(x):
-        return None if x is None else _take(x, parents, places)
+        return None if x is None else backend.take_beams(x, parents, places)
 
     def put(buffer, x):
         return write(follow(buffer), beams.position, x, search.max_length)
@@ -178,13 +178,4 @@ def take_beams(x, index):
     """
     rows, beams = ops.shape(x)[:2]
     places = index + beams * ops.arange(rows, dtype="int32")[:, None]
-    return _take(x, index, places)
-
-
-def _take(x, index, places):
-    """Take beams by their numbers, of each row and of all rows together."""
-    take = fast_path("take_beams")
-    if take is not None:
-        return take(x, index)
-    rows, beams, *rest = ops.shape(x)
-    return take_rows(ops.reshape(x, (rows * beams, *rest)), places)
+    return backend.take_beams(x, index, places)

@@ -7,8 +7,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attention.backend import backend
 from keras_attention.checks import check_object
-from keras_attention.ops import is_traced
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
 from keras_attention.search.beam import BeamSearch
@@ -76,7 +76,9 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
         for name, value in search.get_config().items():
             setattr(self, name, value)  # so it is a beam search to its parts
         self.reads_weights = search.reads_weights
-        self.phrases = phrases if is_traced(phrases) else self._checked(phrases)
+        if not backend.is_traced(phrases):
+            phrases = self._checked(phrases)
+        self.phrases = phrases
 
     def _checked(self, phrases):
         ids = np.asarray(ops.convert_to_numpy(phrases))

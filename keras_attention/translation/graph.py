@@ -5,10 +5,9 @@ from functools import partial
 import numpy as np
 from keras import ops
 
+from keras_attention.backend import backend
 from keras_attention.models import AbstractModel
 from keras_attention.models.generation import search_words
-from keras_attention.ops.fast_paths import counted_alone
-from keras_attention.ops.fast_paths import fast_path
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
 from keras_attention.search import RequiredPhrases
@@ -68,7 +67,7 @@ class TranslationGraph:
         self.reads_words = replace_unknown or model.source_ids
         self.read = _traced(self._read, TEXT)
         self._begins, self._writes = self._begin, self._write
-        self._whole = fast_path("HAS_TEXT", True) and not model.uses_xla
+        self._whole = backend.has_text and not model.uses_xla
         if not self._whole:
             self._begins = _retraced(self._begin)
             self._writes = _retraced(self._write)
@@ -248,7 +247,7 @@ class TranslationGraph:
         """Call the model, with tensors of text on both sides."""
         if self._whole:
             return search_words(self.model, ids, search, prefix, attends)
-        if fast_path("HAS_TEXT", True):
+        if backend.has_text:
             return self.model.generate(ids, search, prefix, attends)
         prefix = None if prefix is None else np.asarray(prefix)
         ids = np.asarray(ids)
@@ -317,13 +316,17 @@ class TranslationGraph:
         return tf.gather(words, best, batch_dims=1)
 
 
+# TensorFlow counts how often code is traced, and warns of functions that are
+# traced once each as if one were traced many times. A `partial` has no code.
+
+
 def _traced(function, *signature):
-    return tf.function(counted_alone(function), signature, autograph=False)
+    return tf.function(partial(function), signature, autograph=False)
 
 
 def _retraced(function):
-    alone = counted_alone(function)
-    return tf.function(alone, autograph=False, reduce_retracing=True)
+    own = partial(function)
+    return tf.function(own, autograph=False, reduce_retracing=True)
 
 
 def _first(ids):

@@ -8,15 +8,15 @@ from gradients import to_numpy
 from gradients import to_tensor
 from keras import ops
 
-from keras_attention.ops import is_traced
+from keras_attention.backend import backend
 from keras_attention.ops import loop_over_time
-from keras_attention.ops.fast_paths import fast_path
 
-custom_gradient = fast_path("custom_gradient")
 ARRAYS = [np.array([1.0, 2.0]), np.array([3.0, 5.0])]
 
 
-@pytest.mark.skipif(custom_gradient is None, reason="torch has its own alone")
+@pytest.mark.skipif(
+    not backend.has_custom_gradients, reason="torch has its own alone"
+)
 @pytest.mark.parametrize("several", [False, True])
 def test_a_gradient_of_its_own(several):
     def function(x, y):
@@ -25,7 +25,7 @@ def test_a_gradient_of_its_own(several):
         return x * y, lambda dy: (10 * dy, 100 * dy)
 
     def total(x, y):
-        results = custom_gradient(function)(x, y)
+        results = backend.custom_gradient(function)(x, y)
         one, two = results if several else (results, 0)
         return ops.sum(2 * one + 7 * two)
 
@@ -35,7 +35,8 @@ def test_a_gradient_of_its_own(several):
 
 
 @pytest.mark.skipif(
-    fast_path("loop_over_time") is None, reason="the plain loop is fast"
+    backend.fastest_loop(loop_over_time) is loop_over_time,
+    reason="the plain loop is fast",
 )
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("steps", [0, 1, 4])
@@ -55,7 +56,7 @@ def test_its_loop_is_the_plain_loop(steps, reverse):
     arguments = step, carry, [x, mask, None], blank, steps, reverse
     found, expected = (
         keras.tree.flatten(loop(*arguments))
-        for loop in (fast_path("loop_over_time"), loop_over_time)
+        for loop in (backend.fastest_loop(loop_over_time), loop_over_time)
     )
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(to_numpy(one), to_numpy(other))
@@ -69,10 +70,10 @@ class TestCompiled:
         weight = keras.Variable([2.0, 3.0])
 
         def function(x, y):
-            traced.append(is_traced(x))
+            traced.append(backend.is_traced(x))
             return {"x": x * weight, "y": y}
 
-        run = fast_path("compiled")(function, [weight], [], jit_compile)
+        run = backend.compiled(function, [weight], [], jit_compile)
         for values in ([2, 3], [5, 7]):  # as training does
             weight.assign(values)
             for n in range(1, 6):
@@ -81,16 +82,15 @@ class TestCompiled:
                 np.testing.assert_array_equal(to_numpy(found["x"]), x * values)
                 assert found["y"] is None
                 assert not getattr(found["x"], "requires_grad", False)
-        assert not is_traced(found["x"])
-        backend = keras.backend.backend()
+        assert not backend.is_traced(found["x"])
         # The graph of the first shape, and one for all others.
         graphs = {"tensorflow": [True] * 2, "jax": [True] * 5}
-        assert traced == graphs.get(backend, traced)
+        assert traced == graphs.get(backend.name, traced)
 
     def test_random_states_go_on(self):
         """Those of the function, or others in their place."""
         own, other = (keras.random.SeedGenerator(n) for n in (1, 2))
-        run = fast_path("compiled")(
+        run = backend.compiled(
             lambda x: x + keras.random.uniform((3,), seed=own),
             [],
             [own.state],

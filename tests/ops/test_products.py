@@ -11,6 +11,8 @@ from gradients import to_tensor
 from keras import ops
 from samples import draw
 
+from keras_attention.backend import Backend
+from keras_attention.backend import backend
 from keras_attention.ops import dot_scores
 from keras_attention.ops import joint_product
 from keras_attention.ops import portable_program
@@ -45,7 +47,7 @@ class TestProduct:
 @pytest.fixture
 def colliding(monkeypatch):
     """Let the rows of every kernel collide in the cache."""
-    monkeypatch.setattr(products, "fast_path", lambda *_: lambda *_: True)
+    monkeypatch.setattr(backend, "rows_collide", lambda *_: True)
 
 
 @pytest.mark.usefixtures("colliding")
@@ -101,7 +103,7 @@ class TestSpareColumns:
 
         given = draw(3, 2, 3), draw(2, 3, seed=3)
         found = differentiate(total, given, weights, way)
-        monkeypatch.setattr(products, "fast_path", {}.get)
+        monkeypatch.setattr(products, "backend", Backend())
         want = differentiate(total, given, weights, way)
         assert found[0] == pytest.approx(want[0], rel=1e-12)
         for x, y in zip(found[1], want[1], strict=True):

@@ -4,7 +4,6 @@ import keras
 import pytest
 from keras import ops
 
-from keras_attention.ops.fast_paths import fast_path
 from keras_attention.ops.pure_step import PureStep
 
 
@@ -28,9 +27,6 @@ def pure_step(layer):
 
 
 @pytest.mark.tensorflow
-@pytest.mark.skipif(
-    fast_path("reference_to") is None, reason="about what fast paths do"
-)
 def test_a_graph_does_not_keep_the_layer():
     import tensorflow as tf
 

@@ -8,7 +8,7 @@ from gradients import check_gradients
 from gradients import gradients
 from keras import ops
 
-from keras_attention.ops.fast_paths import fast_path
+from keras_attention.backend import backend
 from keras_attention.ops.tokens import BLOCKS
 from keras_attention.ops.tokens import WIDE
 from keras_attention.ops.tokens import count_blocks
@@ -142,9 +142,7 @@ class TestWeightedSum:
         assert float(weighted_sum(weights, values)) == 5.0
 
 
-@pytest.mark.skipif(
-    fast_path("replace_rows") is None, reason="of TensorFlow alone"
-)
+@pytest.mark.skipif(not backend.replaces_rows, reason="of TensorFlow alone")
 def test_blocks_are_for_wide_matrices_that_nothing_fuses():
     wide, narrow = (ops.zeros((2, n)) for n in (WIDE, WIDE - 1))
     assert count_blocks(wide) == BLOCKS
