@@ -129,7 +129,8 @@ def _table(content, dtype=tf.int32):
     return look_up
 
 
-def read_unicode(form, composes):
+@lru_cache
+def read_unicode(form: str, composes: bool) -> tuple:
     """Return what is special in a form.
 
     Returns:
