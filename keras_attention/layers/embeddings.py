@@ -17,6 +17,7 @@ from keras_attention.ops import hoist
 from keras_attention.ops import product
 from keras_attention.ops.operations import dtype_of
 from keras_attention.ops.operations import hoists
+from keras_attention.ops.positions import with_a_position
 from keras_attention.ops.replicas import own_seed
 from keras_attention.ops.rows import look_up
 from keras_attention.ops.rows import take_rows
@@ -118,6 +119,7 @@ class WordDropout(keras.layers.Layer):
     def call(self, embedded, ids, training: bool | None = False):
         if not training or not self.rate:
             return embedded
+        ids = with_a_position(ids)  # as `argmax` needs one
         seed = own_seed(self.seed_generator)
         drawn = keras.random.uniform(ops.shape(ids), seed=seed)
         # Each position takes what was drawn where its word is first.
@@ -125,4 +127,4 @@ class WordDropout(keras.layers.Layer):
         first = ops.argmax(ops.cast(same, "int32"), axis=-1)
         keep = ops.take_along_axis(drawn, first, axis=1) >= self.rate
         keep = ops.cast(keep, embedded.dtype) / (1 - self.rate)
-        return embedded * keep[:, :, None]
+        return embedded * keep[:, : ops.shape(embedded)[1], None]

@@ -48,12 +48,14 @@ def feed_guesses(step, states, target, probability, seed_generator):
         return [ops.squeeze(guess, 1), *after], [word]
 
     def fed():
+        steps, rows = ops.shape(words)
+        no_guess = ops.zeros((rows,), "int32")
         _, (inputs,) = loop_over_time(
             feed,
-            [words[0], *states],
+            [no_guess, *states],
             [words, luck[0], luck[1]],
-            [ops.zeros_like(words[0])],
-            ops.shape(words)[0],
+            [no_guess],
+            steps,
         )
         return inputs
 

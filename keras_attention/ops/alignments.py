@@ -34,7 +34,9 @@ def offsets_between(bias, real, monotonic: bool):
         allowed = ops.logical_and(allowed, moves >= 0)
     numbers = ops.clip(moves, -most, most) + most
     offsets = take_rows(ops.clip(bias, -SURE, SURE), numbers)
-    largest = ops.max(ops.where(allowed, offsets, -SURE), -1, keepdims=True)
+    # A batch may have no rows, and `ops.max` then needs a number.
+    biases = ops.where(allowed, offsets, -SURE)
+    largest = ops.max(biases, -1, keepdims=True, initial=-SURE)
     # The softmax stays the same, and large biases cost scores no digits.
     offsets = offsets - ops.stop_gradient(largest)
     return ops.where(allowed, offsets, MASKED)
@@ -61,7 +63,9 @@ def log_sum(logs, axis: int):
 
     It is `ops.logsumexp` without care for infinity, which takes a third more.
     """
-    largest = ops.stop_gradient(ops.max(logs, axis=axis, keepdims=True))
+    # A batch may have no rows, and `ops.max` then needs a number.
+    largest = ops.max(logs, axis=axis, keepdims=True, initial=MASKED)
+    largest = ops.stop_gradient(largest)
     total = ops.sum(ops.exp(logs - largest), axis=axis)
     return ops.squeeze(largest, axis) + ops.log(total)
 
@@ -84,7 +88,6 @@ def log_mixture(scores, priors):
     Returns:
         `(B, K, V)`, and `norms` `(B, K, Tv)`.
     """
-    # A block may have no rows, and `ops.max` then needs a number.
     largest = ops.max(scores, axis=-1, keepdims=True, initial=MASKED)
     largest = ops.stop_gradient(largest)
     values = ops.exp(scores - largest)

@@ -105,3 +105,30 @@ def test_an_encoder_reads_them(shape, training):
     states = [to_numpy(x) for x in keras.tree.flatten(states)]
     assert {x.shape for x in states} == {(shape[0], 3)}
     assert all((x == 0).all() for x in states) or shape[1]
+
+
+@pytest.mark.parametrize("shape", [*EMPTY, (2, 3)])
+@pytest.mark.parametrize("order", [0, 1])
+def test_exact_hard_attention_reads_them(order, shape):
+    output = ka.HardAttention(ka.LuongGeneral(), 4, order, monotonic=order == 1)
+    model = built_model(layers.GRUCell(8), None, output=output)
+    for words in (0, 3) if shape == (2, 3) else (3,):
+        pair = ids(*shape), ids(shape[0], words)
+        assert model(pair).shape == (shape[0], words, 9)
+        (weights,) = model.attend(*pair)
+        found = to_numpy(weights), to_numpy(output.align(model, *pair))
+        assert [x.shape[:2] for x in found] == [
+            (shape[0], words),
+            (shape[0], max(words - 1, 0)),
+        ]
+        assert all(np.isfinite(x).all() for x in found)
+
+
+@pytest.mark.parametrize("way", [EAGER, GRAPH], ids=["eager", "graph"])
+def test_words_that_are_dropped_or_guessed_may_be_none(way):
+    model = built_model(word_dropout=0.5, scheduled_sampling=True)
+    model.compile("sgd", ka.SequenceCrossentropy(), **way)
+    model.sampling_probability.assign(0.5)
+    for rows, words in ((2, 4), *EMPTY):
+        pair = ids(rows, words), ids(rows, words)
+        assert np.isfinite(model.train_on_batch(pair, pair[1]))
