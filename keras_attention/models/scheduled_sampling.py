@@ -30,6 +30,8 @@ def feed_guesses(step, states, target, probability, seed_generator):
     Reference:
         [Bengio et al., 2015](https://arxiv.org/abs/1506.03099), section 2.4.
     """
+    if 0 in tuple(target.shape):  # torch draws no row of no rows
+        return target
     shape = (2, *ops.shape(target)[::-1])  # (2, T, B)
     luck = keras.random.uniform(shape, seed=own_seed(seed_generator))
     words = ops.swapaxes(ops.cast(target, "int32"), 0, 1)  # (T, B)

@@ -4,6 +4,8 @@ Probabilities of positions are logarithms here, so that products of many small
 ones stay exact. `MASKED` stands for a probability of 0.
 """
 
+import math
+
 from keras import ops
 
 from keras_attention.ops.numerics import MASKED
@@ -64,7 +66,7 @@ def log_sum(logs, axis: int):
     It is `ops.logsumexp` without care for infinity, which takes a third more.
     """
     # A batch may have no rows, and `ops.max` then needs a number.
-    largest = ops.max(logs, axis=axis, keepdims=True, initial=MASKED)
+    largest = ops.max(logs, axis=axis, keepdims=True, initial=-math.inf)
     largest = ops.stop_gradient(largest)
     total = ops.sum(ops.exp(logs - largest), axis=axis)
     return ops.squeeze(largest, axis) + ops.log(total)
