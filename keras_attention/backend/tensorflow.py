@@ -158,8 +158,9 @@ class TensorFlowBackend(Backend):
                 results.extend([result] if is_alone else result)
                 return results, _forgotten(gradient)
 
-            # Tensors, as TensorFlow looks for the gradients of variables.
-            arguments = [tf.convert_to_tensor(x) for x in arguments]
+            # Tensors, as TensorFlow looks for the gradients of variables, and
+            # of this graph: one branch of a `cond` has those of another.
+            arguments = [tf.identity(x) for x in arguments]
             attached_results = tf.custom_gradient(attached)(*arguments)
             if not tf.executing_eagerly():
                 results[:] = [0.0] * len(results)  # only their number is needed

@@ -107,6 +107,20 @@ def test_results_have_the_form_of_the_function(one):
     assert tf.is_tensor(found) == one
 
 
+def test_a_tape_may_be_outside_of_a_function_of_any_size():
+    """Where sizes are unknown, a gradient is computed in a branch."""
+    layer, values = ka.BahdanauAttention(3), tf.random.normal((2, 5, 4))
+    unknown = tf.TensorSpec((None, None, 4))
+    function = tf.function(layer, input_signature=[unknown, unknown])
+    gradients = []
+    for run in (layer, function):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(run(values[:, :3], values) ** 2)
+        gradients.append(tape.gradient(loss, layer.trainable_variables))
+    for one, other in zip(*gradients, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
 class Twice(ka.Seq2Seq):
     """Reads each pair twice, so that each weight has two gradients."""
 
