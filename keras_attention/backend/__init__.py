@@ -1,17 +1,18 @@
 """What each backend does in a way of its own: the only place that names one.
 
-`backend` is that of the backend that Keras runs on: a `Backend`, or the
-subclass in the file of its name, which overrides what is faster there.
+`backend` is that of the backend that Keras runs on: the one in the file of its
+name, which overrides what is faster there, or `PlainBackend`.
 """
 
 import importlib
 
 import keras
 
-from keras_attention.backend.base import Backend
+from keras_attention.backend.base import AbstractBackend
+from keras_attention.backend.base import PlainBackend
 
 
-def find_backend() -> Backend:
+def find_backend() -> AbstractBackend:
     """Return what the backend has that Keras runs on."""
     module = f"{__name__}.{keras.backend.backend()}"
     try:
@@ -19,7 +20,7 @@ def find_backend() -> Backend:
     except ModuleNotFoundError as error:
         if error.name != module:
             raise
-        return Backend()
+        return PlainBackend()
 
 
 backend = find_backend()

@@ -11,8 +11,8 @@ class NeverRaisedError(Exception):
     """Stands for an error of a backend that raises none."""
 
 
-class Backend:
-    """What `keras.ops` does on every backend; subclasses are faster, or exact.
+class AbstractBackend:
+    """What a backend may do in its own way, and what `keras.ops` does.
 
     Attributes:
         plain_loop: How a loop over time runs that each backend can
@@ -266,3 +266,7 @@ class Backend:
             Their number, with this one. They share the objects of layers.
         """
         return 1
+
+
+class PlainBackend(AbstractBackend):
+    """Any other backend, on which `keras.ops` does everything."""

@@ -6,7 +6,7 @@ import jax
 import jax.extend
 import keras
 
-from keras_attention.backend.base import Backend
+from keras_attention.backend.base import AbstractBackend
 
 FORWARD = (
     "The training loop of a decoder or an encoder has no forward-mode "
@@ -24,7 +24,7 @@ def _evaluate(jaxpr, constants, arguments):
     return jax.extend.core.jaxpr_as_fun(closed)(*arguments)
 
 
-class JAXBackend(Backend):
+class JAXBackend(AbstractBackend):
     """Scans, compiled for each shape."""
 
     plain_loop = "scan"

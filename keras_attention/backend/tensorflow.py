@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 from keras import tree
 
-from keras_attention.backend.base import Backend
+from keras_attention.backend.base import AbstractBackend
 from keras_attention.backend.states import run_with_states
 
 
@@ -62,7 +62,7 @@ def _stack(array, blank, length):
     return stacked
 
 
-class TensorFlowBackend(Backend):
+class TensorFlowBackend(AbstractBackend):
     """Graphs, with `tf.distribute`, XLA and LiteRT in mind."""
 
     has_custom_gradients = has_text = replaces_rows = True

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import keras
 import torch
 
-from keras_attention.backend.base import Backend
+from keras_attention.backend.base import AbstractBackend
 from keras_attention.backend.states import run_with_states
 
 
@@ -44,7 +44,7 @@ def _as_torch(kind, kernel, recurrent_kernel, bias):
     return [weights[0].T, weights[1].T, *weights[2:]]
 
 
-class TorchBackend(Backend):
+class TorchBackend(AbstractBackend):
     """Loops of Python, and torch's own gradients."""
 
     plain_loop = "python"

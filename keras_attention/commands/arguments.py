@@ -20,7 +20,7 @@ FORMATS = (
     "onnx_text",
     "onnx_align",
 )
-SCORES = ("bleu", "chrf", "ter", "wer", "cer", "accuracy")
+SCORES = ("bleu", "chrf", "ter", "wer", "per", "cer", "ser", "accuracy")
 
 
 def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -51,16 +51,19 @@ def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     for name, (about, add_arguments) in COMMANDS.items():
         command = parsers.add_parser(name, help=about, description=about)
         add_arguments(command.add_argument)
-    given, unknown = parser.parse_known_args(words)
-    command = parsers.choices[given.command]
-    if unknown:
-        command.error(f"unrecognized arguments: {' '.join(unknown)}")
+    words = [*map(str, sys.argv[1:] if words is None else words)]
+    if not words or words[0] not in COMMANDS:
+        return parser.parse_args(words)  # help, the version, or an error
+    command = parsers.choices[words[0]]
+    command.set_defaults(command=words[0])
+    # Options may stand between the files.
+    given = command.parse_intermixed_args(words[1:])
     if getattr(given, "config", None) is not None:
         try:
             command.set_defaults(**_read_config(given.config))
         except (OSError, ValueError) as error:
             command.error(f"argument --config: {given.config}: {error}")
-        given = parser.parse_args(words)
+        given = command.parse_intermixed_args(words[1:])
     return given
 
 
@@ -94,6 +97,13 @@ def _of_translate(add: Callable):
     add("--length-penalty", type=float, metavar="A", help="of a beam search")
     most = "most tokens of a line"
     add("--max-length", type=_count, metavar="T", help=most)
+    add(
+        "--unknown",
+        choices=("warn", "error", "ignore"),
+        default="warn",
+        help="what to do about tokens that the model was not trained on, such "
+        "as letters of another script (default: warn)",
+    )
 
 
 def _of_export(add: Callable):
@@ -146,19 +156,21 @@ def _of_train(add: Callable):
     )
     out = "what Translator.load reads then"
     add("--output", "-o", required=True, metavar="FOLDER", help=out)
-    config = "options in TOML; those of the command line go before them"
+    config = "read options from a TOML file; those given here override it"
     add("--config", type=Path, metavar="FILE", help=config)
+    quiet = "print nothing but warnings and errors"
+    add("--quiet", action="store_true", help=quiet)
     for name, (kind, about) in RECIPE.items():
-        option = f"--{name.replace('_', '-')}"
-        many = "+" if name == "columns" else None
-        add(
-            option,
-            type=kind,
-            default=argparse.SUPPRESS,
-            nargs=many,
-            metavar=METAVARS[kind],
-            help=about,
-        )
+        option, options = f"--{name.replace('_', '-')}", {}
+        if kind is bool:
+            options["action"] = "store_true"
+        elif isinstance(kind, tuple):
+            options["choices"] = kind
+        else:
+            options |= {"type": kind, "metavar": METAVARS[kind]}
+        if name == "columns":
+            options["nargs"] = "+"
+        add(option, default=argparse.SUPPRESS, help=about, **options)
 
 
 def _read_config(file: Path) -> dict:
@@ -175,40 +187,70 @@ def _read_config(file: Path) -> dict:
 
 
 METAVARS = {str: "NAME", int: "N", float: "R"}
-RECIPE = {  # of a `Recipe`: types, and what they are (the default)
-    "source_tokenizer": (
-        str,
-        "character, symbol, word or sentencepiece (character)",
+TOKENIZERS = "character", "symbol", "word", "sentencepiece"
+ATTENTIONS = (
+    *("additive", "general", "location_aware", "coverage", "entmax15"),
+    *("sparsemax", "monotonic", "forward", "chunkwise", "hard"),
+    "hard_monotonic",
+)
+RECIPE = {  # of a `Recipe`: a type or choices, and what it is
+    "header": (bool, "skip the first line of each file"),
+    "lowercase": (bool, "convert both sides to lower case, except symbols"),
+    "max_length": (
+        int,
+        "leave out pairs with more tokens on a side (default: four times the "
+        "length that 99%% of the pairs do not exceed, at least 50)",
     ),
-    "target_tokenizer": (str, "likewise (character)"),
-    "normalization": (str, "form of Unicode of the source (nfc)"),
-    "columns": (str, "those of source and target, from 0 on (0,1)"),
+    "source_tokenizer": (
+        TOKENIZERS,
+        "what the source is split into (default: character)",
+    ),
+    "target_tokenizer": (
+        TOKENIZERS,
+        "what the target is split into (default: character)",
+    ),
+    "normalization": (str, "Unicode form of the source (default: nfc)"),
+    "columns": (
+        str,
+        "zero-based indices of the source and target columns (default: 0,1)",
+    ),
     "features": (
         int,
-        "the column of tags; translate then reads sources, a tab, and tags",
+        "zero-based index of a column of tags, such as morphological features; "
+        "translate then reads a source, a tab, and tags",
     ),
-    "features_separator": (str, "between two tags (;)"),
-    "attention": (
-        str,
-        "additive, general, location_aware, coverage, entmax15, sparsemax, "
-        "monotonic, forward, chunkwise, hard or hard_monotonic (additive)",
+    "features_separator": (str, "separator between two tags (default: ;)"),
+    "attention": (ATTENTIONS, "attention mechanism (default: additive)"),
+    "order": (
+        ("luong", "bahdanau"),
+        "attend after the decoder's step (luong), or before (default: luong)",
     ),
-    "order": (str, "luong or bahdanau (luong)"),
-    "units": (int, "size of all; the decoder has twice as many (128)"),
-    "layers": (int, "LSTM layers of encoder and decoder (1)"),
-    "dropout": (float, "rate of embeddings and outputs (0.3)"),
+    "units": (
+        int,
+        "size of all layers; the decoder has twice as many (default: 128)",
+    ),
+    "layers": (int, "LSTM layers of encoder and decoder (default: 1)"),
+    "dropout": (
+        float,
+        "dropout rate of embeddings and outputs (default: 0.3)",
+    ),
     "epochs": (
         int,
-        "as many as train 2,000 batches, 40 at least, unless given",
+        "maximum number of epochs (default: 2,000 batches, at least 40 epochs)",
     ),
-    "batch_size": (int, "pairs of a batch (64)"),
-    "rate": (float, "the learning rate, at first (0.002)"),
+    "patience": (
+        int,
+        "stop after this many epochs without a better one (default: a third "
+        "of the epochs, at least 10)",
+    ),
+    "batch_size": (int, "pairs per batch (default: 64)"),
+    "rate": (float, "initial learning rate (default: 0.002)"),
     "metric": (
-        str,
-        f"by which the best epoch is kept: {', '.join(SCORES)} (accuracy)",
+        SCORES,
+        "metric that decides which epoch is the best one (default: accuracy)",
     ),
-    "beam_size": (int, "beams of the search (5)"),
-    "seed": (int, "of weights, dropout and order (0)"),
+    "beam_size": (int, "beam width of the search (default: 5)"),
+    "seed": (int, "random seed of weights, dropout, and order (default: 0)"),
 }
 COMMANDS = {  # what they do, and what they take
     "train": (

@@ -2,14 +2,17 @@
 
 import argparse
 import sys
+import time
 
 import keras
 
+from keras_attention.commands.arguments import PROGRAM
 from keras_attention.commands.arguments import RECIPE
 from keras_attention.recipe import Recipe
 from keras_attention.recipe import train_translator
 
 WIDTH = 30  # of the progress bar
+FIRST, LAST = 5, 15  # batches that are timed
 
 
 def run(arguments: argparse.Namespace):
@@ -22,25 +25,60 @@ def run(arguments: argparse.Namespace):
         words = ",".join(map(str, columns)).split(",")
         numbers = (int(x) if x.strip().isdecimal() else x for x in words)
         options["columns"] = tuple(numbers)
+    report = _say_nothing if arguments.quiet else _say
     train_translator(
         arguments.files,
         arguments.validation,
         arguments.output,
         Recipe(**options),
-        [Report()],
+        [] if arguments.quiet else [Report()],
+        report,
     )
-    print(f"Translator: {arguments.output}")
+    report(f"Translator: {arguments.output}")
+    report(f"Next: {PROGRAM} translate {arguments.output} FILE")
+
+
+def _say(line: str):
+    print(line, flush=True)
+
+
+def _say_nothing(line: str):
+    pass
 
 
 class Report(keras.callbacks.Callback):
     """Prints a line an epoch, and shows a progress bar on a terminal."""
 
+    def __init__(self):
+        super().__init__()
+        self.epochs, self.began = 0, None
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if self.epochs == 0 and epoch > 0:
+            _say(f"Resumes after epoch {epoch}")
+        self.epochs += 1
+
     def on_train_batch_end(self, batch, logs=None):
+        self._estimate(batch)
         if sys.stderr is not None and sys.stderr.isatty():
             count, steps = batch + 1, self.params["steps"]
             done = "#" * (WIDTH * count // steps)
             bar = f"[{done:{WIDTH}}] {count} of {steps}" * (count < steps)
             print(f"\r\x1b[K{bar}", end="", file=sys.stderr, flush=True)
+
+    def _estimate(self, batch):
+        """Say how long an epoch takes, after some batches of the first one.
+
+        Those before them also trace.
+        """
+        if self.epochs > 1 or self.params["steps"] < 2 * LAST:
+            return
+        if batch == FIRST:
+            self.began = time.perf_counter()
+        elif batch == LAST and self.began is not None:
+            seconds = (time.perf_counter() - self.began) / (LAST - FIRST)
+            seconds *= self.params["steps"]
+            _say(f"About {seconds:.0f} s per epoch, without validation")
 
     def on_epoch_end(self, epoch, logs=None):
         numbers = "".join(f"  {k} {v:.4g}" for k, v in logs.items())

@@ -15,6 +15,7 @@ from keras_attention.commands.arguments import bytes_of
 from keras_attention.files import replaced_file
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
+from keras_attention.text import AbstractTokenizer
 from keras_attention.text import bare_lines
 from keras_attention.text import split_in_parts
 from keras_attention.translation import Translation
@@ -22,6 +23,7 @@ from keras_attention.translator import Translator
 
 BATCHES = 32  # that are read at a time, and sorted by length
 BYTES = 2**22  # that are read at a time, as if each line had the longest
+SHOWN = 20  # unknown tokens
 PAUSE = 0.2  # seconds from one line of progress to the next
 NOTHING = Translation("", 0.0, [], [], None, [])  # of a blank line
 
@@ -43,14 +45,69 @@ def run(arguments: argparse.Namespace):
             draft = stack.enter_context(replaced_file(arguments.output))
             target = stack.enter_context(open(draft, "wb"))
         show = stack.enter_context(progress("sentences"))
+        unknown = UnknownTokens(translator.source_tokenizer, arguments.unknown)
         count = 0
         for lines in parts(source, arguments.batch_size):
+            unknown.look_at(lines, count + 1)
             rows = translate(translator, lines, arguments, first=count + 1)
             text = "".join(f"{row}\n" for row in rows)
             target.write(text.encode("utf-8", errors="replace"))
             target.flush()
             count += len(lines)
             show(count)
+    unknown.warn()
+
+
+class UnknownTokens:
+    """Finds what a tokenizer does not know in lines, as training had none.
+
+    Args:
+        tokenizer: The tokenizer of the source.
+        action: `"warn"` once, when all lines have been read, raise an
+            `"error"` at the first, or `"ignore"` them.
+    """
+
+    def __init__(self, tokenizer: AbstractTokenizer, action: str):
+        self.tokenizer, self.action = tokenizer, action
+        self.names, self.lines = {}, []
+
+    def look_at(self, lines: list[bytes], first: int):
+        """Look for unknown tokens.
+
+        Args:
+            lines: Some lines.
+            first: The number of the first one.
+
+        Raises:
+            ValueError: If there are any, and they are an error.
+        """
+        if self.action == "ignore":
+            return
+        found = self.tokenizer.unknown(
+            [b"" if _is_blank(line) else line for line in lines]
+        )
+        for number, names in enumerate(found, first):
+            if names:
+                self.names |= dict.fromkeys(names)
+                self.lines.append(number)
+        if self.lines and self.action == "error":
+            raise ValueError(f"{self._message()} Allow it with --unknown warn.")
+
+    def warn(self):
+        """Warn if there were any."""
+        if self.lines:
+            warnings.warn(
+                f"{self._message()} Their translations may be wrong.",
+                stacklevel=2,
+            )
+
+    def _message(self):
+        shown = ", ".join(map(repr, [*self.names][:SHOWN]))
+        more = ", ..." * (len(self.names) > SHOWN)
+        return (
+            f"The model does not know {shown}{more}. Number of lines with such "
+            f"tokens: {len(self.lines)}. The first is line {self.lines[0]}."
+        )
 
 
 def choose_search(

@@ -12,7 +12,7 @@ from keras_attention.ops.operations import recording
 PLAIN = (type(None), bool, int, float, str, bytes, slice)
 
 
-class Hoister:
+class AbstractHoister:
     """Computes what is constant over the steps of a loop once.
 
     The constants of a loop are recognized by identity.
@@ -95,11 +95,18 @@ def _identity(x):
     return len(parts), *(y for part in parts for y in _identity(part))
 
 
-class Recorder(Hoister):
+class Hoister(AbstractHoister):
+    """Runs the operations of a step that needs no gradient."""
+
+
+class AbstractRecorder(AbstractHoister):
     """Runs the operations of a step, and records them.
 
     An operation with other constants than those of the loop, which the step
     itself computed, runs unrecorded.
+
+    Args:
+        *arguments: Arguments of `AbstractHoister`.
     """
 
     def __init__(self, *arguments):
@@ -124,13 +131,17 @@ class Recorder(Hoister):
         return operation.run(x, *constants)
 
 
-class Replayer(Recorder):
+class Recorder(AbstractRecorder):
+    """Runs and records the operations of a step."""
+
+
+class Replayer(AbstractRecorder):
     """Replays recorded results, each with the gradient of its operation.
 
     Args:
         kept: Results of the operations, in their order.
         turned: Results of `turn` for each operation, or `None`.
-        *arguments: Arguments of `Recorder`.
+        *arguments: Arguments of `AbstractHoister`.
     """
 
     def __init__(self, kept, turned, *arguments):

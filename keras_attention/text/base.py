@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 import keras
+import numpy as np
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_dense
@@ -18,6 +19,7 @@ from keras_attention.text.cleaning import NORMALIZATIONS
 from keras_attention.text.cleaning import clean
 from keras_attention.text.sentences import as_bytes
 from keras_attention.text.tensors import as_list
+from keras_attention.text.tensors import as_text
 from keras_attention.text.tensors import rank
 from keras_attention.text.tensors import tf
 
@@ -177,6 +179,31 @@ class AbstractTokenizer(tf.Module):
             ValueError: If `text` is not `(B,)`.
         """
         return self.split(self.clean(_as_strings("text", text)))
+
+    def unknown(self, text) -> list[list[str]]:
+        """List what the tokenizer does not know.
+
+        Args:
+            text: Strings `(B,)`: a tensor, a list or an array.
+
+        Returns:
+            For each text the characters, words, pieces or tags of the cleaned
+            text that get the unknown id, in their order.
+
+        Raises:
+            ValueError: If `text` is not `(B,)`.
+        """
+        text = _as_strings("text", text)
+        found = [[] for _ in range(text.shape[0])]
+        for part in self.parts:
+            cleaned = part.clean(text)
+            ids = part.encode(cleaned)
+            is_unknown = np.asarray(ids.flat_values) == UNKNOWN
+            rows = np.repeat(np.arange(len(found)), ids.row_lengths())
+            pieces = np.asarray(part.split(cleaned).flat_values)[is_unknown]
+            for row, piece in zip(rows[is_unknown], pieces, strict=True):
+                found[row].append(as_text(piece))
+        return found
 
     def detokenize(self, ids, unknown=None):
         """Turn ids into strings.

@@ -6,13 +6,19 @@ from typing import NamedTuple
 from keras_attention.extras import require
 
 SACREBLEU = {"bleu": "BLEU", "chrf": "CHRF", "ter": "TER"}
-UNITS = {"wer": str.split, "cer": str.strip}  # what is counted
+UNITS = {  # what is counted
+    "wer": str.split,
+    "per": str.split,
+    "cer": str.strip,
+}
 MODES = {  # which of two numbers is better
     "bleu": "max",
     "chrf": "max",
     "ter": "min",
     "wer": "min",
+    "per": "min",
     "cer": "min",
+    "ser": "min",
     "accuracy": "max",
 }
 
@@ -40,17 +46,21 @@ def score_texts(
     Formula:
 
         accuracy = 100 * sum_i [texts[i] is a reference] / count
-        wer, cer = 100 * sum_i min_r D(texts[i], r) / sum_i mean_r length(r)
+        ser = 100 - accuracy
+        wer, per, cer = 100 * sum_i min_r D(texts[i], r) / sum_i mean_r len(r)
 
-    `D` is the Levenshtein distance, the least number of words (`"wer"`) or
-    characters (`"cer"`, Unicode's, spaces between words included) to insert,
-    delete or substitute; `r` runs over the references of a text. Words stand
-    between spaces, so `"wer"` of symbols is what is called phone error rate.
+    `D` is the Levenshtein distance: the least number of words (`"wer"`),
+    symbols (`"per"`, the phone error rate), or characters (`"cer"`, Unicode's,
+    spaces between words included) to insert, delete, or substitute; `r` runs
+    over the references of a text. Words and symbols stand between spaces, so
+    `"wer"` and `"per"` are the same number. `"ser"` is the sequence error rate:
+    what papers on pronunciation call word error rate, if a text is a word.
     `"bleu"`, `"chrf"` and `"ter"` are those of sacreBLEU. Spaces around a
     text count nowhere, Unicode forms do: `"é"` is not `"e\u0301"`.
 
     Args:
-        name: `"bleu"`, `"chrf"`, `"ter"`, `"wer"`, `"cer"` or `"accuracy"`.
+        name: `"bleu"`, `"chrf"`, `"ter"`, `"wer"`, `"per"`, `"cer"`, `"ser"`
+            or `"accuracy"`.
         texts: The texts.
         references: Lists of right texts, each with one for every text.
         lowercase: Whether letter case does not count. It never does in
@@ -96,7 +106,8 @@ def score_texts(
         text.strip() in map(str.strip, known)
         for text, *known in zip(texts, *references, strict=True)
     ]
-    return TextScore(100 * sum(right) / len(right))
+    accuracy = 100 * sum(right) / len(right)
+    return TextScore(accuracy if name == "accuracy" else 100 - accuracy)
 
 
 def _error_rate(split: Callable, texts, references) -> float:

@@ -27,9 +27,11 @@ class ValidationScores(keras.callbacks.Callback):
     | `"bleu"` | BLEU of sacreBLEU | higher |
     | `"chrf"` | chrF2 of sacreBLEU | higher |
     | `"ter"` | translation edit rate of sacreBLEU, without case | lower |
-    | `"wer"` | errors in 100 words, or symbols between spaces | lower |
-    | `"cer"` | errors in 100 characters | lower |
-    | `"accuracy"` | texts that are right, of 100 | higher |
+    | `"wer"` | word error rate: errors in 100 words | lower |
+    | `"per"` | phone error rate: errors in 100 symbols between spaces | lower |
+    | `"cer"` | character error rate: errors in 100 characters | lower |
+    | `"ser"` | sequence error rate: wrong texts, of 100 | lower |
+    | `"accuracy"` | exact-match accuracy: right texts, of 100 | higher |
 
     Translating takes time; a `GreedySearch` and some hundred sentences are
     enough to tell epochs apart. If a search gives several texts a sentence,

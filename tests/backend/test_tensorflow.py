@@ -13,7 +13,7 @@ from seq2seqs import make_model
 from tiers import some
 
 import keras_attention as ka
-from keras_attention.backend import Backend
+from keras_attention.backend import PlainBackend
 from keras_attention.backend import backend
 
 pytestmark = pytest.mark.tensorflow
@@ -160,7 +160,7 @@ def test_steps_without_all_reduce_change_no_number(
     optimizer, model_class, monkeypatch
 ):
     losses, variables = trained(optimizer, model_class)
-    plain = Backend().without_all_reduce
+    plain = PlainBackend().without_all_reduce
     monkeypatch.setattr(backend, "without_all_reduce", plain)
     wanted, others = trained(optimizer, model_class)
     assert losses == wanted

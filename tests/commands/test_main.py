@@ -36,7 +36,7 @@ def test_an_error_is_a_line_and_not_a_trace(tmp_path):
         ["translate", ".", "--sing"],
         ["translate", ".", "--batch-size", "0"],
         ["translate", ".", "--batch-size", "1e3"],
-        ["score", ".", "--metrics", "bleu,per"],
+        ["score", ".", "--metrics", "bleu,mer"],
     ],
 )
 def test_wrong_arguments_are_told_from_errors(words, capsys):

@@ -34,11 +34,13 @@ def test_scores_are_printed_with_their_signatures(right, lowercase):
     wrong = 1 if lowercase else 2  # of 11 words and 41 characters
     assert rows[3:] == [
         f"wer = {100 * wrong / 11:.2f}",
+        f"per = {100 * wrong / 11:.2f}",
         f"cer = {100 * (wrong + 3) / 41:.2f}",
+        f"ser = {50 * wrong:.2f}",
         f"accuracy = {50 * (2 - wrong):.2f}",
     ]
     asked = "score", right, "--metrics", "cer,wer", *words
-    assert shell(*asked, given=FOUND)[1].splitlines() == [rows[4], rows[3]]
+    assert shell(*asked, given=FOUND)[1].splitlines() == [rows[5], rows[3]]
 
 
 def test_reads_files_and_several_references(right, tmp_path):

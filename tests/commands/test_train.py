@@ -1,4 +1,4 @@
-"""`train`: what a shell sees; `test_recipe.py` has the training itself."""
+"""`train`: what a shell sees; `tests/recipe` has the training itself."""
 
 import io
 import sys
@@ -8,12 +8,17 @@ from pathlib import Path
 import pytest
 from shell import shell
 
+from keras_attention import recipe
 from keras_attention.commands import arguments
 from keras_attention.commands import main
 from keras_attention.commands import train
 from keras_attention.commands.train import Report
 from keras_attention.recipe import Recipe
 
+pytestmark = [
+    pytest.mark.filterwarnings(f"default:.*{x}")
+    for x in ("are in the training set too", "in every epoch")
+]
 TABLE = [f"{a}{b}\t{b} {a}\tX;{a.upper()}\n" for a in "abc" for b in "dec"]
 
 
@@ -39,12 +44,18 @@ def recipe_of(words, monkeypatch):
 @pytest.mark.usefixtures("without_graphs")
 def test_trains_what_the_other_commands_take(words, tmp_path):
     code, out, err = shell(*words, "--features", 2, "--beam-size", 2)
-    assert (code, err) == (0, "")
-    *epochs, last = out.splitlines()
-    assert [line[:12] for line in epochs] == ["epoch 1 of 2", "epoch 2 of 2"]
-    assert "  val_accuracy 0" in epochs[0]
+    assert code == 0
+    assert "9 of 9 sources" in err
+    *read, sizes, model, one, two, best, saved, following = out.splitlines()
+    assert [line.rpartition(": ")[2][:7] for line in read] == 2 * ["9 pairs"]
+    assert sizes == "Vocabulary: 9 source and 6 target tokens"
+    assert model.endswith("Training: at most 2 epochs of 1 batches")
+    assert [one[:12], two[:12]] == ["epoch 1 of 2", "epoch 2 of 2"]
+    assert "  val_accuracy 0" in one
+    assert best.startswith("Best epoch: ")
     folder = tmp_path / "out"
-    assert last == f"Translator: {folder}"
+    assert saved == f"Translator: {folder}"
+    assert following == f"Next: keras-attention translate {folder} FILE"
     assert (folder / "attention.png").exists()
     code, out, _ = shell("show", folder)
     assert code == 0
@@ -61,9 +72,18 @@ def test_every_option_is_one_of_the_recipe_and_tells_its_default():
     for name, (kind, about) in arguments.RECIPE.items():
         value = defaults[name]
         shown = ",".join(map(str, value)) if name == "columns" else value
-        if value is not None:
-            assert about.endswith(f"({shown})")
-            assert kind in (str, type(value))
+        if kind is bool:
+            assert value is False
+        elif value is not None:
+            assert about.endswith(f"(default: {shown})")
+            assert (
+                value in kind
+                if isinstance(kind, tuple)
+                else (kind in (str, type(value)))
+            )
+    options = arguments.RECIPE
+    assert set(options["attention"][0]) == set(recipe.ATTENTIONS)
+    assert set(options["source_tokenizer"][0]) == set(recipe.TOKENIZERS)
 
 
 @pytest.mark.parametrize("columns", [["1,0"], ["1", "0"]])
@@ -78,10 +98,10 @@ def test_a_file_has_the_same_options_and_the_command_line_wins(
     words, tmp_path, monkeypatch
 ):
     file = tmp_path / "recipe.toml"
-    recipe = Recipe(layers=2, epochs=9, columns=(1, 0), metric="wer", rate=1.0)
-    file.write_text(recipe.to_toml())
+    given = Recipe(layers=2, columns=(1, 0), metric="wer", lowercase=True)
+    file.write_text(given.to_toml())
     found = recipe_of([*words, "--config", file], monkeypatch)
-    assert asdict(found) == {**asdict(recipe), "units": 4, "epochs": 2}
+    assert asdict(found) == {**asdict(given), "units": 4, "epochs": 2}
     file.write_text("beam-size = 3\nseed = 4\n")
     found = recipe_of([*words, "--config", file, "--seed", 7], monkeypatch)
     assert (found.beam_size, found.seed) == (3, 7)
@@ -93,7 +113,7 @@ def test_a_file_has_the_same_options_and_the_command_line_wins(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("unit = 3", "'unit', which is none of source_tokenizer, "),
+        ("unit = 3", "'unit', which is none of header, "),
         ("units", "recipe.toml: "),
         (Path("/dev/zero"), "recipe.toml: "),
         (None, "recipe.toml: "),
@@ -116,7 +136,6 @@ def test_another_file_of_options_is_a_wrong_argument(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--attention", "dot"], "`attention`"),
         (["--columns", "0,7"], "table.tsv:1"),
         (["--columns", "x"], "columns='x'"),
         (["--columns", "1"], "needs two columns"),
@@ -129,9 +148,25 @@ def test_another_file_of_options_is_a_wrong_argument(
 def test_errors_are_a_line(words, more, message):
     code, out, err = shell(*words, *more)
     assert (code, out) == (1, "")
-    assert err.startswith("keras-attention train: error: ")
-    assert len(err.splitlines()) == 1
-    assert message in err
+    *warned, line = err.splitlines()
+    assert all("in the training set" in x for x in warned)
+    assert line.startswith("keras-attention train: error: ")
+    assert message in line
+
+
+def test_a_wrong_choice_is_a_wrong_argument(words, capsys):
+    with pytest.raises(SystemExit) as error:
+        main([*map(str, words), "--attention", "dot"])
+    assert error.value.code == 2
+    assert "invalid choice: 'dot'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
+def test_quiet_prints_warnings_alone(words):
+    code, out, err = shell(*words, "--quiet")
+    assert (code, out) == (0, "")
+    assert all(": warning: " in line for line in err.splitlines())
 
 
 class Terminal(io.StringIO):

@@ -42,6 +42,31 @@ def test_writes_a_line_for_each_line():
     assert out.split("\n") == [*translator()(LINES), ""]
 
 
+def test_options_may_stand_between_folder_and_file(tmp_path):
+    file = tmp_path / "new.txt"
+    file.write_bytes(TEXT)
+    given = shell("translate", saved(), "--scores", file)
+    assert given == shell("translate", saved(), "--scores", given=TEXT)
+    assert given[0] == 0
+
+
+@pytest.mark.filterwarnings("default:The model does not know")
+def test_unknown_tokens_are_told_once(tmp_path):
+    given, out = "01\n\nx1\n1yéx\n".encode(), tmp_path / "out"
+    words = "translate", saved(), "--batch-size", 1
+    code, text, err = shell(*words, given=given)
+    assert (code, len(text.splitlines())) == (0, 4)
+    (line,) = err.splitlines()
+    assert "does not know 'x', 'y', 'é'. " in line
+    assert "tokens: 2. The first is line 3." in line
+    words = "translate", saved(), "--unknown", "ignore"
+    assert shell(*words, given=given) == (0, text, "")
+    words = "translate", saved(), "--unknown", "error", "-o", out
+    code, text, err = shell(*words, given=given)
+    assert (code, text, out.exists()) == (1, "", False)
+    assert "line 3." in err
+
+
 @pytest.mark.parametrize("name", ["stdin", "stdout"])
 def test_names_the_stream_that_is_closed(monkeypatch, capsys, name):
     monkeypatch.setattr(sys, name, None)
@@ -58,6 +83,7 @@ def test_names_the_stream_that_is_closed(monkeypatch, capsys, name):
         codecs.BOM_UTF8 + TEXT,
     ],
 )
+@pytest.mark.filterwarnings("ignore:The model does not know '�'")
 def test_reads_what_others_write(given):
     code, out, _ = shell("translate", saved(), given=given)
     lines = given.decode("utf-8-sig", "replace").splitlines()

@@ -11,7 +11,7 @@ from gradients import to_tensor
 from keras import ops
 from samples import draw
 
-from keras_attention.backend import Backend
+from keras_attention.backend import PlainBackend
 from keras_attention.backend import backend
 from keras_attention.ops import dot_scores
 from keras_attention.ops import joint_product
@@ -103,7 +103,7 @@ class TestSpareColumns:
 
         given = draw(3, 2, 3), draw(2, 3, seed=3)
         found = differentiate(total, given, weights, way)
-        monkeypatch.setattr(products, "backend", Backend())
+        monkeypatch.setattr(products, "backend", PlainBackend())
         want = differentiate(total, given, weights, way)
         assert found[0] == pytest.approx(want[0], rel=1e-12)
         for x, y in zip(found[1], want[1], strict=True):

@@ -142,6 +142,17 @@ def test_surfaces_are_what_the_ids_stand_for(tokenizer):
         assert joined == sentence.replace(" ", "")
 
 
+def test_what_is_unknown_is_listed(tokenizer):
+    text = [*TEXT, "Ein Hund € lacht §", ""]
+    wanted = []
+    for one in text:
+        ids, pieces = tokenizer.tokenize([one])[0], tokenizer.surfaces([one])[0]
+        pairs = zip(ids.numpy()[1:-1], strings(pieces), strict=True)
+        wanted.append([piece for id_, piece in pairs if id_ == 1])
+    assert tokenizer.unknown(text) == wanted
+    assert tokenizer.unknown([]) == []
+
+
 @every_kind
 @pytest.mark.parametrize("max_length", [None, 7])
 def test_surfaces_can_replace_what_is_unknown(kind, max_length):

@@ -49,6 +49,13 @@ def test_spaces_around_texts_do_not_count():
         assert value(name, [" a b\t"], [["a b  "]]) == wanted
 
 
+def test_other_names_of_the_same_numbers():
+    given = ["a b", "c", "d"], [["a x", "c", "d e"]]
+    assert value("per", *given) == value("wer", *given) == 40
+    assert value("ser", *given) == 100 - value("accuracy", *given)
+    assert value("accuracy", *given) == pytest.approx(100 / 3)
+
+
 @pytest.mark.parametrize("lowercase", [False, True])
 @pytest.mark.parametrize("name", MODES)
 def test_case_counts_unless_told(name, lowercase):

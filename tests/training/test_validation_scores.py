@@ -98,8 +98,8 @@ def test_refuses_what_is_no_parallel_text():
         ValidationScores(Learner(), SOURCES, ["", ""])
     with pytest.raises(ValueError, match="`frequency` must be a positive"):
         scores(frequency=0)
-    with pytest.raises(ValueError, match=r"`metrics` must be one of.*'per'"):
-        scores(["wer", "per"])
+    with pytest.raises(ValueError, match=r"`metrics` must be one of.*'mer'"):
+        scores(["wer", "mer"])
     with pytest.raises(ValueError, match="`metrics` must be a list of names"):
         scores(None)
     with pytest.raises(ValueError, match="`translator` must be a Translator"):

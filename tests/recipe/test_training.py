@@ -24,7 +24,13 @@ from keras_attention.recipe import make_model
 from keras_attention.recipe import make_tokenizers
 from keras_attention.recipe import read_texts
 from keras_attention.recipe import train_translator
+from keras_attention.recipe.training import BestEpoch
 
+# Of tables with few letters.
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore:.*{x}")
+    for x in ("a pair repeats", "are in the training set too", "in every epoch")
+]
 SMALL = {"units": 8, "epochs": 3, "batch_size": 8}
 
 
@@ -113,7 +119,7 @@ def test_a_stopped_training_goes_on(trained):
 @pytest.mark.slow
 def test_what_is_trained_is_not_trained_again(trained, monkeypatch):
     folder, files, recipe, translator = trained
-    monkeypatch.setattr("keras_attention.recipe.resumable_fit", None)
+    monkeypatch.setattr("keras_attention.recipe.training.resumable_fit", None)
     again = train_translator(*files, folder, recipe)
     assert again(["abc"]) == translator(["abc"])
     other = Recipe(**{**SMALL, "seed": 1})
@@ -136,12 +142,83 @@ def test_the_best_epoch_is_kept(tmp_path, monkeypatch):
             logs["val_wer"] = [50.0, 20.0, 30.0][epoch]
             weights.append(self.model.get_weights())
 
-    monkeypatch.setattr("keras_attention.recipe.ValidationScores", Judge)
-    recipe = Recipe(metric="wer", **SMALL)
-    found = train_translator(*files, tmp_path / "out", recipe)
+    monkeypatch.setattr(
+        "keras_attention.recipe.training.ValidationScores", Judge
+    )
+    recipe, said = Recipe(metric="wer", **SMALL), []
+    found = train_translator(*files, tmp_path / "out", recipe, (), said.append)
     for one, other in zip(found.model.get_weights(), weights[1], strict=True):
         np.testing.assert_array_equal(one, other)
     assert not all(map(np.array_equal, weights[1], weights[2]))
+    assert said[-1].startswith("Best epoch: 2 of 3, with val_wer 20 and val_lo")
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "losses", "best"),
+    [
+        ("accuracy", [0, 0, 0], [3.0, 1.0, 2.0], 1),
+        ("accuracy", [0, 10, 10], [1.0, 3.0, 2.0], 2),
+        ("wer", [30, 20, 20], [1.0, 2.0, 3.0], 1),
+        ("bleu", [20.0, 20.001, 20.0], [1.0, 9e9, 1.0], 1),
+        ("accuracy", [0, 0, 0], [np.nan, np.inf, 2.0], 2),
+    ],
+)
+def test_of_equal_epochs_the_one_of_the_least_loss_is_best(
+    metric, values, losses, best
+):
+    callback = BestEpoch(Recipe(metric=metric), len(values))
+    callback.set_model(keras.Sequential([keras.layers.Dense(1)]))
+    callback.on_train_begin()
+    for epoch, pair in enumerate(zip(values, losses, strict=True)):
+        logs = dict(zip([f"val_{metric}", "val_loss"], pair, strict=True))
+        callback.on_epoch_end(epoch, logs)
+    assert callback.best_epoch == best
+
+
+@pytest.mark.slow
+def test_references_are_compared_as_the_tokenizer_writes_them(tmp_path):
+    """Else no text is right that differs in Unicode form, case, or spaces."""
+    rows = ["a\te\u0301\n", "b\tE\u0301  e\u0301\n"] * 4
+    file = tmp_path / "words.tsv"
+    file.write_text("".join(rows), encoding="utf-8")
+    seen, said = [], []
+
+    class Judge(keras.callbacks.Callback):
+        def __init__(self, _, sources, references, metrics):
+            super().__init__()
+            seen.extend(references)
+
+        def on_epoch_end(self, epoch, logs=None):
+            logs["val_accuracy"] = 0.0
+
+    recipe = Recipe(lowercase=True, target_tokenizer="word", **SMALL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("keras_attention.recipe.training.ValidationScores", Judge)
+        with pytest.warns(UserWarning, match="`accuracy` was 0 in every epoch"):
+            train_translator(
+                [file], [file], tmp_path / "out", recipe, (), said.append
+            )
+    assert seen == ["é", "é é"] * 4
+    *_, line, _, _ = said
+    assert line.startswith("8 of 8 references are compared as")
+
+
+@pytest.mark.slow
+def test_long_pairs_are_left_out_aloud(tmp_path):
+    files = write_table(tmp_path), write_table(tmp_path, 8)
+    with files[0][0].open("a") as file:
+        file.write(f"{'z' * 300}\ta\tX\n")
+    said = []
+    with pytest.warns(
+        UserWarning, match="more than 50 .* number: 1. .* line 17"
+    ):
+        found = train_translator(
+            *files, tmp_path / "out", Recipe(**SMALL), (), said.append
+        )
+    assert "z" not in found.source_tokenizer.vocabulary
+    assert said[0].endswith(": 16 pairs, at most 9 tokens a side")
+    with pytest.raises(ValueError, match=r"max_length=3\. Raise it"):
+        train_translator(*files, tmp_path / "o", Recipe(max_length=3))
 
 
 @pytest.mark.slow
@@ -166,7 +243,7 @@ def test_small_corpora_have_more_epochs(tmp_path, monkeypatch, pairs, epochs):
         asked.append(options["epochs"])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("keras_attention.recipe.resumable_fit", fit)
+    monkeypatch.setattr("keras_attention.recipe.training.resumable_fit", fit)
     files = write_table(tmp_path, pairs)
     with pytest.raises(KeyboardInterrupt):
         train_translator(

@@ -1,0 +1,11 @@
+"""From pairs of texts to a trained translator: what `train` does."""
+
+from .options import ATTENTIONS as ATTENTIONS
+from .options import TOKENIZERS as TOKENIZERS
+from .options import Recipe as Recipe
+from .texts import make_tokenizers as make_tokenizers
+from .texts import read_texts as read_texts
+from .training import CURVES as CURVES
+from .training import NOTE as NOTE
+from .training import make_model as make_model
+from .training import train_translator as train_translator

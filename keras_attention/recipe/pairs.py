@@ -1,0 +1,179 @@
+"""Reads the pairs of a training, and warns of what looks like a mistake."""
+
+import warnings
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from keras_attention.data.pairs import pair_texts
+from keras_attention.data.pairs import stream_parallel
+from keras_attention.text.files import stream_lines
+
+HEADERS = frozenset(
+    "source target src tgt trg word words lemma form inflected grapheme "
+    "graphemes phoneme phonemes pronunciation ipa input output features tags "
+    "text translation original normalized".split()
+)
+
+
+class TrainingPairs(NamedTuple):
+    """Pairs of texts, and where each was read.
+
+    Attributes:
+        name: The files.
+        columns: Lists of strings: sources, targets, and features, if any.
+        lines: The number of each pair's line, from 1.
+    """
+
+    name: str
+    columns: tuple[list[str], ...]
+    lines: list[int]
+
+    def select(self, indices: Sequence[int]) -> "TrainingPairs":
+        """Return some of the pairs.
+
+        Args:
+            indices: Their positions.
+        """
+        columns = ([x[i] for i in indices] for x in self.columns)
+        return TrainingPairs(
+            self.name, tuple(columns), [self.lines[i] for i in indices]
+        )
+
+
+def read_training_pairs(
+    files: Sequence[str | Path],
+    columns: Sequence[int] = (0, 1),
+    header: bool = False,
+) -> TrainingPairs:
+    """Read pairs, and leave out what cannot be trained.
+
+    White space around a cell is removed. Blank lines are skipped, and so are
+    pairs without a source or a target, of which a warning tells. It also warns
+    of sources with several targets, of repeated pairs, and of a first line that
+    looks like a header.
+
+    Args:
+        files: One tab-separated file, or a file of sources and one of targets.
+        columns: Zero-based indices of the source and target columns of the
+            table, and of others. Defaults to `(0, 1)`.
+        header: Whether the first line is a header. Defaults to `False`.
+
+    Returns:
+        The pairs.
+
+    Raises:
+        ValueError: If a line has too few columns, if the files differ in
+            length, or if no pair is left. The message names file and line.
+    """
+    name = " and ".join(map(str, files))
+    rows = _table(files[0], columns) if len(files) == 1 else _parallel(*files)
+    found, blank, lines = [], [], []
+    for number, row in enumerate(rows, 1):
+        cells = [cell.strip() for cell in row or ()]
+        if not any(cells) or (header and number == 1):
+            continue
+        if not all(cells[:2]):
+            blank.append(number)
+            continue
+        if not found and HEADERS.issuperset(x.lower() for x in cells):
+            warnings.warn(
+                f"{name}:{number} looks like a header: {' '.join(cells)!r}. It "
+                "is read as a pair; skip it with `header=True` (`--header`).",
+                stacklevel=2,
+            )
+        found.append(cells)
+        lines.append(number)
+    if not found:
+        raise ValueError(
+            "A training needs pairs of a source and a target. Received: "
+            f"{name}, which has none. Check its columns, counted from 0."
+        )
+    if blank:
+        warnings.warn(
+            f"{name}: a source or a target is empty; such pairs are left out. "
+            f"Their number: {len(blank)}. The first is line {blank[0]}.",
+            stacklevel=2,
+        )
+    pairs = TrainingPairs(
+        name, tuple(map(list, zip(*found, strict=True))), lines
+    )
+    _warn_of_duplicates(pairs)
+    return pairs
+
+
+def warn_of_overlap(train: TrainingPairs, validation: TrainingPairs):
+    """Warn of sources that are both trained and validated.
+
+    Args:
+        train: The training set.
+        validation: The validation set.
+    """
+    known = {source for source, *_ in _keyed(train)}
+    both = [x for x, *_ in _keyed(validation) if x in known]
+    if both:
+        warnings.warn(
+            f"{len(both)} of {len(validation.lines)} sources of "
+            f"{validation.name} are in the training set too, such as "
+            f"{_shown(both[0])}. Scores of new texts will be lower.",
+            stacklevel=2,
+        )
+
+
+def _table(file, columns):
+    """Yield the cells of each line, or nothing of a blank one."""
+    least = 1 + max(columns)
+    for number, line in enumerate(stream_lines(file), 1):
+        cells = line.split("\t")
+        if not line.strip():
+            yield None
+        elif len(cells) < least:
+            raise ValueError(
+                f"A training needs {least} columns, separated by tabs. "
+                f"Received: {file}:{number}, with {len(cells)}: {line!r:.60}. "
+                "Correct the line, or name other `columns`."
+            )
+        else:
+            yield [cells[column] for column in columns]
+
+
+def _parallel(sources, targets):
+    return stream_parallel(pair_texts(Path(sources), Path(targets)))
+
+
+def _keyed(pairs):
+    """Yield the source with its features, the target and the line of each."""
+    source, target, *features = pairs.columns
+    for *key, text, line in zip(
+        source, *features, target, pairs.lines, strict=True
+    ):
+        yield tuple(key), text, line
+
+
+def _shown(key):
+    return repr(" ".join(key))
+
+
+def _warn_of_duplicates(pairs):
+    targets, repeated = defaultdict(dict), []
+    for source, target, line in _keyed(pairs):
+        if target in targets[source]:
+            repeated.append(line)
+        targets[source].setdefault(target, line)
+    several = {x: y for x, y in targets.items() if len(y) > 1}
+    if several:
+        source, lines = next(iter(several.items()))
+        first, second, *_ = lines.values()
+        warnings.warn(
+            f"{pairs.name}: a source has several targets, and all are kept. "
+            f"Number of such sources: {len(several)}. The first is "
+            f"{_shown(source)} in lines {first} and {second}.",
+            stacklevel=3,
+        )
+    if repeated:
+        warnings.warn(
+            f"{pairs.name}: a pair repeats an earlier one. Number of such "
+            f"pairs: {len(repeated)}. The first is line {repeated[0]}.",
+            stacklevel=3,
+        )

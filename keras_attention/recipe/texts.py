@@ -1,0 +1,190 @@
+"""The texts of a training, and the tokenizers that are made of them."""
+
+import warnings
+from collections.abc import Callable
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from keras_attention.recipe.options import TOKENIZERS
+from keras_attention.recipe.options import Recipe
+from keras_attention.recipe.pairs import TrainingPairs
+from keras_attention.recipe.pairs import read_training_pairs
+from keras_attention.text import AbstractTokenizer
+from keras_attention.text import TaggedTokenizer
+from keras_attention.text.tagged import TAB
+from keras_attention.text.tagged import split_tags
+from keras_attention.text.tensors import as_list
+
+USUAL, TIMES, SHORT = 99, 4, 50  # per cent, times their longest; tokens
+
+
+def read_texts(
+    files: Sequence[str | Path], recipe: Recipe
+) -> tuple[list[str], list[str]]:
+    """Read sources and targets.
+
+    Args:
+        files: One table, or a file of sources and one of their targets.
+        recipe: Says which columns. With `features`, tags follow each source
+            after a tab.
+
+    Returns:
+        Sources and targets.
+
+    Raises:
+        ValueError: If there are other files, or one is broken.
+    """
+    return sides(read_files(files, recipe))
+
+
+def read_files(files: Sequence[str | Path], recipe: Recipe) -> TrainingPairs:
+    """Read pairs, as `read_texts` does, with the lines where they stand.
+
+    Args:
+        files: As of `read_texts`.
+        recipe: Likewise.
+
+    Returns:
+        The pairs.
+    """
+    features = [] if recipe.features is None else [recipe.features]
+    if len(files) != 1 and (len(files) != 2 or features):
+        raise ValueError(
+            "A training needs one table, or a file of sources and one of "
+            f"targets, and `features` are a column of a table. Received: "
+            f"{len(files)} files, features={recipe.features}. Write one table."
+        )
+    columns = *recipe.columns, *features
+    return read_training_pairs(files, columns, recipe.header)
+
+
+def sides(pairs: TrainingPairs) -> tuple[list[str], list[str]]:
+    """Return sources, with their tags after a tab, and targets.
+
+    Args:
+        pairs: The pairs.
+    """
+    sources, targets, *tags = pairs.columns
+    return [*map(TAB.join, zip(sources, *tags, strict=True))], targets
+
+
+def fit_tokenizers(
+    read: list[TrainingPairs], recipe: Recipe, report: Callable[[str], None]
+) -> tuple[list, tuple[AbstractTokenizer, AbstractTokenizer]]:
+    """Train tokenizers, and leave out the pairs that are too long.
+
+    Args:
+        read: The pairs of training and validation.
+        recipe: Says which tokenizers, and what is too long.
+        report: Function that is called with lines of text.
+
+    Returns:
+        Sources and targets of training and validation, and the tokenizers.
+    """
+    limit, (train, validation) = recipe.max_length, read
+    tokenizers = make_tokenizers(*sides(train), recipe)
+    lengths = [_lengths(x, tokenizers) for x in read]
+    if limit is None:
+        usual = np.percentile(lengths[0], USUAL, method="lower")
+        limit = max(SHORT, TIMES * int(usual))
+    fits = [np.flatnonzero(x <= limit) for x in lengths]
+    for pairs, some in zip(read, fits, strict=True):
+        left_out = sorted({*range(len(pairs.lines))} - {*some})
+        if len(some) == 0:
+            raise ValueError(
+                f"`max_length` must leave a pair of {pairs.name}. Received: "
+                f"max_length={limit}. Raise it."
+            )
+        if left_out:
+            warnings.warn(
+                f"{pairs.name}: pairs with more than {limit} tokens are left "
+                f"out. Their number: {len(left_out)}. The first is line "
+                f"{pairs.lines[left_out[0]]}. Raise `max_length` "
+                "(`--max-length`) to train on them.",
+                stacklevel=3,
+            )
+    train, validation = (x.select(y) for x, y in zip(read, fits, strict=True))
+    if len(train.lines) < len(read[0].lines):
+        tokenizers = make_tokenizers(*sides(train), recipe)
+    for pairs, some, length in zip(
+        (train, validation), fits, lengths, strict=True
+    ):
+        report(
+            f"{pairs.name}: {len(pairs.lines)} pairs, at most "
+            f"{length[some].max()} tokens a side"
+        )
+    sizes = "{} source and {} target tokens".format(
+        *(len(x.vocabulary) for x in tokenizers)
+    )
+    report(f"Vocabulary: {sizes}")
+    return [sides(train), sides(validation)], tokenizers
+
+
+def _lengths(pairs, tokenizers):
+    """Count the tokens of the longer side of each pair."""
+    counts = [
+        np.asarray(x.count(y))
+        for x, y in zip(tokenizers, sides(pairs), strict=True)
+    ]
+    return np.maximum(*counts)
+
+
+def as_written(
+    tokenizer: AbstractTokenizer,
+    texts: list[str],
+    report: Callable[[str], None],
+) -> list[str]:
+    """Write texts as a tokenizer writes them, unless it does not know all.
+
+    Args:
+        tokenizer: The tokenizer.
+        texts: The texts.
+        report: Function that is called with a line of text, if one differs.
+
+    Returns:
+        The texts, in the tokenizer's Unicode form, letter case and spacing.
+    """
+    written = as_list(tokenizer.detokenize(tokenizer.tokenize(texts)))
+    pairs = zip(texts, written, tokenizer.unknown(texts), strict=True)
+    found = [old if lost else new for old, new, lost in pairs]
+    other = [
+        pair for pair in zip(texts, found, strict=True) if len({*pair}) > 1
+    ]
+    if other:
+        report(
+            f"{len(other)} of {len(texts)} references are compared as the "
+            "tokenizer writes them, such as {1!r} for {0!r}".format(*other[0])
+        )
+    return found
+
+
+def make_tokenizers(
+    sources: list[str], targets: list[str], recipe: Recipe
+) -> tuple[AbstractTokenizer, AbstractTokenizer]:
+    """Train the tokenizers of both sides.
+
+    Args:
+        sources: The sources.
+        targets: Their targets.
+        recipe: Says which kinds.
+
+    Returns:
+        Those of source and target.
+    """
+    rows = [text.partition(TAB) for text in sources]
+    if recipe.features is not None:
+        sources = [text for text, *_ in rows]
+    low = {"lowercase": recipe.lowercase}
+    source = TOKENIZERS[recipe.source_tokenizer](
+        sources, normalization=recipe.normalization, **low
+    )
+    target = TOKENIZERS[recipe.target_tokenizer](
+        targets, normalization="nfc", **low
+    )
+    if recipe.features is not None:
+        separator = recipe.features_separator
+        tags = {tag for *_, x in rows for tag in split_tags(x, separator)}
+        source = TaggedTokenizer(source, sorted(tags), separator)
+    return source, target
