@@ -29,7 +29,8 @@ LATE = {  # import TensorFlow, where it is there
 
 __all__ = sorted(NAMES)
 if importlib.util.find_spec("tensorflow") is None:
-    __all__.remove("export_stream")  # a star would ask for it
+    for name in ("export_model", "export_stream"):  # a star would ask for them
+        __all__.remove(name)
 
 
 def import_rooms():

@@ -31,6 +31,7 @@ from .decoder import AttentionDecoderCell as AttentionDecoderCell
 from .decoder import FreeRunningDecoder as FreeRunningDecoder
 from .decoder import LayerNormLSTMCell as LayerNormLSTMCell
 from .decoder import StateBridge as StateBridge
+from .export import export_model as export_model
 from .export import export_stream as export_stream
 from .migration import from_keras_layers as from_keras_layers
 from .migration import load_tfa_weights as load_tfa_weights

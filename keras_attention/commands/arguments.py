@@ -107,13 +107,16 @@ def _of_translate(add: Callable):
 
 
 def _of_export(add: Callable):
-    _folder(add)
+    about = "what Translator.save has written, or a Keras model, *.keras"
+    add("folder", type=Path, metavar="FOLDER", help=about)
     add("path", help="what to write: a folder, a *.tflite or a *.onnx file")
     about = "the format (that of the path's ending)"
     add("--format", choices=FORMATS, help=about)
     add("--quantize", metavar="HOW", help="int8, or float16 of LiteRT")
     most = "most tokens of a text"
     add("--max-length", type=_count, metavar="T", help=most)
+    sample = "examples of what a Keras model takes, *.npy or *.npz"
+    add("--sample", type=Path, metavar="FILE", help=sample)
 
 
 def _of_score(add: Callable):
@@ -262,7 +265,7 @@ COMMANDS = {  # what they do, and what they take
         _of_translate,
     ),
     "export": (
-        "Write a saved translator in another format, and try it.",
+        "Export a saved translator or a Keras model, and try the file.",
         _of_export,
     ),
     "score": (

@@ -1,15 +1,70 @@
-"""`export FOLDER PATH`: a saved translator in another format."""
+"""`export FOLDER PATH`: a translator, or a Keras model, for other runtimes."""
 
 import argparse
+from pathlib import Path
 
+import keras
+import numpy as np
+
+from keras_attention.extras import require
+from keras_attention.files import open_to_read
+from keras_attention.files import reading
 from keras_attention.translator import Translator
+
+MODEL = ".keras"
+NEEDS_MODEL = "The command `export` needs a model of layers that it knows."
+CUSTOM = "Export models with layers of your own in Python, by export_model."
+NEEDS_ARRAYS = "`--sample` must be a file of NumPy, *.npy or *.npz."
 
 
 def run(arguments: argparse.Namespace):
-    """Write a saved translator in another format, and try what was written."""
-    Translator.load(arguments.folder).export(
+    """Write what was saved in another format, and try what was written."""
+    path, sample = arguments.folder, arguments.sample
+    is_model = path.suffix == MODEL
+    if is_model != (sample is not None):
+        raise ValueError(
+            "`--sample` is for files that end in .keras, which need it. "
+            f"Received: {path}, sample={sample}. Name a file of examples of "
+            "what the model takes, *.npy or *.npz, or leave it out."
+        )
+    if not is_model:
+        Translator.load(path).export(
+            arguments.path,
+            arguments.format,
+            max_length=arguments.max_length,
+            quantize=arguments.quantize,
+        )
+        return
+    if arguments.max_length is not None:
+        raise ValueError(
+            "`--max-length` is for saved translators. Received: "
+            f"{path}, max-length={arguments.max_length}. Leave it out."
+        )
+    # Without TensorFlow it cannot be imported.
+    export = require("keras_attention.export.model", "tensorflow", "export")
+    with reading(path, NEEDS_MODEL, CUSTOM):
+        model = keras.saving.load_model(path)
+    export.export_model(
+        model,
         arguments.path,
         arguments.format,
-        max_length=arguments.max_length,
+        sample=read_sample(sample),
         quantize=arguments.quantize,
     )
+
+
+def read_sample(file: Path) -> np.ndarray | list | dict:
+    """Read an array, or several as a dictionary or in their order.
+
+    Args:
+        file: What `np.save` or `np.savez` has written. Arrays that `savez`
+            was given without names make a list.
+    """
+    with reading(file, NEEDS_ARRAYS), open_to_read(file) as content:
+        found = np.load(content, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return found
+        named = dict(found)
+    if list(named) == [f"arr_{i}" for i in range(len(named))]:
+        return list(named.values())
+    return named

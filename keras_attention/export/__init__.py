@@ -9,6 +9,7 @@ from .formats import register_format as register_format
 if HAS_TENSORFLOW:  # which writes all formats
     from .litert import export_litert as export_litert
     from .litert import export_litert_text as export_litert_text
+    from .model import export_model as export_model
     from .onnx import export_onnx as export_onnx
     from .onnx_align import export_onnx_align as export_onnx_align
     from .onnx_text import export_onnx_text as export_onnx_text

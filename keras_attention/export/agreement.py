@@ -152,6 +152,55 @@ def _compare(made, name, wanted, answers, exact, score=None):
         _fail(made, name, texts, truth)
 
 
+def check_equal(
+    made: str,
+    wanted: list[dict[str, np.ndarray]],
+    answers: list[dict[str, np.ndarray]],
+    exact: bool = True,
+    tolerance: float = TOLERANCE,
+):
+    """Raise an error unless a file's outputs are those of the model.
+
+    Args:
+        made: What was written, such as `"LiteRT file"`.
+        wanted: The model's outputs by their names, for each batch.
+        answers: Those of the file.
+        exact: Whether to compare values, not only shapes and types. Defaults
+            to `True`.
+        tolerance: Of floats, absolute and relative. Defaults to `TOLERANCE`.
+
+    Raises:
+        ValueError: If they differ.
+    """
+    for truth, given in zip(wanted, answers, strict=True):
+        for name, y in truth.items():
+            x = given.get(name)
+            if reason := _difference(x, y, exact, tolerance):
+                raise ValueError(
+                    f"The {made} gives other `{name}` than the model: "
+                    f"{reason}. Nothing was written. Try another format, or "
+                    "fix the sizes of the model's inputs."
+                )
+
+
+def _difference(x, y, exact, tolerance) -> str:
+    """Say how an array of a file differs from that of the model, if so."""
+    if x is None:
+        return "none"
+    if (x.shape, x.dtype) != (y.shape, y.dtype):
+        return f"{x.dtype} {x.shape}, not {y.dtype} {y.shape}"
+    if y.dtype.kind != "f":
+        return "other values" * (exact and not np.array_equal(x, y))
+    if (np.isnan(x) != np.isnan(y)).any():
+        return "NaN, or none where the model has it"
+    most = np.finfo(y.dtype).max  # to which kernels of LiteRT clip infinity
+    x, y = (np.nan_to_num(np.clip(a, -most, most), nan=0.0) for a in (x, y))
+    apart = np.abs(x - y)
+    if exact and (apart > tolerance * (1 + np.abs(y))).any():
+        return f"up to {apart.max():.2g} apart"
+    return ""
+
+
 def close(x: np.ndarray, y: np.ndarray) -> bool:
     """Whether arrays are equal, up to rounding if they are of floats."""
     if x.dtype.kind == "f":

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 
+import keras
 import tensorflow as tf
 
 from keras_attention.export.portable import check_exportable
@@ -16,6 +17,7 @@ from keras_attention.search import AbstractSearch
 
 SIGNATURE = "translate_ids"
 OUTPUTS = ("tokens", "scores")  # in this order
+OTHER_FLOATS = ("float16", "bfloat16", "float64")
 
 
 def ids_spec(model: AbstractModel) -> tf.TensorSpec:
@@ -58,15 +60,19 @@ def check_ids_only(model: Seq2Seq, needed_by: str):
         )
 
 
-def check_float32(model: Seq2Seq, needed_by: str):
+def check_float32(
+    model: keras.Model, needed_by: str, kind: type = AbstractModel
+):
     """Raise a `ValueError` unless a model computes in float32.
 
     Args:
-        model: A `Seq2Seq`.
+        model: A Keras model.
         needed_by: The function that exports, as the user typed it.
+        kind: The class of those of its layers that are asked. Defaults to
+            `AbstractModel`.
     """
     for part in sublayers(model):
-        if isinstance(part, AbstractModel) and part.compute_dtype != "float32":
+        if isinstance(part, kind) and part.compute_dtype in OTHER_FLOATS:
             raise ValueError(
                 f"{needed_by} needs a model that computes in float32. "
                 f"Received: dtype={part.dtype_policy.name!r}. Build the same "
@@ -125,13 +131,26 @@ def trace_ids(
     inputs = [ids_spec(model)]
     function = tf.function(translate_ids, inputs, autograph=False)
     with portable(model), exportable_recurrence(model), portable_program():
-        graph = function.get_concrete_function().graph.as_graph_def()
+        function.get_concrete_function()
+    check_deterministic(function, f"search={type(search).__name__}")
+    return function
+
+
+def check_deterministic(
+    function: tf.types.experimental.PolymorphicFunction, received: str
+):
+    """Raise a `ValueError` if a traced function draws random numbers.
+
+    Args:
+        function: The `tf.function`.
+        received: What drew them, for the error.
+    """
+    graph = function.get_concrete_function().graph.as_graph_def()
     parts = [graph.node, *(part.node_def for part in graph.library.function)]
     operations = {node.op for part in parts for node in part}
     if any(re.search("Random|Multinomial", name) for name in operations):
         raise ValueError(
             "LiteRT and ONNX files draw no random numbers. Received: "
-            f"search={type(search).__name__}. Use GreedySearch or BeamSearch, "
+            f"{received}. Use GreedySearch or BeamSearch, "
             "and no layer that is random outside of training."
         )
-    return function

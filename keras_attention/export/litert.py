@@ -20,6 +20,7 @@ from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.litert_copies import without_copies
+from keras_attention.export.portable import blamed_layer
 from keras_attention.export.portable import quiet
 from keras_attention.export.portable import run_program
 from keras_attention.export.saved_model import save_signatures
@@ -230,6 +231,9 @@ def _inexpressible(model, said):
     if part is None:
         part, cause = model, "most likely one of its methods"
         way_out = "Write `x[..., None]`, say, as ops.expand_dims(x, -1)."
+        if blamed := blamed_layer(model, said):
+            part, cause = blamed, "most likely one of its layers"
+            way_out = "Take another layer, or export to ONNX or a SavedModel."
     if "BitwiseAnd" in said:
         cause = "most likely an `ops.argmax` of floats in one of its layers"
         way_out = (

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import tensorflow as tf
+
 from keras_attention.checks import check_choice
 from keras_attention.export.agreement import check_answers
 from keras_attention.export.agreement import probe_sources
@@ -14,7 +17,6 @@ from keras_attention.export.formats import register_format
 from keras_attention.export.ids import OUTPUTS
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids_only
-from keras_attention.export.ids import ids_spec
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.portable import quiet
 from keras_attention.extras import require
@@ -72,7 +74,7 @@ def export_onnx(
         content = convert_to_onnx(model, search, quantize, "export_onnx")
         write_onnx(draft, content, source_tokenizer, target_tokenizer)
         sources = probe_sources(model.source_vocabulary_size)
-        answers = _run(draft, sources)
+        answers = run_onnx(draft, [{"source_ids": ids} for ids in sources])
         exact = quantize is None
         check_answers("ONNX file", model, search, sources, answers, exact)
 
@@ -96,16 +98,41 @@ def convert_to_onnx(
     Returns:
         An `onnx.ModelProto`, whose outputs are in this order.
     """
+    function = trace_ids(model, search, outputs)
+    return function_to_onnx(function, SIGNATURE, outputs, quantize, needed_by)
+
+
+def function_to_onnx(
+    function: tf.types.experimental.PolymorphicFunction,
+    name: str,
+    outputs: Sequence[str],
+    quantize: str | None,
+    needed_by: str,
+) -> Any:
+    """Convert a traced `tf.function`.
+
+    Args:
+        function: It gives a dictionary of tensors.
+        name: That of the graph.
+        outputs: As of `convert_to_onnx`, and so are the others.
+        quantize: As of `export_onnx`.
+        needed_by: The function that exports, as the user typed it.
+
+    Returns:
+        An `onnx.ModelProto`, whose outputs are in this order.
+    """
     tf2onnx = require("tf2onnx", "onnx", needed_by)
     onnx = require("onnx", "onnx", needed_by)
     require("onnxruntime", "onnx", needed_by)
-    function = trace_ids(model, search, outputs)
     with quiet():
-        inputs = [ids_spec(model)]
         content, _ = tf2onnx.convert.from_function(
-            function, inputs, opset=OPSET
+            function,
+            function.input_signature,
+            opset=OPSET,
+            custom_op_handlers=HANDLERS,
         )
-    content.graph.name = SIGNATURE
+    content.graph.name = name
+    _hold_constants(content.graph, function.get_concrete_function(), onnx)
     free_invariants(content.graph)
     given = sorted(content.graph.output, key=lambda x: outputs.index(x.name))
     del content.graph.output[:]
@@ -120,6 +147,44 @@ def convert_to_onnx(
         return onnx.load(file)
 
 
+def _add_erfc(context, node, name, _):
+    _subtract(context, node, name, "Erf", "1-x")
+
+
+def _add_expm1(context, node, name, _):
+    _subtract(context, node, name, "Exp", "x-1")
+
+
+def _subtract(context, node, name, operation, order):
+    """Write an operation that ONNX lacks as a difference from 1."""
+    one = context.make_const(f"{name}_one", np.float32(1)).output[0]
+    x = context.make_node(operation, node.input).output[0]
+    terms = [one, x] if order == "1-x" else [x, one]
+    context.remove_node(node.name)
+    context.make_node("Sub", terms, outputs=node.output, name=name)
+
+
+def _hold_constants(graph, function, onnx):
+    """Keep the values of tensors that a function has taken from outside."""
+    taken = {
+        inside.name: outside
+        for inside, outside in zip(
+            reversed(function.inputs),
+            reversed(function.captured_inputs),
+            strict=False,
+        )
+    }
+    for x in list(graph.input):
+        if x.name in taken:
+            value = onnx.numpy_helper.from_array(taken[x.name].numpy(), x.name)
+            graph.initializer.append(value)
+            graph.input.remove(x)
+
+
+# Operations of Keras' `gelu` and `celu`, which tf2onnx does not know.
+HANDLERS = {"Erfc": (_add_erfc, []), "Expm1": (_add_expm1, [])}
+
+
 def write_onnx(
     file: Path,
     content: Any,
@@ -130,29 +195,47 @@ def write_onnx(
     metadata = {
         "source_tokenizer": source_tokenizer.to_json(),
         "target_tokenizer": target_tokenizer.to_json(),
-        "sha256": SEAL.decode(),  # metadata are last in the file
     }
+    write_sealed(file, content, metadata)
+
+
+def write_sealed(file: Path, content: Any, metadata: dict[str, str]):
+    """Write an `onnx.ModelProto` with metadata, of which the seal is last."""
     onnx = require("onnx", "onnx", "write_onnx")
-    onnx.helper.set_model_props(content, metadata)
+    onnx.helper.set_model_props(content, metadata | {"sha256": SEAL.decode()})
     file.write_bytes(content.SerializeToString())
     seal(file)
 
 
-def _run(file, sources):
-    """Run every batch; the file may be damaged."""
+def run_onnx(
+    file: Path, batches: list[dict[str, np.ndarray]]
+) -> list[dict[str, np.ndarray]]:
+    """Run batches, one after the other, in one session.
+
+    Args:
+        file: The ONNX file, which may be damaged.
+        batches: For each run the inputs by their names.
+
+    Returns:
+        For each run the outputs by their names.
+
+    Raises:
+        RuntimeError: If the file cannot be run.
+    """
     onnx = require("onnx", "onnx", "export_onnx")
     runtime = require("onnxruntime", "onnx", "export_onnx")
     try:
         with quiet():
             onnx.checker.check_model(file)
             session = runtime.InferenceSession(file)
-            found = [session.run(None, {"source_ids": ids}) for ids in sources]
+            names = [x.name for x in session.get_outputs()]
+            found = [session.run(names, batch) for batch in batches]
     except Exception as error:  # of onnx or onnxruntime
         raise RuntimeError(
             "The ONNX file was made, but cannot be run: "
             f"{str(error)[:800]}. Nothing was written. Please report this."
         ) from error
-    return [dict(zip(OUTPUTS, answer, strict=True)) for answer in found]
+    return [dict(zip(names, answer, strict=True)) for answer in found]
 
 
 def free_invariants(graph) -> None:

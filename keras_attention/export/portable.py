@@ -5,6 +5,7 @@ import errno
 import io
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ from keras_attention.backend import backend
 from keras_attention.layers import sublayers
 
 LOGGERS = ("tensorflow", "absl", "tf2onnx")
+OPERATION = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 ONE_AT_A_TIME = threading.RLock()  # streams, levels, models are shared
 
 
@@ -29,10 +31,27 @@ def check_exportable(needed_by: str):
     if backend.name != "tensorflow":
         raise ValueError(
             f"{needed_by} needs Keras on TensorFlow. Received: "
-            f"backend={backend.name!r}. Save the translator, and load and "
-            "export it in a process with the environment variable "
+            f"backend={backend.name!r}. Save the translator or model, and load "
+            "and export it in a process with the environment variable "
             "KERAS_BACKEND=tensorflow."
         )
+
+
+def blamed_layer(model: keras.Model, said: str) -> keras.Layer | None:
+    """Return the layer that an error of a converter or a runtime names.
+
+    Args:
+        model: The model.
+        said: The error, in which operations have names such as
+            `"functional_1/lambda_2_1/Roll"`.
+    """
+    known = {layer.name: layer for layer in sublayers(model)[1:]}
+    for path in OPERATION.findall(said):
+        for scope in reversed(path.split("/")):
+            for name in (re.sub(r"_\d+$", "", scope), scope):
+                if name in known:
+                    return known[name]
+    return None
 
 
 @contextlib.contextmanager

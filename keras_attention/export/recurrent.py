@@ -1,7 +1,8 @@
-"""Keras' recurrent layers, run by our loop while an export traces them."""
+"""Keras' layers of sequences, as every format can hold them."""
 
 import contextlib
 import functools
+import inspect
 from collections.abc import Iterator
 
 from keras import layers
@@ -29,17 +30,56 @@ def exportable_recurrence(model: layers.Layer) -> Iterator[None]:
     Raises:
         ValueError: If it has another recurrent layer, or a stateful one.
     """
+    check_stateless(model)
     with contextlib.ExitStack() as stack:
         for layer in sublayers(model):
             if isinstance(layer, layers.RNN):
                 _check(layer)
                 stack.callback(delattr, layer, "inner_loop")
                 layer.inner_loop = functools.partial(_inner_loop, layer)
-            if hasattr(layer, "get_dropout_mask"):  # a cell
-                for rate in ("dropout", "recurrent_dropout"):
-                    stack.callback(setattr, layer, rate, getattr(layer, rate))
-                    setattr(layer, rate, 0.0)
+            _keep_all(stack, layer)
         yield
+
+
+def _keep_all(stack, layer):
+    """Turn off the dropout of a cell, until a stack of contexts ends."""
+    if hasattr(layer, "get_dropout_mask"):
+        for rate in ("dropout", "recurrent_dropout"):
+            stack.callback(setattr, layer, rate, getattr(layer, rate))
+            setattr(layer, rate, 0.0)
+
+
+@contextlib.contextmanager
+def exportable_steps(model: layers.Layer) -> Iterator[None]:
+    """Let every `TimeDistributed` run its layer once, on the steps of all rows.
+
+    Where lengths are unknown, Keras maps its layer over as many steps as there
+    are rows, by operations that LiteRT lacks. Dropout is off, too, of which
+    recurrent layers draw masks although they apply none.
+
+    Args:
+        model: The model.
+    """
+    with contextlib.ExitStack() as stack:
+        for layer in sublayers(model):
+            if type(layer) is layers.TimeDistributed:
+                stack.callback(delattr, layer, "call")
+                layer.call = functools.partial(_call_once, layer.layer)
+            _keep_all(stack, layer)
+        yield
+
+
+def _call_once(layer, inputs, training=None, mask=None):
+    """Return what `TimeDistributed.call` does, by one call of its layer."""
+    options = {"training": training, "mask": mask}
+    if mask is not None:
+        rows = ops.shape(mask)[0] * ops.shape(mask)[1]
+        options["mask"] = ops.reshape(mask, (rows, *ops.shape(mask)[2:]))
+    taken = inspect.signature(layer.call).parameters
+    options = {name: x for name, x in options.items() if name in taken}
+    batch, steps, *rest = ops.shape(inputs)
+    found = layer.call(ops.reshape(inputs, (batch * steps, *rest)), **options)
+    return ops.reshape(found, (batch, steps, *ops.shape(found)[1:]))
 
 
 def _check(layer):
@@ -51,12 +91,17 @@ def _check(layer):
             "loops in its own way. Use LSTM, GRU, SimpleRNN or RNN(cell), "
             "plain or inside of Bidirectional; a cell of your own is fine."
         )
-    if layer.stateful:
-        raise ValueError(
-            f"The export cannot keep what {kind.__name__} `{layer.name}` "
-            "remembers from batch to batch. Received: stateful=True. Build "
-            "the layer with stateful=False."
-        )
+
+
+def check_stateless(model: layers.Layer):
+    """Raise a `ValueError` for a model that remembers its last batch."""
+    for layer in sublayers(model):
+        if getattr(layer, "stateful", False):
+            raise ValueError(
+                f"The export cannot keep what {type(layer).__name__} "
+                f"`{layer.name}` remembers from batch to batch. Received: "
+                "stateful=True. Build the layer with stateful=False."
+            )
 
 
 def _inner_loop(layer, sequences, initial_state, mask, **_):

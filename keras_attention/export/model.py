@@ -1,0 +1,250 @@
+"""Any Keras model as a file for another runtime."""
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from typing import NamedTuple
+
+import keras
+import tensorflow as tf
+
+from keras_attention.checks import check_built
+from keras_attention.checks import check_choice
+from keras_attention.checks import check_object
+from keras_attention.export.agreement import check_equal
+from keras_attention.export.formats import choose_format
+from keras_attention.export.ids import check_deterministic
+from keras_attention.export.ids import check_float32
+from keras_attention.export.litert import QUANTIZATIONS
+from keras_attention.export.litert import convert_to_litert
+from keras_attention.export.litert import try_litert
+from keras_attention.export.onnx import QUANTIZATIONS as ONNX_QUANTIZATIONS
+from keras_attention.export.onnx import function_to_onnx
+from keras_attention.export.onnx import run_onnx
+from keras_attention.export.onnx import write_sealed
+from keras_attention.export.portable import blamed_layer
+from keras_attention.export.portable import check_exportable
+from keras_attention.export.portable import portable
+from keras_attention.export.recurrent import check_stateless
+from keras_attention.export.recurrent import exportable_recurrence
+from keras_attention.export.recurrent import exportable_steps
+from keras_attention.export.samples import Interface
+from keras_attention.export.saved_model import MAIN_FILE
+from keras_attention.export.saved_model import save_signatures
+from keras_attention.extras import require
+from keras_attention.files import replaced_file
+from keras_attention.files import replaced_folder
+from keras_attention.files import seal
+from keras_attention.layers import sublayers
+from keras_attention.ops import portable_program
+
+ASKED = "export_model"
+SIGNATURE = "serving_default"
+LOOKUPS = (
+    keras.layers.Hashing,
+    keras.layers.IntegerLookup,
+    keras.layers.StringLookup,
+    keras.layers.TextVectorization,
+)
+
+
+def export_model(
+    model: keras.Model,
+    path: str | Path,
+    format: str | None = None,
+    *,
+    sample: Any,
+    quantize: str | None = None,
+) -> None:
+    """Write a Keras model for another runtime, run the file and compare it.
+
+    The file has one signature, `serving_default`, from the model's inputs to
+    its outputs, outside of training. Masks are those of the model's `call`.
+    The batch has any size, and so does every axis that the model leaves open;
+    for a model that is not functional, that is one of which it takes several
+    sizes.
+
+    Inputs and outputs keep their names: those of `keras.Input` and of the
+    layers that give the outputs, or the keys of a dictionary. In a subclass
+    of `keras.Model`, an array is named as the argument of `call`, and what is
+    returned `output_0`, `output_1` and so on.
+
+    A draft runs in its runtime, on `sample` and on other numbers of rows and
+    lengths made of it, all in one session. If it gives what the model gives,
+    up to 1e-4, it takes the place of what was at `path`. A quantized file may
+    give other values, so only their shapes and types are compared.
+
+    Args:
+        model: A built model of Keras' layers and those of this package:
+            functional, `Sequential` or a subclass.
+        path: The file to write, `*.tflite` or `*.onnx`, or the folder of a
+            SavedModel. What an export wrote there before is replaced.
+        format: `"tf_saved_model"`, `"litert"` or `"onnx"`. LiteRT files use
+            built-in operations only. Defaults to `None`, that of the path's
+            ending.
+        sample: Examples of what the model takes, with a batch axis: an array,
+            or a list or dictionary of arrays.
+        quantize: `"int8"` or, for LiteRT, `"float16"`, to store weights in a
+            quarter or half of the size. Defaults to `None`, float32.
+
+    Raises:
+        ValueError: If an argument has a wrong value, if the model cannot be
+            exported, or if the file does not give what the model gives.
+        ImportError: If the extra `litert` or `onnx` is needed and not
+            installed.
+
+    Example:
+
+    ```python
+    model = keras.models.load_model("sentiment.keras")
+    ids = tokenizer.tokenize(["What a film!", "Dull."])
+    export_model(model, "sentiment.tflite", sample=ids, quantize="int8")
+    ```
+    """
+    format = choose_format(path, format, SUFFIXES)
+    runtime = RUNTIMES[format]
+    check_object("model", model, keras.Model, "Put layers into a Sequential.")
+    check_built(model, ASKED, "Train it, load it, or call it once.")
+    check_exportable(ASKED)
+    check_choice("quantize", quantize, runtime.quantizations)
+    runtime.check_installed()
+    if format != "tf_saved_model":
+        check_float32(model, ASKED, keras.layers.Layer)
+    check_stateless(model)
+    with runtime.replaced(path) as draft, portable(model):
+        interface = Interface(model, sample)
+        with contextlib.ExitStack() as stack:
+            for context in runtime.contexts:
+                stack.enter_context(context(model))
+            function = interface.trace()
+        batches, wanted = zip(*interface.trials(), strict=True)
+        runtime.write(draft, model, function, quantize)
+        try:
+            answers = runtime.run(draft, list(batches))
+        except RuntimeError as error:
+            raise ValueError(_with_layer(model, str(error))) from error
+        wanted = wanted * (len(answers) // len(wanted))
+        exact = quantize is None
+        check_equal(runtime.made, wanted, answers, exact)
+
+
+def _with_layer(model, said):
+    """Add to an error of a runtime the layer that it names, if any."""
+    if layer := blamed_layer(model, said):
+        said += f" It is about {type(layer).__name__} `{layer.name}`: take "
+        said += "another layer there, or another format."
+    return said
+
+
+class Runtime(NamedTuple):
+    """How a file for one runtime is made and run.
+
+    Attributes:
+        made: What is written, such as `"ONNX file"`.
+        suffix: How its name ends.
+        check_installed: Function that raises an error unless the format's
+            extra is installed.
+        quantizations: The values of `quantize`.
+        contexts: Functions from a model to the context managers in which it
+            is traced.
+        replaced: Function from a path to a context manager with a draft.
+        write: Function `write(draft, model, function, quantize)`.
+        run: Function `run(draft, batches)`, which gives the outputs by their
+            names for each batch, once or several times.
+    """
+
+    made: str
+    suffix: str
+    check_installed: Callable
+    quantizations: tuple[str | None, ...]
+    contexts: tuple[Callable, ...]
+    replaced: Callable
+    write: Callable
+    run: Callable
+
+
+def _write_saved_model(folder, model, function, _):
+    save_signatures(folder, {SIGNATURE: function}, [model])
+
+
+def _run_saved_model(folder, batches):
+    serve = tf.saved_model.load(folder).signatures[SIGNATURE]
+    _, inputs = serve.structured_input_signature
+    keys = {spec.name: key for key, spec in inputs.items()}
+    answers = []
+    for batch in batches:
+        given = {keys[k]: tf.convert_to_tensor(x) for k, x in batch.items()}
+        answers.append({k: x.numpy() for k, x in serve(**given).items()})
+    return answers
+
+
+def _write_litert(draft, model, function, quantize):
+    _check_numbers(model, function)
+    functions = {SIGNATURE: function}
+    draft.write_bytes(convert_to_litert(model, functions, quantize))
+    seal(draft)
+
+
+def _run_litert(draft, batches):
+    return try_litert(draft, SIGNATURE, batches)
+
+
+def _write_onnx(draft, model, function, quantize):
+    _check_numbers(model, function)
+    outputs = list(function.get_concrete_function().structured_outputs)
+    content = function_to_onnx(function, SIGNATURE, outputs, quantize, ASKED)
+    write_sealed(draft, content, {})
+
+
+def _check_numbers(model, function):
+    """Raise a `ValueError` unless a model has numbers alone, and its own."""
+    for layer in sublayers(model):
+        if isinstance(layer, LOOKUPS):
+            raise ValueError(
+                "LiteRT and ONNX files of models hold no tables. Received: "
+                f"{type(layer).__name__} `{layer.name}`. Look ids up outside "
+                "of the file, or export a SavedModel."
+            )
+    check_deterministic(function, f"`{model.name}`, which draws some")
+
+
+def _without_model(_):
+    return portable_program()
+
+
+RUNTIMES = {
+    "tf_saved_model": Runtime(
+        made="SavedModel",
+        suffix="",
+        check_installed=lambda: None,
+        quantizations=(None,),
+        contexts=(exportable_steps,),
+        replaced=lambda path: replaced_folder(path, MAIN_FILE),
+        write=_write_saved_model,
+        run=_run_saved_model,
+    ),
+    "litert": Runtime(
+        made="LiteRT file",
+        suffix=".tflite",
+        check_installed=lambda: require(
+            "ai_edge_litert.interpreter", "litert", ASKED
+        ),
+        quantizations=QUANTIZATIONS,
+        contexts=(exportable_steps, exportable_recurrence, _without_model),
+        replaced=lambda path: replaced_file(path, ".tflite"),
+        write=_write_litert,
+        run=_run_litert,
+    ),
+    "onnx": Runtime(
+        made="ONNX file",
+        suffix=".onnx",
+        check_installed=lambda: require("tf2onnx", "onnx", ASKED),
+        quantizations=ONNX_QUANTIZATIONS,
+        contexts=(exportable_steps, _without_model),
+        replaced=lambda path: replaced_file(path, ".onnx"),
+        write=_write_onnx,
+        run=run_onnx,
+    ),
+}
+SUFFIXES = {name: runtime.suffix for name, runtime in RUNTIMES.items()}

@@ -1,0 +1,328 @@
+"""What a model takes and gives, by name, and batches to try a file on."""
+
+import inspect
+import itertools
+import keyword
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_attention.checks import is_uneven
+
+# Rows, and factors of the lengths of the sample: they grow and shrink, as
+# those in `agreement.py` do.
+SIZES = (
+    *((1, 1.0), (2, 1.0), (4, 1.0), (8, 1.0), (16, 1.0)),
+    *((1, 0.4), (3, 2.0), (9, 2.0), (2, 0.25)),
+)
+MOST_NUMBERS = 1 << 22  # of a batch that is not the sample
+NAMELESS = re.compile(r"keras_tensor(_\d+)?")
+WRITABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*")
+
+
+class Interface:
+    """Names of what a model takes and gives, and the axes that are open.
+
+    A functional model says which axes are open. Of others, an axis is open if
+    the model runs with another size of it.
+
+    Args:
+        model: A built Keras model.
+        sample: What it takes, with a batch axis: an array, or a list or a
+            dictionary of them.
+
+    Attributes:
+        sample: The arrays by the names of the inputs.
+        specs: The `tf.TensorSpec` of each input.
+
+    Raises:
+        ValueError: If the sample does not fit the model.
+    """
+
+    def __init__(self, model: keras.Model, sample: Any):
+        self._model = model
+        declared = _declared_inputs(model)
+        is_functional = declared and not isinstance(model, keras.Sequential)
+        arrays = self.sample = _by_name(model, declared, sample)
+        if is_functional:
+            for name, x in zip(arrays, declared, strict=True):
+                arrays[name] = _fitted(name, arrays[name], x)
+        for name, x in arrays.items():
+            _check_array(name, x)
+        self._structure = sample
+        if declared:
+            self._structure = model.input if is_functional else declared[0]
+        try:
+            found = self._call(arrays)
+        except Exception as error:  # of any layer
+            raise ValueError(
+                f"`sample` must be what `{model.name}` takes. Received: "
+                f"{_shapes(arrays)}, for which the model fails: {error}"
+            ) from error
+        self._names = _output_names(model, found)
+        if is_functional:
+            pairs = zip(arrays, declared, strict=True)
+            shapes = {name: list(x.shape) for name, x in pairs}
+        else:
+            shapes = self._tried_shapes()
+        self.specs = [
+            tf.TensorSpec(shapes[name], x.dtype, name)
+            for name, x in arrays.items()
+        ]
+        told = [x.shape for x in declared or ()]
+        self._tells_shapes = told == [tuple(x.shape) for x in self.specs]
+
+    def run(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Call the model, as outside of training: outputs by their names."""
+        found = keras.tree.flatten(self._call(inputs))
+        named = dict(zip(self._names, found, strict=True))
+        return {name: x for name, x in named.items() if x is not None}
+
+    def _call(self, inputs):
+        packed = list(inputs.values())
+        packed = keras.tree.pack_sequence_as(self._structure, packed)
+        return self._model(packed, training=False)
+
+    def trace(self) -> tf.types.experimental.PolymorphicFunction:
+        """Trace the model once, for all sizes of its open axes."""
+        names = list(self.sample)
+
+        def serve(*tensors):
+            found = self.run(dict(zip(names, tensors, strict=True)))
+            # An output that is an input, too, would lose its name.
+            return {name: tf.identity(x) for name, x in found.items()}
+
+        function = tf.function(serve, self.specs, autograph=False)
+        try:
+            function.get_concrete_function()
+        except Exception as error:
+            shapes = {x.name: x.shape.as_list() for x in self.specs}
+            raise ValueError(
+                f"`{self._model.name}` must run for all sizes of its inputs "
+                f"{shapes}. Received: a model that fails where a size is "
+                f"unknown: {error}. In its layers take ops.shape(x)[1], say, "
+                "in place of x.shape[1], or fix the size, as by "
+                "keras.Input(shape=(40,))."
+            ) from error
+        return function
+
+    def trials(self) -> Iterator[tuple[dict, dict]]:
+        """Yield batches, and what the model gives for them.
+
+        The first one is the sample. Others are made of its rows, which begin
+        at other places and repeat, with floats that are smaller. What the
+        model cannot take, such as too short a sequence, is left out.
+        """
+        first = _arrays(self.run(self.sample))
+        yield self.sample, first
+        was_finite = _is_finite(first)
+        draw = np.random.default_rng(0)
+        for rows, factor in SIZES:
+            batch = self._resized(rows, factor, draw)
+            if sum(x.size for x in batch.values()) > MOST_NUMBERS:
+                continue
+            if self._tells_shapes and not self._has_spec(batch):
+                continue  # of too small an image some kernels give anything
+            try:
+                found = _arrays(self.run(batch))
+            except Exception:  # the model's own limit
+                continue
+            if _is_finite(found) or not was_finite:
+                yield batch, found
+
+    def _has_spec(self, batch):
+        """Whether Keras can tell the shapes of what the model gives."""
+        specs = [
+            keras.KerasTensor(batch[x.name].shape, x.dtype.name)
+            for x in self.specs
+        ]
+        specs = keras.tree.pack_sequence_as(self._structure, specs)
+        try:
+            self._model.compute_output_spec(specs, training=False)
+        except Exception:  # of any layer
+            return False
+        return True
+
+    def _resized(self, rows, factor, draw):
+        """Make a batch of other sizes from the sample."""
+        batch, starts = {}, {}  # by row and size: what belongs together
+        scales = draw.uniform(0.5, 1.0, rows)
+        for spec in self.specs:
+            x, made = self.sample[spec.name], []
+            count = rows if spec.shape[0] is None else len(x)
+            for row in range(count):
+                y = x[row % len(x)]
+                for axis, size in enumerate(spec.shape[1:]):
+                    if size is None:
+                        n = y.shape[axis]
+                        key = row, x.shape[axis + 1]
+                        start = starts.setdefault(key, draw.integers(n))
+                        places = np.arange(max(1, round(n * factor))) + start
+                        y = np.take(y, places % n, axis)
+                if y.dtype.kind == "f":
+                    y = (y * scales[row % rows]).astype(y.dtype)
+                made.append(y)
+            batch[spec.name] = np.stack(made)
+        return batch
+
+    def _tried_shapes(self):
+        """Find open axes: those where the model runs with another size."""
+        shapes = {name: list(x.shape) for name, x in self.sample.items()}
+        groups = {}  # by size, but for rows; equal sizes may belong together
+        for name, x in self.sample.items():
+            for axis, size in enumerate(x.shape):
+                key = size if axis else "rows"
+                groups.setdefault(key, []).append((name, axis))
+        for group in groups.values():
+            for name, axis in self._open_part(group):
+                shapes[name][axis] = None
+        return shapes
+
+    def _open_part(self, axes):
+        """Return the most of some axes that can have another size."""
+        for count in range(len(axes), 0, -1):
+            for part in itertools.combinations(axes, count):
+                if self._runs_without(part):
+                    others = [x for x in axes if x not in part]
+                    return [*part, *self._open_part(others)]
+        return []
+
+    def _runs_without(self, axes):
+        """Whether the model runs with other sizes of some axes."""
+        for change in (lambda n: n + 1, lambda n: 2 * n, lambda n: n - 1):
+            batch = dict(self.sample)
+            for name, axis in axes:
+                x = batch[name]
+                places = np.arange(change(x.shape[axis])) % x.shape[axis]
+                batch[name] = np.take(x, places, axis)
+            try:
+                self.run(batch)
+            except Exception:  # of any layer
+                continue
+            return True
+        return False
+
+
+def _declared_inputs(model) -> list | None:
+    """Return the symbolic inputs of a functional or sequential model."""
+    found = getattr(model, "inputs", None)
+    is_flat = isinstance(found, list) and bool(found)
+    if is_flat and all(isinstance(x, keras.KerasTensor) for x in found):
+        return found
+    return None
+
+
+def _by_name(model, declared, sample) -> dict[str, np.ndarray]:
+    """Return the arrays of a sample by the names of the model's inputs."""
+    given = {
+        "_".join(map(str, path)): x
+        for path, x in keras.tree.flatten_with_path(sample)
+    }
+    if declared is None:
+        first, *_ = inspect.signature(model.call).parameters
+        if not keras.tree.is_nested(sample):
+            given = {first: sample}
+        elif not isinstance(sample, dict):
+            given = {f"{first}_{i}": x for i, x in given.items()}
+    else:
+        given = _matched(model, declared, sample, given)
+    return {name: _as_array(name, x) for name, x in given.items()}
+
+
+def _matched(model, declared, sample, given):
+    layers = {
+        id(x.output): x.name
+        for x in model.layers
+        if isinstance(x, keras.layers.InputLayer)
+    }
+    names = [layers.get(id(x), x.name) for x in declared]
+    names = ["inputs" if NAMELESS.fullmatch(x) else x for x in names]
+    if isinstance(sample, dict):
+        lacking = [x for x in names if x not in given]
+        if not lacking:
+            return {name: given[name] for name in names}
+    elif len(given) == len(names):
+        return dict(zip(names, given.values(), strict=True))
+    raise ValueError(
+        f"`sample` must have the inputs of `{model.name}`, which are {names}. "
+        f"Received: {list(given) if isinstance(sample, dict) else len(given)}."
+    )
+
+
+def _as_array(name, x):
+    if uneven := is_uneven(x):
+        raise ValueError(
+            "`sample` must hold dense arrays. Received: a "
+            f"{uneven} `{name}`. Pad its rows to one length."
+        )
+    x = np.asarray(x)
+    return x.astype(keras.config.floatx()) if x.dtype == "float64" else x
+
+
+def _fitted(name, x, declared):
+    """Return an array in the declared type, or raise an error."""
+    shape = declared.shape
+    fits = x.ndim == len(shape) and all(
+        size in (None, n) for size, n in zip(shape, x.shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            f"`sample` must fit the model, whose input `{name}` has the shape "
+            f"{shape}. Received: an array of shape {x.shape}. The "
+            "first axis is that of the batch."
+        )
+    is_text = declared.dtype == "string"
+    return x.astype(object if is_text else declared.dtype)
+
+
+def _check_array(name, x):
+    if x.ndim == 0 or x.size == 0:
+        raise ValueError(
+            "`sample` must have at least one row, and no axis of size 0. "
+            f"Received: `{name}` of shape {x.shape}. A single example needs a "
+            "batch axis, x[None]."
+        )
+    if not WRITABLE.fullmatch(name) or keyword.iskeyword(name):
+        raise ValueError(
+            "Names of inputs must be of the letters A to Z, digits, `_`, `-`, "
+            f"`.` and `/`, and no word of Python. Received: {name!r}. Give the "
+            "input a name, as by keras.Input(..., name='words')."
+        )
+
+
+def _output_names(model, found) -> list[str]:
+    """Name what a model gives: keys, layers, or numbers."""
+    paths = [path for path, _ in keras.tree.flatten_with_path(found)]
+    names = getattr(model, "output_names", None)
+    if isinstance(found, dict):
+        names = ["_".join(map(str, path)) for path in paths]
+    elif isinstance(model, keras.Sequential):
+        names = [model.layers[-1].name]
+    if names is None or len(names) != len(paths):
+        names = [f"output_{i}" for i in range(len(paths))]
+    unique = []
+    for name in names:  # a layer may have several outputs
+        new, count = name, 0
+        while new in unique:
+            count += 1
+            new = f"{name}_{count}"
+        unique.append(new)
+    return unique
+
+
+def _arrays(outputs):
+    return {k: keras.ops.convert_to_numpy(x) for k, x in outputs.items()}
+
+
+def _is_finite(outputs):
+    """Whether there is something in each, and neither NaN nor infinity."""
+    numbers = [x for x in outputs.values() if x.dtype.kind in "bif"]
+    return all(x.size and np.isfinite(x).all() for x in numbers)
+
+
+def _shapes(arrays):
+    return {name: (x.shape, x.dtype.name) for name, x in arrays.items()}

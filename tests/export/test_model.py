@@ -1,0 +1,355 @@
+"""export_model: any Keras model as a file, run where no Keras is."""
+
+import sys
+
+import formulas
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from alone import run_alone
+from formulas import expected
+from formulas import sample_of
+from keras import layers
+from tiers import some
+
+import keras_attention as ka
+from keras_attention.export.litert import run_litert
+
+FILES = {"tf_saved_model": "m", "litert": "m.tflite", "onnx": "m.onnx"}
+SHAPES = [(3, 7), (1, 12), (8, 5), (2, 2), (9, 20), (3, 7)]
+
+
+def dense(units=2, **options):
+    x = keras.Input((3,), name="x")
+    return keras.Model(x, layers.Dense(units, name="y")(x), **options)
+
+
+def sequence_model(*stack, features=5, **options):
+    x = keras.Input((None, features), name="x", **options)
+    y = x
+    for layer in stack:
+        y = layer(y)
+    return keras.Model(x, y)
+
+
+X = np.random.default_rng(0).normal(size=(3, 7, 5)).astype("float32")
+
+
+def in_saved_model(path, batches):
+    serve = tf.saved_model.load(path).signatures["serving_default"]
+    return [{k: x.numpy() for k, x in serve(**b).items()} for b in batches]
+
+
+def in_litert(path, batches):
+    return run_litert(path, "serving_default", batches)
+
+
+def in_onnx(path, batches):
+    import onnx
+
+    graph = onnx.load(path).graph
+    order = [x.name for x in graph.input]
+    found = run_alone(path, [tuple(b[x] for x in order) for b in batches])
+    names = [x.name for x in graph.output]
+    return [dict(zip(names, answer, strict=True)) for answer in found]
+
+
+RUN = {"tf_saved_model": in_saved_model, "litert": in_litert, "onnx": in_onnx}
+CASES = [
+    *(("classifier", name) for name in RUN),
+    *(
+        (kind, name)
+        for kind in ("tagger", "detector", "matcher")
+        for name in RUN
+    ),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "format"), CASES)
+def test_files_compute_the_formulas_for_all_sizes(kind, format, tmp_path):
+    """In one session for all sizes, which grow and shrink."""
+    keras.utils.set_random_seed(0)
+    model, compute = formulas.MODELS[kind]()
+    path = tmp_path / FILES[format]
+    ka.export_model(model, path, sample=sample_of(model))
+    batches = [
+        sample_of(model, *shape, seed=i) for i, shape in enumerate(SHAPES)
+    ]
+    for batch, answer in zip(batches, RUN[format](path, batches), strict=True):
+        wanted = expected(compute, batch)
+        assert answer.keys() == wanted.keys()
+        for name, y in wanted.items():
+            found = answer[name].astype("float64")
+            np.testing.assert_allclose(found, y, atol=2e-6)
+
+
+def forecaster():
+    past = keras.Input((12,), name="past")
+    known = keras.ops.expand_dims(past, -1)
+    memory, *states = ka.RecurrentEncoder(4, cell="gru")(known)
+    cell = layers.GRUCell(8)
+    cell = ka.AttentionDecoderCell(cell, ka.BahdanauAttention(4))
+    run = ka.FreeRunningDecoder(ka.AttentionDecoder(cell), layers.Dense(1), 4)
+    return keras.Model(
+        past, run(known[:, -1], memory, ka.StateBridge()(states))
+    )
+
+
+def graph():
+    nodes = keras.Input((None, 5), name="nodes")
+    edges = keras.Input((None, None), dtype="bool", name="edges")
+    return keras.Model([nodes, edges], ka.GraphAttention(4)(nodes, edges))
+
+
+def keras_attention_layers():
+    x = keras.Input((None, 5), name="x")
+    y = layers.MultiHeadAttention(2, 3)(x, x)
+    y = layers.Attention()([layers.LayerNormalization()(y + x), x])
+    y = ka.SelfAttention(ka.BahdanauAttention(4))(y)
+    return keras.Model(x, layers.GlobalAveragePooling1D()(y))
+
+
+def own_cells():
+    cells = [layers.LSTMCell(4), ka.LayerNormLSTMCell(3)]
+    return sequence_model(
+        layers.Masking(0.0),
+        layers.RNN(cells, return_sequences=True),
+        layers.SimpleRNN(3, dropout=0.5, recurrent_dropout=0.5),
+    )
+
+
+def convolutions():
+    return sequence_model(
+        layers.Conv1D(6, 3, dilation_rate=2, activation="gelu"),
+        layers.BatchNormalization(),
+        layers.Normalization(mean=[0.5] * 6, variance=[2.0] * 6),
+        layers.AveragePooling1D(2, padding="same"),
+        layers.Conv1DTranspose(4, 2),
+    )
+
+
+def documents():
+    """Words of sentences of documents, of any number."""
+    ids = keras.Input((None, None), dtype="int32", name="ids")
+    words = layers.Embedding(9, 4, mask_zero=True), layers.GRU(4)
+    sentences = layers.TimeDistributed(keras.Sequential(words))(ids)
+    return keras.Model(ids, layers.Bidirectional(layers.LSTM(3))(sentences))
+
+
+IDS = np.array([[[3, 4, 0], [5, 0, 0]], [[1, 2, 3], [4, 5, 6]]], "int32")
+OTHERS = {
+    "forecaster": (forecaster, X[:, 0].repeat(3, 1)[:, :12]),
+    "graph": (graph, [X, np.eye(7, dtype=bool)[None].repeat(3, 0)]),
+    "attention": (keras_attention_layers, X),
+    "own cells": (own_cells, X),
+    "documents": (documents, IDS),
+    "convolutions": (convolutions, X),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "format"),
+    some([(name, x) for x in ("litert", "onnx") for name in OTHERS], 6),
+)
+def test_other_layers_are_exported(name, format, tmp_path):
+    """Each file is compared with the model when it is written."""
+    make, sample = OTHERS[name]
+    ka.export_model(make(), tmp_path / FILES[format], sample=sample)
+    assert (tmp_path / FILES[format]).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("format", "quantize", "most"),
+    [
+        ("litert", "float16", 0.6),
+        ("litert", "int8", 0.4),
+        ("onnx", "int8", 0.4),
+    ],
+)
+def test_quantized_files_are_smaller(format, quantize, most, tmp_path):
+    model = keras.Sequential(
+        [keras.Input((64,)), layers.Dense(128), layers.Dense(64, name="y")]
+    )
+    sizes, x = [], np.random.default_rng(0).normal(size=(4, 64))
+    for how in (None, quantize):
+        path = tmp_path / FILES[format]
+        ka.export_model(model, path, sample=x, quantize=how)
+        sizes.append(path.stat().st_size)
+    assert sizes[1] < most * sizes[0]
+    x = x.astype("float32")
+    (found,) = RUN[format](path, [{"inputs": x}])
+    np.testing.assert_allclose(found["y"].astype(float), model(x), atol=0.2)
+
+
+def test_what_is_written_replaces_what_an_export_wrote(tmp_path):
+    path = tmp_path / "deep" / "m"
+    for units in (2, 4):
+        ka.export_model(dense(units), path, sample=np.ones((2, 3)))
+        (found,) = in_saved_model(path, [{"x": tf.ones((5, 3))}])
+        assert found["y"].shape == (5, units)
+    assert [x.name for x in path.parent.iterdir()] == ["m"]
+
+
+def test_saved_models_read_texts(tmp_path):
+    text = keras.Input((None,), dtype="string", name="words")
+    ids = layers.StringLookup(vocabulary=["a", "b"], name="ids")(text)
+    sample = np.array([["a", "x"], ["b", "a"]])
+    ka.export_model(keras.Model(text, ids), tmp_path / "m", sample=sample)
+    given = {"words": tf.constant([["b", "b", "a"]])}
+    (found,) = in_saved_model(tmp_path / "m", [given])
+    assert found["ids"].tolist() == [[2, 2, 1]]
+
+
+@keras.saving.register_keras_serializable("test_model")
+class OtherInGraphs(layers.Layer):
+    """Gives other numbers, or another type, where it is traced."""
+
+    def __init__(self, in_graph, **options):
+        super().__init__(**options)
+        self.in_graph = in_graph
+
+    def call(self, x):
+        return x if tf.executing_eagerly() else self.in_graph(x)
+
+
+@pytest.mark.parametrize(
+    ("in_graph", "reason"),
+    [
+        (lambda x: x + 0.01, r"up to 0\.01 apart"),
+        (lambda x: x[:1], "not float32"),
+        (lambda x: x / 0.0 * 0.0, "NaN"),
+    ],
+)
+def test_what_disagrees_is_not_written(in_graph, reason, tmp_path):
+    ka.export_model(dense(), tmp_path / "m", sample=np.ones((2, 3)))
+    before = (tmp_path / "m" / "saved_model.pb").read_bytes()
+    model = sequence_model(OtherInGraphs(in_graph, name="odd"))
+    message = f"SavedModel gives other `odd` than the model: .*{reason}"
+    with pytest.raises(ValueError, match=message):
+        ka.export_model(model, tmp_path / "m", sample=X)
+    assert (tmp_path / "m" / "saved_model.pb").read_bytes() == before
+
+
+@keras.saving.register_keras_serializable("test_model")
+class KnowsLength(layers.Layer):
+    def call(self, x):
+        return x * keras.ops.arange(x.shape[1], dtype="float32")[:, None]
+
+    def compute_output_shape(self, shape):
+        return shape
+
+
+def half(**options):
+    return layers.Dense(2, dtype="mixed_float16", **options)
+
+
+REFUSED = [
+    (lambda: keras.Sequential([layers.Dense(2)]), "m", "has its weights.*call"),
+    (lambda: layers.Dense(2), "m", "`model` must be an object of Model"),
+    (dense, "m.zip", "`path` must end as"),
+    (
+        lambda: sequence_model(KnowsLength()),
+        "m",
+        r"x\.shape\[1\].*Input\(shape",
+    ),
+    (lambda: sequence_model(half()), "m.onnx", "computes in float32"),
+    (
+        lambda: sequence_model(layers.LSTM(2, stateful=True), batch_size=3),
+        "m",
+        "LSTM `.*stateful=False",
+    ),
+    (
+        lambda: sequence_model(
+            layers.Lambda(lambda x: x + keras.random.normal((5,)), name="any")
+        ),
+        "m.tflite",
+        "draw no random",
+    ),
+    (
+        lambda: sequence_model(
+            layers.Reshape((-1, 5, 1, 1)), layers.ConvLSTM2D(1, 1)
+        ),
+        "m.tflite",
+        "ConvLSTM2D `.*a cell of your own",
+    ),
+    (
+        lambda: sequence_model(layers.Hashing(3, name="h"), dtype="int32"),
+        "m.onnx",
+        "Hashing `h`.*outside of the file",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "name", "message"), REFUSED)
+def test_what_cannot_be_exported_is_named(make, name, message, tmp_path):
+    model = make()
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        ka.export_model(model, tmp_path / name, sample=X)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("operation", "name", "layer"),
+    [
+        (
+            layers.MaxPooling3D(1, name="deep"),
+            "m.tflite",
+            "MaxPooling3D `deep`",
+        ),
+        (
+            layers.Lambda(lambda x: keras.ops.argmax(x, -1), name="best"),
+            "m.onnx",
+            "Lambda `best`",
+        ),
+    ],
+)
+def test_a_layer_that_a_format_lacks_is_named(operation, name, layer, tmp_path):
+    model = sequence_model(layers.Reshape((-1, 5, 1, 1)), operation)
+    with pytest.raises(ValueError, match=f"(?s){layer}.*another layer"):
+        ka.export_model(model, tmp_path / name, sample=X)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"format": "pickle"}, "`format` must be one of"),
+        ({"format": "onnx"}, r"\.tflite is of"),
+        ({"quantize": "int4"}, "`quantize` must be one of"),
+    ],
+)
+def test_options_are_checked(options, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        ka.export_model(
+            dense(), tmp_path / "m.tflite", sample=np.ones((2, 3)), **options
+        )
+
+
+def test_what_stands_there_and_is_none_of_ours_stays(tmp_path):
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "thesis.txt").write_text("years of work")
+    with pytest.raises(ValueError, match="Will not replace"):
+        ka.export_model(dense(), tmp_path / "m", sample=np.ones((2, 3)))
+    assert (tmp_path / "m" / "thesis.txt").exists()
+
+
+def test_missing_packages_are_named(tmp_path, monkeypatch):
+    for name, module in (
+        ("m.tflite", "ai_edge_litert.interpreter"),
+        ("m.onnx", "tf2onnx"),
+    ):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(ImportError, match=r"export_model needs .*pip inst"):
+            ka.export_model(dense(), tmp_path / name, sample=np.ones((2, 3)))
+
+
+def test_another_backend_is_named(tmp_path, monkeypatch):
+    here = "keras_attention.export.portable.fast_path"
+    monkeypatch.setattr(here, {"NAME": "jax"}.get)
+    with pytest.raises(ValueError, match=r"export_model .* backend='jax'"):
+        ka.export_model(dense(), tmp_path / "m", sample=np.ones((2, 3)))
