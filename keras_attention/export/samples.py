@@ -183,13 +183,13 @@ class Interface:
         return shapes
 
     def _open_part(self, axes):
-        """Return the most of some axes that can have another size."""
-        for count in range(len(axes), 0, -1):
-            for part in itertools.combinations(axes, count):
-                if self._runs_without(part):
-                    others = [x for x in axes if x not in part]
-                    return [*part, *self._open_part(others)]
-        return []
+        """Return the most of some axes that can have another size at once."""
+        parts = (
+            part
+            for count in range(len(axes), 0, -1)
+            for part in itertools.combinations(axes, count)
+        )
+        return next(filter(self._runs_without, parts), ())
 
     def _runs_without(self, axes):
         """Whether the model runs with other sizes of some axes."""
