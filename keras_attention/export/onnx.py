@@ -99,7 +99,9 @@ def convert_to_onnx(
         An `onnx.ModelProto`, whose outputs are in this order.
     """
     function = trace_ids(model, search, outputs)
-    return function_to_onnx(function, SIGNATURE, outputs, quantize, needed_by)
+    return function_to_onnx(
+        function, SIGNATURE, outputs, quantize, needed_by, rows_are_many=True
+    )
 
 
 def function_to_onnx(
@@ -108,6 +110,7 @@ def function_to_onnx(
     outputs: Sequence[str],
     quantize: str | None,
     needed_by: str,
+    rows_are_many: bool = False,
 ) -> Any:
     """Convert a traced `tf.function`.
 
@@ -117,6 +120,9 @@ def function_to_onnx(
         outputs: As of `convert_to_onnx`, and so are the others.
         quantize: As of `export_onnx`.
         needed_by: The function that exports, as the user typed it.
+        rows_are_many: Whether loops multiply several rows at once, as beams
+            do, which `free_invariants` speeds up; of one row it slows them
+            down. Defaults to `False`.
 
     Returns:
         An `onnx.ModelProto`, whose outputs are in this order.
@@ -133,7 +139,8 @@ def function_to_onnx(
         )
     content.graph.name = name
     _hold_constants(content.graph, function.get_concrete_function(), onnx)
-    free_invariants(content.graph)
+    if rows_are_many:
+        free_invariants(content.graph)
     given = sorted(content.graph.output, key=lambda x: outputs.index(x.name))
     del content.graph.output[:]
     content.graph.output.extend(given)
