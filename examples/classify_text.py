@@ -15,8 +15,11 @@ later words. Within the clause that decides, the largest weight may lie on any
 word, and on another one with another seed: [attention is not
 explanation](https://arxiv.org/abs/1902.10186) (Jain and Wallace, 2019).
 
+On TensorFlow the classifier is exported to a file for phones, which is run on
+the held-out texts without Keras.
+
 `--data FILE` reads your own texts, one a line: class, tab, text. The picture
-needs the extra `plots`.
+needs the extra `plots`, the file the extra `litert`.
 """
 
 import argparse
@@ -31,10 +34,11 @@ import numpy as np
 from reviews import Review
 from reviews import make_reviews
 
+import keras_attention
 from keras_attention import AttentionPooling
 from keras_attention.extras import require
 
-PICTURE = "classify_text.png"
+PICTURE, FILE = "classify_text.png", "classify_text.tflite"
 PADDING, UNKNOWN = 0, 1
 SHOWN = 10
 LEGEND = (
@@ -98,18 +102,18 @@ class Reader:
 
 def make_model(vocabulary_size: int, classes: int, units: int) -> keras.Model:
     """Make a model from ids `(B, T)` to logits and weights `(B, T)`."""
-    ids = keras.Input((None,), dtype="int32")
+    ids = keras.Input((None,), dtype="int32", name="words")
     words = keras.layers.Embedding(vocabulary_size, units, mask_zero=True)(ids)
     states = keras.layers.Bidirectional(
         keras.layers.LSTM(units, return_sequences=True)
     )(words)
-    pooled, weights = AttentionPooling(units)(
+    pooled, weights = AttentionPooling(units, name="weights")(
         states,
         mask=keras.ops.not_equal(ids, PADDING),
         return_attention_scores=True,
     )
     hidden = keras.layers.Dense(units, "tanh")(pooled)
-    logits = keras.layers.Dense(classes)(hidden)
+    logits = keras.layers.Dense(classes, name="logits")(hidden)
     return keras.Model(ids, [logits, weights])
 
 
@@ -146,6 +150,24 @@ def train(
         verbose=2,
     )
     return model
+
+
+def export(model: keras.Model, words: np.ndarray, file: Path):
+    """Export a classifier, run the file, and print how it answers.
+
+    Args:
+        model: The model, from ids to logits and weights.
+        words: The ids of some texts, `(N, T)`.
+        file: Where to write it, `*.tflite`.
+    """
+    keras_attention.export_model(model, file, sample=words[:4])
+    litert = require("ai_edge_litert.interpreter", "litert", "classify_text.py")
+    run = litert.Interpreter(str(file)).get_signature_runner("serving_default")
+    wanted = model.predict(words, verbose=0)[0].argmax(axis=1)
+    found = [run(words=row[None])["logits"].argmax() for row in words]
+    same = np.mean(found == wanted)
+    print(f"File: {file}, {file.stat().st_size / 1000:.0f} kB")
+    print(f"The class is that of the model for {same:.0%} of the texts")
 
 
 def report(
@@ -249,7 +271,7 @@ def main(
     Args:
         quick: Whether to train for seconds only, to try the code.
         data: File of your own texts. Defaults to reviews that are made up.
-        output: Folder of the picture.
+        output: Folder of the picture and of the file.
         seed: Seed of all random numbers.
 
     Returns:
@@ -273,6 +295,9 @@ def main(
     found = report(held_out, right, weights)
     picture = Path(output) / PICTURE
     draw(held_out[:SHOWN], said[:SHOWN], weights, picture)
+    if keras.backend.backend() == "tensorflow":
+        words = reader.words(held_out[:SHOWN])
+        export(model, words, Path(output) / FILE)
     print(f"{time.perf_counter() - began:.0f} seconds in all")
     print(f"Picture: {picture}")
     return found

@@ -10,7 +10,8 @@ An encoder reads the last five years. `FreeRunningDecoder` runs a decoder that
 attends to them on its own forecasts, in training as in use, so nothing has to
 be fed to it. It is compared with the value of the last season, and with the ETS
 model of statsmodels, which is made for such series. `co2.py` has the data and
-the others. It needs the extras `forecast` and `plots`.
+the others. In the end the model is an ONNX file, which runs without Keras. It
+needs the extras `forecast`, `onnx` and `plots`.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from co2 import windows
 from co2 import with_quantiles
 from keras import ops
 
+import keras_attention
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
 from keras_attention import BahdanauAttention
@@ -37,7 +39,7 @@ from keras_attention import RecurrentEncoder
 from keras_attention import StateBridge
 from keras_attention.extras import require
 
-PICTURE, MODEL = "forecast.png", "forecast.keras"
+PICTURE, MODEL, FILE = "forecast.png", "forecast.keras", "forecast.onnx"
 PAST, STEPS = 5 * YEAR, 2 * YEAR
 SPLIT = np.datetime64("1988-01")  # the first month that no training has seen
 EVERY = 3  # months between two origins
@@ -104,9 +106,8 @@ def make_model(units: int) -> keras.Model:
     )
     first = ops.repeat(known[:, -1:], 3, axis=1)  # as if it were a forecast
     quantiles, weights = run(first, memory, StateBridge()(states))
-    return keras.Model(
-        past, [ops.expand_dims(level, -1) + UNIT * quantiles, weights]
-    )
+    quantiles = ops.expand_dims(level, -1) + UNIT * quantiles
+    return keras.Model(past, {"quantiles": quantiles, "weights": weights})
 
 
 def train(
@@ -120,7 +121,7 @@ def train(
     rate = keras.optimizers.schedules.CosineDecay(0.003, steps)
     model.compile(
         keras.optimizers.Adam(rate, global_clipnorm=1.0),
-        loss=[pinball_loss, None],
+        loss={"quantiles": pinball_loss},
     )
     model.fit(before, after, BATCH_SIZE, epochs, verbose=2)
     return model
@@ -130,8 +131,28 @@ def forecast(
     model: keras.Model, values: np.ndarray, origins: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Forecast from some origins: quantiles `(B, STEPS, 3)` and weights."""
-    origins = np.asarray(origins)[:, None]
-    return model.predict(values[origins + np.arange(-PAST, 0)], verbose=0)
+    before, _ = windows(values, origins, PAST, 0)
+    found = model.predict(before, verbose=0)
+    return found["quantiles"], found["weights"]
+
+
+def export(model: keras.Model, before: np.ndarray, file: Path):
+    """Export a model, run the file, and print how far it is from the model.
+
+    Args:
+        model: The model.
+        before: The months before some origins, `(B, PAST)`.
+        file: Where to write it, `*.onnx`.
+    """
+    keras_attention.export_model(model, file, sample=before)
+    session = require("onnxruntime", "onnx", "forecast.py").InferenceSession(
+        file
+    )
+    given = {"past": before.astype("float32")}
+    (found,) = session.run(["quantiles"], given)
+    apart = np.abs(found - model.predict(before, verbose=0)["quantiles"]).max()
+    print(f"In onnxruntime: at most {apart:.0e} ppm apart")
+    print(f"File: {file}, {file.stat().st_size / 1000:.0f} kB")
 
 
 def report(found: dict[str, np.ndarray], truth: np.ndarray, scale: float):
@@ -199,7 +220,7 @@ def main(
 
     Args:
         quick: Whether to train for seconds only, to try the code.
-        output: Folder of the picture and of the model.
+        output: Folder of the picture, the model and the file.
         seed: Seed of all random numbers.
 
     Returns:
@@ -231,6 +252,7 @@ def main(
     model.save(file)
     again, _ = forecast(keras.models.load_model(file), values, origins)
     print(f"Loaded again: at most {np.abs(again - ours).max():.0e} ppm apart")
+    export(model, windows(values, origins[:4], PAST, 0)[0], Path(output) / FILE)
     print(f"{time.perf_counter() - began:.0f} seconds in all")
     print(f"Model: {file}")
     print(f"Picture: {picture}")

@@ -1,4 +1,5 @@
 import classify_text as example
+import keras
 import numpy as np
 import pytest
 import reviews
@@ -72,3 +73,6 @@ def test_texts_of_your_own_are_read(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "36 texts to learn, 4 held out" in printed
     assert f"Picture: {tmp_path / 'classify_text.png'}\n" in printed
+    if keras.backend.backend() == "tensorflow":
+        assert f"File: {tmp_path / 'classify_text.tflite'}, " in printed
+        assert "is that of the model for 100% of the texts" in printed

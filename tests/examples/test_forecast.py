@@ -1,3 +1,4 @@
+import re
 import sys
 
 import co2
@@ -85,10 +86,13 @@ def test_it_runs(tmp_path, capsys):
     assert picture.read_bytes().startswith(b"\x89PNG")
     printed = capsys.readouterr().out
     assert "Loaded again: at most 0e+00 ppm apart" in printed
+    apart = re.search(r"In onnxruntime: at most (\S+) ppm apart", printed)
+    assert float(apart[1]) < 1e-3
+    assert (tmp_path / "forecast.onnx").exists()
     assert printed.endswith(f"\nPicture: {picture}\n")
     model = keras.models.load_model(tmp_path / "forecast.keras")
     past = VALUES[None, -60:]
-    higher = model.predict(past + 100, verbose=0)[0]
-    np.testing.assert_allclose(
-        higher, model.predict(past, verbose=0)[0] + 100, atol=1e-3
+    lower, higher = (
+        model.predict(x, verbose=0)["quantiles"] for x in (past, past + 100)
     )
+    np.testing.assert_allclose(higher, lower + 100, atol=1e-3)
