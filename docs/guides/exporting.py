@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Exporting: server, phone, onnxruntime
 #
-# One method writes all formats. Each file is run after it was written, and
-# compared with the model; only then does it replace what was there. The model
-# here reverses words, letter by letter.
+# `export_model` exports any Keras model, and `Translator.export` a translator with
+# its tokenizers and its search. Both write a draft, run it in its runtime, compare
+# the results with those of the model, and only then replace the old file.
 
 # %%
 import random
@@ -12,12 +12,15 @@ import sys
 import zipfile
 from pathlib import Path
 
+import keras
+import numpy as np
 import onnxruntime
 from ai_edge_litert.interpreter import Interpreter
 from keras import layers
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
+from keras_attention import AttentionPooling
 from keras_attention import BahdanauAttention
 from keras_attention import CharacterTokenizer
 from keras_attention import GreedySearch
@@ -26,8 +29,69 @@ from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 from keras_attention import Translator
+from keras_attention import export_model
 
 draw = random.Random(0)
+
+# %% [markdown]
+# ## A classifier
+#
+# The model decides which of two letters a word contains more often.
+
+# %%
+letters = CharacterTokenizer("ab")
+texts = ["".join(draw.choices("ab", k=draw.randint(1, 9))) for _ in range(500)]
+ids = letters.tokenize(texts).numpy()
+classes = np.array([text.count("b") > text.count("a") for text in texts])
+
+inputs = keras.Input((None,), dtype="int32", name="ids")
+x = layers.Embedding(letters.vocabulary_size, 16, mask_zero=True)(inputs)
+x = layers.Bidirectional(layers.LSTM(16, return_sequences=True))(x)
+x = AttentionPooling(16)(x)
+outputs = layers.Dense(1, "sigmoid", name="more_b")(x)
+classifier = keras.Model(inputs, outputs)
+classifier.compile("adam", "binary_crossentropy")
+classifier.optimizer.learning_rate = 0.01
+classifier.fit(ids, classes, epochs=8, verbose=0)
+
+export_model(classifier, "letters.tflite", sample=ids[:4])
+export_model(classifier, "letters.onnx", sample=ids[:4])
+export_model(classifier, "letters/1", sample=ids[:4])
+
+# %% [markdown]
+# `sample` contains examples of what the model takes: an array, or a list or
+# dictionary of arrays. The files take batches of any size and sequences of any
+# length. Inputs and outputs have the names that they have in the model.
+
+# %%
+new = letters.tokenize(["aab", "b", "abbbaabbb"]).numpy()
+run = Interpreter("letters.tflite").get_signature_runner("serving_default")
+print(run(ids=new)["more_b"].ravel())
+session = onnxruntime.InferenceSession("letters.onnx")
+print(session.run(["more_b"], {"ids": new})[0].ravel())
+print(classifier.predict(new, verbose=0).ravel())
+
+# %% [markdown]
+# | format | `quantize` | runs |
+# | --- | --- | --- |
+# | `*.tflite` | `"float16"`, `"int8"` | in LiteRT, with built-in operations |
+# | `*.onnx` | `"int8"` | in onnxruntime |
+# | a folder | | wherever a SavedModel does, such as TensorFlow Serving |
+#
+# The model can be functional, a `Sequential` or a subclass of `keras.Model`, with
+# layers of Keras, of this package or your own. If a format has no operation for a
+# layer, the error names the layer, and nothing is written. A recurrent layer with
+# `stateful=True` cannot be exported. In a shell:
+#
+# ```sh
+# keras-attention export letters.keras letters.tflite --sample ids.npy
+# ```
+#
+# ## A translator
+#
+# The model here reverses words, letter by letter.
+
+# %%
 words = [
     "".join(draw.choices("abcdef", k=draw.randint(2, 6))) for _ in range(2000)
 ]
@@ -51,7 +115,7 @@ translator = Translator(model, tokenizer, tokenizer, GreedySearch(max_length=8))
 print(translator(["abc", "fade", "beef"]))
 
 # %% [markdown]
-# ## A SavedModel, for servers
+# ### A SavedModel, for servers
 #
 # Text in, text out. It runs in any program with TensorFlow, without Keras, and
 # in TensorFlow Serving. Any batch, any length, any bytes.
@@ -92,7 +156,7 @@ print(run.stdout or run.stderr)
 # The folder is what TensorFlow Serving calls version 1 of a model. Versions,
 # requests over HTTP, warm-up and batches: [serving](serving.md).
 #
-# ## LiteRT, for phones
+# ### LiteRT, for phones
 #
 # Ids in, ids out, with built-in operations alone. The file is also a ZIP
 # archive with both tokenizers as JSON, so that an app needs one file. `"int8"`
@@ -113,7 +177,7 @@ with zipfile.ZipFile("reverse.tflite") as archive:
 # A program without TensorFlow that runs such a file, as an app does, is in
 # [serving](serving.md#on-a-phone).
 #
-# ## ONNX, for onnxruntime
+# ### ONNX, for onnxruntime
 
 # %%
 translator.export("reverse.onnx", format="onnx")
