@@ -19,6 +19,7 @@ from keras_attention.export.formats import register_format
 from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
+from keras_attention.export.litert_axes import expand_new_axes
 from keras_attention.export.litert_copies import without_copies
 from keras_attention.export.portable import blamed_layer
 from keras_attention.export.portable import quiet
@@ -206,6 +207,7 @@ def convert_to_litert(
     """
     with tempfile.TemporaryDirectory() as folder, quiet():
         save_signatures(folder, functions, tokenizers)
+        expand_new_axes(folder)
         converter = tf.lite.TFLiteConverter.from_saved_model(
             folder, signature_keys=list(functions)
         )
@@ -229,11 +231,9 @@ def _inexpressible(model, said):
         "Bidirectional or not."
     )
     if part is None:
-        part, cause = model, "most likely one of its methods"
-        way_out = "Write `x[..., None]`, say, as ops.expand_dims(x, -1)."
-        if blamed := blamed_layer(model, said):
-            part, cause = blamed, "most likely one of its layers"
-            way_out = "Take another layer, or export to ONNX or a SavedModel."
+        cause = "most likely one of its layers"
+        part = blamed_layer(model, said) or model
+        way_out = "Take another layer, or export to ONNX or a SavedModel."
     if "BitwiseAnd" in said:
         cause = "most likely an `ops.argmax` of floats in one of its layers"
         way_out = (

@@ -105,7 +105,7 @@ def graph():
 
 def keras_attention_layers():
     x = keras.Input((None, 5), name="x")
-    y = layers.MultiHeadAttention(2, 3)(x, x)
+    y = layers.MultiHeadAttention(2, 3)(x, x, use_causal_mask=True)
     y = layers.Attention()([layers.LayerNormalization()(y + x), x])
     y = ka.SelfAttention(ka.BahdanauAttention(4))(y)
     return keras.Model(x, layers.GlobalAveragePooling1D()(y))
