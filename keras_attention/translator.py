@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterable
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from typing import Self
 
 import keras
@@ -37,6 +38,8 @@ from keras_attention.text import as_bytes
 from keras_attention.translation import Translation
 from keras_attention.translation import TranslationGraph
 from keras_attention.translation import check_translator
+from keras_attention.translation import cut_attention
+from keras_attention.translation import feature_rows
 from keras_attention.translation import has_terminal
 from keras_attention.translation import in_batches
 from keras_attention.translation import join_entries
@@ -78,7 +81,8 @@ class Translator:
     Args:
         model: A `Seq2Seq`, or a model like it. It may be built and trained
             later, as for a callback that translates while it trains.
-        source_tokenizer: The tokenizer of its source; or a list of them, one
+        source_tokenizer: The tokenizer of its source; `None` if the model
+            reads features, as of images or speech; or a list of them, one
             for each model of an `Ensemble`, each of which reads the source in
             its own pieces. Source tokens, attention and words that are copied
             then are those of the first.
@@ -97,7 +101,9 @@ class Translator:
     Call arguments:
         sentences: A list, an array, a tensor or a table's column of strings,
             or a finite `tf.data.Dataset` of strings or of batches of them.
-            Bytes that are not UTF-8 are read as U+FFFD.
+            Bytes that are not UTF-8 are read as U+FFFD. Without a source
+            tokenizer, features: `(B, Tv, D)`, images such as `(B, H, W, C)`,
+            or a list of `(Tv, D)` of several lengths.
         return_scores: Whether to return the scores as well.
         return_attention_scores: Whether to return tokens and attention.
         return_token_scores: Whether to return the target tokens, and the log
@@ -116,6 +122,8 @@ class Translator:
         verbose: `1` for a progress bar, `0` for none; `"auto"` shows it if
             there is more than one batch and standard output is a terminal.
             Defaults to `"auto"`.
+        mask: Boolean `(B, Tv)` of features, `True` at real positions.
+            Defaults to `None`: all positions are.
 
     Returns:
         A list of strings, or a list of lists of them if the search gives
@@ -156,7 +164,9 @@ class Translator:
     def __init__(
         self,
         model: AbstractModel,
-        source_tokenizer: AbstractTokenizer | Sequence[AbstractTokenizer],
+        source_tokenizer: AbstractTokenizer
+        | Sequence[AbstractTokenizer]
+        | None,
         target_tokenizer: AbstractTokenizer,
         search: AbstractSearch | None = None,
         max_source_length: int = 1024,
@@ -212,10 +222,11 @@ class Translator:
         verbose: int | str = "auto",
         return_token_scores: bool = False,
         required: Iterable[Iterable[str | bytes]] | None = None,
+        mask: Any = None,
     ) -> list[str] | list[list[str]] | Translation:
         check_integer("batch_size", batch_size)
         check_choice("verbose", verbose, ("auto", 0, 1))
-        sentences = as_bytes("sentences", sentences)
+        sentences = self._sources(sentences, mask)
         if prefixes is not None:
             prefixes = _one_each("prefixes", prefixes, sentences)
         graph = self._ready_graph()
@@ -237,8 +248,10 @@ class Translator:
     ):
         """Run sentences, with texts and phrases beside them, in batches."""
         longest = self.max_source_length
-        rows, counts = read_rows(graph.read, sentences, longest)
-        self._warn_of_cuts(counts)
+        rows = sentences  # of features
+        if self.source_tokenizer is not None:
+            rows, counts = read_rows(graph.read, sentences, longest)
+            self._warn_of_cuts(counts)
         entries = [None] * len(rows)
         limits = batch_size, longest
         for numbers, batch in in_batches(rows, beside, *limits, verbose):
@@ -247,14 +260,29 @@ class Translator:
             for i, entry in zip(
                 numbers, read_answers(run(*batch)), strict=True
             ):
+                if self.source_tokenizer is None:
+                    entry = cut_attention(entry, batch[0], rows[i][0])
                 entries[i] = entry
         return entries
+
+    def _sources(self, sentences, mask=None):
+        """List the sentences as bytes, or the features as rows."""
+        if self.source_tokenizer is None:
+            spec = self._ready_graph().model.source_spec
+            return feature_rows(spec, sentences, mask)
+        if mask is not None:
+            raise ValueError(
+                "`mask` is for a translator of features, without a source "
+                "tokenizer. Received: a mask beside sentences. Leave it out."
+            )
+        return as_bytes("sentences", sentences)
 
     def score(
         self,
         sentences: Iterable[str | bytes],
         translations: Iterable[str | bytes],
         batch_size: int = 32,
+        mask: Any = None,
     ) -> Translation:
         """Score given translations by the model, such as those of others.
 
@@ -262,6 +290,7 @@ class Translator:
             sentences: As in a call.
             translations: A text for each sentence.
             batch_size: How many run at a time. Defaults to `32`.
+            mask: As in a call. Defaults to `None`.
 
         Returns:
             A `Translation` of `texts`, `scores`, `target_tokens` and
@@ -273,7 +302,7 @@ class Translator:
                 fewer translations than sentences.
         """
         check_integer("batch_size", batch_size)
-        sentences = as_bytes("sentences", sentences)
+        sentences = self._sources(sentences, mask)
         texts = _one_each("translations", translations, sentences)
         graph = self._ready_graph()
         given = sentences, texts, batch_size, 0
@@ -336,9 +365,11 @@ class Translator:
         }
         with replaced_folder(folder, MAIN_FILE) as new:
             save_model(self.model, new / MODEL)
-            self.source_tokenizer.save((new / SOURCE).parent)
+            names = [MODEL, TARGET]
             self.target_tokenizer.save((new / TARGET).parent)
-            names = [MODEL, SOURCE, TARGET]
+            if self.source_tokenizer is not None:
+                self.source_tokenizer.save((new / SOURCE).parent)
+                names.append(SOURCE)
             if self.shortlist is not None:
                 self.shortlist.save(new / SHORTLIST)
                 names.append(SHORTLIST)
@@ -376,7 +407,9 @@ class Translator:
 
         options, checksums = read(MAIN_FILE, _read_main)
         model = read(MODEL, load_model)
-        source = read(SOURCE, load_tokenizer)
+        source = None
+        if model.source_vocabulary_size is not None or SOURCE in checksums:
+            source = read(SOURCE, load_tokenizer)
         target = read(TARGET, load_tokenizer)
         if SHORTLIST in checksums or (folder / SHORTLIST).exists():
             options["shortlist"] = read(SHORTLIST, Shortlist.load)
@@ -395,7 +428,8 @@ class Translator:
 
         What is written is read back and run before it replaces what is there.
         Only what takes text has `max_source_length`, but for `"litert_text"`,
-        and only a SavedModel has `replace_unknown`.
+        and only a SavedModel has `replace_unknown`. Without a source tokenizer
+        the inputs are `source` and, unless it is an image, `source_mask`.
 
         Layers of the model are changed while it is traced, such as their use
         of cuDNN and their dropout. Meanwhile no other thread may train it, nor

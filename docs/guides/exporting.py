@@ -272,5 +272,10 @@ print(run.stdout or run.stderr)
 # | float16 | 12.9 | 36.97 | 39.07 |
 # | int8 | 8.4 | 36.93 | 39.10 |
 #
+# A translator of features or images, `Translator(model, None, target_tokenizer)`, is
+# exported in the same way, but not with text in ONNX or LiteRT. In place of `text`
+# or `source_ids`, its inputs are `source: float32 [B, T, D]` and
+# `source_mask: bool [B, T]`; images have no mask.
+#
 # What the graph may not contain, and why, is on [a page of its
 # own](../hood/exports.md).

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 import numpy as np
 import tensorflow as tf
 
-from keras_attention.export.ids import ids_spec
+from keras_attention.export.ids import as_source
+from keras_attention.export.ids import input_specs
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.text.base import END
@@ -49,11 +50,36 @@ def probe_sources(vocabulary_size: int | tuple[int, ...]) -> list[np.ndarray]:
     return batches
 
 
+def probe_inputs(model: Seq2Seq) -> list[dict[str, np.ndarray]]:
+    """Draw inputs of a model to try a file on, the same ones every time.
+
+    Args:
+        model: The model, of ids or of features.
+
+    Returns:
+        Batches of what `input_specs` describes, by their names.
+    """
+    specs = input_specs(model)
+    if model.source_vocabulary_size is not None:
+        batches = probe_sources(model.source_vocabulary_size)
+        return [{"source_ids": ids} for ids in batches]
+    draw, batches = np.random.default_rng(0), []
+    for rows, length in SHAPES:
+        size = [length if n is None else n for n in specs[0].shape[1:]]
+        x = draw.normal(size=(rows, *size)).astype(specs[0].dtype.name)
+        lengths = [[size[0]], *draw.integers(1, size[0] + 1, (rows - 1, 1))]
+        columns = x, np.arange(size[0]) < np.array(lengths)
+        batches.append(
+            {spec.name: x for spec, x in zip(specs, columns, strict=False)}
+        )
+    return batches
+
+
 def check_answers(
     made: str,
     model: Seq2Seq,
     search: AbstractSearch,
-    sources: list[np.ndarray],
+    sources: list[dict[str, np.ndarray]],
     answers: list[dict[str, np.ndarray]],
     exact: bool = True,
 ):
@@ -67,7 +93,7 @@ def check_answers(
         made: What was written, such as `"LiteRT file"`.
         model: A `Seq2Seq`.
         search: A search strategy.
-        sources: Batches of ids `(B, T)`.
+        sources: What `probe_inputs` gave.
         answers: The file's `tokens (B, N, T)` and `scores (B, N)` for each
             batch.
         exact: Whether to compare values. Of a quantized model only shapes and
@@ -76,9 +102,11 @@ def check_answers(
     Raises:
         RuntimeError: If they differ.
     """
+    own = input_specs(model)
 
-    def run(ids, prefix=None):
-        found = model.generate(ids, search, prefix)
+    def run(*given):
+        columns, prefix = given[: len(own)], given[len(own) :] or [None]
+        found = model.generate(as_source(columns), search, *prefix)
         return {"tokens": found.tokens, "scores": found.scores}
 
     @functools.cache
@@ -88,12 +116,15 @@ def check_answers(
 
     def score(batch, tokens):
         """Score texts `(B, N, T)` by the model, each as a whole prefix."""
-        ids, texts = tf.constant(sources[batch]), tf.unstack(tokens, axis=1)
-        found = [traced(own, TEXTS)(ids, text)["scores"] for text in texts]
+        columns, texts = columns_of(sources[batch]), tf.unstack(tokens, axis=1)
+        run = traced(*own, TEXTS)
+        found = [run(*columns, text)["scores"] for text in texts]
         return np.stack([x[:, 0] for x in found], axis=1)
 
-    own = ids_spec(model)
-    wanted = (traced(own)(tf.constant(ids)) for ids in sources)
+    def columns_of(source):
+        return [tf.constant(source[spec.name]) for spec in own]
+
+    wanted = (traced(*own)(*columns_of(source)) for source in sources)
     _compare(made, "tokens", wanted, answers, exact, score)
 
 

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Collection
+from collections.abc import Sequence
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -10,19 +12,36 @@ from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.recurrent import exportable_recurrence
 from keras_attention.layers import sublayers
+from keras_attention.layers import with_mask
 from keras_attention.models import AbstractModel
 from keras_attention.models import Seq2Seq
 from keras_attention.ops import portable_program
 from keras_attention.search import AbstractSearch
+from keras_attention.translation.graph import source_specs
 
 SIGNATURE = "translate_ids"
 OUTPUTS = ("tokens", "scores")  # in this order
 OTHER_FLOATS = ("float16", "bfloat16", "float64")
 
 
-def ids_spec(model: AbstractModel) -> tf.TensorSpec:
-    """Describe the source ids of a model, `(B, T)` or `(B, T, M)`."""
-    return tf.TensorSpec(model.source_spec.shape, tf.int32, "source_ids")
+def input_specs(model: AbstractModel) -> tuple[tf.TensorSpec, ...]:
+    """Describe the source of a model: ids, or features and their mask.
+
+    Args:
+        model: An `AbstractModel`.
+
+    Returns:
+        The specs of `source_ids`, `(B, T)` or `(B, T, M)`; or what
+        `source_specs` gives.
+    """
+    if model.source_vocabulary_size is None:
+        return source_specs(model)
+    return (tf.TensorSpec(model.source_spec.shape, tf.int32, "source_ids"),)
+
+
+def as_source(columns: Sequence) -> Any:
+    """Return the source of a model: the first column, masked by a second."""
+    return with_mask(*columns) if len(columns) == 2 else columns[0]
 
 
 def check_reads_ids(model: Seq2Seq, needed_by: str):
@@ -37,20 +56,20 @@ def check_reads_ids(model: Seq2Seq, needed_by: str):
         raise ValueError(
             f"{needed_by} needs a model that reads ids. Received: "
             "source_vocabulary_size=None, a model that reads features. "
-            "Export it with keras.export.ExportArchive and a signature of "
-            "your own."
+            "Export it as a SavedModel, or with format='litert' or 'onnx'."
         )
     check_float32(model, needed_by)
 
 
 def check_ids_only(model: Seq2Seq, needed_by: str):
-    """Raise a `ValueError` unless ids of a model mean something without text.
+    """Raise a `ValueError` unless a model can be exported without text.
 
     Args:
         model: A `Seq2Seq`.
         needed_by: The function that exports, as the user typed it.
     """
-    check_reads_ids(model, needed_by)
+    check_exportable(needed_by)
+    check_float32(model, needed_by)
     if model.source_ids:
         raise ValueError(
             f"{needed_by} needs a model whose ids are all of its vocabulary. "
@@ -86,7 +105,7 @@ def trace_ids(
     search: AbstractSearch,
     outputs: Collection[str] = OUTPUTS,
 ) -> tf.types.experimental.PolymorphicFunction:
-    """Trace `source_ids` to what is found for them.
+    """Trace the source, as `input_specs` says, to what is found for it.
 
     Args:
         model: A `Seq2Seq`.
@@ -103,19 +122,27 @@ def trace_ids(
         ValueError: If a recurrent layer cannot be exported, or if the search
             draws random numbers.
     """
+    inputs = input_specs(model)
 
-    def translate_ids(source_ids):
+    def translate_ids(*columns):
         # A loop needs at least one row and one step.
-        rows, steps, *rest = tf.unstack(tf.maximum(0, 1 - tf.shape(source_ids)))
-        ids = tf.pad(source_ids, [[0, rows], [0, steps], *[[0, 0]] * len(rest)])
-        ids.set_shape(model.source_spec.shape)
+        padded = []
+        for x, spec in zip(columns, inputs, strict=True):
+            rows, steps = tf.unstack(tf.maximum(0, 1 - tf.shape(x)[:2]))
+            rest = [[0, 0]] * (len(spec.shape) - 2)
+            x = tf.pad(x, [[0, rows], [0, steps], *rest])
+            if None not in spec.shape[1:]:  # which LiteRT forgets
+                x = tf.reshape(x, (-1, *spec.shape[1:]))
+            x.set_shape(spec.shape)
+            padded.append(x)
+        ids = as_source(padded)
         attends = "attention" in outputs
         found = model.generate(ids, search, None, attends)
         scores = tf.cast(found.scores, tf.float32)
         # In constants of LiteRT `-inf` is -3.4e38. This overflows to it again;
         # in ONNX a `where` of both would be a sum of products, and NaN.
         scores = scores - 10.0 * tf.nn.relu(-3e38 - scores)
-        rows = tf.shape(source_ids)[0]
+        rows = tf.shape(columns[0])[0]
         given = {
             "tokens": found.tokens,
             "scores": scores,
@@ -128,7 +155,6 @@ def trace_ids(
             if given[name] is not None
         }
 
-    inputs = [ids_spec(model)]
     function = tf.function(translate_ids, inputs, autograph=False)
     with portable(model), exportable_recurrence(model), portable_program():
         function.get_concrete_function()

@@ -13,6 +13,7 @@ import tensorflow as tf
 from keras_attention.checks import check_choice
 from keras_attention.export.agreement import check_answers
 from keras_attention.export.agreement import check_texts
+from keras_attention.export.agreement import probe_inputs
 from keras_attention.export.agreement import probe_sources
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
@@ -46,7 +47,7 @@ OPERATIONS = "tensorflow_text:tflite_registrar.SELECT_TFTEXT_OPS"
 def export_litert(
     path: str | Path,
     model: Seq2Seq,
-    source_tokenizer: AbstractTokenizer,
+    source_tokenizer: AbstractTokenizer | None,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
     quantize: str | None = None,
@@ -57,7 +58,9 @@ def export_litert(
     (B, N, T'), scores float32 (B, N)`, for sources of any length, and for at
     least one row, which the runtime asks for. It needs built-in operations
     only. Ids are framed and padded as `source_tokenizer` gives them; those of
-    several tokenizers are `(B, T, M)`.
+    several tokenizers are `(B, T, M)`. A model of features takes `source`
+    float32 `(B, T, D)`, or images, and unless it is an image `source_mask`
+    bool `(B, T)` instead.
 
     The file is also a ZIP archive, which holds both tokenizers as
     `source_tokenizer.json` and `target_tokenizer.json`. The last 64 bytes, the
@@ -69,7 +72,7 @@ def export_litert(
     Args:
         path: The file to write, `*.tflite`. One that is there is replaced.
         model: A `Seq2Seq`.
-        source_tokenizer: Its source's tokenizer.
+        source_tokenizer: Its source's tokenizer; `None` of features.
         target_tokenizer: Its target's tokenizer.
         search: A search strategy that draws no random numbers.
         quantize: `"float16"` or `"int8"` for weights of half or a quarter of
@@ -89,11 +92,10 @@ def export_litert(
         functions = {SIGNATURE: trace_ids(model, search)}
         draft.write_bytes(convert_to_litert(model, functions, quantize))
         append_tokenizers(draft, source_tokenizer, target_tokenizer)
-        sources = probe_sources(model.source_vocabulary_size)
-        batches = [{"source_ids": ids} for ids in sources]
+        batches = probe_inputs(model)
         answers = try_litert(draft, SIGNATURE, batches)
-        exact, sources = quantize is None, 2 * sources
-        check_answers("LiteRT file", model, search, sources, answers, exact)
+        exact, batches = quantize is None, 2 * batches
+        check_answers("LiteRT file", model, search, batches, answers, exact)
 
 
 def export_litert_text(
@@ -249,14 +251,14 @@ def _inexpressible(model, said):
 
 def append_tokenizers(
     file: Path,
-    source_tokenizer: AbstractTokenizer,
+    source_tokenizer: AbstractTokenizer | None,
     target_tokenizer: AbstractTokenizer,
 ):
     """Make a file a ZIP archive as well, with the tokenizers in it; seal it.
 
     Args:
         file: A LiteRT file, whose readers ignore what follows.
-        source_tokenizer: Kept as `source_tokenizer.json`.
+        source_tokenizer: Kept as `source_tokenizer.json`, unless `None`.
         target_tokenizer: Kept as `target_tokenizer.json`.
     """
     with zipfile.ZipFile(file, "a") as archive:
@@ -264,7 +266,8 @@ def append_tokenizers(
             ("source_tokenizer.json", source_tokenizer),
             ("target_tokenizer.json", target_tokenizer),
         ):
-            archive.writestr(zipfile.ZipInfo(name), tokenizer.to_json())
+            if tokenizer is not None:
+                archive.writestr(zipfile.ZipInfo(name), tokenizer.to_json())
         archive.comment = SEAL
     seal(file)
 

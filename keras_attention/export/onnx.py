@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from keras_attention.checks import check_choice
 from keras_attention.export.agreement import check_answers
-from keras_attention.export.agreement import probe_sources
+from keras_attention.export.agreement import probe_inputs
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
 from keras_attention.export.ids import OUTPUTS
@@ -36,7 +36,7 @@ CONDITION = 1  # what a body gives before its variables
 def export_onnx(
     path: str | Path,
     model: Seq2Seq,
-    source_tokenizer: AbstractTokenizer,
+    source_tokenizer: AbstractTokenizer | None,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
     quantize: str | None = None,
@@ -46,14 +46,16 @@ def export_onnx(
     It takes `source_ids` int32 `(B, T)`, of any size, and gives `tokens`
     int32 `(B, N, T')` and `scores` float32 `(B, N)`. Ids are framed and
     padded as `source_tokenizer` gives them; those of several tokenizers are
-    `(B, T, M)`. Both tokenizers are in the file's metadata,
+    `(B, T, M)`. A model of features takes `source` float32 `(B, T, D)`, or
+    images, and unless it is an image `source_mask` bool `(B, T)` instead. Both
+    tokenizers are in the file's metadata,
     `source_tokenizer` and `target_tokenizer`, in JSON. The last 64 bytes of
     the file, `sha256` of the metadata, are the SHA-256 of all before them.
 
     Args:
         path: The file to write, `*.onnx`. One that is there is replaced.
         model: A `Seq2Seq`.
-        source_tokenizer: Its source's tokenizer.
+        source_tokenizer: Its source's tokenizer; `None` of features.
         target_tokenizer: Its target's tokenizer.
         search: A search strategy that draws no random numbers.
         quantize: `"int8"` to store the weights of products in 8 bits, a
@@ -73,8 +75,8 @@ def export_onnx(
     with replaced_file(path, ".onnx") as draft:
         content = convert_to_onnx(model, search, quantize, "export_onnx")
         write_onnx(draft, content, source_tokenizer, target_tokenizer)
-        sources = probe_sources(model.source_vocabulary_size)
-        answers = run_onnx(draft, [{"source_ids": ids} for ids in sources])
+        sources = probe_inputs(model)
+        answers = run_onnx(draft, sources)
         exact = quantize is None
         check_answers("ONNX file", model, search, sources, answers, exact)
 
@@ -195,14 +197,13 @@ HANDLERS = {"Erfc": (_add_erfc, []), "Expm1": (_add_expm1, [])}
 def write_onnx(
     file: Path,
     content: Any,
-    source_tokenizer: AbstractTokenizer,
+    source_tokenizer: AbstractTokenizer | None,
     target_tokenizer: AbstractTokenizer,
 ):
     """Write an `onnx.ModelProto`, with tokenizers and seal in its metadata."""
-    metadata = {
-        "source_tokenizer": source_tokenizer.to_json(),
-        "target_tokenizer": target_tokenizer.to_json(),
-    }
+    metadata = {"target_tokenizer": target_tokenizer.to_json()}
+    if source_tokenizer is not None:
+        metadata["source_tokenizer"] = source_tokenizer.to_json()
     write_sealed(file, content, metadata)
 
 

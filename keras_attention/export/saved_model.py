@@ -7,6 +7,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from keras_attention.export.agreement import close
+from keras_attention.export.agreement import probe_inputs
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
 from keras_attention.export.portable import check_exportable
@@ -29,7 +30,7 @@ Function = tf.types.experimental.PolymorphicFunction
 def export_saved_model(
     path: str | Path,
     model: Seq2Seq,
-    source_tokenizer: AbstractTokenizer,
+    source_tokenizer: AbstractTokenizer | None,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
     max_source_length: int | None = None,
@@ -47,7 +48,9 @@ def export_saved_model(
         path: The folder to write, such as `saved_models/dates/1`. What an
             export wrote there before is replaced.
         model: A `Seq2Seq`.
-        source_tokenizer: Its source's tokenizer.
+        source_tokenizer: Its source's tokenizer; `None` of features, which
+            are the inputs `source` and, unless they are images,
+            `source_mask`, in place of `text`.
         target_tokenizer: Its target's tokenizer.
         search: A search strategy.
         max_source_length: As of `Translator`. Defaults to `None`, no limit.
@@ -61,25 +64,36 @@ def export_saved_model(
     with replaced_folder(path, MAIN_FILE) as folder, portable(model):
         tokenizers = source_tokenizer, target_tokenizer
         graph = TranslationGraph(model, *tokenizers, search, replace_unknown)
+        if source_tokenizer is None:
+            inputs = [*graph.inputs]
+            runs = graph.translate_source, graph.align_source
+            constrain, longest = graph.translate_source, {}
+            tokenizers = [target_tokenizer]
+            (probes,) = probe_inputs(model, ((len(PROBE), 9),))
+        else:
+            inputs = [TEXT]
+            runs = graph.translate_text, graph.align_text
+            constrain = graph.constrain_text
+            longest = {"max_source_length": max_source_length}
+            probes = {"text": tf.constant(PROBE)}
         signatures = {
-            "serving_default": (graph.translate_text, [TEXT]),
-            "align": (graph.align_text, [TEXT]),
+            "serving_default": (runs[0], inputs),
+            "align": (runs[1], inputs),
         }
         if isinstance(search, BeamSearch):
-            phrases = graph.constrain_text, [TEXT, REQUIRED]
-            signatures["constrained"] = phrases
-        longest = {"max_source_length": max_source_length}
+            signatures["constrained"] = constrain, [*inputs, REQUIRED]
         functions = {
             name: tf.function(partial(run, **longest), inputs, autograph=False)
             for name, (run, inputs) in signatures.items()
         }
         save_signatures(folder, functions, tokenizers)
-        _check_written(folder, functions)
+        _check_written(folder, functions, probes)
 
 
-def _check_written(folder, functions):
+def _check_written(folder, functions, probes):
     signatures = tf.saved_model.load(folder).signatures
-    probes = {"text": tf.constant(PROBE), "required": tf.constant(PHRASES)}
+    probes = {**probes, "required": tf.constant(PHRASES)}
+    probes = {name: tf.convert_to_tensor(x) for name, x in probes.items()}
     for name, function in functions.items():
         inputs = {x.name: probes[x.name] for x in function.input_signature}
         given = signatures[name](**inputs)

@@ -18,4 +18,5 @@ from .recurrence import directions as directions
 from .recurrence import loops_as_keras as loops_as_keras
 from .recurrence import obeys_masks as obeys_masks
 from .recurrence import sublayers as sublayers
+from .recurrence import with_mask as with_mask
 from .symbolic import symbolic_result as symbolic_result

@@ -93,6 +93,17 @@ def carried_mask(x):
     return reader.read
 
 
+def with_mask(x, mask):
+    """Return a tensor that carries a mask.
+
+    Args:
+        x: A tensor.
+        mask: Its mask.
+    """
+    is_symbolic = isinstance(x, keras.KerasTensor)
+    return (_MaskWriter() if is_symbolic else _mask_writer)([x, mask])
+
+
 def call_masked(
     layer: layers.Layer, x, mask=None, training: bool | None = None
 ):
@@ -123,8 +134,7 @@ def call_masked(
         for part in told:
             part.supports_masking = True
         if mask is not None and layer.supports_masking:
-            is_symbolic = isinstance(x, keras.KerasTensor)
-            x = (_MaskWriter() if is_symbolic else _mask_writer)([x, mask])
+            x = with_mask(x, mask)
         return layer(x, **options)
     finally:
         for part in told:

@@ -4,6 +4,8 @@ from .batches import has_terminal as has_terminal
 from .batches import in_batches as in_batches
 from .batches import read_rows as read_rows
 from .checks import check_translator as check_translator
+from .features import cut_attention as cut_attention
+from .features import feature_rows as feature_rows
 from .graph import TranslationGraph as TranslationGraph
 from .model_file import about_writing as about_writing
 from .model_file import load_model as load_model

@@ -87,9 +87,10 @@ def in_batches(
             keras.utils.pad_sequences(
                 *(column, None, column[0].dtype),
                 padding="post",
-                value=column[0][0] if i else PAD,  # the word of the start
+                # The word of the start; features and their mask have zeros.
+                value=column[0][0] if column[0].dtype == object else PAD,
             )
-            for i, column in enumerate(columns)
+            for column in columns
         ]
         if prefixes is not None:
             batch.append(np.array([prefixes[i] for i in numbers], object))

@@ -10,7 +10,7 @@ from keras_attention.text import check_shared
 
 def check_translator(
     model: AbstractModel,
-    source_tokenizer: AbstractTokenizer,
+    source_tokenizer: AbstractTokenizer | None,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
 ) -> AbstractModel:
@@ -19,7 +19,8 @@ def check_translator(
     Args:
         model: Must be an `AbstractModel`, such as a `Seq2Seq`.
         source_tokenizer: Must be a tokenizer, whose ids the model knows. If
-            the model copies words, both tokenizers have all of its ids.
+            the model copies words, both tokenizers have all of its ids. `None`
+            for a model that reads features.
         target_tokenizer: Likewise.
         search: Must be a search strategy.
 
@@ -35,7 +36,9 @@ def check_translator(
     check_object("search", search, AbstractSearch, "Give a `BeamSearch(5)`.")
     if isinstance(source_tokenizer, ParallelTokenizer):
         model = model.reading_apart()
-    _check_side("source", source_tokenizer, model)
+    reads_features = model.source_vocabulary_size is None
+    if source_tokenizer is not None or not reads_features:
+        _check_side("source", source_tokenizer, model)
     _check_side("target", target_tokenizer, model)
     if model.source_ids:
         check_shared("Translator", source_tokenizer, target_tokenizer)

@@ -6,6 +6,8 @@ import numpy as np
 from keras import ops
 
 from keras_attention.backend import backend
+from keras_attention.layers import carried_mask
+from keras_attention.layers import with_mask
 from keras_attention.models import AbstractModel
 from keras_attention.models.generation import search_words
 from keras_attention.search import AbstractSearch
@@ -38,7 +40,8 @@ class TranslationGraph:
 
     Args:
         model: An `AbstractModel`.
-        source_tokenizer: Turns text into ids.
+        source_tokenizer: Turns text into ids; `None` for a model that reads
+            features.
         target_tokenizer: Turns ids into text.
         search: A search strategy.
         replace_unknown: Whether an unknown word is written as the word of
@@ -49,12 +52,15 @@ class TranslationGraph:
             Tv)`, or `(B, Tv, M)` of several tokenizers; and, if words of the
             source can come into a translation, the word behind each,
             strings `(B, Tv)`.
+        inputs: Specs of the columns of a source. Those of features are
+            `source (B, Tv, D)` or images, and `source_mask (B, Tv)`, boolean,
+            which images do not have.
     """
 
     def __init__(
         self,
         model: AbstractModel,
-        source_tokenizer: AbstractTokenizer,
+        source_tokenizer: AbstractTokenizer | None,
         target_tokenizer: AbstractTokenizer,
         search: AbstractSearch,
         replace_unknown: bool = False,
@@ -71,8 +77,13 @@ class TranslationGraph:
         if not self._whole:
             self._begins = _retraced(self._begin)
             self._writes = _retraced(self._write)
-        ids = tf.TensorSpec(model.source_spec.shape, tf.int32, name="ids")
-        columns = (ids, WORDS) if self.reads_words else (ids,)
+        if source_tokenizer is None:
+            columns = self.inputs = source_specs(model)
+        else:
+            spec = model.source_spec.shape
+            ids = tf.TensorSpec(spec, tf.int32, name="ids")
+            columns = (ids, WORDS) if self.reads_words else (ids,)
+            self.inputs = columns
         self._functions = {}
         for more in ((), (PREFIX,), (PREFIX, REQUIRED)):
             for aligned in (False, True):
@@ -138,6 +149,25 @@ class TranslationGraph:
         columns = self._read(text, max_source_length)
         return self._run(False, *columns, tf.fill(tf.shape(text), ""), required)
 
+    def translate_source(self, *columns):
+        """Translate features by one graph.
+
+        Args:
+            *columns: As `inputs`; and phrases `(B, C)`, `""` for none, that
+                each translation must contain, if there are any.
+
+        Returns:
+            As of `translate`.
+        """
+        source, more = columns[: len(self.inputs)], columns[len(self.inputs) :]
+        if more:
+            more = tf.fill(tf.shape(source[0])[:1], ""), *more
+        return self._run(False, *source, *more)
+
+    def align_source(self, *columns):
+        """Align features by one graph, as `translate_source`."""
+        return self._run(True, *columns)
+
     def align_text(self, text, max_source_length: int | None = None):
         """Align text by one graph, as `translate_text` translates it."""
         return self._run(True, *self._read(text, max_source_length))
@@ -152,14 +182,14 @@ class TranslationGraph:
             Of `align`: `translations (B, 1)`, `scores (B, 1)`, `target_tokens
             (B, 1, T)` and `token_scores (B, 1, T)`.
         """
-        ids, *words, texts = columns
+        ids, *words, texts = self._masked(*columns)
         target = self.target_tokenizer.tokenize(texts)
         tokens = self.target_tokenizer.tokens(target)
         if self.model.source_ids:
             surfaces = aligned_words(self.target_tokenizer, texts, target)
             target = self._spelled(target, surfaces, ids, *words)
             tokens = _first_word(surfaces, tokens)
-        found = self.model.score(np.asarray(ids), np.asarray(target))
+        found = self.model.score(_as_array(ids), np.asarray(target))
         scores, token_scores = map(ops.convert_to_numpy, found)
         return {
             "translations": texts[:, None],
@@ -168,19 +198,30 @@ class TranslationGraph:
             "token_scores": token_scores[:, None],
         }
 
-    def _run(self, aligned, ids, *texts):
+    def _masked(self, source, *others):
+        """Let features carry their mask, where it masks anything."""
+        if self.source_tokenizer is not None or len(self.inputs) == 1:
+            return source, *others
+        mask, *others = others
+        if tf.is_tensor(mask) or not np.all(mask):
+            source = with_mask(ops.convert_to_tensor(source), mask)
+        return source, *others
+
+    def _run(self, aligned, *columns):
+        ids, *texts = self._masked(*columns)
         words = begun = None
         if self.reads_words:
             words, *texts = texts
+        read = None if self.source_tokenizer is None else ids
         search, (prefix, *required) = self.search, texts or [None]
         if prefix is not None:
-            prefix, begun = self._begins(prefix, ids, words)
+            prefix, begun = self._begins(prefix, read, words)
         if required:
-            phrases = self._phrases(*required, ids, words)
+            phrases = self._phrases(*required, read, words)
             search = RequiredPhrases(search, phrases)
         attends = aligned or self.replace_unknown
         found = self._generate(ids, search, prefix, attends)
-        answer = self._writes(ids, words, begun, found)
+        answer = self._writes(read, words, begun, found)
         if aligned:
             return answer
         return {name: answer[name] for name in ("translations", "scores")}
@@ -250,7 +291,7 @@ class TranslationGraph:
         if backend.has_text:
             return self.model.generate(ids, search, prefix, attends)
         prefix = None if prefix is None else np.asarray(prefix)
-        ids = np.asarray(ids)
+        ids = _as_array(ids)
         found = self.model.generate(ids, search, prefix, attends)
         return Generation(
             *(x if x is None else ops.convert_to_numpy(x) for x in found)
@@ -260,7 +301,7 @@ class TranslationGraph:
         """Turn ids into text.
 
         Args:
-            ids: The source, `(B, Tv)`.
+            ids: The source, `(B, Tv)`; `None` of features.
             words: Its words `(B, Tv)`, or `None`.
             begun: The words that translations begin with, `(B, P)`, or `None`.
                 Unknown ones are written as they are.
@@ -269,10 +310,12 @@ class TranslationGraph:
         Returns:
             The outputs of `align`, by their names.
         """
-        tokens, weights, ids = found.tokens, found.weights, _first(ids)
-        sources = self.source_tokenizer.tokens(ids)
+        tokens, weights = found.tokens, found.weights
         targets = self.target_tokenizer.tokens(tokens)
-        unknown = None
+        sources = unknown = None
+        if ids is not None:
+            ids = _first(ids)
+            sources = self.source_tokenizer.tokens(ids)
         if self.replace_unknown:
             unknown = self._attended(words, weights)
         if self.model.source_ids:
@@ -290,9 +333,10 @@ class TranslationGraph:
         texts = self.target_tokenizer.detokenize(_rows(tokens), unknown)
         answer = {
             "translations": tf.reshape(texts, tf.shape(found.scores)),
-            "source_tokens": sources,
             "target_tokens": targets,
         }
+        if sources is not None:
+            answer["source_tokens"] = sources
         numbers = {
             "scores": found.scores,
             "token_scores": found.token_scores,
@@ -314,6 +358,27 @@ class TranslationGraph:
         real = tf.cast(words != "", weights.dtype)[:, None, None]
         best = tf.argmax(weights * real, axis=-1)
         return tf.gather(words, best, batch_dims=1)
+
+
+def source_specs(model: AbstractModel) -> tuple:
+    """Describe the features that a model reads, and their mask.
+
+    Args:
+        model: A model that reads features.
+
+    Returns:
+        The spec of `source`, and that of `source_mask` unless it is an image.
+    """
+    spec = model.source_spec
+    source = tf.TensorSpec(spec.shape, spec.dtype, name="source")
+    if len(spec.shape) != 3:
+        return (source,)
+    return source, tf.TensorSpec(spec.shape[:2], tf.bool, name="source_mask")
+
+
+def _as_array(source):
+    """Turn a source into an array, unless it carries a mask."""
+    return source if carried_mask(source) is not None else np.asarray(source)
 
 
 # TensorFlow counts how often code is traced, and warns of functions that are

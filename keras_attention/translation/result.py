@@ -62,7 +62,7 @@ def _read_row(answer):
         for name in {"attention", "token_scores"} & answer.keys():
             rows = zip(answer[name], targets, strict=True)
             found[name] = [x[: len(tokens)] for x, tokens in rows]
-    if "attention" in found:
+    if "attention" in found and source:
         found["attention"] = [x[:, : len(source)] for x in found["attention"]]
     if len(found["texts"]) == 1:
         found = {name: column[0] for name, column in found.items()}
@@ -93,7 +93,8 @@ def join_entries(
     asked = {
         "texts": True,
         "scores": scores,
-        "source_tokens": attention,
+        "source_tokens": attention
+        and all(entry.source_tokens is not None for entry in entries),
         "target_tokens": attention or token_scores,
         "attention": attention,
         "token_scores": token_scores,

@@ -9,6 +9,7 @@ from word_by_word import table_model
 from keras_attention import BeamSearch
 from keras_attention.export.agreement import check_answers
 from keras_attention.export.agreement import check_texts
+from keras_attention.export.agreement import probe_inputs
 from keras_attention.export.agreement import probe_sources
 from keras_attention.export.ids import trace_ids
 
@@ -22,11 +23,11 @@ SEARCH = BeamSearch(
 @pytest.fixture(scope="module")
 def found():
     model = table_model(14)
-    sources = probe_sources(model.source_vocabulary_size)
+    sources = probe_inputs(model)
     translate = trace_ids(model, SEARCH)
     return sources, [
-        {name: x.numpy() for name, x in translate(ids).items()}
-        for ids in sources
+        {name: x.numpy() for name, x in translate(*source.values()).items()}
+        for source in sources
     ]
 
 

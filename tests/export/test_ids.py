@@ -8,6 +8,7 @@ from tiny import tiny_translator
 
 from keras_attention import Sampling
 from keras_attention.export.ids import check_ids_only
+from keras_attention.export.ids import check_reads_ids
 from keras_attention.export.ids import trace_ids
 from keras_attention.layers import sublayers
 
@@ -76,8 +77,8 @@ def test_a_search_that_draws_is_named():
 def test_a_model_of_features_is_refused():
     model = make_model(source_vocabulary_size=None)
     with pytest.raises(ValueError, match="export_x needs a model that reads"):
-        check_ids_only(model, "export_x")
-    assert check_ids_only(tiny_translator().model, "export_x") is None
+        check_reads_ids(model, "export_x")
+    assert check_reads_ids(tiny_translator().model, "export_x") is None
 
 
 def test_a_model_of_half_precision_is_refused(monkeypatch):

@@ -147,7 +147,8 @@ def test_a_text_is_scored_among_the_listed_words(translator):
     first = np.isfinite(answer["scores"][:, 1]).nonzero()[0][0]
     for x in answer.values():
         x[first] = x[first, ::-1]
-    agreement.check_answers("file", model, search, [ids], [answer])
+    given = [{"source_ids": ids}], [answer]
+    agreement.check_answers("file", model, search, *given)
 
 
 def test_sparse_probabilities_are_in_every_file(tmp_path):
