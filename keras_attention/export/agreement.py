@@ -198,7 +198,8 @@ def check_equal(
         answers: Those of the file.
         exact: Whether to compare values, not only shapes and types. Defaults
             to `True`.
-        tolerance: Of floats, absolute and relative. Defaults to `TOLERANCE`.
+        tolerance: Of floats, absolute and relative; of half precision, at
+            least what that resolves. Defaults to `TOLERANCE`.
 
     Raises:
         ValueError: If they differ.
@@ -227,6 +228,7 @@ def _difference(x, y, exact, tolerance) -> str:
     most = np.finfo(y.dtype).max  # to which kernels of LiteRT clip infinity
     x, y = (np.nan_to_num(np.clip(a, -most, most), nan=0.0) for a in (x, y))
     apart = np.abs(x - y)
+    tolerance = max(tolerance, 10 * np.finfo(y.dtype).eps)
     if exact and (apart > tolerance * (1 + np.abs(y))).any():
         return f"up to {apart.max():.2g} apart"
     return ""

@@ -26,6 +26,7 @@ from keras_attention.export.onnx import write_sealed
 from keras_attention.export.portable import blamed_layer
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
+from keras_attention.export.portable import quiet
 from keras_attention.export.recurrent import check_stateless
 from keras_attention.export.recurrent import exportable_recurrence
 from keras_attention.export.recurrent import exportable_steps
@@ -113,12 +114,13 @@ def export_model(
         check_float32(model, ASKED, keras.layers.Layer)
     check_stateless(model)
     with runtime.replaced(path) as draft, portable(model):
-        interface = Interface(model, sample)
+        with quiet():  # of the sizes that it tries
+            interface = Interface(model, sample)
+            batches, wanted = zip(*interface.trials(), strict=True)
         with contextlib.ExitStack() as stack:
             for context in runtime.contexts:
                 stack.enter_context(context(model))
             function = interface.trace()
-        batches, wanted = zip(*interface.trials(), strict=True)
         runtime.write(draft, model, function, quantize)
         try:
             answers = runtime.run(draft, list(batches))

@@ -8,6 +8,7 @@ neither this package nor TensorFlow, unless it is told to load operations.
 Batches and answers are lists in JSON, with arrays as `to_json` writes them.
 """
 
+import base64
 import json
 import pkgutil
 import sys
@@ -71,11 +72,15 @@ def to_json(value: np.ndarray | bytes) -> dict:
         value: An array of numbers or of bytes, or bytes.
 
     Returns:
-        Type, shape and values; of bytes a text, one character for each.
+        Type, shape and values, of numbers in base64; of bytes a text, one
+        character for each.
     """
     if isinstance(value, bytes):
         return {"bytes": value.decode("latin-1")}
-    values = value.ravel().tolist()
+    if value.dtype == object:
+        values = value.ravel().tolist()
+    else:
+        values = base64.b64encode(value.tobytes()).decode()
     return {"dtype": value.dtype.name, "shape": value.shape, "values": values}
 
 
@@ -92,7 +97,11 @@ def from_json(content: dict) -> dict | np.ndarray | bytes:
         return content["bytes"].encode("latin-1")
     if content.keys() != {"dtype", "shape", "values"}:
         return content  # arrays by their names
-    array = np.array(content["values"], content["dtype"])
+    values, dtype = content["values"], content["dtype"]
+    if dtype == "object":
+        array = np.array(values, object)
+    else:
+        array = np.frombuffer(base64.b64decode(values), dtype)
     return array.reshape(content["shape"])
 
 

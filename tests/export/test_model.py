@@ -359,3 +359,22 @@ def test_another_backend_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(here, {"NAME": "jax"}.get)
     with pytest.raises(ValueError, match=r"export_model .* backend='jax'"):
         ka.export_model(dense(), tmp_path / "m", sample=np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "float64"])
+def test_saved_models_of_other_precision_are_written(policy, tmp_path):
+    x = keras.Input((4,), name="x", dtype="float32")
+    y = layers.Dense(8, "tanh", dtype=policy)(x)
+    model = keras.Model(x, layers.Dense(2, dtype=policy, name="y")(y))
+    ka.export_model(model, tmp_path / "m", sample=np.ones((2, 4)))
+    (found,) = in_saved_model(tmp_path / "m", [{"x": tf.ones((3, 4))}])
+    assert found["y"].dtype == policy.removeprefix("mixed_")
+
+
+def test_nothing_is_said_of_sizes_that_a_model_cannot_take(tmp_path, capfd):
+    table = layers.Lambda(lambda x: x + keras.ops.ones((7, 5)))
+    model = keras.Sequential([table, layers.Dense(2)])
+    model(X)
+    capfd.readouterr()
+    ka.export_model(model, tmp_path / "m", sample=X)
+    assert "INVALID_ARGUMENT" not in capfd.readouterr().err
