@@ -69,7 +69,8 @@ def export_saved_model(
             runs = graph.translate_source, graph.align_source
             constrain, longest = graph.translate_source, {}
             tokenizers = [target_tokenizer]
-            (probes,) = probe_inputs(model, ((len(PROBE), 9),))
+            batches = probe_inputs(model)
+            probes = next(x for x in batches if len(x["source"]) == len(PROBE))
         else:
             inputs = [TEXT]
             runs = graph.translate_text, graph.align_text
