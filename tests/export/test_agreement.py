@@ -54,6 +54,9 @@ def test_sources_are_framed_and_padded_and_always_the_same():
     assert {*np.concatenate([x.ravel() for x in probe_sources(4)])} == {
         *range(4)
     }
+    for both, ids in zip(probe_sources((14, 9)), first, strict=True):
+        np.testing.assert_array_equal(both[..., 0], ids)
+        assert both[..., 1].max() < 9
 
 
 @pytest.mark.parametrize(
@@ -75,7 +78,6 @@ def test_wrong_answers_are_told(found, name, change):
         check(found, answers)
 
 
-@pytest.mark.slow
 def test_of_quantized_models_only_the_form_counts(found):
     check(found, changed(found[1], "scores", lambda x: x + 1), exact=False)
     for change in (lambda x: x * np.nan, lambda x: x[:, :1]):
@@ -84,7 +86,6 @@ def test_of_quantized_models_only_the_form_counts(found):
             check(found, answers, exact=False)
 
 
-@pytest.mark.slow
 def test_few_other_texts_pass_with_their_own_scores(found):
     """What their lengths and coverage cost counts, however they end."""
     sources, answers = found
@@ -105,7 +106,6 @@ def test_few_other_texts_pass_with_their_own_scores(found):
         check(found, others(2, 0.01))
 
 
-@pytest.mark.slow
 def test_texts_may_differ_in_half_of_the_rows():
     texts = np.array([[b"a"], [b"b"], [b"c"], [b"d"]], object)
     scores = -np.ones((4, 1), "float32")

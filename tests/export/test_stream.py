@@ -108,7 +108,6 @@ def test_a_server_keeps_nothing(tmp_path, features, format):
     assert joined(found[1]) == words[::-1][:2]
 
 
-@pytest.mark.slow
 def test_state_goes_out_and_in_by_names():
     model = make_model()
     functions = module.stream_functions(model, LONGEST, 2, 3)

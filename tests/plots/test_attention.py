@@ -50,7 +50,7 @@ class TestOnePicture:
 
     @pytest.mark.parametrize("marks", [("<s>", "</s>"), ("</s>", "<unk>")])
     def test_letters_stand_upright_beside_marks(self, marks):
-        for words, turned in ((["a", "bc"], False), (["a", "word"], True)):
+        for words, turned in ((["a", "bcd"], False), (["a", "word"], True)):
             source = [marks[0], *words, marks[1]]
             ax = plot_attention(weights(), source, TARGET)
             for label in ax.get_xticklabels():
