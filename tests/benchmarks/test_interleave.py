@@ -1,7 +1,6 @@
 """interleave.py: medians of pairs, and that nobody computes while he waits."""
 
 import pytest
-from interleave import CpuClock
 from interleave import ratio
 
 
@@ -41,12 +40,3 @@ def test_a_side_that_computes_while_it_waits_is_named():
     theirs.steal = 1.0
     with pytest.raises(AssertionError, match="theirs computes while it waits"):
         ratio(ours, theirs, rounds=3)
-
-
-def test_cpu_seconds_are_a_mean_over_enough_runs():
-    log, side = [], Clock("side", range(9), [])
-    side.log, side.steal = log, 0.2  # each look at the clock costs 0.2 s
-    clock = CpuClock(side, least=0.5)
-    assert clock.name == "side"
-    assert clock.run() == pytest.approx(0.2)
-    assert log == ["side"] * 3

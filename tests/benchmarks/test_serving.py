@@ -7,7 +7,6 @@ from draws import serving_sources
 from draws import serving_weights
 from serving import QUICK
 from sides.serving_requests import Requests
-from sides.serving_requests import as_ids
 from works import END
 from works import FitWork
 from works import ServingWork
@@ -20,22 +19,6 @@ from sides import serving_torch
 
 WORK = ServingWork()._replace(**QUICK)
 SOURCES = serving_sources(WORK)
-
-
-def test_requests_go_on_from_the_first():
-    requests = Requests(SOURCES)
-    texts = [requests.texts(3) for _ in range(4)]
-    assert [len(batch) for batch in texts] == [3] * 4
-    assert texts[0][0] == texts[2][2]  # 8 sentences in batches of 3
-    every = [text for batch in texts for text in batch]
-    for row, text in zip(SOURCES, every, strict=False):
-        np.testing.assert_array_equal(as_ids([text])[0], row[row > END])
-
-
-def test_a_batch_is_as_long_as_its_longest_row():
-    ids = Requests(SOURCES).ids(2)
-    assert ids[:, -1].any()
-    np.testing.assert_array_equal(ids, SOURCES[:2, : ids.shape[1]])
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 import classify_text as example
 import keras
-import numpy as np
 import pytest
 import reviews
 
@@ -38,17 +37,6 @@ def test_no_verdict_is_both_learned_and_held_out():
     known = [*reviews.pairs(held_out=False)]
     assert len([*known, *reviews.pairs(held_out=True)]) == 30 * 7
     assert {"", *reviews.NEGATORS, *LABELS} <= {x for y in known for x in y}
-
-
-def test_the_clause_that_decides_gives_the_class():
-    for review in [*WRITTEN, *HELD_OUT]:
-        negator, adjective = verdict(review)
-        assert (review.label == LABELS[adjective]) == (negator == "")
-        before, after = review.deciding[0] - 1, review.deciding[-1] + 1
-        assert before < 0 or review.words[before] == ","
-        assert review.words[after] in {",", "."}
-        others = np.delete(review.words, review.deciding)
-        assert not {*LABELS} & {*others}
 
 
 @pytest.mark.thorough

@@ -42,10 +42,3 @@ def test_what_is_learned_is_the_best_bandwidth_of_a_search(layers):
     best = every[np.argmin([left_out(h) for h in every])]
     learned = example.bandwidth_of(layers["learned"])
     assert learned == pytest.approx(best, rel=0.03)
-
-
-def test_errors_are_those_of_the_formula(layers):
-    layer = layers["learned"]
-    h = example.bandwidth_of(layer)
-    told, _ = example.errors(layer, X, Y)
-    assert told == pytest.approx(left_out(h), abs=1e-5)

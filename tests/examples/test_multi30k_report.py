@@ -11,17 +11,6 @@ if keras.backend.backend() == "tensorflow":
     from tiny import tiny_translator
 
 
-@pytest.mark.slow
-def test_tokens_are_those_of_moses():
-    text = ["Zwei Männer: „Hallo“, sagt\u2019s der T-Shirt-Träger z.B. & geht."]
-    wanted = (
-        'zwei männer : " hallo " , sagt \' s der t-shirt-träger z.b. & geht .'
-    )
-    assert example.moses(text, "de") == [wanted]
-    text = ["L'homme n'a pas d'eau."]
-    assert example.moses(text, "fr") == ["l' homme n' a pas d' eau ."]
-
-
 def test_only_the_cased_score_minds_case():
     wanted = [
         "Ein Mann und eine Frau gehen .",

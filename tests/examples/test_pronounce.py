@@ -1,8 +1,6 @@
-import hashlib
 import json
 
 import g2p2020
-import keras
 import pronounce
 import pytest
 
@@ -22,42 +20,6 @@ def made_up(tmp_path):
 def test_a_language_that_is_not_there_is_named(made_up):
     with pytest.raises(SystemExit, match=r"kor_train\.tsv.*--download"):
         g2p2020.find(made_up, "kor")
-
-
-def test_what_is_downloaded_is_checked(tmp_path, made_up, monkeypatch):
-    files = g2p2020.find(made_up, "hun")
-    asked = []
-
-    def get_file(name, origin, **_):
-        asked.append(origin)
-        return made_up / name
-
-    monkeypatch.setattr(keras.utils, "get_file", get_file)
-    with pytest.raises(SystemExit, match="not those of 2020"):
-        g2p2020.download(tmp_path / "new", ["hun"])
-    content = b"".join(file.read_bytes() for file in files)
-    known = {"hun": hashlib.sha256(content).hexdigest()}
-    monkeypatch.setattr(g2p2020, "SHA256", known)
-    g2p2020.download(tmp_path / "new", ["hun"])
-    assert asked[0] == f"{g2p2020.ORIGIN}/train/hun_train.tsv"
-    assert len(asked) == 6
-
-
-def test_the_table_has_means_and_deviations():
-    numbers = {name: 1.0 for name in pronounce.COLUMNS}
-    found = {
-        "hun": [numbers, {**numbers, "wer": 4.0}],
-        "hun together": [numbers],
-        "vie": [{**numbers, "wer": 0.5}],
-        "vie together": [{**numbers, "wer": 0.0}],
-    }
-    head, _, hun, both, vie, _, mean, last = pronounce.table(found).splitlines()
-    assert head.startswith("| language | trainings | baseline | wrong words")
-    assert both.startswith("| hun together | 1 | 5.33 | 1.00 | 1.00 |")
-    assert last.startswith("| mean together |  | 5.00 | 0.50 | 1.00 |")
-    assert hun.startswith("| hun | 2 | 5.33 | 2.50 ± 2.12 | 1.00 ± 0.00 |")
-    assert vie.startswith("| vie | 1 | 4.67 | 0.50 | 1.00 |")
-    assert mean.startswith("| mean |  | 5.00 | 1.50 | 1.00 |")
 
 
 def untrained(train, _, folder, recipe):

@@ -38,21 +38,6 @@ def test_a_missing_dictionary_is_named(tmp_path):
         english.find(tmp_path)
 
 
-@pytest.mark.slow
-def test_any_pronunciation_is_right():
-    pronounce_english = pytest.importorskip("pronounce_english")
-    words = {"a": ["AH0", "EY1"], "ab": ["AE1 B"], "b": ["B IY1"]}
-    found = pronounce_english.error_rates(["EY1", "AE0 B", "B"], words)
-    assert found == pytest.approx(
-        {
-            "words": 200 / 3,
-            "sounds": 100 * 2 / 5,
-            "words without stress": 100 / 3,
-            "sounds without stress": 100 / 5,
-        }
-    )
-
-
 @pytest.mark.thorough
 def test_trains_exports_and_tests(tmp_path):
     pronounce_english = pytest.importorskip("pronounce_english")

@@ -27,25 +27,6 @@ class Steady(morse.Hand):
         self.unsteady = self.drift = 0.0
 
 
-def test_the_code_is_that_of_the_standard():
-    assert len(set(morse.CODES.values())) == 36
-    by_length = [
-        sum(len(x) == n for x in morse.CODES.values()) for n in range(6)
-    ]
-    assert by_length == [0, 2, 4, 8, 12, 10]
-    said = " ".join(morse.CODES[letter] for letter in "SOS73QX")
-    assert said == "... --- ... --... ...-- --.- -..-"
-
-
-def test_paris_takes_fifty_dits():
-    hand = Steady(RANDOM, speed=20)
-    marks, ended = hand.key("PARIS", 1.0)
-    assert marks[-1][1] == ended[-1]
-    assert ended[-1] - 1.0 + 7 * hand.dit == pytest.approx(60 / 20)
-    lengths = np.diff(marks)[:, 0] / hand.dit
-    np.testing.assert_allclose(lengths[:4], [1, 3, 3, 1])
-
-
 def test_what_is_tested_is_never_trained():
     known, held_out = (
         {morse.draw_word(RANDOM, which) for _ in range(400)}
@@ -71,28 +52,6 @@ def test_an_ear_hears_the_same_in_pieces(size):
     ]
     whole = ear.features(ear.spectra(audio[None]))
     np.testing.assert_allclose(np.concatenate(parts, 1), whole, atol=2e-4)
-
-
-def test_characters_are_named_where_they_can_be_known():
-    assert ear.to_text(ear.to_ids(["SOS", "E 5"])[1, 1:]) == "E 5"
-    assert ear.to_text([1, ear.IDS["A"], ear.END, 9]) == "?A"
-    ended = np.array([0.2, 0.8, 0.8])
-    (row,) = ear.names([morse.Heard(None, "ET ", ended, 0.1)], 30)
-    named = ear.to_text(row).replace("?", ".")  # 50 ms each
-    assert named == "." * 8 + "E" + "." * 11 + "T" + "." * 5 + " " + "." * 3
-
-
-def test_characters_have_their_place_where_they_begin():
-    e, t = ear.IDS["E"], ear.IDS["T"]
-    heard = np.array([[1, e, e, 1, e, t, t, 1], [e, 1, 1, t, 1, 1, 1, 1]])
-    told = np.array([[e, e, t, ear.END], [e, ear.END, 0, 0]])
-    found = ear.places(heard, told)
-    assert np.argwhere(found).tolist() == [[0, 0, 1], [0, 1, 4], [0, 2, 5]]
-
-    named = ear.names(MESSAGES, 160)
-    found = ear.places(named, ear.to_ids([x.text for x in MESSAGES])[:, 1:])
-    counts = [len(message.text) for message in MESSAGES]
-    assert found.sum(axis=(1, 2)).tolist() == counts
 
 
 def test_the_encoder_reads_on():

@@ -64,24 +64,3 @@ def test_a_request_that_fails_keeps_the_model_from_being_served(
     warm_up.main(folder)
     with pytest.raises(servable.Refusal, match="nothing"):
         servable.Servable(folder, "dates", 2)
-
-
-@pytest.mark.parametrize(
-    ("policy", "taken"),
-    [
-        ("", [10]),
-        ("latest { num_versions: 2 }", [9, 10]),
-        ("all { }", [2, 9, 10]),
-        ("specific { versions: 2 versions: 9 }", [2, 9]),
-    ],
-)
-def test_versions_are_chosen_as_serving_chooses(
-    tmp_path, servable, policy, taken
-):
-    for name in ("2", "9", "10", "draft", ".11.new"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "12").write_text("no folder")
-    config = servable.model_server_config_pb2.ModelConfig()
-    text = f"model_version_policy {{ {policy} }}"
-    servable.text_format.Parse(text, config)
-    assert servable.chosen(tmp_path, config.model_version_policy) == taken
