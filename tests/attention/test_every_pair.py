@@ -1,6 +1,5 @@
 """Mechanisms under alignments, in a decoder and by themselves."""
 
-import keras
 import numpy as np
 import pytest
 from gradients import to_numpy
@@ -11,8 +10,6 @@ from mechanisms import MECHANISMS
 from mechanisms import ORDERS
 from mechanisms import PAIRS
 from mechanisms import pairs
-
-import keras_attention as ka
 
 B, K, T, TV, D = 2, 3, 4, 5, 4
 MASK = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0]], bool)
@@ -42,38 +39,6 @@ def test_every_mechanism_and_every_alignment_has_pairs():
 
 def draw(*shape, seed=0):
     return np.random.default_rng(seed).normal(size=shape).astype("float32")
-
-
-@pytest.mark.slow
-@every_pair
-def test_a_decoder_takes_steps_with_beams(make, order):
-    """`K` beams are `K` sentences, their states and noise included."""
-    lstm = keras.layers.LSTMCell(D)
-    cell = ka.AttentionDecoderCell(lstm, make(), **ORDERS[order])
-    cell.build((None, 3), (None, None, D))
-    memory = cell.prepare(draw(B, TV, D), MASK)
-    start = [draw(B, D, seed=1), draw(B, D, seed=2)]
-    states = cell.initial_state(memory, start, beams=K)
-    noise = cell.draw_noise(memory, 2, beams=K)
-    words = draw(2, B, K, 3, seed=3)
-    alone = [cell.initial_state(memory, start) for _ in range(K)]
-    for t in range(2):
-        drawn = None if noise is None else noise[t]
-        output, weights, states = cell.step(
-            words[t], states, memory, None, drawn
-        )
-        assert all(tuple(x.shape[:2]) == (B, K) for x in states)
-        assert tuple(weights.shape) == (B, K, TV)
-        for k in range(K):
-            own = None if drawn is None else drawn[:, k]
-            one, weight, alone[k] = cell.step(
-                words[t, :, k], alone[k], memory, None, own
-            )
-            pairs = [(one, output), (weight, weights)]
-            for x, y in [*pairs, *zip(alone[k], states, strict=True)]:
-                x, y = to_numpy(x), to_numpy(y)
-                assert np.isfinite(x).all()
-                np.testing.assert_allclose(x, y[:, k], atol=1e-5)
 
 
 @every_pair

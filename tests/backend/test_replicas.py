@@ -6,7 +6,6 @@ import functools
 import keras
 import numpy as np
 import pytest
-from ready import dtype_policy
 from replicas import all_metrics
 from replicas import both_losses
 from replicas import make_batch
@@ -134,25 +133,6 @@ def test_nothing_real_gives_no_nan(strategy):
     y = halves(strategy, np.zeros((4, 2), "int32"))
     shares = strategy.run(SequenceCrossentropy(), (y, x)).values
     assert [float(share) for share in shares] == [0, 0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("policy", "tolerance"),
-    some([("float32", 1e-6), ("mixed_float16", 1e-2)], 1),
-)
-def test_a_step_is_that_of_one_device(strategy, policy, tolerance):
-    """Eagerly, with coverage; the second replica has padding alone."""
-    with dtype_policy(policy):
-        one, two = make_both(strategy, run_eagerly=True)
-    target, links = TARGET[:4].copy(), LINKS[:4].copy()
-    target[2:], links[2:] = 0, 0
-    batch = (SOURCE[:4], target[:, :-1]), (target[:, 1:], links)
-    logs = [
-        model.train_on_batch(*batch, return_dict=True) for model in (one, two)
-    ]
-    assert_same(*logs, tolerance)
-    assert_same_weights(one, two, tolerance)
 
 
 @pytest.mark.slow

@@ -209,16 +209,6 @@ def test_states_and_noise_go_to_their_attention(beams):
         assert (np.moveaxis(x, -1, 1)[~samples.memory_mask()] == 0).all()
 
 
-def test_beams_without_attention():
-    cell = make("stack", None)
-    x, before = inputs(BATCH, 2), states(cell, BATCH, 2)
-    output, weights, _ = cell.step(x, before)
-    assert weights is None
-    for k in range(2):
-        alone = cell.step(x[:, k], [s[:, k] for s in before])
-        assert_close(output[:, k], alone[0], 1e-6)
-
-
 # Initial states.
 
 
@@ -295,14 +285,6 @@ def test_dropout_never_goes_stale(block):
         assert a.shape[0] == batch
         assert np.array_equal(a, b) == block  # drawn once for a block
     assert not np.allclose(results[0][0], results[2][0])
-
-
-def test_dropout_of_beams():
-    cell = make("stack", own={"dropout": 0.5})
-    for beams in (2, 3):
-        x, before = inputs(BATCH, beams), states(cell, BATCH, beams)
-        output, _, _ = cell.step(x, before, prepare(cell), training=True)
-        assert tuple(output.shape[:2]) == (BATCH, beams)
 
 
 # Config, regularizers, constraints.

@@ -1,19 +1,7 @@
-
 import caption_shapes as example
 import numpy as np
 import pytest
-import shapes
 from keras import ops
-
-PLACES = ("left of", "right of", "above", "below")
-THINGS = [f"a {c} {s}" for c in shapes.COLORS for s in shapes.CORNERS]
-
-
-@pytest.fixture(scope="module")
-def scenes():
-    return shapes.make_scenes(60, held_out=False, seed=0)
-
-
 
 
 def test_the_encoder_knows_where_each_feature_is():

@@ -1,7 +1,6 @@
 """trace_ids: one trace for all shapes, and errors for what has none."""
 
 import keras
-import numpy as np
 import pytest
 from seq2seqs import make_model
 from tiny import tiny_translator
@@ -11,34 +10,6 @@ from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import check_reads_ids
 from keras_attention.export.ids import trace_ids
 from keras_attention.layers import sublayers
-
-
-@pytest.fixture(scope="module")
-def function():
-    return trace_ids(tiny_translator().model, tiny_translator().search)
-
-
-@pytest.mark.slow
-def test_one_trace_gives_what_the_model_gives(function):
-    translator = tiny_translator()
-    for shape in [(1, 1), (3, 7)]:
-        ids = np.random.default_rng(0).integers(1, 14, shape).astype("int32")
-        found = function(ids)
-        wanted = translator.model.generate(ids, translator.search)
-        np.testing.assert_array_equal(found["tokens"], wanted.tokens)
-        np.testing.assert_allclose(found["scores"], wanted.scores, atol=1e-4)
-    assert function.experimental_get_tracing_count() == 1
-
-
-@pytest.mark.slow
-def test_nothing_is_enough_for_an_answer(function):
-    empty, padding = np.zeros((2, 0), "int32"), np.zeros((2, 1), "int32")
-    found, wanted = function(empty), function(padding)
-    np.testing.assert_array_equal(found["tokens"], wanted["tokens"])
-    for shape in [(0, 0), (0, 4)]:
-        found = function(np.zeros(shape, "int32"))
-        assert found["tokens"].shape == (0, 1, 8)
-        assert found["scores"].shape == (0, 1)
 
 
 @pytest.mark.slow

@@ -93,13 +93,6 @@ def test_no_operation_of_tensorflow_is_in_the_file(file):
     assert b"FastWordpieceTokenize" in content
 
 
-@pytest.mark.usefixtures("without_graphs")
-def test_functions_may_run_eagerly(parts, tmp_path):
-    """Its loops are still those that LiteRT can hold."""
-    export_litert_text(tmp_path / "x.tflite", *parts, SEARCH)
-    check_seal(tmp_path / "x.tflite")
-
-
 def test_other_tokenizers_are_named(parts, tmp_path):
     model, source, target = parts
     other = CharacterTokenizer("abc", "identity")

@@ -245,19 +245,6 @@ class Beginning(GreedySearch):
         return super().call(step, state, batch_size, memory_mask, word)
 
 
-class Weighted(GreedySearch):
-    """Has an option whose text leaves most of it out."""
-
-    def __init__(self, word):
-        super().__init__(max_length=2)
-        self.prior = np.zeros(2000)
-        self.prior[900 + word] = 1
-
-    def call(self, step, state, batch_size, memory_mask=None, prefix=None):
-        word = int(np.argmax(self.prior)) - 900
-        return Beginning(word).call(step, state, batch_size)
-
-
 class Lucky(GreedySearch):
     """Draws its first word by a generator."""
 
@@ -278,7 +265,7 @@ def beginning(word):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [Beginning, Weighted, beginning])
+@pytest.mark.parametrize("kind", [Beginning, beginning])
 def test_searches_with_other_attributes_share_nothing(table, kind):
     for word in (5, 6):  # each search dies before the next
         found = table.generate(kind(word))
@@ -361,15 +348,6 @@ def test_an_empty_batch_runs_as_one_row(model):
 # It is that of the model as it is.
 
 
-@pytest.mark.slow
-def test_generation_outside_of_a_graph_is_that_of_the_plain_loop(model):
-    for search in (GREEDY, GreedySearch(max_length=7)):
-        for shape in ((3, 5), (2, 9), (1, 1)):
-            source = draw(*shape)
-            wanted = plain(model, source, search)
-            assert_same(model.generate(source, search), wanted)
-
-
 def test_it_goes_on_with_the_weights_of_today(model):
     source = draw(2, 5)
     before = to_numpy(model.generate(source, GREEDY))
@@ -446,14 +424,3 @@ def test_features_of_several_lengths(name):
         else:
             found = model.generate(source, GREEDY)
             assert_same(found, plain(model, source, GREEDY))
-
-
-@pytest.mark.thorough
-@pytest.mark.tensorflow
-def test_xla_gives_the_same(model):
-    source, version = draw(3, 5), model.version
-    found = model.generate(source, GREEDY)
-    model.compile("sgd", jit_compile=True)
-    assert model.version == version + 1
-    assert_same(model.generate(source, GREEDY), found)
-    model.compile("sgd", jit_compile=False)

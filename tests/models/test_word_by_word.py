@@ -9,12 +9,10 @@ from seq2seqs import SOURCE
 from seq2seqs import TARGET
 from seq2seqs import WORDS
 from seq2seqs import small_model
-from tiers import some
 
 from keras_attention import AbstractAttention
 from keras_attention import BahdanauAttention
 from keras_attention import BeamSearch
-from keras_attention import GreedySearch
 from keras_attention import LuongGeneral
 from keras_attention import Sampling
 from keras_attention import Shortlist
@@ -50,26 +48,6 @@ def case(request):
 
 
 @pytest.mark.slow
-def test_steps_say_what_the_whole_model_says(case):
-    model, source, target = case
-    prepared, states, *_ = model.begin(source)
-    found = []
-    for word in target.T:
-        log_probs, states, weights = model.next_word(
-            word[:, None], states, prepared
-        )
-        found.append(to_numpy(log_probs)[:, 0])
-    want = to_numpy(ops.log_softmax(model((source, target))))
-    there = want > -25  # not what a source does not hold
-    got = np.stack(found, axis=1)
-    real = (target != 0)[..., None] & there
-    np.testing.assert_allclose(got[real], want[real], atol=1e-4)
-    assert (got[(target != 0)[..., None] & ~there] == -np.inf).all()
-    if weights is not None:
-        assert_close(ops.sum(weights, axis=-1), np.ones((3, 1)), 1e-5)
-
-
-@pytest.mark.slow
 def test_given_texts_are_scored_as_by_the_whole_model(case):
     model, source, target = case
     log_probs = ops.log_softmax(model((source, target[:, :-1])))
@@ -92,24 +70,30 @@ def test_given_texts_are_scored_as_by_the_whole_model(case):
     "search",
     [
         BeamSearch(3, 2, 0.6, 0.2, max_length=5),
+        BeamSearch(3, 2, max_length=6, no_repeat_ngram_size=2, min_length=3),
         Sampling(2.0, top_k=4, max_length=5, seed=1),
     ],
 )
-@pytest.mark.parametrize("limited", [False, True])
-def test_tokens_that_are_found_have_the_scores_of_the_model(search, limited):
-    model = small_model()
-    if limited:
+@pytest.mark.parametrize("kind", ["one attention", "limited", "copying"])
+def test_tokens_that_are_found_have_the_scores_of_the_model(search, kind):
+    source = OWN if kind == "copying" else SOURCE
+    model = small_model(copying=kind == "copying")
+    if kind == "limited":
         table = np.arange(WORDS)[:, None] % 4 + 5
         model = model.limited_to(Shortlist(table, [8]))
-    found = model.generate(SOURCE, search)
+    found = model.generate(source, search)
     tokens = to_numpy(found.tokens)
     for n in range(tokens.shape[1]):
         target = np.pad(tokens[:, n], ((0, 0), (1, 0)), constant_values=2)
-        _, wanted = model.score(SOURCE, target)
+        _, wanted = model.score(source, target)
         assert_close(found.token_scores[:, n], wanted, 1e-4)
         sums = ops.sum(wanted, axis=1)
         same = np.allclose(sums, to_numpy(found.scores)[:, n], atol=1e-4)
-        assert same == isinstance(search, Sampling)  # without penalties
+        penalties = getattr(search, "length_penalty", 0)
+        assert same == (not penalties)
+    for row, places in enumerate(tokens[:, 0]):  # of words without an id
+        for word in places[places >= WORDS]:
+            assert OWN[row, word - WORDS] == word
 
 
 def test_empty_texts_have_the_score_of_their_end():
@@ -169,36 +153,6 @@ def test_what_depends_on_the_source_alone_is_computed_once():
     for word in TARGET.T:
         _, states, _ = step(word[:, None], states)
     assert attention.counted == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "search",
-    some(
-        [
-            BeamSearch(3, max_length=6, no_repeat_ngram_size=2, min_length=3),
-            Sampling(top_p=0.9, max_length=6, seed=1),
-            GreedySearch(max_length=6),
-            BeamSearch(40, max_length=3, forbidden_ids=[4]),
-            Sampling(top_k=50, max_length=6, seed=1),
-        ],
-        2,
-    ),
-)
-def test_copied_words_are_found_and_scored(search):
-    """Each text's score is what the whole model gives it, by teacher."""
-    model = small_model(copying=True)
-    found = to_numpy(model.generate(OWN, search))
-    tokens, scores = found.tokens[:, 0], found.scores[:, 0]
-    fed = np.pad(tokens[:, :-1], ((0, 0), (1, 0)), constant_values=2)
-    log_probs = to_numpy(ops.log_softmax(model((OWN, fed))))
-    taken = np.take_along_axis(log_probs, tokens[..., None], -1)[..., 0]
-    want = (taken * (tokens != 0)).sum(axis=1)
-    np.testing.assert_allclose(scores, want, atol=1e-3)
-    own = tokens >= WORDS
-    for row, places in enumerate(tokens):
-        for word in places[own[row]]:
-            assert OWN[row, word - WORDS] == word
 
 
 @pytest.mark.parametrize(
