@@ -88,19 +88,22 @@ def pytest_configure(config):
 
 def pytest_ignore_collect(collection_path, config):
     """Import no file of which no test runs."""
-    return tiers.is_idle(config, collection_path) or None
+    return tiers.run(config).is_idle(collection_path) or None
 
 
 def pytest_collection_modifyitems(config, items):
     """Leave out what was not asked for."""
     tiers.mark_variants(items)
-    left = tiers.select(config, items)
-    config.hook.pytest_deselected(items=left)
+    parts = {True: [], False: []}
+    for item in items:
+        parts[tiers.run(config).takes(item)].append(item)
+    config.hook.pytest_deselected(items=parts[False])
+    items[:] = parts[True]
 
 
 def pytest_terminal_summary(terminalreporter, config):
     """Say what was left out because a package is missing."""
-    if text := tiers.report(config):
+    if text := tiers.run(config).report():
         terminalreporter.write_line(text)
 
 

@@ -104,6 +104,7 @@ OBEDIENT = {
         [
             layers.Dense(5, "relu"),
             layers.LayerNormalization(),
+            layers.LayerNormalization(axis=[-1]),
             layers.Dropout(0.1),
             layers.Bidirectional(layers.LSTM(3, return_sequences=True)),
         ]

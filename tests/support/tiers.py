@@ -12,9 +12,7 @@ TABLE = TESTS / "tiers.txt"
 COLUMNS = ("tensorflow", "beside", "torch", "jax", "oldest")
 WORDS = {"all", "repository", "quick", "thorough", "named", "never"}
 SLOW, THOROUGH = pytest.mark.slow, pytest.mark.thorough
-DEFAULT = {"default"}
-ALL = DEFAULT | {"slow", "repository"}
-EVERY = ALL | {"thorough"}
+ALL = {"default", "slow", "repository"}
 EXTRAS = {  # which package tells that an extra is installed
     "evaluation": "sacrebleu",
     "litert": "ai_edge_litert",
@@ -31,14 +29,9 @@ def some(cases: Iterable, count: int, mark=THOROUGH) -> list:
         count: How many of them every run has.
         mark: `THOROUGH` or `SLOW`. Defaults to `THOROUGH`.
     """
-    return [
-        pytest.param(*_values(case), marks=mark) if i >= count else case
-        for i, case in enumerate(cases)
-    ]
-
-
-def _values(case):
-    return case if isinstance(case, tuple) else (case,)
+    cases = [x if isinstance(x, tuple) else (x,) for x in cases]
+    late = [pytest.param(*x, marks=mark) for x in cases[count:]]
+    return [pytest.param(*x) for x in cases[:count]] + late
 
 
 class Table:
@@ -48,13 +41,13 @@ class Table:
 
     Args:
         column: One of `COLUMNS`.
-        lines: Those of the table.
+        lines: Those of the table. Defaults to those of the file.
     """
 
-    def __init__(self, column: str, lines: Iterable[str]):
+    def __init__(self, column: str, lines: Iterable[str] | None = None):
         self.column = column
-        self.jobs, self.words, self.needs, self.used = {}, {}, [], set()
-        for line in lines:
+        self.jobs, self.words, self.needs = {}, {}, []
+        for line in lines or TABLE.read_text().splitlines():
             if not line or line.startswith("#"):
                 continue
             first, second, name = line.split(maxsplit=2)
@@ -65,54 +58,31 @@ class Table:
                 self.jobs[first], self.words[first] = second, words[column]
             elif first == column:
                 self.words[name] = second
-        if not WORDS >= {*self.words.values()}:
-            raise pytest.UsageError(f"{TABLE.name} has words beside {WORDS}")
 
     def word(self, name: str) -> str:
         """Return the word for a test, by the longest name that fits it."""
         found = [x for x in self.words if _fits(x, name)]
         if not found:
             raise pytest.UsageError(f"{TABLE.name} has no line for {name}")
-        best = max(found, key=len)
-        self.used.add(best)
-        return self.words[best]
-
-    def words_in(self, file: str) -> set:
-        """Return the words for a file and for the tests in it."""
-        inside = {w for x, w in self.words.items() if x.startswith(f"{file}::")}
-        return inside | {self.word(file)}
+        return self.words[max(found, key=len)]
 
     def tier(self, name: str, marks: Iterable[str]) -> str:
         """Return the tier of a test with such marks, or `named` or `never`."""
         word = self.word(name)
-        elsewhere = self.column in {"torch", "jax"} and "tensorflow" in marks
-        if word == "never" or elsewhere:
+        if self.column in {"torch", "jax"} and "tensorflow" in marks:
             return "never"
-        rare = word == "thorough" or (word == "quick" and "slow" in marks)
-        if rare or "thorough" in marks:
+        if word == "quick":
+            word = "thorough" if "slow" in marks else "all"
+        if "thorough" in marks and word != "never":
             return "thorough"
-        if word in {"repository", "named"}:
-            return word
-        return "slow" if "slow" in marks else "default"
+        if word == "all":
+            return "slow" if "slow" in marks else "default"
+        return word
 
     def missing(self, name: str) -> list:
         """Return the extras that a test needs and that are not installed."""
         needed = [extra for x, extra in self.needs if _fits(x, name)]
         return [x for x in needed if not importlib.util.find_spec(EXTRAS[x])]
-
-    def unused(self, names: Iterable) -> list:
-        """Return the lines for tests that are not among those collected."""
-        files = {_file(x) for x in names}
-        return sorted(
-            x
-            for x in self.words
-            if not (TESTS / _file(x)).exists()
-            or (_file(x) in files and x not in self.used)
-        )
-
-
-def _file(name):
-    return name.partition("::")[0]
 
 
 def _fits(name, whole):
@@ -122,92 +92,68 @@ def _fits(name, whole):
     )
 
 
-@functools.cache
-def table(config: pytest.Config) -> Table:
-    """Return the column of the table that a run is in."""
-    lines = TABLE.read_text(encoding="utf-8").splitlines()
-    return Table(config.getoption("on"), lines)
+class Run:
+    """Which tests a run has: by its table, its tiers, and what it names."""
 
+    def __init__(self, config: pytest.Config):
+        self.table, self.job = Table(config.getoption("on")), config.option.job
+        self.tiers = {"default"}
+        if config.option.all or config.option.markexpr:
+            self.tiers = ALL
+        if config.option.thorough:
+            self.tiers = {*ALL, "thorough"}
+        paths = (x.partition("::") for x in config.args)
+        named = [(Path(path).resolve(), test) for path, _, test in paths]
+        self.named = [x for x in named if x[0] not in (TESTS, TESTS.parent)]
 
-@functools.cache
-def wanted(config: pytest.Config) -> set:
-    """Return the tiers of a run, of what its command line does not name."""
-    if config.getoption("thorough"):
-        return EVERY
-    more = config.getoption("all") or config.getoption("markexpr")
-    return ALL if more else DEFAULT
+    def missing(self, name: str) -> list:
+        """Return the extras that are missing; all tests together need all."""
+        return self.table.missing(name) if len(self.tiers) == 1 else []
 
+    def is_idle(self, path: Path) -> bool:
+        """Return whether there is no test of a file, which is not imported."""
+        if not path.match("test_*.py"):
+            return False
+        name, known = path.relative_to(TESTS).as_posix(), self.table.words
+        words = {w for x, w in known.items() if x.startswith(f"{name}::")}
+        idle = {"named", "repository", "thorough"} - self.tiers
+        if any(path.is_relative_to(x) for x, _ in self.named):
+            idle = set()
+        words |= {self.table.word(name)}
+        return words <= {*idle, "never"} or bool(self.missing(name))
 
-@functools.cache
-def named(config: pytest.Config) -> list:
-    """Return what the command line names: paths, and tests in them."""
-    found = []
-    for argument in config.args:
-        path, _, test = argument.partition("::")
-        if Path(path).resolve() not in (TESTS, TESTS.parent):
-            found.append((Path(path).resolve(), test))
-    return found
+    def takes(self, item: pytest.Item) -> bool:
+        """Return whether a test was asked for, and mark it by its tier.
 
-
-def missing(config: pytest.Config, name: str) -> list:
-    """Return the extras that are missing; all tests together need them all."""
-    return table(config).missing(name) if wanted(config) == DEFAULT else []
-
-
-def is_idle(config: pytest.Config, path: Path) -> bool:
-    """Return whether a run has no test of a file, which is not imported."""
-    if not path.match("test_*.py"):
-        return False
-    name = path.relative_to(TESTS).as_posix()
-    words = table(config).words_in(name)
-    if any(path.is_relative_to(x) for x, _ in named(config)):
-        idle = {"never"}
-    else:
-        idle = {"never", "named", "repository", "thorough"} - wanted(config)
-    return words <= idle or bool(missing(config, name))
-
-
-def select(config: pytest.Config, items: list) -> list:
-    """Leave the tests that were asked for, marked by their tiers.
-
-    What the command line names is asked for, a thorough test by its whole
-    name.
-
-    Returns:
-        The others.
-    """
-    known, job = table(config), config.getoption("job")
-    names = {
-        item: f"{item.path.relative_to(TESTS).as_posix()}::{_test(item)}"
-        for item in items
-    }
-    asked, left = [], []
-    for item, name in names.items():
-        tier = known.tier(name, {x.name for x in item.iter_markers()})
-        if tier in EVERY - DEFAULT:
+        What the command line names is asked for, a thorough test by its whole
+        name.
+        """
+        path, test = item.path.relative_to(TESTS), item.nodeid.split("::", 1)[1]
+        name, marks = f"{path.as_posix()}::{test}", item.iter_markers()
+        tier = self.table.tier(name, {x.name for x in marks})
+        if tier in {"slow", "repository", "thorough"}:
             item.add_marker(tier)
-        if extras := missing(config, name):
+        if extras := self.missing(name):
             reason = f"pip install -e '.[{','.join(extras)}]'"
             item.add_marker(pytest.mark.skip(reason=reason))
-        takes = tier in wanted(config) or _is_named(config, item, tier)
-        mine = job in (None, known.jobs[_file(name).partition("/")[0]])
-        (asked if takes and mine else left).append(item)
-    if not named(config) and (unused := known.unused(names.values())):
-        raise pytest.UsageError(f"{TABLE.name} names what is not: {unused}")
-    items[:] = asked
-    return left
+        is_named = any(
+            item.path.is_relative_to(path) and (tier != "thorough" or x == test)
+            for path, x in self.named
+        )
+        mine = self.job in (None, self.table.jobs[path.parts[0]])
+        asked = tier in self.tiers or (is_named and tier != "never")
+        return mine and asked
+
+    def report(self) -> str:
+        """Return which tests were left out because an extra is missing."""
+        left = [x for x in self.table.needs if x[1] in self.missing(x[0])]
+        return "\n".join(
+            f"Left out without the extra `{extra}`: {name}"
+            for name, extra in left
+        )
 
 
-def _test(item):
-    return item.nodeid.partition("::")[2]
-
-
-def _is_named(config, item, tier):
-    return tier != "never" and any(
-        item.path.is_relative_to(path)
-        and (tier != "thorough" or test == _test(item))
-        for path, test in named(config)
-    )
+run = functools.cache(Run)
 
 
 def mark_variants(items: Iterable) -> None:
@@ -221,15 +167,3 @@ def mark_variants(items: Iterable) -> None:
         if law and item.get_closest_marker("variant"):
             if not item.get_closest_marker("sharp"):
                 item.add_marker("thorough")
-
-
-def report(config: pytest.Config) -> str:
-    """Return which tests were left out because an extra is missing."""
-    left = {}
-    for name, extra in table(config).needs:
-        if extra in missing(config, name):
-            left.setdefault(extra, []).append(name)
-    return "\n".join(
-        f"Left out without the extra `{extra}`: {', '.join(names)}"
-        for extra, names in left.items()
-    )

@@ -57,7 +57,6 @@ def results(tokenizer, texts):
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [False, True])
 @pytest.mark.parametrize(
     "kind", [k for k in KINDS if k.__name__ != "WordPieceTokenizer"]
