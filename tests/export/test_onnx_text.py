@@ -20,10 +20,7 @@ from keras_attention import WordTokenizer
 from keras_attention.export import onnx_text
 from keras_attention.files import check_seal
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.usefixtures("without_graphs_of_its_own"),
-]
+pytestmark = pytest.mark.usefixtures("without_graphs_of_its_own")
 
 SEARCH = BeamSearch(2, n_best=2, max_length=8, length_penalty=0.6)
 GREEDY = GreedySearch(max_length=8)
@@ -86,6 +83,7 @@ def test_triton_is_told_the_names(file):
     assert names == [x.name for x in (*graph.input, *graph.output)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["words", "pieces"])
 def test_others_need_the_extensions(kind, tmp_path):
     if kind == "words":

@@ -127,7 +127,6 @@ def all_words(model, sources, texts):
     return np.exp(log_probs.astype("float64"))
 
 
-@pytest.mark.slow
 def test_words_that_one_member_copies_are_unknown_to_the_others():
     models = members("copying")
     model = Ensemble(models)

@@ -42,6 +42,7 @@ class TestFonts:
     def test_the_users_fonts_come_first(self):
         families = text_style("plot_attention", ["2021년"])["family"]
         assert families[: len(own())] == own()
+        assert text_style("plot_attention", ["2021"])["family"] == own()
         assert not any("Last Resort" in family for family in families)
 
     def test_fonts_are_added_until_nothing_is_missing(self, monkeypatch):

@@ -308,8 +308,10 @@ def test_a_recipe_that_cannot_be_is_refused(changes, message):
 
 
 def test_every_text_is_quoted_as_toml_quotes_it():
-    recipe = Recipe(features=3, features_separator='"\\é\U0001f600\x01')
+    separator = '"\\é\U0001f600\x01'
+    recipe = Recipe(features=3, features_separator=separator, seed=2**32 - 1)
     found = tomllib.loads(recipe.to_toml())
+    assert found["seed"] == 2**32 - 1
     assert found["features_separator"] == recipe.features_separator
     assert found["features"] == 3
     assert json.dumps(found["columns"]) == "[0, 1]"
