@@ -66,19 +66,6 @@ def check_against_the_papers(cell, **kwargs):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize(
-    ("cell", "attention"),
-    [
-        *((cell, "general") for cell in samples.CELLS),
-        ("lstm", "normalized"),
-        ("gru", "dot"),
-    ],
-)
-def test_agrees_with_the_papers(cell, attention, order):
-    check_against_the_papers(make(cell, attention, order=order))
-
-
-@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("output", ["auto", "cell", "attention", "concat"])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("size", [None, 7])
@@ -123,13 +110,6 @@ def test_contexts_of_several_attentions_are_concatenated(order):
     check_against_the_papers(cell)
     assert isinstance(prepare(cell), list)
     assert cell.attention_kernel.shape == (UNITS + 2 * DV, 7)
-
-
-def test_weights_have_their_names():
-    cell = make(order="luong", attention_layer_size=7, attention_use_bias=True)
-    named = {w.path.partition("/")[2]: w.shape for w in cell.weights}
-    assert named["attention_kernel"] == (UNITS + DV, 7)
-    assert named["attention_bias"] == (7,)
 
 
 # Calls and beams.

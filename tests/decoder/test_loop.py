@@ -97,11 +97,6 @@ def test_without_attention_a_functional_model_has_no_weights():
         decoder(sequence, initial_state=[state], return_attention_scores=True)
 
 
-def test_without_attention_a_memory_is_ignored():
-    decoder = make("gru", None)
-    assert_close(run(decoder, memory=samples.source()), run(decoder))
-
-
 # States.
 
 
@@ -131,12 +126,6 @@ def test_initial_states_may_be_nested():
     h, c, g = first_states(decoder)
     assert_close(run(decoder, [[h, c], g]), run(decoder, [h, c, g]), 0)
     assert_close(run(decoder, [[h, c], [g]]), run(decoder, [h, c, g]), 0)
-
-
-def test_initial_states_default_to_zeros():
-    decoder = make("stack")
-    zeros = [np.zeros_like(x) for x in first_states(decoder)]
-    assert_close(run(decoder), run(decoder, zeros), 0)
 
 
 # What it returns.

@@ -2,19 +2,6 @@
 
 import names
 
-import keras_attention as ka
-
-
-def test_a_page_gets_the_names_of_a_room_that_no_page_has_by_itself():
-    page = names.expand("a\n\n{{ names attention }}\n")
-    listed = names.ENTRY.findall(page)
-    rest = {x for x, room in ka.NAMES.items() if room == "attention"}
-    assert set(listed) == rest - {  # those of composed.md
-        *("AttentionPooling", "GraphAttention", "SelfAttention")
-    }
-    assert listed[-1] == "AbstractAttention"
-    assert len(set(listed)) == len(listed)
-
 
 def test_a_table_has_scores_and_papers():
     rows = names.on_page_markdown("{{ table attention }}").splitlines()

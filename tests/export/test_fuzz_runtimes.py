@@ -1,4 +1,4 @@
-"""Hostile texts through `Translator`, LiteRT and ONNX, alone and together.
+"""Hostile texts through a LiteRT file, alone and together.
 
 `HOSTILE_TEXTS=100000` in the environment takes so many of them.
 """
@@ -11,11 +11,6 @@ import numpy as np
 import pytest
 from hostile import hostile_texts
 from memory import most_kilobytes
-from seq2seqs import sure_model
-
-from keras_attention import CharacterTokenizer
-from keras_attention import GreedySearch
-from keras_attention import Translator
 
 pytestmark = pytest.mark.slow
 
@@ -53,22 +48,6 @@ def check_rows(translate):
         used = most_kilobytes()
         begin = begin or used
     assert used - begin < MOST_GROWTH
-
-
-@pytest.fixture(scope="module")
-def translator():
-    words = [str(n) for n in range(1000)]
-    source, target = (
-        CharacterTokenizer.train(words + more, 40) for more in (VALID, [])
-    )
-    model = sure_model(source.vocabulary_size, target.vocabulary_size)
-    search = GreedySearch(max_length=4, forbidden_ids=[1])
-    return Translator(model, source, target, search, max_source_length=LIMIT)
-
-
-@pytest.mark.filterwarnings("ignore:Translator cuts")
-def test_translator(translator):
-    check_rows(translator)
 
 
 def test_litert():

@@ -150,11 +150,6 @@ def test_what_runs_wrong_leaves_the_old_file(tmp_path, file, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_name_tells_the_format(tmp_path):
-    with pytest.raises(ValueError, match=r"ends in `\.onnx`"):
-        export(tmp_path / "x.tflite")
-
-
 # Loops: what is read from outside of them.
 
 # Carries a sum, what is added to it, two that change places, and one that is

@@ -14,7 +14,6 @@ from keras import ops
 from masked import all_padding
 from ready import GRAPH
 from seq2seqs import SOURCE
-from seq2seqs import TARGET
 from seq2seqs import make_model
 from seq2seqs import small_model
 from tiers import some
@@ -93,18 +92,6 @@ class TestTraining:
             each = np.broadcast_to(weights.reshape(2, -1), IDS.shape)
         got, x, *_ = trained(ka.SequenceCrossentropy(), ids, IDS, weights)
         assert got == pytest.approx(reference(IDS, x, each), rel=1e-5)
-
-    @pytest.mark.slow
-    @pytest.mark.skipif(
-        keras.backend.backend() == "torch", reason="XLA: not there"
-    )
-    def test_compiled_is_the_same(self):
-        loss = ka.SequenceCrossentropy(0.1)
-        plain, _, _, one = trained(loss, IDS, IDS, jit_compile=False)
-        fast, _, _, other = trained(loss, IDS, IDS, jit_compile=True)
-        assert fast == pytest.approx(plain, rel=1e-6)
-        for x, y in zip(one, other, strict=True):
-            np.testing.assert_allclose(x, y, atol=1e-6)
 
 
 LINKS = np.array(
@@ -370,22 +357,3 @@ def test_a_search_means_these_probabilities(alpha, options):
     assert np.isfinite(ops.convert_to_numpy(found.scores)).any()
     again = type(model).from_config(model.get_config())
     assert again.readout.probabilities == ALPHAS[alpha]
-
-
-@pytest.mark.slow
-def test_beams_leave_out_what_is_impossible():
-    """Trained until certain: one text has all of the probability."""
-    keras.utils.set_random_seed(0)
-    model = make_model(output="entmax15")
-    source, target = SOURCE[:1], TARGET[:1]
-    model.compile(keras.optimizers.Adam(0.05), ka.EntmaxLoss(), **GRAPH)
-    data = source, target, np.array([[5, 6, 7, 3]])
-    *data, labels = (np.repeat(x, 60, axis=0) for x in data)
-    history = model.fit(data, labels, batch_size=1, epochs=2, verbose=0)
-    assert history.history["loss"][-1] == 0
-    found = model.generate(source, ka.BeamSearch(3, n_best=3, max_length=6))
-    logs = ops.convert_to_numpy(found.scores)[0]
-    assert logs[0] == pytest.approx(0, abs=1e-5)
-    assert np.isneginf(logs[1:]).all()
-    tokens = ops.convert_to_numpy(found.tokens)[0, 0]
-    assert tokens.tolist() == [5, 6, 7, 3, 0, 0]

@@ -9,7 +9,6 @@ from keras_attention import InverseSigmoidSchedule
 from keras_attention import ScheduledSampling
 
 LINEAR = keras.optimizers.schedules.PolynomialDecay(1.0, 10, 0.0)
-EXPONENTIAL = keras.optimizers.schedules.ExponentialDecay(1.0, 1, 0.9)
 
 
 class Echo(keras.Model):
@@ -60,24 +59,6 @@ def test_an_interrupted_fit_goes_on():
     callbacks = [ScheduledSampling(LINEAR), Restore()]
     history = model.fit(data, data, 2, callbacks=callbacks, verbose=0)
     assert history.history["loss"] == pytest.approx([0.4])
-
-
-@pytest.mark.parametrize(
-    ("schedule", "formula"),
-    [
-        (LINEAR, lambda i: 1 - 0.1 * i),
-        (
-            keras.optimizers.schedules.PolynomialDecay(1.0, 0.8 / 0.4, 0.2),
-            lambda i: max(0.2, 1 - 0.4 * i),
-        ),
-        (EXPONENTIAL, lambda i: 0.9**i),
-        (InverseSigmoidSchedule(2), lambda i: 2 / (2 + np.exp(i / 2))),
-    ],
-)
-def test_the_schedules_that_the_docstring_names(schedule, formula):
-    history = fit(echo(), schedule, batches=4)
-    wanted = np.mean([1 - formula(i) for i in range(4)])
-    assert history["loss"] == pytest.approx([wanted], abs=1e-6)
 
 
 @pytest.mark.parametrize(

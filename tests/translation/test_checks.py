@@ -51,10 +51,3 @@ def test_a_model_that_does_not_generate_is_refused():
             check(model=model)
     with pytest.raises(ValueError, match="Received: model=the class Seq2Seq"):
         check(model=type(tiny_translator().model))
-
-
-def test_a_vocabulary_that_is_larger_than_the_models_is_refused():
-    large = tiny_translator().source_tokenizer
-    bigger = type(large)([*large.get_config()["vocabulary"], *"abcdefghijk"])
-    with pytest.raises(ValueError, match="`source_tokenizer` must give ids"):
-        check(source_tokenizer=bigger)
