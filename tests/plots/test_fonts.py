@@ -73,6 +73,7 @@ class TestWarning:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             plot_attention(weights(), ["é", "ß", " ", "▁zwei"], TARGET)
+            text_style("plot_attention", ["\x01"])
 
     @pytest.mark.parametrize("plot", PLOTS)
     def test_no_font_is_said_once_and_draws_all_the_same(
