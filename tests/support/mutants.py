@@ -5,8 +5,8 @@
 A mutant is the package with one change: another operator, number, returned
 value, condition or flag. The same seed draws the same mutants of the same code,
 from 40 files. Of each tier those tests run that concern the changed file: its
-mirror test, its room, the mirror tests of files that import its names, and
-those that do what users do. The first test that fails catches the mutant; so
+mirror test, its room, tests that import from it, the mirror tests of files that
+do, and those that do what users do. The first test that fails catches the mutant; so
 does a run that takes too long. What the default tier does not catch, the slow
 tests and then the thorough ones may.
 
@@ -165,9 +165,12 @@ def tests_for(path: Path) -> list:
         for x in sorted(PACKAGE.rglob("*.py"))
         if names and imports.search(x.read_text(encoding="utf-8"))
     ]
-    room = sorted((ROOT / "tests" / inside.parent).glob("test_*.py"))
-    smoke = sorted((ROOT / "tests").rglob("test_smoke.py"))
-    found = dict.fromkeys([mirror, *room, *users, *smoke])
+    every = sorted((ROOT / "tests").rglob("test_*.py"))
+    room = [x for x in every if x.parent == mirror.parent]
+    smoke = [x for x in every if x.name == "test_smoke.py"]
+    module = ".".join([PACKAGE.name, *inside.with_suffix("").parts])
+    near = [x for x in every if f"from {module} import" in x.read_text()]
+    found = dict.fromkeys([mirror, *room, *near, *users, *smoke])
     return [x for x in found if x.exists()]
 
 
