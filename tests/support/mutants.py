@@ -5,10 +5,10 @@
 A mutant is the package with one change: another operator, number, returned
 value, condition or flag. The same seed draws the same mutants of the same code,
 from 40 files. Of each tier those tests run that concern the changed file: its
-mirror test, its room, tests that import from it, the mirror tests of files that
-do, and those that do what users do. The first test that fails catches the mutant; so
-does a run that takes too long. What the default tier does not catch, the slow
-tests and then the thorough ones may.
+mirror test, its room, tests that import from it, the mirror tests of files
+that import its names, and those that do what users do. The first test that
+fails catches the mutant; so does a run that takes too long. What the default
+tier does not catch, the slow tests and then the thorough ones may.
 
 A hundred take about an hour of one core in the default tier alone.
 """
