@@ -1,6 +1,5 @@
 """examples/serve/onnx_server.py, in a process that has no TensorFlow."""
 
-import asyncio
 import contextlib
 import http.client
 import json
@@ -8,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,8 +15,6 @@ from types import SimpleNamespace
 import pytest
 
 pytest.importorskip("onnxruntime")
-onnx_batches = pytest.importorskip("serve.onnx_batches")
-onnx_load = pytest.importorskip("serve.onnx_load")
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "examples/serve/onnx_server.py"
@@ -267,15 +263,6 @@ def test_many_at_once_are_joined_and_counted(server):
     assert after["translate_waiting_texts"] == 0
 
 
-def test_nothing_is_lost_under_load(capsys):
-    found = onnx_load.main(clients=50, seconds=2, options="--threads 1")
-    assert found.lost == 0
-    assert found.answers >= 50
-    assert 0 < found.p50 <= found.p99
-    assert 20 < found.begin < found.end + 50
-    assert f"{found.answers} answers, 0 lost" in capsys.readouterr().out
-
-
 def test_slow_clients_are_ended_and_others_served(strict):
     begun = time.monotonic()
     silent = [connect(strict, b"") for _ in range(20)]
@@ -328,10 +315,6 @@ def test_an_answer_that_nobody_reads_ends(strict):
         wait_until_closed(client, requests)
 
 
-def test_what_is_no_http_is_told(strict):
-    assert b"400 Bad Request" in read_all(connect(strict, b"\x16\x03\x01\n\n"))
-
-
 def test_too_many_are_told(strict):
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda _: translate(strict, "cat"), range(8)))
@@ -361,58 +344,3 @@ def test_a_file_that_is_none_is_told(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode
     assert "x.onnx" in done.stderr
-
-
-def run_batches(run, ask, **options):
-    """Run coroutines of `ask(batches)` beside the batches themselves."""
-
-    async def both():
-        batches = onnx_batches.Batches(run, **options)
-        served = asyncio.create_task(batches.serve())
-        try:
-            async with asyncio.timeout(20):
-                return await ask(batches)
-        finally:
-            served.cancel()
-
-    return asyncio.run(both())
-
-
-def test_a_text_fails_alone():
-    def run(texts):
-        if "bad" in texts:
-            raise RuntimeError("broken")
-        return [text.upper() for text in texts]
-
-    async def ask(batches):
-        asked = (batches.ask([x]) for x in ("a", "bad", "b"))
-        return await asyncio.gather(*asked, return_exceptions=True)
-
-    first, second, third = run_batches(run, ask)
-    assert (first, third) == (["A"], ["B"])
-    assert isinstance(second, RuntimeError)
-
-
-def test_while_one_runs_others_gather_and_may_go():
-    sizes, begun, free = [], threading.Event(), threading.Event()
-
-    def run(texts):
-        begun.set()
-        assert free.wait(20)
-        return texts
-
-    async def ask(batches):
-        first = asyncio.create_task(batches.ask(["a"]))
-        while not begun.is_set():
-            await asyncio.sleep(0.001)
-        others = [asyncio.create_task(batches.ask([x])) for x in "bcdef"]
-        await asyncio.sleep(0.01)  # the loop runs while the file does
-        assert len(batches.waiting) == 5
-        others.pop(1).cancel()
-        await asyncio.sleep(0.01)
-        free.set()
-        return [await x for x in (first, *others)]
-
-    found = run_batches(run, ask, size=4, wait=0.01, seen=sizes.append)
-    assert found == [["a"], ["b"], ["d"], ["e"], ["f"]]
-    assert sizes == [1, 3, 1]

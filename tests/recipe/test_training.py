@@ -10,8 +10,6 @@ import keras
 import numpy as np
 import pytest
 from ready import without_graphs
-from tiers import SLOW
-from tiers import some
 
 from keras_attention import BeamSearch
 from keras_attention import TaggedTokenizer
@@ -318,9 +316,9 @@ def test_every_text_is_quoted_as_toml_quotes_it():
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-@pytest.mark.parametrize("order", some(["luong", "bahdanau"], 1, SLOW))
-def test_every_mechanism_fits(attention, order):
-    recipe = Recipe(units=4, layers=2, attention=attention, order=order)
+def test_every_mechanism_fits(attention):
+    recipe = Recipe(units=4, layers=2, attention=attention, order="bahdanau")
     model = make_model(recipe, 7, 9)
+    assert model.decoder.cell.order == "bahdanau"
     ids = np.array([[2, 5, 6, 3], [2, 4, 3, 0]])
     assert model((ids, ids[:, :3])).shape == (2, 3, 9)
