@@ -62,61 +62,48 @@ class TestIds:
         assert search(name, model(), **options).tokens.shape[0] == 2
 
 
-class TestStep:
-    @pytest.mark.parametrize("step", [None, "model", np.zeros((6, 6))])
-    def test_refuses_what_cannot_be_called(self, step):
-        with pytest.raises(ValueError, match="`step` must be a function"):
-            search("greedy", step)
-
-    @pytest.mark.parametrize(
-        "found", [np.zeros((2, 1, 6)), (np.zeros((2, 1, 6)), ()), None]
-    )
-    def test_refuses_a_step_that_does_not_return_three(self, found):
-        with pytest.raises(
-            ValueError, match="`step` must return log_probs, st"
-        ):
-            search("greedy", lambda *_: found)
-
-    @pytest.mark.parametrize(
-        "shape", [(2, 6), (6,), (2, 1, 1, 6), (1, 2, 6), (3, 1, 6), (2, 4, 6)]
-    )
-    def test_refuses_results_of_a_wrong_shape(self, shape):
-        match = r"`step`.*log_probs of shape \(B, K, V\), here \(2, 1, V\)"
-        with pytest.raises(ValueError, match=match):
-            search("greedy", returns(np.zeros(shape), (), None))
-        found = np.zeros((2, 1, 6)), (), np.zeros(shape)
-        with pytest.raises(ValueError, match=r"weights of shape \(B, K, Tv\)"):
-            search("greedy", returns(*found))
-
-    @pytest.mark.skipif(
-        keras.backend.backend() == "jax", reason="its loop says it first"
-    )
-    def test_refuses_one_beam_where_there_are_more(self):
-        with pytest.raises(ValueError, match=r"here \(2, 3, V\)"):
-            search("beam", returns(np.zeros((2, 1, 6)), (), None))
-
-    def test_takes_numpy_and_lists(self):
-        values = [np.zeros((2, 1, 6)), (), np.ones((2, 1, 7))]
-        found = search("greedy", lambda *_: values)
-        assert tuple(found.weights.shape) == (2, 1, 4, 7)
+ZEROS = np.zeros((2, 1, 6))
+SHAPES = [(2, 6), (6,), (2, 1, 1, 6), (1, 2, 6), (3, 1, 6), (2, 4, 6)]
+LOG_PROBS = r"`step`.*log_probs of shape \(B, K, V\), here \(2, 1, V\)"
+WEIGHTS = r"weights of shape \(B, K, Tv\)"
+STATE = r"`state` must hold tensors of sha"
 
 
-class TestState:
-    @pytest.mark.parametrize("shape", [(), (2,), (2, 8), (2, 2, 8)])
-    def test_refuses_leaves_without_one_beam(self, shape):
-        state = {"h": np.zeros((2, 1, 8)), "c": np.zeros(shape)}
-        with pytest.raises(
-            ValueError, match=r"`state` must hold tensors of sha"
-        ):
-            search("greedy", model(), state)
+@pytest.mark.parametrize(
+    ("step", "state", "match"),
+    [
+        *((x, (), "must be a function") for x in (None, "model", ZEROS)),
+        (lambda *_: ZEROS, (), "`step` must return log_probs, st"),
+        (lambda *_: None, (), "`step` must return log_probs, st"),
+        (returns(ZEROS, ()), (), "`step` must return log_probs, st"),
+        *((returns(np.zeros(x), (), None), (), LOG_PROBS) for x in SHAPES),
+        *((returns(ZEROS, (), np.zeros(x)), (), WEIGHTS) for x in SHAPES),
+        *(
+            (model(), {"h": ZEROS, "c": np.zeros(x)}, STATE)
+            for x in [(), (2,), (2, 8), (2, 2, 8)]
+        ),
+        (model(), [np.zeros((5, 1, 8))], r"Received: .*shape \(5, 1, 8\)"),
+    ],
+)
+def test_refuses_other_steps_and_states(step, state, match):
+    with pytest.raises(ValueError, match=match):
+        search("greedy", step, state)
 
-    def test_refuses_leaves_of_other_rows(self):
-        with pytest.raises(ValueError, match=r"Received: .*shape \(5, 1, 8\)"):
-            search("greedy", model(), [np.zeros((5, 1, 8))])
 
-    def test_takes_none_and_counters(self):
-        state = {"no": None, "count": np.zeros((2, 1), "int32")}
-        assert search("greedy", model(), state).tokens.shape[0] == 2
+@pytest.mark.skipif(
+    keras.backend.backend() == "jax", reason="its loop says it first"
+)
+def test_refuses_one_beam_where_there_are_more():
+    with pytest.raises(ValueError, match=r"here \(2, 3, V\)"):
+        search("beam", returns(ZEROS, (), None))
+
+
+def test_takes_numpy_and_lists_and_what_is_no_tensor():
+    values = [ZEROS, (), np.ones((2, 1, 7))]
+    found = search("greedy", lambda *_: values)
+    assert tuple(found.weights.shape) == (2, 1, 4, 7)
+    state = {"no": None, "count": np.zeros((2, 1), "int32")}
+    assert search("greedy", model(), state).tokens.shape[0] == 2
 
 
 @pytest.mark.skipif(
