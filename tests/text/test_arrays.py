@@ -20,6 +20,7 @@ CASES = [  # beside those that tokenizers use, which `test_tensors.py` runs
         np.array([4, 2, 7, 1]), np.array([1, 0, 1, 0]), 2
     ),
     lambda ops: ops.argmax(np.array([[1, 3, 3], [0, 0, 0]], "f4"), axis=-1),
+    lambda ops: ops.where(IDS > 0, IDS, 1),
     lambda ops: ops.strings.as_string(np.arange(3)),
     lambda ops: ops.strings.regex_full_match(TEXT, r"(?s).*[\s].*"),
     lambda ops: ops.strings.regex_replace(TEXT, r"([\pL])|\s", r"<\1>"),
