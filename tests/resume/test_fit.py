@@ -329,10 +329,10 @@ def test_a_model_that_only_says_that_it_is_built_goes_on(
             warnings.simplefilter("ignore")  # Keras: there are no weights
             model.build((None, 6))
         model.compile("adam", "mse", **interrupted.EAGER)
-        data = np.ones((130, 6)), np.ones((130, 1))  # 5 batches
+        x = np.random.default_rng(0).normal(size=(130, 6))  # 5 batches
         options = {"epochs": 2, "verbose": 0, "save_freq": save_freq}
         return resumable_fit(
-            model, tmp_path / name, *data, callbacks=[*callbacks], **options
+            model, tmp_path / name, x, x, callbacks=[*callbacks], **options
         )
 
     expected = left(train("whole"))
