@@ -166,7 +166,8 @@ def tests_for(path: Path) -> list:
         if names and imports.search(x.read_text(encoding="utf-8"))
     ]
     every = sorted((ROOT / "tests").rglob("test_*.py"))
-    room = [x for x in every if x.parent == mirror.parent]
+    folder = next(x for x in mirror.parents if x.exists())
+    room = [x for x in every if x.parent == folder]
     smoke = [x for x in every if x.name == "test_smoke.py"]
     module = ".".join([PACKAGE.name, *inside.with_suffix("").parts])
     near = [x for x in every if f"from {module} import" in x.read_text()]
