@@ -117,6 +117,7 @@ def test_fit_feeds_guesses_from_the_start():
 
 def test_only_training_guesses():
     model = small_model(scheduled_sampling=True)
+    assert not model.sampling_probability.trainable
     plain = to_numpy(model((SOURCE, TARGET)))
     model.sampling_probability.assign(1.0)
     assert_close(model((SOURCE, TARGET)), plain, 0)

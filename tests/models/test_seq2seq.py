@@ -18,6 +18,7 @@ from samples import to_numpy
 from seq2seqs import Halving
 from seq2seqs import built_model
 from seq2seqs import make_model
+from tiers import SLOW
 from tiers import some
 
 from keras_attention import BahdanauAttention
@@ -184,8 +185,8 @@ def test_dropout_is_of_training_alone():
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("compiled", some([True, False], 1))
+@pytest.mark.filterwarnings("error:.*destroy the mask information")
+@pytest.mark.parametrize("compiled", some([False, True], 1, SLOW))
 def test_a_mask_carried_by_features_is_used(compiled):
     """Of speech, from a Masking layer: its own zeros, and none of ours."""
     model, frames = variant("speech")
