@@ -12,14 +12,6 @@ from keras_attention.files import open_to_read
 from keras_attention.version import __version__
 
 PROGRAM = "keras-attention"
-FORMATS = (
-    "tf_saved_model",
-    "litert",
-    "litert_text",
-    "onnx",
-    "onnx_text",
-    "onnx_align",
-)
 SCORES = ("bleu", "chrf", "ter", "wer", "per", "cer", "ser", "accuracy")
 
 
@@ -110,8 +102,8 @@ def _of_export(add: Callable):
     about = "what Translator.save has written, or a Keras model, *.keras"
     add("folder", type=Path, metavar="FOLDER", help=about)
     add("path", help="what to write: a folder, a *.tflite or a *.onnx file")
-    about = "the format (that of the path's ending)"
-    add("--format", choices=FORMATS, help=about)
+    about = "name of the format (default: by the ending of the path)"
+    add("--format", metavar="NAME", help=about)
     add("--quantize", metavar="HOW", help="int8, or float16 of LiteRT")
     most = "most tokens of a text"
     add("--max-length", type=_count, metavar="T", help=most)

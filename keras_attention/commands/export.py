@@ -19,6 +19,14 @@ NEEDS_ARRAYS = "`--sample` must be a file of NumPy, *.npy or *.npz."
 
 def run(arguments: argparse.Namespace):
     """Write what was saved in another format, and try what was written."""
+    _export(arguments)
+    path = Path(arguments.path)
+    files = [x for x in (path, *path.rglob("*")) if x.is_file()]
+    size = sum(x.stat().st_size for x in files)
+    print(f"{path}: {size / 1e6:.2f} MB, run and compared with the model")
+
+
+def _export(arguments):
     path, sample = arguments.folder, arguments.sample
     is_model = path.suffix == MODEL
     if is_model != (sample is not None):

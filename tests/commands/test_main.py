@@ -13,7 +13,6 @@ from shell import shell
 from keras_attention.commands import main
 from keras_attention.commands import translate
 from keras_attention.commands.arguments import COMMANDS
-from keras_attention.commands.arguments import FORMATS
 from keras_attention.commands.arguments import SCORES
 from keras_attention.commands.arguments import read_arguments
 
@@ -50,10 +49,8 @@ def test_wrong_arguments_are_told_from_errors(words, capsys):
 
 
 def test_what_can_be_chosen_is_all_there_is():
-    from keras_attention.export.formats import FORMATS as known
     from keras_attention.training import MODES
 
-    assert set(FORMATS) == set(known)
     assert set(SCORES) == set(MODES)
 
 
