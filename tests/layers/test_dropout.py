@@ -19,6 +19,7 @@ def test_is_keras_dropout(rate, training):
     )
     np.testing.assert_array_equal(one, other)
     assert (one == 0).any() == (training and rate > 0)
+    assert (ops.convert_to_numpy(Dropout(rate)(x)) == 1).all()
 
 
 def factors(ids, rate, training=True):
