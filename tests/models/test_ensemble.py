@@ -166,7 +166,6 @@ def test_what_is_impossible_for_all_stays_so_and_what_is_not_does_not():
     np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
-@pytest.mark.slow
 def test_attention_is_the_mean_where_sizes_agree():
     models = members("others")
     model = Ensemble(models, [3, 1, 4])  # the last one does not attend
