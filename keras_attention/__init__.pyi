@@ -76,6 +76,7 @@ from .training import InverseSquareRootSchedule as InverseSquareRootSchedule
 from .training import Perplexity as Perplexity
 from .training import ScheduledSampling as ScheduledSampling
 from .training import SequenceCrossentropy as SequenceCrossentropy
+from .training import SequenceDistillation as SequenceDistillation
 from .training import TokenAccuracy as TokenAccuracy
 from .training import ValidationScores as ValidationScores
 from .training import alignment_error_rate as alignment_error_rate

@@ -1,0 +1,104 @@
+"""Distillation: a student learns the probabilities of a teacher."""
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_number
+from keras_attention.checks import shapes_agree
+from keras_attention.layers import carried_mask
+from keras_attention.ops.numerics import widen
+
+
+@keras.saving.register_keras_serializable(package="keras_attention")
+class SequenceDistillation(keras.distillation.DistillationLoss):
+    """Averages the cross-entropy between two models over the real tokens.
+
+    Formula:
+
+        loss = t^2 sum(w * l) / sum(w)
+        l = -sum_v softmax(teacher / t)[v] log softmax(student / t)[v]
+
+    It is for `keras.distillation.Distiller`, with models that read and predict
+    the same ids. Outputs can be logits or log probabilities. Steps count (`w`)
+    where the outputs carry a mask that is true, as those of `Seq2Seq` do where
+    the decoder reads a token; without a mask, all steps count. The teacher gets
+    no gradient. The factor `t^2` keeps gradients at the size that they have
+    without a temperature.
+
+    Args:
+        temperature: The temperature `t`, above 0; higher values give more
+            weight to unlikely tokens. Defaults to `1.0`.
+
+    Shapes:
+        teacher_outputs `(B, T, V)`, student_outputs `(B, T, V)` -> scalar.
+
+    Raises:
+        ValueError: If `temperature` is not a positive number, or if the outputs
+            differ in their shapes.
+
+    Example:
+
+    >>> from keras_attention import SequenceDistillation
+    >>> loss = SequenceDistillation()
+    >>> same = np.zeros((1, 3, 8), "float32")  # 8 equal classes
+    >>> round(float(loss.compute_loss(same, same)), 4)  # log(8)
+    2.0794
+
+    Reference:
+        [Hinton et al., 2015](https://arxiv.org/abs/1503.02531), section 2; for
+        sequences: [Kim and Rush, 2016](https://aclanthology.org/D16-1139/),
+        section 3.1, "word-level knowledge distillation".
+    """
+
+    def __init__(self, temperature: float = 1.0):
+        self.temperature = check_number("temperature", temperature, above=0)
+
+    def compute_loss(self, teacher_outputs, student_outputs, **kwargs):
+        """Compute the loss.
+
+        Args:
+            teacher_outputs: Logits or log probabilities of the teacher.
+            student_outputs: Those of the student.
+            **kwargs: Nothing.
+
+        Returns:
+            A scalar.
+        """
+        shapes = tuple(teacher_outputs.shape), tuple(student_outputs.shape)
+        if not shapes_agree(*shapes):
+            raise ValueError(
+                "SequenceDistillation needs a teacher and a student with the "
+                f"same target vocabulary. Received: outputs {shapes[0]} and "
+                f"{shapes[1]}. Give both models the same tokenizers."
+            )
+        teacher, student = (
+            ops.log_softmax(widen(ops.convert_to_tensor(x)) / self.temperature)
+            for x in (teacher_outputs, student_outputs)
+        )
+        shares = ops.stop_gradient(ops.exp(teacher))
+        # A share of 0 counts nothing, of an impossible token either.
+        terms = ops.where(shares > 0, shares * student, ops.zeros_like(student))
+        losses = -ops.sum(terms, axis=-1)
+        mask = carried_mask(student_outputs)
+        mask = carried_mask(teacher_outputs) if mask is None else mask
+        if mask is None:
+            mask = ops.ones_like(losses)
+        weights = ops.cast(mask, losses.dtype)
+        total = ops.maximum(ops.sum(weights), 1)
+        return self.temperature**2 * ops.sum(weights * losses) / total
+
+    def get_config(self) -> dict:
+        """Return the arguments that build an equal loss."""
+        return {"temperature": self.temperature}
+
+    @classmethod
+    def from_config(cls, config: dict) -> "SequenceDistillation":
+        """Build a loss from what `get_config` returned.
+
+        Args:
+            config: The arguments.
+
+        Returns:
+            The loss.
+        """
+        return cls(**config)
