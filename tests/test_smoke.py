@@ -4,11 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from keras_attention.commands import main
 
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.filterwarnings("ignore:.*are in the training set too")
 def test_a_shell_trains_what_another_one_translates_with(tmp_path, capsys):
     words = [f"{a}{b}" for a in "abcd" for b in "abcd"]
     table, folder = tmp_path / "table.tsv", tmp_path / "model"
@@ -17,11 +20,13 @@ def test_a_shell_trains_what_another_one_translates_with(tmp_path, capsys):
     files = ["--validation", table, "--output", folder]
     command = ["train", table, *files, *options]
     assert main([str(x) for x in command]) == 0
-    *epochs, last = capsys.readouterr().out.splitlines()
-    assert len(epochs) == 40
-    assert main([str(x) for x in command]) == 0  # it has ended already
-    assert capsys.readouterr().out.splitlines() == [last]
-    assert last == f"Translator: {folder}"
+    *lines, saved, following = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("epoch ") for line in lines) == 40
+    assert saved == f"Translator: {folder}"
+    assert main([str(x) for x in command]) == 0
+    trained, *last = capsys.readouterr().out.splitlines()
+    assert "has been trained" in trained
+    assert last == [saved, following]
     done = subprocess.run(
         [sys.executable, "-m", "keras_attention", "translate", folder],
         input="".join(f"{w}\n" for w in words),
