@@ -191,6 +191,11 @@ class Translator:
         if isinstance(self.source_tokenizer, list | tuple):
             self.source_tokenizer = ParallelTokenizer(self.source_tokenizer)
         parts = [getattr(self, name) for name in PARTS]
+        if self.replace_unknown and self.source_tokenizer is None:
+            raise ValueError(
+                "`replace_unknown` needs a `source_tokenizer`, whose words it "
+                "copies. Received: source_tokenizer=None. Leave it out."
+            )
 
         def make():
             model, others = check_translator(*parts), parts[1:]

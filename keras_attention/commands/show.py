@@ -85,6 +85,8 @@ def _describe_shortlist(shortlist):
 
 
 def _describe_tokenizer(tokenizer):
+    if tokenizer is None:  # the model reads features
+        return None
     parts = tokenizer.parts
     sizes = [x.vocabulary_size for x in parts]
     return {

@@ -26,12 +26,14 @@ def run(arguments: argparse.Namespace):
         numbers = (int(x) if x.strip().isdecimal() else x for x in words)
         options["columns"] = tuple(numbers)
     report = _say_nothing if arguments.quiet else _say
+    progress = Report()  # the same callbacks, so that each resumes the other
+    progress.quiet = arguments.quiet
     train_translator(
         arguments.files,
         arguments.validation,
         arguments.output,
         Recipe(**options),
-        [] if arguments.quiet else [Report()],
+        [progress],
         report,
     )
     report(f"Translator: {arguments.output}")
@@ -49,16 +51,14 @@ def _say_nothing(line: str):
 class Report(keras.callbacks.Callback):
     """Prints a line an epoch, and shows a progress bar on a terminal."""
 
-    def __init__(self):
-        super().__init__()
-        self.epochs, self.began = 0, None
+    quiet = False
 
     def on_epoch_begin(self, epoch, logs=None):
-        if self.epochs == 0 and epoch > 0:
-            _say(f"Resumes after epoch {epoch}")
-        self.epochs += 1
+        self.epoch, self.began = epoch, None
 
     def on_train_batch_end(self, batch, logs=None):
+        if self.quiet:
+            return
         self._estimate(batch)
         if sys.stderr is not None and sys.stderr.isatty():
             count, steps = batch + 1, self.params["steps"]
@@ -71,7 +71,7 @@ class Report(keras.callbacks.Callback):
 
         Those before them also trace.
         """
-        if self.epochs > 1 or self.params["steps"] < 2 * LAST:
+        if self.epoch > 0 or self.params["steps"] < 2 * LAST:
             return
         if batch == FIRST:
             self.began = time.perf_counter()
@@ -81,6 +81,8 @@ class Report(keras.callbacks.Callback):
             _say(f"About {seconds:.0f} s per epoch, without validation")
 
     def on_epoch_end(self, epoch, logs=None):
+        if self.quiet:
+            return
         numbers = "".join(f"  {k} {v:.4g}" for k, v in logs.items())
         text = f"epoch {epoch + 1} of {self.params['epochs']}{numbers}"
         print(text, flush=True)

@@ -31,6 +31,12 @@ NOTHING = Translation("", 0.0, [], [], None, [])  # of a blank line
 def run(arguments: argparse.Namespace):
     """Translate lines, and write them in their order."""
     translator = Translator.load(arguments.folder)
+    if translator.source_tokenizer is None:
+        raise ValueError(
+            "`translate` needs a translator that reads text. Received: "
+            f"{arguments.folder}, whose model reads features. Load it in "
+            "Python, by Translator.load, and give it arrays."
+        )
     search = choose_search(translator.search, arguments)
     if search is not translator.search:
         translator = translator.with_search(search)

@@ -163,10 +163,10 @@ class Interface:
                         start = starts.setdefault(key, draw.integers(n))
                         places = np.arange(max(1, round(n * factor))) + start
                         y = np.take(y, places % n, axis)
-                if y.dtype.kind == "f":
-                    y = (y * scales[row % rows]).astype(y.dtype)
+                if x.dtype.kind == "f":
+                    y = (y * scales[row % rows]).astype(x.dtype)
                 made.append(y)
-            batch[spec.name] = np.stack(made)
+            batch[spec.name] = np.array(made, x.dtype)
         return batch
 
     def _tried_shapes(self):

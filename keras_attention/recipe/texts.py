@@ -155,7 +155,7 @@ def as_written(
     if other:
         report(
             f"{len(other)} of {len(texts)} references are compared as the "
-            "tokenizer writes them, such as {1!r} for {0!r}".format(*other[0])
+            "tokenizer writes them, such as {1!a} for {0!a}".format(*other[0])
         )
     return found
 

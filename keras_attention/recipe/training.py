@@ -116,6 +116,8 @@ def train_translator(
             shutil.copy(work / CURVES, new)
             _draw(translator, others[0][:SHOWN], recipe.metric, new)
 
+    if work.exists():
+        report(f"Resumes the training in {work}")
     work.mkdir(parents=True, exist_ok=True)
     written = as_written(tokenizers[1], others[1], report)
     others = *others, written
@@ -165,7 +167,7 @@ def make_model(
 
 def _is_trained(folder, note) -> bool:
     """Whether the folder is what will be trained; an error if another."""
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return False
     file = folder / NOTE
     if file.is_file() and file.read_text(encoding="utf-8") == note:

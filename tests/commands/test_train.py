@@ -136,6 +136,7 @@ def test_another_file_of_options_is_a_wrong_argument(
         (["--validation", "missing.tsv"], "missing.tsv: No such file"),
         (["--validation", *3 * [__file__]], "3 files"),
         (["--output", Path(__file__).parent], "new folder"),
+        (["--output", __file__], "new folder"),
     ],
 )
 def test_errors_are_a_line(words, more, message):
@@ -154,12 +155,36 @@ def test_a_wrong_choice_is_a_wrong_argument(words, capsys):
     assert "invalid choice: 'dot'" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_graphs")
-def test_quiet_prints_warnings_alone(words):
-    code, out, err = shell(*words, "--quiet")
-    assert (code, out) == (0, "")
-    assert all(": warning: " in line for line in err.splitlines())
+def test_quiet_is_no_other_training(words, monkeypatch, capsys):
+    """It has the same callbacks, so that each resumes the other."""
+    found = []
+    monkeypatch.setattr(train, "train_translator", lambda *x: found.append(x))
+    for more in ([], ["--quiet"]):
+        code, out, err = shell(*words, *more)
+        assert (code, err, bool(out)) == (0, "", not more)
+    (*_, loud, say), (*_, quiet, hush) = found
+    assert [*map(type, loud)] == [*map(type, quiet)] == [Report]
+    hush("a line")
+    (report,) = quiet
+    report.set_params({"steps": 40, "epochs": 3})
+    report.on_epoch_begin(0)
+    for batch in range(40):
+        report.on_train_batch_end(batch)
+    report.on_epoch_end(0, {"loss": 1.0})
+    assert capsys.readouterr() == ("", "")
+    say("a line")
+    assert capsys.readouterr().out == "a line\n"
+
+
+def test_an_epoch_is_estimated_once(capsys):
+    report = Report()
+    report.set_params({"steps": 40, "epochs": 3})
+    for epoch in range(2):
+        report.on_epoch_begin(epoch)
+        for batch in range(40):
+            report.on_train_batch_end(batch)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line == "About 0 s per epoch, without validation"
 
 
 class Terminal(io.StringIO):
@@ -173,6 +198,7 @@ def test_a_terminal_sees_a_bar_until_the_epoch_ends(kind, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", screen)
     report = Report()
     report.set_params({"steps": 4, "epochs": 3})
+    report.on_epoch_begin(0)
     for batch in range(4):
         report.on_train_batch_end(batch)
     shown = screen.getvalue()

@@ -354,6 +354,19 @@ def test_missing_packages_are_named(tmp_path, monkeypatch):
             ka.export_model(dense(), tmp_path / name, sample=np.ones((2, 3)))
 
 
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_text_is_read_in_a_saved_model(shape, tmp_path):
+    words = layers.TextVectorization(vocabulary=["a", "b"])
+    x = keras.Input(shape, dtype="string", name="x")
+    y = layers.Embedding(4, 2)(words(x))
+    model = keras.Model(x, layers.GlobalMaxPooling1D(name="y")(y))
+    sample = np.array(["a b", "c"], object).reshape(2, *shape)
+    ka.export_model(model, tmp_path / "m", sample=sample)
+    batch = {"x": tf.constant(sample)}
+    (found,) = in_saved_model(tmp_path / "m", [batch])
+    np.testing.assert_allclose(found["y"], model(batch["x"]), rtol=1e-6)
+
+
 def test_another_backend_is_named(tmp_path, monkeypatch):
     model = dense()
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")

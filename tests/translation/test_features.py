@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 from keras import layers
+from shell import shell
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -77,6 +78,19 @@ def test_prefixes_and_phrases_come(translator):
     assert begun[0].startswith("ab")
     assert begun[2].startswith("c")
     assert "da" in translator(X, required=[["da"], [], []])[0]
+
+
+def test_commands_name_a_model_of_features(translator, tmp_path):
+    folder = tmp_path / "heard"
+    translator.save(folder)
+    code, out, err = shell("show", folder)
+    assert (code, err) == (0, "")
+    assert "CharacterTokenizer" in out
+    code, out, err = shell("translate", folder, given=b"a\n")
+    assert (code, out) == (1, "")
+    assert "needs a translator that reads text" in err
+    with pytest.raises(ValueError, match="needs a `source_tokenizer`"):
+        Translator(translator.model, None, LETTERS, replace_unknown=True)
 
 
 def test_it_is_saved_without_a_source_tokenizer(translator, tmp_path):
