@@ -2,15 +2,15 @@
 
 import sys
 
-import formulas
 import keras
+import keras_formulas
 import numpy as np
 import pytest
 import tensorflow as tf
 from alone import run_alone
-from formulas import expected
-from formulas import sample_of
 from keras import layers
+from keras_formulas import expected
+from keras_formulas import sample_of
 from tiers import some
 
 import keras_attention as ka
@@ -71,7 +71,7 @@ CASES = [
 def test_files_compute_the_formulas_for_all_sizes(kind, format, tmp_path):
     """In one session for all sizes, which grow and shrink."""
     keras.utils.set_random_seed(0)
-    model, compute = formulas.MODELS[kind]()
+    model, compute = keras_formulas.MODELS[kind]()
     path = tmp_path / FILES[format]
     ka.export_model(model, path, sample=sample_of(model))
     batches = [
