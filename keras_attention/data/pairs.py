@@ -50,18 +50,43 @@ def read_pairs(
             "`columns` must list the numbers of columns, from 0 on. Received: "
             f"columns={columns!r}. Give such as (0, 1)."
         )
-    least = 1 + max(check_integer("columns", x, 0) for x in columns)
-    rows = []
-    for number, line in enumerate(stream_lines(path), 1):
-        row = line.split("\t")
-        if len(row) < least:
-            raise ValueError(
-                f"`read_pairs` needs {least} columns, separated by tabs. "
-                f"Received: {path}:{number}, with {len(row)}: {line!r:.60}. "
-                "Correct the line, or name other `columns`."
-            )
-        rows.append([row[column] for column in columns])
+    for x in columns:
+        check_integer("columns", x, 0)
+    lines = enumerate(stream_lines(path), 1)
+    rows = [take_columns(path, *x, columns, "`read_pairs`") for x in lines]
     return tuple(map(list, zip(*rows, strict=True)))
+
+
+def take_columns(
+    path: str | Path,
+    number: int,
+    line: str,
+    columns: Sequence[int],
+    needed_by: str,
+) -> list[str]:
+    """Take columns out of a line whose columns are separated by tabs.
+
+    Args:
+        path: The file of the line.
+        number: The number of the line, from 1.
+        line: The line.
+        columns: The numbers of columns, from 0 on.
+        needed_by: What needs them.
+
+    Returns:
+        A string for each of `columns`.
+
+    Raises:
+        ValueError: If the line has fewer columns.
+    """
+    row, least = line.split("\t"), 1 + max(columns)
+    if len(row) < least:
+        raise ValueError(
+            f"{needed_by} needs {least} columns, separated by tabs. "
+            f"Received: {path}:{number}, with {len(row)}: {line!r:.60}. "
+            "Correct the line, or name other `columns`."
+        )
+    return [row[column] for column in columns]
 
 
 def read_parallel(sources: Texts, targets: Texts) -> tuple[list[str], ...]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from keras_attention.data.pairs import pair_texts
 from keras_attention.data.pairs import stream_parallel
+from keras_attention.data.pairs import take_columns
 from keras_attention.text.files import stream_lines
 
 HEADERS = frozenset(
@@ -123,19 +124,11 @@ def warn_of_overlap(train: TrainingPairs, validation: TrainingPairs):
 
 def _table(file, columns):
     """Yield the cells of each line, or nothing of a blank one."""
-    least = 1 + max(columns)
     for number, line in enumerate(stream_lines(file), 1):
-        cells = line.split("\t")
-        if not line.strip():
-            yield None
-        elif len(cells) < least:
-            raise ValueError(
-                f"A training needs {least} columns, separated by tabs. "
-                f"Received: {file}:{number}, with {len(cells)}: {line!r:.60}. "
-                "Correct the line, or name other `columns`."
-            )
+        if line.strip():
+            yield take_columns(file, number, line, columns, "A training")
         else:
-            yield [cells[column] for column in columns]
+            yield None
 
 
 def _parallel(sources, targets):

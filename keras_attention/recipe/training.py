@@ -247,8 +247,8 @@ class BestEpoch(keras.callbacks.EarlyStopping):
 
 def _report_best(best, history, metric, report):
     epoch, values = best.best_epoch, history[f"val_{metric}"]
-    worst = 0 if MODES[metric] == "max" else 100
-    if all((x <= worst) if worst == 0 else (x >= worst) for x in values):
+    stuck = max(values) <= 0 if best.mode == "max" else min(values) >= 100
+    if stuck:
         warnings.warn(
             f"`{metric}` was {values[epoch]:.4g} in every epoch, so the epoch "
             "with the least val_loss is kept. Choose another metric, such as "
