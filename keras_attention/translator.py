@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 import time
-import warnings
 import zipfile
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -37,6 +36,7 @@ from keras_attention.text import ParallelTokenizer
 from keras_attention.text import as_bytes
 from keras_attention.translation import Translation
 from keras_attention.translation import TranslationGraph
+from keras_attention.translation import check_content
 from keras_attention.translation import check_translator
 from keras_attention.translation import cut_attention
 from keras_attention.translation import feature_rows
@@ -50,6 +50,7 @@ from keras_attention.translation import read_phrases
 from keras_attention.translation import read_rows
 from keras_attention.translation import save_model
 from keras_attention.translation import upgrades
+from keras_attention.translation import warn_of_cuts
 from keras_attention.translation import warn_of_missing
 from keras_attention.version import __version__
 
@@ -256,7 +257,7 @@ class Translator:
         rows = sentences  # of features
         if self.source_tokenizer is not None:
             rows, counts = read_rows(graph.read, sentences, longest)
-            self._warn_of_cuts(counts)
+            warn_of_cuts(counts, longest)
         entries = [None] * len(rows)
         limits = batch_size, longest
         for numbers, batch in in_batches(rows, beside, *limits, verbose):
@@ -314,17 +315,6 @@ class Translator:
         entries = self._run(graph, graph.score, *given)
         return join_entries(entries, True, False, True)
 
-    def _warn_of_cuts(self, counts):
-        cut = [i for i, n in enumerate(counts) if n > self.max_source_length]
-        if cut:
-            warnings.warn(
-                f"Translator cuts {len(cut)} of {len(counts)} sentences to "
-                f"max_source_length={self.max_source_length} ids. The first "
-                f"is sentences[{cut[0]}], with {counts[cut[0]]}. Split it, or "
-                "raise max_source_length.",
-                stacklevel=4,
-            )
-
     def with_search(self, search: AbstractSearch) -> Self:
         """Return a translator that searches in another way.
 
@@ -337,9 +327,23 @@ class Translator:
         Raises:
             ValueError: If it is no search, or does not fit the others.
         """
+        return self.with_parts(search=search)
+
+    def with_parts(self, **changes: Any) -> Self:
+        """Return a translator with some parts or options exchanged.
+
+        Args:
+            **changes: Arguments of the constructor, by name.
+
+        Returns:
+            A new translator; what is not named is that of this one.
+
+        Raises:
+            ValueError: If the parts do not fit each other.
+        """
         names = *PARTS, *OPTIONS, "shortlist"
         arguments = {name: getattr(self, name) for name in names}
-        return type(self)(**{**arguments, "search": search})
+        return type(self)(**{**arguments, **changes})
 
     def __reduce__(self):
         with tempfile.TemporaryDirectory() as parent:
@@ -404,7 +408,7 @@ class Translator:
             with reading(folder / name, needed, way_out):
                 if os.path.lexists(folder / name):
                     check_file(folder / name, folder)
-                _check_content(folder / name, checksums.get(name))
+                check_content(folder / name, checksums.get(name), MAIN_FILE)
                 return how(folder / name)
 
         def load_tokenizer(file):
@@ -526,16 +530,6 @@ def _exported(path):
         for part in parts
         if part.suffix in endings or (part / SAVED_MODEL).exists()
     ]
-
-
-def _check_content(file, checksum):
-    """Raise an error if a file is not the one that was saved."""
-    if checksum is not None and sha256_of(file) != checksum:
-        raise ValueError(
-            f"it is damaged, or of another translator than {MAIN_FILE}. Copy "
-            "the whole folder again. If it was changed on purpose, remove its "
-            f"line of `sha256` in {MAIN_FILE}"
-        )
 
 
 def _unpacked(kind, content):

@@ -131,6 +131,13 @@ def _of_score(add: Callable):
     )
 
 
+def _of_members(add: Callable):
+    folders = "paths to two or more saved translators"
+    add("folders", nargs="+", type=Path, metavar="FOLDER", help=folders)
+    out = "folder to save the new translator in"
+    add("-o", "--output", required=True, metavar="FOLDER", help=out)
+
+
 def _of_show(add: Callable):
     _folder(add)
     add("--json", action="store_true", help="write JSON, for programs")
@@ -259,6 +266,14 @@ COMMANDS = {  # what they do, and what they take
     "export": (
         "Export a saved translator or a Keras model, and try the file.",
         _of_export,
+    ),
+    "ensemble": (
+        "Join saved translators to one that averages their probabilities.",
+        _of_members,
+    ),
+    "average": (
+        "Average the weights of checkpoints of a training, and save the mean.",
+        _of_members,
     ),
     "score": (
         "Score translations by error rates or a model, or alignments by AER.",

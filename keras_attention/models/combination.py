@@ -16,7 +16,9 @@ from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
 from keras_attention.ops.rows import take_columns
 
-MEMBER = "Give trained models, such as a Seq2Seq."
+MEMBER = (
+    "Give trained models, such as a Seq2Seq, or the `model` of a Translator."
+)
 
 
 class AbstractCombination(AbstractModel):

@@ -142,19 +142,9 @@ class Ensemble(AbstractCombination):
                 weights that are no floats.
         """
         check_built(self, "average", "Build its members first.")
-        configs = members_config(self.models)
+        check_alike(self.models)
         weights = [model.weights for model in self.models]
-        dtypes = [[x.dtype for x in own] for own in weights]
-        floats = all(map(keras.backend.is_float_dtype, dtypes[0]))
-        alike = all(x == dtypes[0] for x in dtypes)
-        alike &= all(_options(x) == _options(configs[0]) for x in configs)
-        if not floats or not alike:
-            raise ValueError(
-                "Ensemble.average needs members with the same options and "
-                "weights that are floats, such as checkpoints of one "
-                f"training. Received: {[x.name for x in self.models]}. Use "
-                "the ensemble itself."
-            )
+        configs = members_config(self.models[:1])
         model = keras.saving.deserialize_keras_object(configs[0])
         for mean, *values in zip(model.weights, *weights, strict=True):
             wide = [ops.cast(x, wide_dtype(x.dtype)) for x in values]
@@ -175,6 +165,38 @@ class Ensemble(AbstractCombination):
         restore = keras.saving.deserialize_keras_object
         models = [restore(model) for model in config["models"]]
         return cls(**{**config, "models": models})
+
+
+def check_alike(
+    models: Sequence[AbstractModel], names: Sequence[str] | None = None
+):
+    """Raise a `ValueError` unless the weights of models can be averaged.
+
+    Args:
+        models: Models that are built.
+        names: How the error names each of them. Defaults to `None`,
+            `models[0]` and so on.
+    """
+    names = names or [f"models[{i}]" for i in range(len(models))]
+    facts = [
+        ([x.dtype for x in model.weights], _options(config))
+        for model, config in zip(models, members_config(models), strict=True)
+    ]
+    needed = (
+        "Ensemble.average needs members with the same options and float "
+        "weights, such as checkpoints of one training. Received: "
+    )
+    way_out = "Use the ensemble itself."
+    for name, fact in zip(names, facts, strict=True):
+        if fact != facts[0]:
+            raise ValueError(
+                f"{needed}{name}, which differs from {names[0]}. {way_out}"
+            )
+    other = [x for x in facts[0][0] if not keras.backend.is_float_dtype(x)]
+    if other:
+        raise ValueError(
+            f"{needed}{names[0]}, which has weights of {other[0]}. {way_out}"
+        )
 
 
 def _options(config):

@@ -1,5 +1,7 @@
 """From pairs of texts to a trained translator: what `train` does."""
 
+from .members import load_average as load_average
+from .members import load_ensemble as load_ensemble
 from .options import ATTENTIONS as ATTENTIONS
 from .options import TOKENIZERS as TOKENIZERS
 from .options import Recipe as Recipe

@@ -1,6 +1,7 @@
 """Sentences of any length, in batches of similar length."""
 
 import sys
+import warnings
 from collections.abc import Callable
 from collections.abc import Iterator
 
@@ -101,3 +102,21 @@ def in_batches(
 def has_terminal() -> bool:
     """Return whether standard output is seen, and not written to a file."""
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def warn_of_cuts(counts: list[int], longest: int):
+    """Warn of sentences that have more ids than are read.
+
+    Args:
+        counts: The number of ids of each.
+        longest: The most that are read.
+    """
+    cut = [i for i, n in enumerate(counts) if n > longest]
+    if cut:
+        warnings.warn(
+            f"Translator cuts {len(cut)} of {len(counts)} sentences to "
+            f"max_source_length={longest} ids. The first is "
+            f"sentences[{cut[0]}], with {counts[cut[0]]}. Split it, or raise "
+            "max_source_length.",
+            stacklevel=4,
+        )

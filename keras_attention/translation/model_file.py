@@ -12,6 +12,7 @@ import keras
 from keras_attention.checks import check_finite
 from keras_attention.files import check_archive
 from keras_attention.files import open_to_read
+from keras_attention.files import sha256_of
 from keras_attention.models import AbstractModel
 from keras_attention.version import __version__
 
@@ -69,6 +70,22 @@ def load_model(file: Path) -> AbstractModel:
     model = keras.saving.load_model(file)
     check_finite("A translator", [(v.path, v) for v in model.variables])
     return model
+
+
+def check_content(file: Path, checksum: str | None, beside: str):
+    """Raise a `ValueError` if a file is not the one that was saved.
+
+    Args:
+        file: The file.
+        checksum: Its SHA-256 when it was saved, or `None` if it is unknown.
+        beside: The file that has the checksum.
+    """
+    if checksum is not None and sha256_of(file) != checksum:
+        raise ValueError(
+            f"it is damaged, or of another translator than {beside}. Copy "
+            "the whole folder again. If it was changed on purpose, remove its "
+            f"line of `sha256` in {beside}"
+        )
 
 
 def about_writing(main: Path, model: Path) -> dict[str, Any]:

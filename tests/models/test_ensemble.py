@@ -296,7 +296,7 @@ def test_weights_of_checkpoints_are_averaged():
     with pytest.raises(ValueError, match="members with the same options"):
         Ensemble(members("others")).average()
     other = small_model(seed=3, dropout=0.1)
-    with pytest.raises(ValueError, match="members with the same options"):
+    with pytest.raises(ValueError, match=r"models\[1\], .* from models\[0\]"):
         Ensemble([other, models[0]]).average()
 
 
@@ -311,6 +311,7 @@ def test_weights_of_checkpoints_are_averaged():
         ({"weights": [1e308, 1e308]}, r"`sum\(weights\)` must be a finite"),
         ({"mean": "median"}, "`mean` must be one of"),
         ({"models": [None]}, r"`models\[0\]` must be an object of Abstract"),
+        ({"models": [None]}, "or the `model` of a Translator"),
     ],
 )
 def test_what_cannot_be_averaged_is_refused(arguments, message):
