@@ -253,6 +253,11 @@ RECIPE = {  # of a `Recipe`: a type or choices, and what it is
     ),
     "beam_size": (int, "beam width of the search (default: 5)"),
     "seed": (int, "random seed of weights, dropout, and order (default: 0)"),
+    "members": (
+        int,
+        "train this many models, with the random seeds seed, seed + 1, ..., "
+        "and save their ensemble (default: 1)",
+    ),
 }
 COMMANDS = {  # what they do, and what they take
     "train": (

@@ -10,4 +10,4 @@ from .texts import read_texts as read_texts
 from .training import CURVES as CURVES
 from .training import NOTE as NOTE
 from .training import make_model as make_model
-from .training import train_translator as train_translator
+from .translator import train_translator as train_translator

@@ -102,6 +102,8 @@ class Recipe:
             `ValidationScores`.
         beam_size: Beams of the translator's search.
         seed: Of weights, dropout and order.
+        members: The number of models that are trained, with the seeds `seed`,
+            `seed + 1` and so on. The result of several is their `Ensemble`.
     """
 
     header: bool = False
@@ -125,6 +127,7 @@ class Recipe:
     metric: str = "accuracy"
     beam_size: int = 5
     seed: int = 0
+    members: int = 1
 
     def __post_init__(self):
         for name in ("source_tokenizer", "target_tokenizer"):
@@ -134,14 +137,15 @@ class Recipe:
         check_choice("metric", self.metric, MODES)
         check_rate("dropout", self.dropout)
         check_number("rate", self.rate, above=0)
-        for name in ("units", "layers", "batch_size", "beam_size"):
+        sizes = "units", "layers", "batch_size", "beam_size", "members"
+        for name in sizes:
             check_integer(name, getattr(self, name))
         for name, least in (("epochs", 1), ("patience", 1), ("max_length", 3)):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), least)
         for name in ("header", "lowercase"):
             check_object(name, getattr(self, name), bool, "Give True or False.")
-        check_integer("seed", self.seed, 0, 2**32 - 1)
+        check_integer("seed", self.seed, 0, 2**32 - self.members)
         check_choice("normalization", self.normalization, NORMALIZATIONS)
         check_separator("features_separator", self.features_separator)
         columns = check_list("columns", self.columns, "numbers")

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,24 @@ from keras_attention.text.tagged import split_tags
 from keras_attention.text.tensors import as_list
 
 USUAL, TIMES, SHORT = 99, 4, 50  # per cent, times their longest; tokens
+
+
+class TrainingTexts(NamedTuple):
+    """What a translator is trained on.
+
+    Attributes:
+        train: Sources and targets.
+        validation: Likewise.
+        references: Targets of `validation`, as the tokenizer writes them.
+        tokenizers: Those of source and target.
+        note: A comment of TOML that has a digest of the texts.
+    """
+
+    train: tuple[list[str], list[str]]
+    validation: tuple[list[str], list[str]]
+    references: list[str]
+    tokenizers: tuple[AbstractTokenizer, AbstractTokenizer]
+    note: str
 
 
 def read_texts(
@@ -71,17 +90,21 @@ def sides(pairs: TrainingPairs) -> tuple[list[str], list[str]]:
 
 
 def fit_tokenizers(
-    read: list[TrainingPairs], recipe: Recipe, report: Callable[[str], None]
-) -> tuple[list, tuple[AbstractTokenizer, AbstractTokenizer]]:
+    read: list[TrainingPairs],
+    recipe: Recipe,
+    note: str,
+    report: Callable[[str], None],
+) -> TrainingTexts:
     """Train tokenizers, and leave out the pairs that are too long.
 
     Args:
         read: The pairs of training and validation.
         recipe: Says which tokenizers, and what is too long.
+        note: That of the result.
         report: Function that is called with lines of text.
 
     Returns:
-        Sources and targets of training and validation, and the tokenizers.
+        The texts that are left, and the tokenizers.
     """
     limit, (train, validation) = recipe.max_length, read
     tokenizers = make_tokenizers(*sides(train), recipe)
@@ -119,7 +142,9 @@ def fit_tokenizers(
         *(len(x.vocabulary) for x in tokenizers)
     )
     report(f"Vocabulary: {sizes}")
-    return [sides(train), sides(validation)], tokenizers
+    others = sides(validation)
+    references = as_written(tokenizers[1], others[1], report)
+    return TrainingTexts(sides(train), others, references, tokenizers, note)
 
 
 def _lengths(pairs, tokenizers):

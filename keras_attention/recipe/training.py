@@ -1,7 +1,5 @@
-"""From pairs of texts to a trained translator, by one call."""
+"""One training: a model, its best epoch, and what is saved of it."""
 
-import hashlib
-import json
 import shutil
 import time
 import warnings
@@ -24,11 +22,7 @@ from keras_attention.plots import draw_curves
 from keras_attention.plots import plot_attention_batch
 from keras_attention.recipe.options import ATTENTIONS
 from keras_attention.recipe.options import Recipe
-from keras_attention.recipe.pairs import warn_of_overlap
-from keras_attention.recipe.texts import as_written
-from keras_attention.recipe.texts import fit_tokenizers
-from keras_attention.recipe.texts import read_files
-from keras_attention.recipe.texts import sides
+from keras_attention.recipe.texts import TrainingTexts
 from keras_attention.resume import resumable_fit
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
@@ -47,63 +41,32 @@ SHOWN = 10  # texts whose attention is drawn
 NOTE, CURVES = "recipe.toml", "curves.csv"
 
 
-def train_translator(
-    train: Sequence[str | Path],
-    validation: Sequence[str | Path],
-    folder: str | Path,
-    recipe: Recipe | None = None,
-    callbacks: Sequence[keras.callbacks.Callback] = (),
-    report: Callable[[str], None] = lambda _: None,
+def train_one(
+    data: TrainingTexts,
+    folder: Path,
+    recipe: Recipe,
+    callbacks: Sequence[keras.callbacks.Callback],
+    report: Callable[[str], None],
 ) -> Translator:
-    """Train a translator on pairs of texts, and save it.
-
-    A call that was killed goes on when it is made again; its state is in a
-    folder beside `folder`, with `.training` behind the name. One that has
-    ended loads what it saved. The random seed of Keras is set.
-
-    The best epoch is the one with the best metric on `validation`; if several
-    have it, the one with the least `val_loss`. References are compared as the
-    target's tokenizer writes them, if they differ in Unicode normalization,
-    letter case, or white space alone.
-
-    Each epoch writes `loss`, `val_loss`, the metric as `val_<name>`, and
-    `seconds`. On torch, set the environment variable `OMP_WAIT_POLICY=PASSIVE`
-    before Python starts, as the command does: otherwise threads of torch that
-    wait for each other take many times as long where other programs compute.
+    """Train one model, and save it with what was measured.
 
     Args:
-        train: One table, whose columns are separated by tabs, or a file of
-            sources and one of their targets.
-        validation: Likewise; the best epoch is that which is best here.
-        folder: What `Translator.load` reads then. It also has `recipe.toml`,
-            `curves.csv`, and with the extra `plots` pictures of the curves and
-            of the attention of ten texts of `validation`.
-        recipe: The recipe. Defaults to `None`, `Recipe()`.
-        callbacks: More callbacks, which hear last of an epoch.
-        report: Function that is called with a line of text on what was read,
-            what is trained, and what was reached, such as `print`. Defaults to
-            one that does nothing.
+        data: The texts and their tokenizers.
+        folder: The folder to save in; what was begun there goes on.
+        recipe: The recipe.
+        callbacks: As of `train_translator`.
+        report: Likewise.
 
     Returns:
         The translator, with a beam search.
-
-    Raises:
-        ValueError: If a file is broken, or if the folder or its state is that
-            of other data or another recipe.
     """
-    recipe, folder = recipe or Recipe(), Path(folder)
-    read = [read_files(files, recipe) for files in (train, validation)]
-    warn_of_overlap(*read)
-    texts = [sides(x) for x in read]
-    digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
-    note = f"# SHA-256 of the texts: {digest}\n{recipe.to_toml()}"
-    if _is_trained(folder, note):
-        report(f"{folder} has been trained on these texts by this recipe.")
-        return Translator.load(folder)
+    note = f"{data.note}{recipe.to_toml()}"
+    if (trained := load_trained(folder, note, report)) is not None:
+        return trained
     keras.utils.set_random_seed(recipe.seed)
-    (pairs, others), tokenizers = fit_tokenizers(read, recipe, report)
+    tokenizers = data.tokenizers
     model = make_model(recipe, *(x.vocabulary_size for x in tokenizers))
-    longest = int(max(tokenizers[1].count(pairs[1]))) * 3 // 2
+    longest = int(max(tokenizers[1].count(data.train[1]))) * 3 // 2
     greedy = Translator(model, *tokenizers, GreedySearch(max_length=longest))
     beams = BeamSearch(recipe.beam_size, max_length=longest)
     translator = greedy.with_search(beams)
@@ -114,14 +77,12 @@ def train_translator(
             translator.save(new)
             (new / NOTE).write_text(note, encoding="utf-8")
             shutil.copy(work / CURVES, new)
-            _draw(translator, others[0][:SHOWN], recipe.metric, new)
+            _draw(translator, data.validation[0][:SHOWN], recipe.metric, new)
 
     if work.exists():
         report(f"Resumes the training in {work}")
     work.mkdir(parents=True, exist_ok=True)
-    written = as_written(tokenizers[1], others[1], report)
-    others = *others, written
-    _fit(model, recipe, pairs, others, greedy, work, callbacks, finish, report)
+    _fit(model, recipe, data, greedy, work, callbacks, finish, report)
     shutil.rmtree(work)
     return translator
 
@@ -165,13 +126,28 @@ def make_model(
     return model
 
 
-def _is_trained(folder, note) -> bool:
-    """Whether the folder is what will be trained; an error if another."""
+def load_trained(
+    folder: Path, note: str, report: Callable[[str], None]
+) -> Translator | None:
+    """Load a translator if it is the one that will be trained.
+
+    Args:
+        folder: The folder.
+        note: What its `NOTE` says then.
+        report: Function that is called with a line of text.
+
+    Returns:
+        The translator; `None` if there is none.
+
+    Raises:
+        ValueError: If something else is in the folder.
+    """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return False
+        return None
     file = folder / NOTE
     if file.is_file() and file.read_text(encoding="utf-8") == note:
-        return True
+        report(f"{folder} has been trained on these texts by this recipe.")
+        return Translator.load(folder)
     raise ValueError(
         "A training needs a new folder. Received: "
         f"{folder}, which has something else, or what was trained on other "
@@ -179,11 +155,13 @@ def _is_trained(folder, note) -> bool:
     )
 
 
-def _fit(model, recipe, pairs, others, greedy, work, callbacks, finish, report):
-    tokenizers = greedy.source_tokenizer, greedy.target_tokenizer
-    size = min(recipe.batch_size, len(pairs[0]))
+def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
+    size, tokenizers = (
+        min(recipe.batch_size, len(data.train[0])),
+        data.tokenizers,
+    )
     batches = parallel_dataset(
-        *pairs, *tokenizers, size, training=True, seed=recipe.seed
+        *data.train, *tokenizers, size, training=True, seed=recipe.seed
     )
     epochs = recipe.epochs or max(EPOCHS, -(-STEPS // len(batches)))
     steps = epochs * len(batches)
@@ -199,19 +177,20 @@ def _fit(model, recipe, pairs, others, greedy, work, callbacks, finish, report):
         f"epochs of {len(batches)} batches"
     )
     best = BestEpoch(recipe, epochs)
-    sources, targets, written = others
     resumable_fit(
         model,
         work,
         batches,
-        validation_data=parallel_dataset(sources, targets, *tokenizers, size),
+        validation_data=parallel_dataset(*data.validation, *tokenizers, size),
         epochs=epochs,
         shuffle=False,  # `parallel_dataset` shuffles
         verbose=0,
         callbacks=[
             # From here to the next epoch the model has its averaged weights.
             keras.callbacks.SwapEMAWeights(swap_on_epoch=True),
-            ValidationScores(greedy, sources, written, [recipe.metric]),
+            ValidationScores(
+                greedy, data.validation[0], data.references, [recipe.metric]
+            ),
             best,
             _Clock(),
             keras.callbacks.CSVLogger(work / CURVES),

@@ -5,6 +5,7 @@ import json
 import random
 import sys
 import tomllib
+from dataclasses import asdict
 
 import keras
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from ready import without_graphs
 
 from keras_attention import BeamSearch
+from keras_attention import Ensemble
 from keras_attention import TaggedTokenizer
 from keras_attention import Translator
 from keras_attention.recipe import ATTENTIONS
@@ -297,6 +299,8 @@ def test_features_are_a_column_of_a_table(tmp_path, count):
         ({"features_separator": ""}, "`features_separator` must be a string"),
         ({"normalization": "nfx"}, "`normalization` must be one of"),
         ({"seed": 2**32}, "`seed` must be an integer of at most"),
+        ({"seed": 2**32 - 1, "members": 2}, "`seed` must be an integer of"),
+        ({"members": 0}, "`members` must be"),
         ({"columns": (0, 2), "features": 2}, "counted from 0"),
     ],
 )
@@ -322,3 +326,54 @@ def test_every_mechanism_fits(attention):
     assert model.decoder.cell.order == "bahdanau"
     ids = np.array([[2, 5, 6, 3], [2, 4, 3, 0]])
     assert model((ids, ids[:, :3])).shape == (2, 3, 9)
+
+
+class StopAt(keras.callbacks.Callback):
+    """Ends a training at its n-th epoch, counted over all members."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.count -= 1
+        if self.count < 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.slow
+def test_members_are_trained_one_by_one_and_joined(tmp_path):
+    """Stopped within the second one, it goes on with the second one."""
+    files = write_table(tmp_path), write_table(tmp_path, 8)
+    recipe = Recipe(target_tokenizer="symbol", members=2, seed=3, **SMALL)
+    folder, said = tmp_path / "out", []
+    with pytest.raises(KeyboardInterrupt):
+        train_translator(*files, folder, recipe, [StopAt(4)])
+    assert not folder.exists()
+    found = train_translator(*files, folder, recipe, (), said.append)
+    assert isinstance(found.model, Ensemble)
+    work = tmp_path / "out.training"
+    assert f"{work / 'seed_3'} has been trained on these texts" in said[4]
+    assert f"Resumes the training in {work / 'seed_4.training'}" in said
+    *_, one, two, both = said
+    assert "with beam search, seed_3: accuracy " in one
+    assert "with beam search, seed_4: accuracy " in two
+    assert "with beam search, ensemble of 2: accuracy " in both
+    sources, _ = read_texts(files[1], recipe)
+    assert Translator.load(folder)(sources) == found(sources)
+    assert not work.exists()
+    for seed, member in zip((3, 4), found.model.models, strict=True):
+        alone = Recipe(**{**asdict(recipe), "members": 1, "seed": seed})
+        single = train_translator(*files, tmp_path / f"{seed}", alone)
+        for copy in (single, Translator.load(folder / f"seed_{seed}")):
+            for x, y in zip(copy.model.weights, member.weights, strict=True):
+                np.testing.assert_array_equal(x.numpy(), y.numpy())
+        assert (
+            rows(folder / f"seed_{seed}")[0]["loss"]
+            == (rows(tmp_path / f"{seed}")[0]["loss"])
+        )
+    again = []
+    train_translator(*files, folder, recipe, (), again.append)
+    assert again == [
+        f"{folder} has been trained on these texts by this recipe."
+    ]

@@ -1,0 +1,117 @@
+"""From pairs of texts to a trained translator, by one call."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import keras
+
+from keras_attention.files import replaced_folder
+from keras_attention.recipe.members import join_translators
+from keras_attention.recipe.options import Recipe
+from keras_attention.recipe.pairs import warn_of_overlap
+from keras_attention.recipe.texts import TrainingTexts
+from keras_attention.recipe.texts import fit_tokenizers
+from keras_attention.recipe.texts import read_files
+from keras_attention.recipe.texts import sides
+from keras_attention.recipe.training import NOTE
+from keras_attention.recipe.training import load_trained
+from keras_attention.recipe.training import train_one
+from keras_attention.training.text_scores import score_texts
+from keras_attention.translator import MAIN_FILE
+from keras_attention.translator import Translator
+
+
+def train_translator(
+    train: Sequence[str | Path],
+    validation: Sequence[str | Path],
+    folder: str | Path,
+    recipe: Recipe | None = None,
+    callbacks: Sequence[keras.callbacks.Callback] = (),
+    report: Callable[[str], None] = lambda _: None,
+) -> Translator:
+    """Train a translator on pairs of texts, and save it.
+
+    A call that was killed goes on when it is made again; its state is in a
+    folder beside `folder`, with `.training` behind the name. One that has
+    ended loads what it saved. The random seed of Keras is set.
+
+    The best epoch is the one with the best metric on `validation`; if several
+    have it, the one with the least `val_loss`. References are compared as the
+    target's tokenizer writes them, if they differ in Unicode normalization,
+    letter case, or white space alone.
+
+    Each epoch writes `loss`, `val_loss`, the metric as `val_<name>`, and
+    `seconds`. On torch, set the environment variable `OMP_WAIT_POLICY=PASSIVE`
+    before Python starts, as the command does: otherwise threads of torch that
+    wait for each other take many times as long where other programs compute.
+
+    Args:
+        train: One table, whose columns are separated by tabs, or a file of
+            sources and one of their targets.
+        validation: Likewise; the best epoch is that which is best here.
+        folder: What `Translator.load` reads then. It also has `recipe.toml`,
+            `curves.csv`, and with the extra `plots` pictures of the curves and
+            of the attention of ten texts of `validation`. With several
+            `members` it has a folder of this kind for each, named
+            `seed_<number>`.
+        recipe: The recipe. Defaults to `None`, `Recipe()`.
+        callbacks: More callbacks, which hear last of an epoch.
+        report: Function that is called with a line of text on what was read,
+            what is trained, and what was reached, such as `print`. Defaults to
+            one that does nothing.
+
+    Returns:
+        The translator, with a beam search.
+
+    Raises:
+        ValueError: If a file is broken, or if the folder or its state is that
+            of other data or another recipe.
+    """
+    recipe, folder = recipe or Recipe(), Path(folder)
+    read = [read_files(files, recipe) for files in (train, validation)]
+    warn_of_overlap(*read)
+    texts = [sides(x) for x in read]
+    digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+    note = f"# SHA-256 of the texts: {digest}\n"
+    whole = f"{note}{recipe.to_toml()}"
+    if (trained := load_trained(folder, whole, report)) is not None:
+        return trained
+    data = fit_tokenizers(read, recipe, note, report)
+    if recipe.members == 1:
+        return train_one(data, folder, recipe, callbacks, report)
+    work = folder.with_name(f"{folder.name}.training")
+    translator = _train_members(data, work, recipe, callbacks, report)
+    with replaced_folder(folder, MAIN_FILE) as new:
+        translator.save(new)
+        shutil.copytree(work, new, dirs_exist_ok=True)
+        (new / NOTE).write_text(whole, encoding="utf-8")
+    shutil.rmtree(work)
+    return translator
+
+
+def _train_members(data, work, recipe, callbacks, report) -> Translator:
+    """Train the members, each in a folder of its own, and join them."""
+    found = {}
+    for number in range(recipe.members):
+        own = replace(recipe, seed=recipe.seed + number, members=1)
+        report(f"Member {number + 1} of {recipe.members}, seed {own.seed}")
+        folder = work / f"seed_{own.seed}"
+        found[folder.name] = train_one(data, folder, own, callbacks, report)
+    whole = join_translators([*found.values()], [*found])
+    found[f"ensemble of {recipe.members}"] = whole
+    for name, translator in found.items():
+        score = _score(translator, data, recipe.metric)
+        report(f"Validation with beam search, {name}: {score}")
+    return whole
+
+
+def _score(translator: Translator, data: TrainingTexts, metric: str) -> str:
+    """Measure a translator on the validation set."""
+    texts = translator(data.validation[0], verbose=0)
+    value = score_texts(metric, texts, [data.references]).value
+    return f"{metric} {value:.4g}"
