@@ -373,6 +373,26 @@ class AbstractTokenizer(tf.Module):
         unknown = tf.cast(UNKNOWN, ids.dtype)
         return tf.cast(tf.where(inside, ids, unknown), tf.int32)
 
+    def extended(self, texts: Iterable[str]) -> Self:
+        """Return a tokenizer with more entries, after the old ones.
+
+        Args:
+            texts: Texts with new characters, words, symbols or tags.
+
+        Returns:
+            A new tokenizer, which knows all of them. Old entries keep their
+            ids. New ones are ordered by their frequency.
+
+        Raises:
+            ValueError: If it is a tokenizer of pieces, whose ids depend on the
+                text that it was trained on.
+        """
+        raise ValueError(
+            f"{type(self).__name__} cannot be extended, because its ids depend "
+            f"on the text that it was trained on. Received: {len([*texts])} "
+            "texts. Train a new one, and a new model."
+        )
+
 
 def own_ids(ids):
     """Find the ids that stand for text.

@@ -1,6 +1,7 @@
 """Tags in front of a text, each with an id of its own."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 from typing import Self
@@ -10,6 +11,7 @@ import keras
 from keras_attention.checks import check_object
 from keras_attention.text.base import PAD
 from keras_attention.text.base import AbstractTokenizer
+from keras_attention.text.sentences import as_texts
 from keras_attention.text.tensors import tf
 from keras_attention.text.vocabulary import check_vocabulary
 from keras_attention.text.vocabulary import id_table
@@ -146,3 +148,21 @@ class TaggedTokenizer(AbstractTokenizer):
     def from_config(cls, config: dict) -> Self:
         inner = AbstractTokenizer.from_json(json.dumps(config["tokenizer"]))
         return cls(**{**config, "tokenizer": inner})
+
+    def extended(self, texts):
+        rows = [text.partition(TAB) for text in as_texts("texts", texts)]
+        unknown = self.tokenizer.unknown([text for text, *_ in rows])
+        if new := [x for row in unknown for x in row]:
+            raise ValueError(
+                "TaggedTokenizer can get more tags, but no more entries of "
+                "its inner tokenizer, because they would take the ids of "
+                f"tags. Received: texts with {new[0]!r}. Leave out such texts, "
+                "or train a new tokenizer."
+            )
+        counts = Counter(
+            x for *_, tags in rows for x in split_tags(tags, self.separator)
+        )
+        known, old = self.tag_ids, self.get_config()["tags"]
+        new = sorted(counts, key=lambda tag: (-counts[tag], tag))
+        tags = [*old, *(tag for tag in new if tag not in known)]
+        return type(self)(self.tokenizer, tags, self.separator)

@@ -14,6 +14,7 @@ from keras_attention.checks import check_integer
 from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
+from keras_attention.text.sentences import as_texts
 from keras_attention.text.tensors import as_list
 from keras_attention.text.tensors import tf
 from keras_attention.text.training import check_room
@@ -114,6 +115,14 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
             *(vocabulary_size, min_frequency),
         )
         return cls(tokens, **options)
+
+    def extended(self, texts):
+        unknown = self.unknown(as_texts("texts", texts))
+        counts = Counter(token for row in unknown for token in row)
+        new = sorted(counts, key=lambda token: (-counts[token], token))
+        new = [token for token in new if token not in SPECIAL_NAMES]
+        vocabulary = [*self.vocabulary, *new]
+        return type(self)(**{**self.get_config(), "vocabulary": vocabulary})
 
 
 def id_table(ids: dict[str, int]):

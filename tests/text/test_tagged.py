@@ -104,3 +104,13 @@ def test_refuses_what_it_cannot_split(name, wrong, message):
     arguments = {"tokenizer": inner_of("character"), "tags": ["a", "b"]}
     with pytest.raises(ValueError, match=message):
         TaggedTokenizer(**{**arguments, name: wrong})
+
+
+def test_more_tags_stand_after_the_old_ones():
+    old = TaggedTokenizer(CharacterTokenizer("ab"), ["X", "PL"])
+    found = old.extended(["ab\tY;PL", "b\tZ; Y;;", "a"])
+    assert found.vocabulary == ["a", "b", "X", "PL", "Y", "Z"]
+    assert found.tag_ids == {"X": 6, "PL": 7, "Y": 8, "Z": 9}
+    assert old.tag_ids == {"X": 6, "PL": 7}
+    with pytest.raises(ValueError, match=r"of tags. Received: .* 'c'"):
+        old.extended(["a\tY", "acb\tX"])

@@ -94,3 +94,30 @@ def test_an_empty_vocabulary_knows_nothing():
     tokenizer = WordTokenizer([])
     assert tokenizer.vocabulary_size == 4
     assert tokenizer.tokenize(["a b"]).numpy().tolist() == [[2, 1, 1, 3]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "new", "vocabulary"),
+    [
+        (CharacterTokenizer, "ab", ["b\u00e7", "c\u0327d"], [*"abçd"]),
+        (SymbolTokenizer, "b a", ["c C", "C b  <unk>"], [*"abCc"]),
+        (WordTokenizer, "Obst a", ["Obst- b, <unk>"], ["Obst", "a", ",", "b"]),
+    ],
+)
+def test_more_entries_stand_after_the_old_ones(kind, text, new, vocabulary):
+    """Entries that can be read already are not new."""
+    old = kind.train([text], 100)
+    found = old.extended(new)
+    assert found.vocabulary == vocabulary
+    assert old.vocabulary == vocabulary[: len(old.vocabulary)]
+    assert {x for row in found.unknown(new) for x in row} <= {"<unk>"}
+    same = {**found.get_config(), "vocabulary": None}
+    assert same == {**old.get_config(), "vocabulary": None}
+    assert old.extended([text]).vocabulary == old.vocabulary
+    with pytest.raises(ValueError, match="`texts` must be a list"):
+        old.extended(text)
+
+
+def test_tokenizers_of_pieces_are_not_extended():
+    with pytest.raises(ValueError, match="WordPieceTokenizer cannot be ext"):
+        WordPieceTokenizer(["a", "##b"]).extended(["c"])
