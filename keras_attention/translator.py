@@ -39,6 +39,7 @@ from keras_attention.translation import TranslationGraph
 from keras_attention.translation import check_content
 from keras_attention.translation import check_translator
 from keras_attention.translation import cut_attention
+from keras_attention.translation import extended_parts
 from keras_attention.translation import feature_rows
 from keras_attention.translation import has_terminal
 from keras_attention.translation import in_batches
@@ -344,6 +345,46 @@ class Translator:
         names = *PARTS, *OPTIONS, "shortlist"
         arguments = {name: getattr(self, name) for name in names}
         return type(self)(**{**arguments, **changes})
+
+    def extended(
+        self,
+        texts_or_tokenizers: Sequence[AbstractTokenizer | Iterable[str] | None],
+    ) -> Self:
+        """Return a translator with larger vocabularies, for fine-tuning.
+
+        Embeddings and the output grow; old entries keep ids and weights. New
+        rows are the mean of the old ones. So a new entry has the mean of all
+        logits at first, which takes at most its share of the vocabulary from
+        the probability of the old entries, and leaves their order unchanged.
+        Random rows could get any probability.
+
+        The new model is not compiled: call `model.compile` before `model.fit`.
+        This translator stays unchanged.
+
+        Args:
+            texts_or_tokenizers: A pair for source and target. Each of them is
+                a list of texts with new entries, a tokenizer that has all old
+                entries first, or `None` if the side stays unchanged.
+
+        Returns:
+            The new translator, with a new model.
+
+        Raises:
+            ValueError: If a tokenizer cannot be extended, as that of pieces;
+                if the model is no `Seq2Seq`; or if there is a shortlist.
+
+        Reference:
+            [Hewitt, 2021](
+            https://nlp.stanford.edu/~johnhew/vocab-expansion.html).
+        """
+        if self.shortlist is not None:
+            raise ValueError(
+                "Translator.extended needs a translator without a shortlist, "
+                "which has no words for new sources. Received: a shortlist. "
+                "Set `shortlist` to None, and make a new one afterward."
+            )
+        parts = self.model, self.source_tokenizer, self.target_tokenizer
+        return self.with_parts(**extended_parts(*parts, texts_or_tokenizers))
 
     def __reduce__(self):
         with tempfile.TemporaryDirectory() as parent:

@@ -5,6 +5,7 @@ from .batches import in_batches as in_batches
 from .batches import read_rows as read_rows
 from .batches import warn_of_cuts as warn_of_cuts
 from .checks import check_translator as check_translator
+from .extension import extended_parts as extended_parts
 from .features import cut_attention as cut_attention
 from .features import feature_rows as feature_rows
 from .graph import TranslationGraph as TranslationGraph

@@ -1,0 +1,79 @@
+"""A model with larger vocabularies, which has the weights of a trained one."""
+
+import keras
+from keras import ops
+
+from keras_attention.checks import check_built
+from keras_attention.models.combination import members_config
+from keras_attention.models.seq2seq import Seq2Seq
+from keras_attention.ops import wide_dtype
+
+
+def extended_model(
+    model: Seq2Seq, source_size: int | None, target_size: int
+) -> Seq2Seq:
+    """Make a model with larger vocabularies, and the weights of another.
+
+    New rows of embeddings, and new columns and biases of the output, are the
+    mean of the old ones. So a new entry has the mean of all logits at first.
+    The probabilities of the old entries then keep their ratios, and lose no
+    more than the share of new entries in the vocabulary, because the
+    exponential of a mean is at most the mean of exponentials. Random rows can
+    have much larger logits, and take the probability of trained entries.
+
+    Args:
+        model: A trained model. It stays unchanged.
+        source_size: Number of source ids, or `None` for features. If the
+            model has more, it keeps them.
+        target_size: Number of target ids, likewise.
+
+    Returns:
+        The new model, which is not compiled.
+
+    Raises:
+        ValueError: If the model is no `Seq2Seq` without changes of its
+            layers.
+
+    Reference:
+        [Hewitt, 2021](https://nlp.stanford.edu/~johnhew/vocab-expansion.html).
+    """
+    needed = "Larger vocabularies need a trained Seq2Seq of usual layers."
+    if not isinstance(model, Seq2Seq):
+        raise ValueError(
+            f"{needed} Received: {type(model).__name__}. Extend its members, "
+            "each by itself."
+        )
+    check_built(model, "extended", "Train it, load it, or build it.")
+    [config] = members_config([model])
+    for name, size in (
+        ("source_vocabulary_size", source_size),
+        ("target_vocabulary_size", target_size),
+    ):
+        if size is not None:
+            config["config"][name] = max(getattr(model, name), size)
+    new = keras.saving.deserialize_keras_object(config)
+    kinds = [
+        [(x.name, x.dtype, len(x.shape)) for x in own.weights]
+        for own in (model, new)
+    ]
+    if kinds[0] != kinds[1]:
+        raise ValueError(
+            f"{needed} Received: a model whose weights are not those of its "
+            "config, such as one that is quantized, or has LoRA. Extend it "
+            "before that."
+        )
+    for old, larger in zip(model.weights, new.weights, strict=True):
+        larger.assign(_grown(old, larger.shape))
+    return new
+
+
+def _grown(weight, shape):
+    """Append means along the axis that has grown."""
+    value = ops.convert_to_tensor(weight)
+    for axis, size in enumerate(shape):
+        more = size - weight.shape[axis]
+        if more:
+            wide = ops.cast(value, wide_dtype(weight.dtype))
+            mean = ops.cast(ops.mean(wide, axis, keepdims=True), weight.dtype)
+            value = ops.concatenate([value, ops.repeat(mean, more, axis)], axis)
+    return value

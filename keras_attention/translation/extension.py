@@ -1,0 +1,86 @@
+"""The parts of a translator, with larger vocabularies."""
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+
+from keras_attention.models import AbstractModel
+from keras_attention.models.growth import extended_model
+from keras_attention.text import AbstractTokenizer
+from keras_attention.text.sentences import as_texts
+
+
+def extended_parts(
+    model: AbstractModel,
+    source_tokenizer: AbstractTokenizer | None,
+    target_tokenizer: AbstractTokenizer,
+    texts_or_tokenizers: Sequence[AbstractTokenizer | Iterable[str] | None],
+) -> dict[str, Any]:
+    """Return model and tokenizers with larger vocabularies.
+
+    Args:
+        model: A `Seq2Seq`.
+        source_tokenizer: That of a translator.
+        target_tokenizer: Likewise.
+        texts_or_tokenizers: As of `Translator.extended`.
+
+    Returns:
+        The new parts, by their names.
+    """
+    pair = texts_or_tokenizers
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        raise ValueError(
+            "`texts_or_tokenizers` must be a pair, for source and target. "
+            f"Received: {type(pair).__name__}. Give such as (sources, targets)."
+        )
+    source = _extended("source", source_tokenizer, pair[0])
+    target = _extended("target", target_tokenizer, pair[1])
+    sizes = (x and x.vocabulary_size for x in (source, target))
+    return {
+        "model": extended_model(model, *sizes),
+        "source_tokenizer": source,
+        "target_tokenizer": target,
+    }
+
+
+def _extended(
+    side: str,
+    tokenizer: AbstractTokenizer | None,
+    given: AbstractTokenizer | Iterable[str] | None,
+) -> AbstractTokenizer | None:
+    """Return a tokenizer with the entries that texts need.
+
+    Args:
+        side: `"source"` or `"target"`.
+        tokenizer: The tokenizer; `None` for features.
+        given: Texts with new entries, a tokenizer that has all old entries
+            first, or `None` for no new entries.
+
+    Returns:
+        The tokenizer; the old one if nothing is new.
+
+    Raises:
+        ValueError: If the tokenizer cannot be extended, or if the given one
+            lacks old entries or has them elsewhere.
+    """
+    if given is None:
+        return tokenizer
+    if tokenizer is None:
+        raise ValueError(
+            f"The {side} can only be extended if it is text. Received: a "
+            "translator of features. Give None for this side."
+        )
+    if not isinstance(given, AbstractTokenizer):
+        texts = as_texts(f"{side} texts", given)
+        unknown = any(tokenizer.unknown(texts))
+        return tokenizer.extended(texts) if unknown else tokenizer
+    old = tokenizer.vocabulary
+    alike = type(given) is type(tokenizer) and len(given.parts) == 1
+    if not alike or given.vocabulary[: len(old)] != old:
+        raise ValueError(
+            f"A new {side} tokenizer must have all entries of the old one "
+            f"first, with the same ids. Received: {type(given).__name__} with "
+            f"{len(given.vocabulary)} entries. Make it by "
+            "`tokenizer.extended(texts)`."
+        )
+    return given
