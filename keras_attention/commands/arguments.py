@@ -160,6 +160,11 @@ def _of_train(add: Callable):
     add("--output", "-o", required=True, metavar="FOLDER", help=out)
     config = "read options from a TOML file; those given here override it"
     add("--config", type=Path, metavar="FILE", help=config)
+    init = (
+        "fine-tune this saved translator: add new tokens to its vocabularies "
+    )
+    init += "and train all weights on the given pairs"
+    add("--init", type=Path, metavar="FOLDER", help=init)
     quiet = "print nothing but warnings and errors"
     add("--quiet", action="store_true", help=quiet)
     for name, (kind, about) in RECIPE.items():

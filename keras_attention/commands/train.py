@@ -9,6 +9,7 @@ import keras
 from keras_attention.commands.arguments import PROGRAM
 from keras_attention.commands.arguments import RECIPE
 from keras_attention.recipe import Recipe
+from keras_attention.recipe import fixed_options
 from keras_attention.recipe import train_translator
 
 WIDTH = 30  # of the progress bar
@@ -25,6 +26,8 @@ def run(arguments: argparse.Namespace):
         words = ",".join(map(str, columns)).split(",")
         numbers = (int(x) if x.strip().isdecimal() else x for x in words)
         options["columns"] = tuple(numbers)
+    if arguments.init is not None:
+        options = {**fixed_options(arguments.init), **options}
     report = _say_nothing if arguments.quiet else _say
     progress = Report()  # the same callbacks, so that each resumes the other
     progress.quiet = arguments.quiet
@@ -35,6 +38,7 @@ def run(arguments: argparse.Namespace):
         Recipe(**options),
         [progress],
         report,
+        init=arguments.init,
     )
     report(f"Translator: {arguments.output}")
     report(f"Next: {PROGRAM} translate {arguments.output} FILE")

@@ -17,6 +17,7 @@ from keras_attention.text import TaggedTokenizer
 from keras_attention.text.tagged import TAB
 from keras_attention.text.tagged import split_tags
 from keras_attention.text.tensors import as_list
+from keras_attention.translator import Translator
 
 USUAL, TIMES, SHORT = 99, 4, 50  # per cent, times their longest; tokens
 
@@ -30,6 +31,7 @@ class TrainingTexts(NamedTuple):
         references: Targets of `validation`, as the tokenizer writes them.
         tokenizers: Those of source and target.
         note: A comment of TOML that has a digest of the texts.
+        start: The translator that is fine-tuned, if there is one.
     """
 
     train: tuple[list[str], list[str]]
@@ -37,6 +39,7 @@ class TrainingTexts(NamedTuple):
     references: list[str]
     tokenizers: tuple[AbstractTokenizer, AbstractTokenizer]
     note: str
+    start: Translator | None = None
 
 
 def read_texts(
@@ -94,21 +97,52 @@ def fit_tokenizers(
     recipe: Recipe,
     note: str,
     report: Callable[[str], None],
+    start: Translator | None = None,
 ) -> TrainingTexts:
-    """Train tokenizers, and leave out the pairs that are too long.
+    """Train or extend tokenizers, and leave out the pairs that are too long.
 
     Args:
         read: The pairs of training and validation.
         recipe: Says which tokenizers, and what is too long.
         note: That of the result.
         report: Function that is called with lines of text.
+        start: A translator whose tokenizers are extended. Defaults to `None`.
 
     Returns:
         The texts that are left, and the tokenizers.
     """
-    limit, (train, validation) = recipe.max_length, read
-    tokenizers = make_tokenizers(*sides(train), recipe)
+
+    def make(pairs):
+        if start is None:
+            return make_tokenizers(*sides(pairs), recipe)
+        found = start.extended(sides(pairs))
+        return found.source_tokenizer, found.target_tokenizer
+
+    tokenizers = make(read[0])
     lengths = [_lengths(x, tokenizers) for x in read]
+    fits = _short_enough(read, lengths, recipe.max_length)
+    train, validation = (x.select(y) for x, y in zip(read, fits, strict=True))
+    if len(train.lines) < len(read[0].lines):
+        tokenizers = make(train)
+    for pairs, some, length in zip(
+        (train, validation), fits, lengths, strict=True
+    ):
+        report(
+            f"{pairs.name}: {len(pairs.lines)} pairs, at most "
+            f"{length[some].max()} tokens a side"
+        )
+    sizes = "{} source and {} target tokens".format(
+        *(len(x.vocabulary) for x in tokenizers)
+    )
+    report(f"Vocabulary: {sizes}")
+    others = sides(validation)
+    references = as_written(tokenizers[1], others[1], report)
+    given = sides(train), others, references, tokenizers
+    return TrainingTexts(*given, note, start)
+
+
+def _short_enough(read, lengths, limit):
+    """Find the pairs that are not too long, and warn of the others."""
     if limit is None:
         usual = np.percentile(lengths[0], USUAL, method="lower")
         limit = max(SHORT, TIMES * int(usual))
@@ -126,25 +160,9 @@ def fit_tokenizers(
                 f"out. Their number: {len(left_out)}. The first is line "
                 f"{pairs.lines[left_out[0]]}. Raise `max_length` "
                 "(`--max-length`) to train on them.",
-                stacklevel=3,
+                stacklevel=4,
             )
-    train, validation = (x.select(y) for x, y in zip(read, fits, strict=True))
-    if len(train.lines) < len(read[0].lines):
-        tokenizers = make_tokenizers(*sides(train), recipe)
-    for pairs, some, length in zip(
-        (train, validation), fits, lengths, strict=True
-    ):
-        report(
-            f"{pairs.name}: {len(pairs.lines)} pairs, at most "
-            f"{length[some].max()} tokens a side"
-        )
-    sizes = "{} source and {} target tokens".format(
-        *(len(x.vocabulary) for x in tokenizers)
-    )
-    report(f"Vocabulary: {sizes}")
-    others = sides(validation)
-    references = as_written(tokenizers[1], others[1], report)
-    return TrainingTexts(sides(train), others, references, tokenizers, note)
+    return fits
 
 
 def _lengths(pairs, tokenizers):

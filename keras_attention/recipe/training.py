@@ -20,6 +20,7 @@ from keras_attention.models import Seq2Seq
 from keras_attention.outputs import AbstractOutput
 from keras_attention.plots import draw_curves
 from keras_attention.plots import plot_attention_batch
+from keras_attention.recipe.adapt import NOTE
 from keras_attention.recipe.options import ATTENTIONS
 from keras_attention.recipe.options import Recipe
 from keras_attention.recipe.texts import TrainingTexts
@@ -38,7 +39,7 @@ SMOOTHING = 0.1  # of labels
 TIE = 1e-6  # of 100: what the loss counts in the metric
 AVERAGED = 0.05  # of all steps: those whose weights are averaged
 SHOWN = 10  # texts whose attention is drawn
-NOTE, CURVES = "recipe.toml", "curves.csv"
+CURVES = "curves.csv"
 
 
 def train_one(
@@ -65,7 +66,10 @@ def train_one(
         return trained
     keras.utils.set_random_seed(recipe.seed)
     tokenizers = data.tokenizers
-    model = make_model(recipe, *(x.vocabulary_size for x in tokenizers))
+    if data.start is None:
+        model = make_model(recipe, *(x.vocabulary_size for x in tokenizers))
+    else:
+        model = data.start.extended(tokenizers).model
     longest = int(max(tokenizers[1].count(data.train[1]))) * 3 // 2
     greedy = Translator(model, *tokenizers, GreedySearch(max_length=longest))
     beams = BeamSearch(recipe.beam_size, max_length=longest)

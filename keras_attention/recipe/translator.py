@@ -11,6 +11,9 @@ from pathlib import Path
 import keras
 
 from keras_attention.files import replaced_folder
+from keras_attention.recipe.adapt import NOTE
+from keras_attention.recipe.adapt import load_start
+from keras_attention.recipe.adapt import report_growth
 from keras_attention.recipe.members import join_translators
 from keras_attention.recipe.options import Recipe
 from keras_attention.recipe.pairs import warn_of_overlap
@@ -18,7 +21,6 @@ from keras_attention.recipe.texts import TrainingTexts
 from keras_attention.recipe.texts import fit_tokenizers
 from keras_attention.recipe.texts import read_files
 from keras_attention.recipe.texts import sides
-from keras_attention.recipe.training import NOTE
 from keras_attention.recipe.training import load_trained
 from keras_attention.recipe.training import train_one
 from keras_attention.training.text_scores import score_texts
@@ -33,6 +35,7 @@ def train_translator(
     recipe: Recipe | None = None,
     callbacks: Sequence[keras.callbacks.Callback] = (),
     report: Callable[[str], None] = lambda _: None,
+    init: str | Path | None = None,
 ) -> Translator:
     """Train a translator on pairs of texts, and save it.
 
@@ -64,24 +67,34 @@ def train_translator(
         report: Function that is called with a line of text on what was read,
             what is trained, and what was reached, such as `print`. Defaults to
             one that does nothing.
+        init: A saved translator to fine-tune. Its tokenizers get new entries
+            as of `Translator.extended`, and options that it determines, such
+            as `units`, must be its own: `Recipe(**fixed_options(init))`.
+            Defaults to `None`, random weights.
 
     Returns:
         The translator, with a beam search.
 
     Raises:
         ValueError: If a file is broken, or if the folder or its state is that
-            of other data or another recipe.
+            of other data or another recipe; if `init` has other options, or
+            tokenizers that cannot be extended.
     """
     recipe, folder = recipe or Recipe(), Path(folder)
     read = [read_files(files, recipe) for files in (train, validation)]
     warn_of_overlap(*read)
     texts = [sides(x) for x in read]
     digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
-    note = f"# SHA-256 of the texts: {digest}\n"
+    start, note = None, f"# SHA-256 of the texts: {digest}\n"
+    if init is not None:
+        start, comment = load_start(init, recipe)
+        note += comment
     whole = f"{note}{recipe.to_toml()}"
     if (trained := load_trained(folder, whole, report)) is not None:
         return trained
-    data = fit_tokenizers(read, recipe, note, report)
+    data = fit_tokenizers(read, recipe, note, report, start)
+    if start is not None:
+        report_growth(start, data.tokenizers, report)
     if recipe.members == 1:
         return train_one(data, folder, recipe, callbacks, report)
     work = folder.with_name(f"{folder.name}.training")

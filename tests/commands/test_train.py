@@ -34,7 +34,9 @@ def words(tmp_path):
 def recipe_of(words, monkeypatch):
     """The recipe that a command trains by."""
     found = []
-    monkeypatch.setattr(train, "train_translator", lambda *x: found.append(x))
+    monkeypatch.setattr(
+        train, "train_translator", lambda *x, **more: found.append((*x, more))
+    )
     code, _, err = shell(*words)
     assert (code, err) == (0, "")
     return found[0][3]
@@ -103,6 +105,27 @@ def test_a_file_has_the_same_options_and_the_command_line_wins(
     assert found.columns == (1, 0)
 
 
+def test_fine_tuning_takes_the_options_of_the_old_recipe(
+    words, tmp_path, monkeypatch
+):
+    folder = tmp_path / "old"
+    folder.mkdir()
+    old = Recipe(layers=2, units=8, target_tokenizer="symbol", epochs=7)
+    (folder / "recipe.toml").write_text(old.to_toml())
+    more = ["--init", folder, "--units", 6]
+    found = recipe_of([*words, *more], monkeypatch)
+    known = {"layers": 2, "target_tokenizer": "symbol"}
+    assert found == Recipe(units=6, epochs=2, **known)
+    found = []
+    monkeypatch.setattr(
+        train, "train_translator", lambda *x, **more: found.append((*x, more))
+    )
+    shell(*words, *more)
+    assert found[0][-1]["init"] == folder
+    code, _, err = shell(*words, "--init", tmp_path / "missing")
+    assert (code, "missing: No such file" in err) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -158,11 +181,13 @@ def test_a_wrong_choice_is_a_wrong_argument(words, capsys):
 def test_quiet_is_no_other_training(words, monkeypatch, capsys):
     """It has the same callbacks, so that each resumes the other."""
     found = []
-    monkeypatch.setattr(train, "train_translator", lambda *x: found.append(x))
+    monkeypatch.setattr(
+        train, "train_translator", lambda *x, **more: found.append((*x, more))
+    )
     for more in ([], ["--quiet"]):
         code, out, err = shell(*words, *more)
         assert (code, err, bool(out)) == (0, "", not more)
-    (*_, loud, say), (*_, quiet, hush) = found
+    (*_, loud, say, _), (*_, quiet, hush, _) = found
     assert [*map(type, loud)] == [*map(type, quiet)] == [Report]
     hush("a line")
     (report,) = quiet
