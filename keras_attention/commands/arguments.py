@@ -165,6 +165,15 @@ def _of_train(add: Callable):
     )
     init += "and train all weights on the given pairs"
     add("--init", type=Path, metavar="FOLDER", help=init)
+    add(
+        "--unlabeled",
+        nargs="+",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="with --distill: files with a source per line, without targets; "
+        "the ensemble writes their targets",
+    )
     quiet = "print nothing but warnings and errors"
     add("--quiet", action="store_true", help=quiet)
     for name, (kind, about) in RECIPE.items():
@@ -262,6 +271,11 @@ RECIPE = {  # of a `Recipe`: a type or choices, and what it is
         int,
         "train this many models, with the random seeds seed, seed + 1, ..., "
         "and save their ensemble (default: 1)",
+    ),
+    "distill": (
+        bool,
+        "with --members: save one more model of the same size instead, which "
+        "learns from the ensemble",
     ),
 }
 COMMANDS = {  # what they do, and what they take

@@ -39,6 +39,7 @@ def run(arguments: argparse.Namespace):
         [progress],
         report,
         init=arguments.init,
+        unlabeled=arguments.unlabeled,
     )
     report(f"Translator: {arguments.output}")
     report(f"Next: {PROGRAM} translate {arguments.output} FILE")

@@ -104,6 +104,9 @@ class Recipe:
         seed: Of weights, dropout and order.
         members: The number of models that are trained, with the seeds `seed`,
             `seed + 1` and so on. The result of several is their `Ensemble`.
+        distill: Whether the result is one more model of the same size, which
+            learns from the ensemble of the members: its probabilities of each
+            token, and its texts, in addition to the pairs.
     """
 
     header: bool = False
@@ -128,6 +131,7 @@ class Recipe:
     beam_size: int = 5
     seed: int = 0
     members: int = 1
+    distill: bool = False
 
     def __post_init__(self):
         for name in ("source_tokenizer", "target_tokenizer"):
@@ -143,9 +147,14 @@ class Recipe:
         for name, least in (("epochs", 1), ("patience", 1), ("max_length", 3)):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), least)
-        for name in ("header", "lowercase"):
+        for name in ("header", "lowercase", "distill"):
             check_object(name, getattr(self, name), bool, "Give True or False.")
         check_integer("seed", self.seed, 0, 2**32 - self.members)
+        if self.distill and self.members == 1:
+            raise ValueError(
+                "`distill` needs an ensemble to learn from. Received: "
+                "distill=True, members=1. Set `members`, such as to 3."
+            )
         check_choice("normalization", self.normalization, NORMALIZATIONS)
         check_separator("features_separator", self.features_separator)
         columns = check_list("columns", self.columns, "numbers")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_attention.models import AbstractModel
 from keras_attention.recipe.options import TOKENIZERS
 from keras_attention.recipe.options import Recipe
 from keras_attention.recipe.pairs import TrainingPairs
@@ -32,6 +33,7 @@ class TrainingTexts(NamedTuple):
         tokenizers: Those of source and target.
         note: A comment of TOML that has a digest of the texts.
         start: The translator that is fine-tuned, if there is one.
+        teacher: The model whose probabilities are learned, if there is one.
     """
 
     train: tuple[list[str], list[str]]
@@ -40,6 +42,7 @@ class TrainingTexts(NamedTuple):
     tokenizers: tuple[AbstractTokenizer, AbstractTokenizer]
     note: str
     start: Translator | None = None
+    teacher: AbstractModel | None = None
 
 
 def read_texts(

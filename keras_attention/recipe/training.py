@@ -29,6 +29,7 @@ from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
 from keras_attention.training import MODES
 from keras_attention.training import SequenceCrossentropy
+from keras_attention.training import SequenceDistillation
 from keras_attention.training import ValidationScores
 from keras_attention.translator import MAIN_FILE
 from keras_attention.translator import Translator
@@ -36,6 +37,7 @@ from keras_attention.translator import Translator
 EPOCHS, STEPS = 40, 2000  # the least of both
 PATIENCE = 10  # epochs, at least
 SMOOTHING = 0.1  # of labels
+GIVEN_SHARE = 0.5  # of a student's loss: the texts; the rest is the teacher's
 TIE = 1e-6  # of 100: what the loss counts in the metric
 AVERAGED = 0.05  # of all steps: those whose weights are averaged
 SHOWN = 10  # texts whose attention is drawn
@@ -76,12 +78,13 @@ def train_one(
     translator = greedy.with_search(beams)
     work = folder.with_name(f"{folder.name}.training")
 
-    def finish(_):  # before the state of the training is removed
+    def finish(history):  # before the state of the training is removed
         with replaced_folder(folder, MAIN_FILE) as new:
             translator.save(new)
             (new / NOTE).write_text(note, encoding="utf-8")
             shutil.copy(work / CURVES, new)
-            _draw(translator, data.validation[0][:SHOWN], recipe.metric, new)
+            texts = data.validation[0][:SHOWN]
+            _draw(translator, texts, history, recipe.metric, new)
 
     if work.exists():
         report(f"Resumes the training in {work}")
@@ -160,10 +163,8 @@ def load_trained(
 
 
 def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
-    size, tokenizers = (
-        min(recipe.batch_size, len(data.train[0])),
-        data.tokenizers,
-    )
+    tokenizers = data.tokenizers
+    size = min(recipe.batch_size, len(data.train[0]))
     batches = parallel_dataset(
         *data.train, *tokenizers, size, training=True, seed=recipe.seed
     )
@@ -175,14 +176,22 @@ def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
         use_ema=True,
         ema_momentum=1 - 1 / max(AVERAGED * steps, 2),
     )
-    model.compile(adam, SequenceCrossentropy(label_smoothing=SMOOTHING))
+    learner = model
+    if data.teacher is not None:
+        learner = keras.distillation.Distiller(
+            data.teacher,
+            model,
+            SequenceDistillation(),
+            student_loss_weight=GIVEN_SHARE,
+        )
+    learner.compile(adam, SequenceCrossentropy(label_smoothing=SMOOTHING))
     report(
         f"Model: {model.count_params():,} weights. Training: at most {epochs} "
         f"epochs of {len(batches)} batches"
     )
     best = BestEpoch(recipe, epochs)
     resumable_fit(
-        model,
+        learner,
         work,
         batches,
         validation_data=parallel_dataset(*data.validation, *tokenizers, size),
@@ -199,10 +208,12 @@ def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
             _Clock(),
             keras.callbacks.CSVLogger(work / CURVES),
             *callbacks,
-            keras.callbacks.LambdaCallback(on_train_end=finish),
+            keras.callbacks.LambdaCallback(
+                on_train_end=lambda _: finish(learner.history.history)
+            ),
         ],
     )
-    _report_best(best, model.history.history, recipe.metric, report)
+    _report_best(best, learner.history.history, recipe.metric, report)
 
 
 class BestEpoch(keras.callbacks.EarlyStopping):
@@ -254,9 +265,8 @@ class _Clock(keras.callbacks.Callback):
         logs["seconds"] = time.perf_counter() - self.began
 
 
-def _draw(translator, texts, metric, folder):
+def _draw(translator, texts, history, metric, folder):
     """Draw curves and attention, or say why not."""
-    history = translator.model.history.history
     losses = "loss", "val_loss"
     try:
         curves = draw_curves(history, [losses, [f"val_{metric}"]])

@@ -14,6 +14,8 @@ from keras_attention.files import replaced_folder
 from keras_attention.recipe.adapt import NOTE
 from keras_attention.recipe.adapt import load_start
 from keras_attention.recipe.adapt import report_growth
+from keras_attention.recipe.distill import read_unlabeled
+from keras_attention.recipe.distill import taught_texts
 from keras_attention.recipe.members import join_translators
 from keras_attention.recipe.options import Recipe
 from keras_attention.recipe.pairs import warn_of_overlap
@@ -27,6 +29,8 @@ from keras_attention.training.text_scores import score_texts
 from keras_attention.translator import MAIN_FILE
 from keras_attention.translator import Translator
 
+ENSEMBLE, STUDENT = "ensemble", "student"
+
 
 def train_translator(
     train: Sequence[str | Path],
@@ -36,6 +40,7 @@ def train_translator(
     callbacks: Sequence[keras.callbacks.Callback] = (),
     report: Callable[[str], None] = lambda _: None,
     init: str | Path | None = None,
+    unlabeled: Sequence[str | Path] = (),
 ) -> Translator:
     """Train a translator on pairs of texts, and save it.
 
@@ -60,7 +65,7 @@ def train_translator(
         folder: What `Translator.load` reads then. It also has `recipe.toml`,
             `curves.csv`, and with the extra `plots` pictures of the curves and
             of the attention of ten texts of `validation`. With several
-            `members` it has a folder of this kind for each, named
+            `members` it has a folder of this kind for each of them, named
             `seed_<number>`.
         recipe: The recipe. Defaults to `None`, `Recipe()`.
         callbacks: More callbacks, which hear last of an epoch.
@@ -71,19 +76,24 @@ def train_translator(
             as of `Translator.extended`, and options that it determines, such
             as `units`, must be its own: `Recipe(**fixed_options(init))`.
             Defaults to `None`, random weights.
+        unlabeled: Files with a source per line, for a recipe with `distill`:
+            the student also learns what the ensemble writes for them.
+            Defaults to `()`.
 
     Returns:
         The translator, with a beam search.
 
     Raises:
         ValueError: If a file is broken, or if the folder or its state is that
-            of other data or another recipe; if `init` has other options, or
-            tokenizers that cannot be extended.
+            of other data or another recipe; if `unlabeled` is given without
+            `distill`; or if `init` has other options, or tokenizers that cannot
+            be extended.
     """
     recipe, folder = recipe or Recipe(), Path(folder)
     read = [read_files(files, recipe) for files in (train, validation)]
     warn_of_overlap(*read)
-    texts = [sides(x) for x in read]
+    more = _read_more(unlabeled, recipe)
+    texts = [*map(sides, read), *([more] if more else [])]
     digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
     start, note = None, f"# SHA-256 of the texts: {digest}\n"
     if init is not None:
@@ -98,29 +108,47 @@ def train_translator(
     if recipe.members == 1:
         return train_one(data, folder, recipe, callbacks, report)
     work = folder.with_name(f"{folder.name}.training")
-    translator = _train_members(data, work, recipe, callbacks, report)
+    found = _train_members(data, work, recipe, callbacks, report)
+    if recipe.distill:
+        taught = taught_texts(data, found[ENSEMBLE], more, report)
+        own = replace(recipe, members=1, distill=False)
+        given = taught, work / STUDENT, own, callbacks, report
+        found[STUDENT] = train_one(*given)
+    for name, translator in found.items():
+        score = _score(translator, data, recipe.metric)
+        report(f"Validation with beam search, {name}: {score}")
+    *_, translator = found.values()
     with replaced_folder(folder, MAIN_FILE) as new:
-        translator.save(new)
-        shutil.copytree(work, new, dirs_exist_ok=True)
+        if not recipe.distill:
+            translator.save(new)
+        for name in found.keys() - {ENSEMBLE}:
+            place = new if name == STUDENT else new / name
+            shutil.copytree(work / name, place, dirs_exist_ok=True)
         (new / NOTE).write_text(whole, encoding="utf-8")
     shutil.rmtree(work)
     return translator
 
 
-def _train_members(data, work, recipe, callbacks, report) -> Translator:
+def _read_more(unlabeled, recipe) -> list[str]:
+    if unlabeled and not recipe.distill:
+        raise ValueError(
+            "`unlabeled` is for a recipe that distills. Received: "
+            f"unlabeled={[*map(str, unlabeled)]}, distill=False. Set `distill`."
+        )
+    return read_unlabeled(unlabeled, recipe.header)
+
+
+def _train_members(data, work, recipe, callbacks, report) -> dict:
     """Train the members, each in a folder of its own, and join them."""
     found = {}
     for number in range(recipe.members):
-        own = replace(recipe, seed=recipe.seed + number, members=1)
-        report(f"Member {number + 1} of {recipe.members}, seed {own.seed}")
-        folder = work / f"seed_{own.seed}"
+        seed = recipe.seed + number
+        own = replace(recipe, seed=seed, members=1, distill=False)
+        report(f"Member {number + 1} of {recipe.members}, seed {seed}")
+        folder = work / f"seed_{seed}"
         found[folder.name] = train_one(data, folder, own, callbacks, report)
-    whole = join_translators([*found.values()], [*found])
-    found[f"ensemble of {recipe.members}"] = whole
-    for name, translator in found.items():
-        score = _score(translator, data, recipe.metric)
-        report(f"Validation with beam search, {name}: {score}")
-    return whole
+    found[ENSEMBLE] = join_translators([*found.values()], [*found])
+    return found
 
 
 def _score(translator: Translator, data: TrainingTexts, metric: str) -> str:

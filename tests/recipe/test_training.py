@@ -358,7 +358,7 @@ def test_members_are_trained_one_by_one_and_joined(tmp_path):
     *_, one, two, both = said
     assert "with beam search, seed_3: accuracy " in one
     assert "with beam search, seed_4: accuracy " in two
-    assert "with beam search, ensemble of 2: accuracy " in both
+    assert "with beam search, ensemble: accuracy " in both
     sources, _ = read_texts(files[1], recipe)
     assert Translator.load(folder)(sources) == found(sources)
     assert not work.exists()
