@@ -176,14 +176,7 @@ def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
         use_ema=True,
         ema_momentum=1 - 1 / max(AVERAGED * steps, 2),
     )
-    learner = model
-    if data.teacher is not None:
-        learner = keras.distillation.Distiller(
-            data.teacher,
-            model,
-            SequenceDistillation(),
-            student_loss_weight=GIVEN_SHARE,
-        )
+    learner = _learner(model, data.teacher)
     learner.compile(adam, SequenceCrossentropy(label_smoothing=SMOOTHING))
     report(
         f"Model: {model.count_params():,} weights. Training: at most {epochs} "
@@ -214,6 +207,16 @@ def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
         ],
     )
     _report_best(best, learner.history.history, recipe.metric, report)
+
+
+def _learner(model, teacher) -> keras.Model:
+    """Return what `fit` trains: the model, or what distills a teacher."""
+    if teacher is None:
+        return model
+    loss = SequenceDistillation()
+    return keras.distillation.Distiller(
+        teacher, model, loss, student_loss_weight=GIVEN_SHARE
+    )
 
 
 class BestEpoch(keras.callbacks.EarlyStopping):

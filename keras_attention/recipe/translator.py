@@ -93,13 +93,12 @@ def train_translator(
     read = [read_files(files, recipe) for files in (train, validation)]
     warn_of_overlap(*read)
     more = _read_more(unlabeled, recipe)
-    texts = [*map(sides, read), *([more] if more else [])]
-    digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
-    start, note = None, f"# SHA-256 of the texts: {digest}\n"
+    start, note = None, _comment("texts", [*map(sides, read)])
     if init is not None:
         start, comment = load_start(init, recipe)
         note += comment
-    whole = f"{note}{recipe.to_toml()}"
+    all_texts = note + (_comment("unlabeled sources", more) if more else "")
+    whole = f"{all_texts}{recipe.to_toml()}"
     if (trained := load_trained(folder, whole, report)) is not None:
         return trained
     data = fit_tokenizers(read, recipe, note, report, start)
@@ -111,6 +110,7 @@ def train_translator(
     found = _train_members(data, work, recipe, callbacks, report)
     if recipe.distill:
         taught = taught_texts(data, found[ENSEMBLE], more, report)
+        taught = taught._replace(note=all_texts)
         own = replace(recipe, members=1, distill=False)
         given = taught, work / STUDENT, own, callbacks, report
         found[STUDENT] = train_one(*given)
@@ -127,6 +127,11 @@ def train_translator(
         (new / NOTE).write_text(whole, encoding="utf-8")
     shutil.rmtree(work)
     return translator
+
+
+def _comment(name, texts) -> str:
+    digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+    return f"# SHA-256 of the {name}: {digest}\n"
 
 
 def _read_more(unlabeled, recipe) -> list[str]:
