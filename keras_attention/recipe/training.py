@@ -18,11 +18,10 @@ from keras_attention.files import replaced_folder
 from keras_attention.models import RecurrentEncoder
 from keras_attention.models import Seq2Seq
 from keras_attention.outputs import AbstractOutput
-from keras_attention.plots import draw_curves
-from keras_attention.plots import plot_attention_batch
 from keras_attention.recipe.adapt import NOTE
 from keras_attention.recipe.options import ATTENTIONS
 from keras_attention.recipe.options import Recipe
+from keras_attention.recipe.report import write_report
 from keras_attention.recipe.texts import TrainingTexts
 from keras_attention.resume import resumable_fit
 from keras_attention.search import BeamSearch
@@ -40,7 +39,6 @@ SMOOTHING = 0.1  # of labels
 GIVEN_SHARE = 0.5  # of a student's loss: the texts; the rest is the teacher's
 TIE = 1e-6  # of 100: what the loss counts in the metric
 AVERAGED = 0.05  # of all steps: those whose weights are averaged
-SHOWN = 10  # texts whose attention is drawn
 CURVES = "curves.csv"
 
 
@@ -83,8 +81,7 @@ def train_one(
             translator.save(new)
             (new / NOTE).write_text(note, encoding="utf-8")
             shutil.copy(work / CURVES, new)
-            texts = data.validation[0][:SHOWN]
-            _draw(translator, texts, history, recipe.metric, new)
+            write_report(new, translator, data, recipe, history)
 
     if work.exists():
         report(f"Resumes the training in {work}")
@@ -266,18 +263,3 @@ class _Clock(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         logs["seconds"] = time.perf_counter() - self.began
-
-
-def _draw(translator, texts, history, metric, folder):
-    """Draw curves and attention, or say why not."""
-    losses = "loss", "val_loss"
-    try:
-        curves = draw_curves(history, [losses, [f"val_{metric}"]])
-        curves.savefig(folder / "curves.png")
-        found = translator(texts, return_attention_scores=True, verbose=0)
-        axes = plot_attention_batch(
-            found.attention, found.source_tokens, found.target_tokens
-        )
-        axes[0].figure.savefig(folder / "attention.png", bbox_inches="tight")
-    except ImportError as error:
-        warnings.warn(f"No pictures: {error}", stacklevel=2)

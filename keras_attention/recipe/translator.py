@@ -19,6 +19,7 @@ from keras_attention.recipe.distill import taught_texts
 from keras_attention.recipe.members import join_translators
 from keras_attention.recipe.options import Recipe
 from keras_attention.recipe.pairs import warn_of_overlap
+from keras_attention.recipe.report import write_report
 from keras_attention.recipe.texts import TrainingTexts
 from keras_attention.recipe.texts import fit_tokenizers
 from keras_attention.recipe.texts import read_files
@@ -63,8 +64,9 @@ def train_translator(
             sources and one of their targets.
         validation: Likewise; the best epoch is that which is best here.
         folder: What `Translator.load` reads then. It also has `recipe.toml`,
-            `curves.csv`, and with the extra `plots` pictures of the curves and
-            of the attention of ten texts of `validation`. With several
+            `curves.csv`, with the extra `evaluation` `report.md`, and with the
+            extra `plots` pictures of the curves and of the attention of the
+            ten worst texts of `validation`. With several
             `members` it has a folder of this kind for each of them, named
             `seed_<number>`.
         recipe: The recipe. Defaults to `None`, `Recipe()`.
@@ -121,6 +123,7 @@ def train_translator(
     with replaced_folder(folder, MAIN_FILE) as new:
         if not recipe.distill:
             translator.save(new)
+            write_report(new, translator, data, recipe)
         for name in found.keys() - {ENSEMBLE}:
             place = new if name == STUDENT else new / name
             shutil.copytree(work / name, place, dirs_exist_ok=True)

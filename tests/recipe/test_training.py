@@ -96,6 +96,13 @@ def test_the_folder_is_a_translator_and_says_how_it_was_made(trained):
     for name in ("curves.png", "attention.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
     assert not folder.with_name("whole.training").exists()
+    report = (folder / "report.md").read_text(encoding="utf-8")
+    sources, targets = read_texts(files[1], recipe)
+    pairs = zip(translator(sources), targets, strict=True)
+    right = 100 * np.mean([x == y for x, y in pairs])
+    assert f"| accuracy | {right:.4g} |" in report
+    for line in ("## Epochs", "![attention.png](attention.png)"):
+        assert line in report
 
 
 @pytest.mark.slow
@@ -232,6 +239,7 @@ def test_pictures_are_missed_aloud(tmp_path, monkeypatch):
         train_translator(files, files, tmp_path / "out", recipe)
     assert Translator.load(tmp_path / "out")(["abc"])
     assert len(rows(tmp_path / "out")) == 1
+    assert "png" not in (tmp_path / "out" / "report.md").read_text("utf-8")
 
 
 @pytest.mark.slow
@@ -372,6 +380,9 @@ def test_members_are_trained_one_by_one_and_joined(tmp_path):
             rows(folder / f"seed_{seed}")[0]["loss"]
             == (rows(tmp_path / f"{seed}")[0]["loss"])
         )
+    report = (folder / "report.md").read_text(encoding="utf-8")
+    assert "## Worst texts" in report
+    assert "## Epochs" not in report
     again = []
     train_translator(*files, folder, recipe, (), again.append)
     assert again == [
