@@ -41,7 +41,13 @@ def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
         dest="command", required=True, metavar="COMMAND"
     )
     for name, (about, add_arguments) in COMMANDS.items():
-        command = parsers.add_parser(name, help=about, description=about)
+        command = parsers.add_parser(
+            name,
+            help=about,
+            description=about,
+            epilog=EXAMPLES.get(name),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         add_arguments(command.add_argument)
     words = [*map(str, sys.argv[1:] if words is None else words)]
     if not words or words[0] not in COMMANDS:
@@ -144,10 +150,9 @@ def _of_show(add: Callable):
 
 
 def _of_train(add: Callable):
-    pairs = "a table with columns between tabs, or a file of sources and one "
-    pairs += "of targets"
+    pairs = "training set: a tab-separated file, or two parallel text files"
     add("files", nargs="+", type=Path, metavar="FILE", help=pairs)
-    same = "likewise; the best epoch is the one that is best here"
+    same = "validation set, likewise; it decides which epoch is the best one"
     add(
         "--validation",
         required=True,
@@ -156,7 +161,7 @@ def _of_train(add: Callable):
         metavar="FILE",
         help=same,
     )
-    out = "what Translator.load reads then"
+    out = "folder to save the translator in, with a report"
     add("--output", "-o", required=True, metavar="FOLDER", help=out)
     config = "read options from a TOML file; those given here override it"
     add("--config", type=Path, metavar="FILE", help=config)
@@ -277,6 +282,13 @@ RECIPE = {  # of a `Recipe`: a type or choices, and what it is
         "with --members: save one more model of the same size instead, which "
         "learns from the ensemble",
     ),
+}
+EXAMPLES = {
+    "train": f"""examples:
+  {PROGRAM} train train.tsv --validation dev.tsv -o sounds
+  {PROGRAM} train train.de train.en --validation dev.de dev.en -o de_en
+  {PROGRAM} train more.tsv --validation dev.tsv --init sounds -o adapted
+  {PROGRAM} train all.tsv --validation dev.tsv --members 5 --distill -o one""",
 }
 COMMANDS = {  # what they do, and what they take
     "train": (

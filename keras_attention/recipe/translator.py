@@ -46,8 +46,9 @@ def train_translator(
     """Train a translator on pairs of texts, and save it.
 
     A call that was killed goes on when it is made again; its state is in a
-    folder beside `folder`, with `.training` behind the name. One that has
-    ended loads what it saved. The random seed of Keras is set.
+    folder beside `folder`, with `.training` behind the name, or `.members` if
+    there are several. One that has ended loads what it saved. The random seed
+    of Keras is set.
 
     The best epoch is the one with the best metric on `validation`; if several
     have it, the one with the least `val_loss`. References are compared as the
@@ -108,7 +109,7 @@ def train_translator(
         report_growth(start, data.tokenizers, report)
     if recipe.members == 1:
         return train_one(data, folder, recipe, callbacks, report)
-    work = folder.with_name(f"{folder.name}.training")
+    work = folder.with_name(f"{folder.name}.members")
     found = _train_members(data, work, recipe, callbacks, report)
     if recipe.distill:
         taught = taught_texts(data, found[ENSEMBLE], more, report)

@@ -28,6 +28,7 @@ def save(tmp_path):
     return save
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_members_are_averaged(save, tmp_path):
     """In probabilities, also of other sources; or in their weights."""

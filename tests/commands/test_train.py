@@ -171,6 +171,13 @@ def test_errors_are_a_line(words, more, message):
     assert message in line
 
 
+def test_the_examples_of_the_help_are_understood():
+    for line in arguments.EXAMPLES["train"].splitlines()[1:]:
+        program, *words = line.split()
+        given = arguments.read_arguments(words)
+        assert (program, given.command) == (arguments.PROGRAM, "train")
+
+
 def test_a_wrong_choice_is_a_wrong_argument(words, capsys):
     with pytest.raises(SystemExit) as error:
         main([*map(str, words), "--attention", "dot"])
