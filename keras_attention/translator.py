@@ -20,6 +20,7 @@ from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.export import find_format
 from keras_attention.export.formats import FORMATS
+from keras_attention.export.formats import OUTPUTS
 from keras_attention.files import check_file
 from keras_attention.files import reading
 from keras_attention.files import recover
@@ -473,12 +474,14 @@ class Translator:
         max_length: int | None = None,
         quantize: str | None = None,
         verbose: int | str = "auto",
+        outputs: Sequence[str] = OUTPUTS,
     ) -> None:
         """Write the translator for programs that run without this package.
 
         What is written is read back and run before it replaces what is there.
         Only what takes text has `max_source_length`, but for `"litert_text"`,
-        and only a SavedModel has `replace_unknown`. Without a source tokenizer
+        and only a SavedModel has `replace_unknown`. As many translations are
+        written as the search gives, its `n_best`. Without a source tokenizer
         the inputs are `source` and, unless it is an image, `source_mask`.
 
         Layers of the model are changed while it is traced, such as their use
@@ -495,8 +498,8 @@ class Translator:
                 ids to ids, with tokenizers in the file; `"litert_text"`, text
                 to text with `tensorflow_text`; `"onnx_text"`, text to text
                 with onnxruntime alone, or with `onnxruntime-extensions` if a
-                tokenizer is of words; `"onnx_align"`, the same with tokens,
-                their scores and attention; or one that was registered.
+                tokenizer is of words; `"onnx_align"`, the same with all
+                `outputs` that the model has; or one that was registered.
                 Defaults to `None`, by the ending of `path`: `"litert"` of
                 `.tflite`, `"onnx"` of `.onnx`, `"tf_saved_model"` of others.
             max_length: The most tokens of a translation. Defaults to the
@@ -506,23 +509,28 @@ class Translator:
             verbose: `1` to print a line at the begin and one at the end, `0`
                 for none; `"auto"` prints them if standard output is a
                 terminal, as it can take minutes. Defaults to `"auto"`.
+            outputs: What the file gives: `"translations"` and `"scores"`, and
+                on request `"token_scores"`, the log probability of each token,
+                and `"attention"`. Formats of ids give `tokens` in place of
+                translations. Formats of text give `target_tokens` with both
+                of these, and `source_tokens` with the attention. Of a
+                SavedModel it is for `serving_default`: its `align` gives all.
+                Defaults to `("translations", "scores")`.
 
         Raises:
             ValueError: If there is no such `format`, if `path` has the ending
-                of another, if this backend cannot write it, or if it has no
-                `quantize`.
+                of another, if this backend cannot write it, if it has no
+                `quantize`, or if the model lacks one of the `outputs`.
         """
         check_choice("verbose", verbose, ("auto", 0, 1))
         model = self._ready_graph().model  # checks what was exchanged
         check_functions(self.model)
-        chosen = find_format(path, format, quantize)
+        chosen = find_format(path, format)
+        options = chosen.keywords(self, quantize, outputs)
         search = self.search
         if max_length is not None:
             config = {**search.get_config(), "max_length": max_length}
             search = type(search).from_config(config)
-        options = {name: getattr(self, name) for name in chosen.options}
-        if quantize is not None:
-            options["quantize"] = quantize
         says = has_terminal() if verbose == "auto" else verbose
         began = time.monotonic()
         if says:

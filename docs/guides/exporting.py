@@ -227,8 +227,18 @@ print(run.stdout or run.stderr)
 
 # %% [markdown]
 # What it gives for a text is what the translator gives, in any batch.
-# `"onnx_align"` gives tokens, the score of each and the attention as well, as
-# the signature `align` of a SavedModel does; they are computed in every run.
+#
+# Every format gives more if you ask for it. Formats of text give the tokens with them:
+#
+# ```python
+# more = ("translations", "scores", "token_scores", "attention")
+# translator.export("reverse_text.onnx", "onnx_text", outputs=more)
+# ```
+#
+# A file gives as many translations as its search: `with_search(BeamSearch(5, n_best=5))`
+# before the export, or `keras-attention export FOLDER FILE --n-best 5`.
+# `"onnx_align"` is `"onnx_text"` with all outputs, as the signature `align` of a
+# SavedModel; they are computed in every run.
 #
 # | tokenizer | in `"onnx_text"` |
 # | --- | --- |
@@ -256,7 +266,7 @@ print(run.stdout or run.stderr)
 # | --- | --- | --- | --- | --- |
 # | from and to | text | ids | ids | text |
 # | search in the graph | any but random ones outside of it | greedy, beam | greedy, beam | greedy, beam |
-# | attention | signature `align` | no | no | `"onnx_align"` |
+# | attention | signature `align`, `outputs` | `outputs` | `outputs` | `outputs` |
 # | copying of unknown words | yes | no | no | yes |
 # | runs in | TensorFlow Serving, TensorFlow | Android, iOS, microcomputers | onnxruntime, browsers | onnxruntime |
 #

@@ -12,6 +12,7 @@ from keras_attention.files import open_to_read
 from keras_attention.version import __version__
 
 PROGRAM = "keras-attention"
+OUTPUTS = ("translations", "scores", "token_scores", "attention")
 SCORES = ("bleu", "chrf", "ter", "wer", "per", "cer", "ser", "accuracy")
 
 
@@ -113,6 +114,16 @@ def _of_export(add: Callable):
     add("--quantize", metavar="HOW", help="int8, or float16 of LiteRT")
     most = "most tokens of a text"
     add("--max-length", type=_count, metavar="T", help=most)
+    best = "let the file give the N best translations (default: the search's)"
+    add("--n-best", type=_count, metavar="N", help=best)
+    add(
+        "--outputs",
+        type=_some_of(OUTPUTS),
+        default=OUTPUTS[:2],
+        metavar="NAMES",
+        help=f"what the file gives: those of {','.join(OUTPUTS)} "
+        f"(default: {','.join(OUTPUTS[:2])})",
+    )
     sample = "examples of what a Keras model takes, *.npy or *.npz"
     add("--sample", type=Path, metavar="FILE", help=sample)
 
@@ -123,7 +134,7 @@ def _of_score(add: Callable):
     found = "what is scored (standard input)"
     add("--hypotheses", type=_file, metavar="FILE", help=found)
     some = f"those of {','.join(SCORES)} to print (all)"
-    add("--metrics", type=_scores, metavar="NAMES", help=some)
+    add("--metrics", type=_some_of(SCORES), metavar="NAMES", help=some)
     capitals = "do not distinguish capital letters"
     add("--lowercase", action="store_true", help=capitals)
     model = "print the log probability that a saved translator gives to each "
@@ -357,10 +368,15 @@ def _count(word: str) -> int:
     return number
 
 
-def _scores(word: str) -> list[str]:
-    names = word.split(",")
-    if not set(names) <= set(SCORES):
-        raise argparse.ArgumentTypeError(
-            f"{word!r} is not of {','.join(SCORES)}"
-        )
-    return names
+def _some_of(known: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return a function that reads names with commas between them."""
+
+    def read(word):
+        names = word.split(",")
+        if not set(names) <= set(known):
+            raise argparse.ArgumentTypeError(
+                f"{word!r} is not of {','.join(known)}"
+            )
+        return names
+
+    return read

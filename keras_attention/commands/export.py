@@ -6,6 +6,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
+from keras_attention.commands.translate import choose_search
 from keras_attention.extras import require
 from keras_attention.files import open_to_read
 from keras_attention.files import reading
@@ -36,18 +37,26 @@ def _export(arguments):
             "what the model takes, *.npy or *.npz, or leave it out."
         )
     if not is_model:
-        Translator.load(path).export(
+        translator = Translator.load(path)
+        search = choose_search(translator.search, arguments)
+        translator.with_search(search).export(
             arguments.path,
             arguments.format,
-            max_length=arguments.max_length,
             quantize=arguments.quantize,
+            outputs=arguments.outputs,
         )
         return
-    if arguments.max_length is not None:
-        raise ValueError(
-            "`--max-length` is for saved translators. Received: "
-            f"{path}, max-length={arguments.max_length}. Leave it out."
-        )
+    given = {
+        "--max-length": arguments.max_length,
+        "--n-best": arguments.n_best,
+        "--outputs": arguments.outputs[2:] or None,
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"`{name}` is for saved translators. Received: "
+                f"{path}, {name}={value}. Leave it out."
+            )
     # Without TensorFlow it cannot be imported.
     export = require("keras_attention.export.model", "tensorflow", "export")
     with reading(path, NEEDS_MODEL, CUSTOM):

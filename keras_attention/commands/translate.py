@@ -24,6 +24,7 @@ from keras_attention.translator import Translator
 BATCHES = 32  # that are read at a time, and sorted by length
 BYTES = 2**22  # that are read at a time, as if each line had the longest
 SHOWN = 20  # unknown tokens
+SEARCH = "n_best", "beam_size", "length_penalty", "max_length"  # options
 PAUSE = 0.2  # seconds from one line of progress to the next
 NOTHING = Translation("", 0.0, [], [], None, [])  # of a blank line
 
@@ -129,8 +130,7 @@ def choose_search(
         The search itself, if no option is given; one of its kind with other
         options; a `BeamSearch` in its place, if it lacks the option.
     """
-    names = ("n_best", "beam_size", "length_penalty", "max_length")
-    given = {name: getattr(arguments, name) for name in names}
+    given = {name: getattr(arguments, name, None) for name in SEARCH}
     given = {name: x for name, x in given.items() if x is not None}
     if not given:
         return search

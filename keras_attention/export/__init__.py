@@ -11,7 +11,6 @@ if HAS_TENSORFLOW:  # which writes all formats
     from .litert import export_litert_text as export_litert_text
     from .model import export_model as export_model
     from .onnx import export_onnx as export_onnx
-    from .onnx_align import export_onnx_align as export_onnx_align
     from .onnx_text import export_onnx_text as export_onnx_text
     from .saved_model import export_saved_model as export_saved_model
     from .stream import export_stream as export_stream

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attention.export.ids import as_source
+from keras_attention.export.ids import chosen
 from keras_attention.export.ids import input_specs
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
@@ -94,20 +95,21 @@ def check_answers(
         model: A `Seq2Seq`.
         search: A search strategy.
         sources: What `probe_inputs` gave.
-        answers: The file's `tokens (B, N, T)` and `scores (B, N)` for each
-            batch.
+        answers: The file's `tokens (B, N, T)`, `scores (B, N)` and other
+            outputs for each batch.
         exact: Whether to compare values. Of a quantized model only shapes and
             types are compared. Defaults to `True`.
 
     Raises:
         RuntimeError: If they differ.
     """
-    own = input_specs(model)
+    own, outputs = input_specs(model), [*answers[0]]
 
     def run(*given):
         columns, prefix = given[: len(own)], given[len(own) :] or [None]
         found = model.generate(as_source(columns), search, *prefix)
-        return {"tokens": found.tokens, "scores": found.scores}
+        found = {**found._asdict(), "attention": found.weights}
+        return chosen(found, outputs)
 
     @functools.cache
     def traced(*inputs):
@@ -137,7 +139,8 @@ def check_texts(
     """Raise an error unless a file's texts are those of the model.
 
     As in `check_answers`, at least half of the rows must be equal. What else
-    there is must be equal where all texts of a batch are.
+    there is must have the same shape and type, and be equal where all texts of
+    a batch are.
 
     Args:
         made: What was written, such as `"LiteRT file"`.
@@ -154,18 +157,19 @@ def check_texts(
 
 
 def _compare(made, name, wanted, answers, exact, score=None):
-    """Compare scores, and the texts called `name`, of each batch.
+    """Compare scores, the texts called `name` and the rest of each batch.
 
     Of other texts the scores are those of `score(batch, texts)`, if any.
     """
     same = []
     for batch, (found, answer) in enumerate(zip(wanted, answers, strict=True)):
-        texts, given = answer[name], answer["scores"]
-        scores = found["scores"].numpy().astype(np.float32)
-        truth = found[name].numpy()
-        for key, x, y in ((name, texts, truth), ("scores", given, scores)):
+        found = {key: _wide(x.numpy()) for key, x in found.items()}
+        for key, y in found.items():
+            x = answer[key]
             if (x.shape, x.dtype) != (y.shape, y.dtype) or (x != x).any():
                 _fail(made, key, x, y)  # what is not itself is NaN
+        texts, truth = answer[name], found[name]
+        given, scores = answer["scores"], found["scores"]
         if not exact:
             continue
         equal = (texts == truth).reshape(len(texts), -1).all(axis=1)
@@ -177,10 +181,14 @@ def _compare(made, name, wanted, answers, exact, score=None):
             _fail(made, "scores", given, scores)
         same.extend(equal)
         for key in found if all(equal) else ():
-            if not close(answer[key], found[key].numpy()):
-                _fail(made, key, answer[key], found[key].numpy())
+            if not close(answer[key], found[key]):
+                _fail(made, key, answer[key], found[key])
     if exact and 2 * sum(same) < len(same):
         _fail(made, name, texts, truth)
+
+
+def _wide(x):
+    return x.astype(np.float32) if x.dtype.kind == "f" else x
 
 
 def check_equal(

@@ -1,8 +1,11 @@
 """The formats that a translator is exported in, and what each of them takes."""
 
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from typing import NamedTuple
 
 from keras_attention.checks import check_choice
@@ -11,6 +14,9 @@ from keras_attention.text.tensors import HAS_TENSORFLOW
 
 # Of a translator.
 OPTIONS = ("max_source_length", "replace_unknown")
+OUTPUTS = ("translations", "scores")  # what every file gives
+MORE_OUTPUTS = ("token_scores", "attention")  # what it can give as well
+TEXT_OUTPUTS = (*OUTPUTS, "source_tokens", "target_tokens", *MORE_OUTPUTS)
 
 
 class ExportFormat(NamedTuple):
@@ -28,6 +34,9 @@ class ExportFormat(NamedTuple):
         suffix: How its files end, such as `".onnx"`. A path that ends so is
             of the first format of this suffix, unless one is named. Defaults
             to `""`: folders, and files of any other ending.
+        takes_outputs: Whether `write` takes `outputs`, where the user asks for
+            more than `OUTPUTS`: these and some of `MORE_OUTPUTS`, in this
+            order. Defaults to `False`.
     """
 
     name: str
@@ -35,6 +44,40 @@ class ExportFormat(NamedTuple):
     options: tuple[str, ...] = ()
     takes_quantize: bool = False
     suffix: str = ""
+    takes_outputs: bool = False
+
+    def keywords(
+        self,
+        translator: Any,
+        quantize: str | None,
+        outputs: Collection[str],
+    ) -> dict[str, Any]:
+        """Return what `write` takes by keyword.
+
+        Args:
+            translator: A `Translator`, which has the values of `OPTIONS`.
+            quantize: What the user wants of it, or `None`. Its values are for
+                `write` to check.
+            outputs: Those of `OUTPUTS`, and some of `MORE_OUTPUTS`.
+
+        Raises:
+            ValueError: If the format does not take one of them, or there are
+                no such outputs.
+        """
+        outputs = check_outputs(outputs)
+        given = {"quantize": quantize} if quantize is not None else {}
+        given |= {"outputs": outputs} if outputs != OUTPUTS else {}
+        for option, value in given.items():
+            field = f"takes_{option}"
+            if not getattr(self, field):
+                able = tuple(k for k, x in FORMATS.items() if getattr(x, field))
+                raise ValueError(
+                    f"`{option}` needs a format that has it, one of {able}. "
+                    f"Received: format={self.name!r}, {option}={value!r}. Take "
+                    f"one of these, or leave `{option}` out."
+                )
+        options = {name: getattr(translator, name) for name in self.options}
+        return options | given
 
 
 # Endings of files, where no folder is meant.
@@ -62,38 +105,62 @@ def register_format(format: ExportFormat):
     FORMATS[format.name] = format
 
 
-def find_format(
-    path: str | Path, name: str | None, quantize: str | None = None
-) -> ExportFormat:
+def find_format(path: str | Path, name: str | None) -> ExportFormat:
     """Look up a format.
 
     Args:
         path: What will be written.
         name: Its name; `None` for that of the path's ending.
-        quantize: What the user wants of it. Its values are for the format to
-            check. Defaults to `None`.
 
     Returns:
         The format.
 
     Raises:
-        ValueError: If there is none of this name, if the path ends otherwise,
-            or if it takes no `quantize` and one is given.
+        ValueError: If there is none of this name, or the path ends otherwise.
         ImportError: If TensorFlow is not installed, which writes it.
     """
     if name not in FORMATS and not HAS_TENSORFLOW:
         require("tensorflow", "tensorflow", f"`export` with format={name!r}")
     suffixes = {name: known.suffix for name, known in FORMATS.items()}
     name = choose_format(path, name, suffixes)
-    found = FORMATS[name]
-    if quantize is not None and not found.takes_quantize:
-        able = tuple(x.name for x in FORMATS.values() if x.takes_quantize)
+    return FORMATS[name]
+
+
+def check_outputs(outputs: Collection[str]) -> tuple[str, ...]:
+    """Check what a file shall give, and return it in one order.
+
+    Args:
+        outputs: Those of `OUTPUTS`, and some of `MORE_OUTPUTS`.
+
+    Raises:
+        ValueError: If it has another name, or lacks one of `OUTPUTS`.
+    """
+    given = [outputs] if isinstance(outputs, str) else list(outputs)
+    known = (*OUTPUTS, *MORE_OUTPUTS)
+    for name in given:
+        check_choice("outputs", name, known)
+    if not {*OUTPUTS} <= {*given}:
         raise ValueError(
-            f"`quantize` needs a format that has it, one of {able}. "
-            f"Received: format={name!r}, quantize={quantize!r}. Take one of "
-            "these, or leave `quantize` out."
+            f"`outputs` must have all of {OUTPUTS}, which every file gives. "
+            f"Received: outputs={outputs!r}. Add the others of "
+            f"{MORE_OUTPUTS} to them."
         )
-    return found
+    return tuple(name for name in known if name in given)
+
+
+def with_tokens(outputs: Iterable[str]) -> tuple[str, ...]:
+    """Name all outputs of a file of text, in their order.
+
+    Args:
+        outputs: What is asked for. Scores of tokens come with the tokens, and
+            attention comes with those of the source as well.
+    """
+    given = {*outputs}
+    if "attention" in given:
+        given |= {"source_tokens", "target_tokens"}
+    if "token_scores" in given:
+        given.add("target_tokens")
+    return tuple(name for name in TEXT_OUTPUTS if name in given)
 
 
 def choose_format(

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from keras_attention.export.formats import OUTPUTS
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.recurrent import exportable_recurrence
@@ -20,7 +21,6 @@ from keras_attention.search import AbstractSearch
 from keras_attention.translation.graph import source_specs
 
 SIGNATURE = "translate_ids"
-OUTPUTS = ("tokens", "scores")  # in this order
 OTHER_FLOATS = ("float16", "bfloat16", "float64")
 
 
@@ -42,23 +42,6 @@ def input_specs(model: AbstractModel) -> tuple[tf.TensorSpec, ...]:
 def as_source(columns: Sequence) -> Any:
     """Return the source of a model: the first column, masked by a second."""
     return with_mask(*columns) if len(columns) == 2 else columns[0]
-
-
-def check_reads_ids(model: Seq2Seq, needed_by: str):
-    """Raise a `ValueError` unless a model can be traced from ids to ids.
-
-    Args:
-        model: A `Seq2Seq`.
-        needed_by: The function that exports, as the user typed it.
-    """
-    check_exportable(needed_by)
-    if model.source_vocabulary_size is None:
-        raise ValueError(
-            f"{needed_by} needs a model that reads ids. Received: "
-            "source_vocabulary_size=None, a model that reads features. "
-            "Export it as a SavedModel, or with format='litert' or 'onnx'."
-        )
-    check_float32(model, needed_by)
 
 
 def check_ids_only(model: Seq2Seq, needed_by: str):
@@ -100,10 +83,41 @@ def check_float32(
             )
 
 
+def as_numbers(outputs: Sequence[str]) -> tuple[str, ...]:
+    """Name what gives the outputs of a file in a graph without text.
+
+    Args:
+        outputs: `"translations"`, which are `"tokens"` there, and others, which
+            have the same names.
+    """
+    return tuple("tokens" if x == "translations" else x for x in outputs)
+
+
+def chosen(found: dict, outputs: Collection[str] | None) -> dict:
+    """Take the outputs of a file out of all that was found.
+
+    Args:
+        found: Tensors by their names, or `None` for what the model lacks.
+        outputs: The names; `None` for all that the model has.
+
+    Raises:
+        ValueError: If the model lacks one of them.
+    """
+    found = {name: x for name, x in found.items() if x is not None}
+    for name in outputs or ():
+        if name not in found:
+            raise ValueError(
+                "`outputs` must be what the model gives. Received: "
+                f"{name!r}, of a model whose decoder has no attention. Leave "
+                "it out."
+            )
+    return found if outputs is None else {name: found[name] for name in outputs}
+
+
 def trace_ids(
     model: Seq2Seq,
     search: AbstractSearch,
-    outputs: Collection[str] = OUTPUTS,
+    outputs: Collection[str] | None = as_numbers(OUTPUTS),
 ) -> tf.types.experimental.PolymorphicFunction:
     """Trace the source, as `input_specs` says, to what is found for it.
 
@@ -111,18 +125,19 @@ def trace_ids(
         model: A `Seq2Seq`.
         search: A search strategy.
         outputs: Those of `tokens (B, N, T')`, `scores (B, N)`, `token_scores
-            (B, N, T')` and `attention (B, N, T', T)` that are given, the last
-            if the model attends. Defaults to `("tokens", "scores")`.
+            (B, N, T')` and `attention (B, N, T', T)` that are given; `None`
+            for all that the model has. Defaults to `("tokens", "scores")`.
 
     Returns:
         A `tf.function` that is traced once, for all sizes. The recurrent
         layers in it run in a loop that every format can hold.
 
     Raises:
-        ValueError: If a recurrent layer cannot be exported, or if the search
-            draws random numbers.
+        ValueError: If a recurrent layer cannot be exported, if the search
+            draws random numbers, or if the model lacks one of the outputs.
     """
     inputs = input_specs(model)
+    attends = outputs is None or "attention" in outputs
 
     def translate_ids(*columns):
         # A loop needs at least one row and one step.
@@ -136,30 +151,32 @@ def trace_ids(
             x.set_shape(spec.shape)
             padded.append(x)
         ids = as_source(padded)
-        attends = "attention" in outputs
         found = model.generate(ids, search, None, attends)
-        scores = tf.cast(found.scores, tf.float32)
-        # In constants of LiteRT `-inf` is -3.4e38. This overflows to it again;
-        # in ONNX a `where` of both would be a sum of products, and NaN.
-        scores = scores - 10.0 * tf.nn.relu(-3e38 - scores)
         rows = tf.shape(columns[0])[0]
         given = {
             "tokens": found.tokens,
-            "scores": scores,
-            "token_scores": found.token_scores,
+            "scores": _infinite(found.scores),
+            "token_scores": _infinite(found.token_scores),
             "attention": found.weights,
         }
-        return {
-            name: given[name][:rows]
-            for name in outputs
-            if given[name] is not None
-        }
+        given = chosen(given, outputs)
+        return {name: x[:rows] for name, x in given.items()}
 
     function = tf.function(translate_ids, inputs, autograph=False)
     with portable(model), exportable_recurrence(model), portable_program():
         function.get_concrete_function()
     check_deterministic(function, f"search={type(search).__name__}")
     return function
+
+
+def _infinite(scores):
+    """Return scores in float32, with `-inf` also in LiteRT.
+
+    In its constants that is -3.4e38. This overflows to it again; in ONNX a
+    `where` of both would be a sum of products, and NaN.
+    """
+    scores = tf.cast(scores, tf.float32)
+    return scores - 10.0 * tf.nn.relu(-3e38 - scores)
 
 
 def check_deterministic(

@@ -5,6 +5,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,12 @@ from keras_attention.export.agreement import check_answers
 from keras_attention.export.agreement import check_texts
 from keras_attention.export.agreement import probe_inputs
 from keras_attention.export.agreement import probe_sources
+from keras_attention.export.formats import OUTPUTS
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
+from keras_attention.export.formats import with_tokens
 from keras_attention.export.ids import SIGNATURE
+from keras_attention.export.ids import as_numbers
 from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.litert_axes import expand_new_axes
@@ -25,6 +29,7 @@ from keras_attention.export.litert_copies import without_copies
 from keras_attention.export.portable import blamed_layer
 from keras_attention.export.portable import quiet
 from keras_attention.export.portable import run_program
+from keras_attention.export.saved_model import giving
 from keras_attention.export.saved_model import save_signatures
 from keras_attention.extras import require
 from keras_attention.files import SEAL
@@ -51,11 +56,13 @@ def export_litert(
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
     quantize: str | None = None,
+    outputs: Sequence[str] = OUTPUTS,
 ) -> None:
     """Write ids to ids as a LiteRT (TFLite) file, read it back and run it.
 
     Its signature is `translate_ids(source_ids int32 (B, T)) -> tokens int32
-    (B, N, T'), scores float32 (B, N)`, for sources of any length, and for at
+    (B, N, T'), scores float32 (B, N)`, and on request `token_scores (B, N, T')`
+    and `attention (B, N, T', T)`, for sources of any length, and for at
     least one row, which the runtime asks for. It needs built-in operations
     only. Ids are framed and padded as `source_tokenizer` gives them; those of
     several tokenizers are `(B, T, M)`. A model of features takes `source`
@@ -78,10 +85,12 @@ def export_litert(
         quantize: `"float16"` or `"int8"` for weights of half or a quarter of
             the size, rounded; `"int8"` leaves small ones alone. Defaults to
             `None`.
+        outputs: As of `Translator.export`; `"translations"` are `tokens`.
+            Defaults to `("translations", "scores")`.
 
     Raises:
-        ValueError: If `path` or `quantize` has a wrong value, or if the model
-            or the search cannot be exported.
+        ValueError: If `path` or `quantize` has a wrong value, if the model
+            or the search cannot be exported, or if the model lacks an output.
         RuntimeError: If the file does not give what the model gives.
         ImportError: If the extra `litert` is not installed.
     """
@@ -89,7 +98,8 @@ def export_litert(
     require("ai_edge_litert.interpreter", "litert", "export_litert")
     check_ids_only(model, "export_litert")
     with replaced_file(path, ".tflite") as draft:
-        functions = {SIGNATURE: trace_ids(model, search)}
+        function = trace_ids(model, search, as_numbers(outputs))
+        functions = {SIGNATURE: function}
         draft.write_bytes(convert_to_litert(model, functions, quantize))
         append_tokenizers(draft, source_tokenizer, target_tokenizer)
         batches = probe_inputs(model)
@@ -105,11 +115,13 @@ def export_litert_text(
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
     quantize: str | None = None,
+    outputs: Sequence[str] = OUTPUTS,
 ) -> None:
     """Write text to text as a LiteRT file, read it back and run it.
 
     Its signature is `translate(text string (B,)) -> translations string
-    (B, N), scores float32 (B, N)`, for at least one text. The pieces of words
+    (B, N), scores float32 (B, N)`, for at least one text; on request there is
+    more, as in `export_onnx_text`. The pieces of words
     need operations of `tensorflow_text`: to run the file, use
     `ai_edge_litert.interpreter.InterpreterWithCustomOps` with
     `tensorflow_text.tflite_registrar.SELECT_TFTEXT_OPS`. For an app without
@@ -126,10 +138,13 @@ def export_litert_text(
         target_tokenizer: Its target's tokenizer, likewise.
         search: A search strategy that draws no random numbers.
         quantize: As in `export_litert`. Defaults to `None`.
+        outputs: As of `Translator.export`. Defaults to `("translations",
+            "scores")`.
 
     Raises:
-        ValueError: If `path` or `quantize` has a wrong value, or if the
-            model, the search or a tokenizer cannot be exported.
+        ValueError: If `path` or `quantize` has a wrong value, if the model, the
+            search or a tokenizer cannot be exported, or if the model lacks an
+            output.
         RuntimeError: If the file does not give what the model gives.
         ImportError: If the extra `litert` or `text` is not installed.
     """
@@ -141,8 +156,8 @@ def export_litert_text(
     _check_tokenizers(*tokenizers)
     with replaced_file(path, ".tflite") as draft:
         # Not traced anew, also where the user runs functions eagerly.
-        translate_ids = trace_ids(model, search).get_concrete_function()
-        function = _trace_text(translate_ids, *tokenizers)
+        function = trace_ids(model, search, as_numbers(outputs))
+        function = _trace_text(function.get_concrete_function(), *tokenizers)
         functions = {TEXT_SIGNATURE: function}
         draft.write_bytes(
             convert_to_litert(model, functions, quantize, tokenizers)
@@ -156,7 +171,8 @@ def export_litert_text(
         batches = [{"text": text} for text in sources]
         answers = try_litert(draft, TEXT_SIGNATURE, batches, OPERATIONS)
         graph = TranslationGraph(model, *tokenizers, search)
-        translate = tf.function(graph.translate_text, [TEXT], autograph=False)
+        run = partial(giving, outputs, graph.translate_text, graph.align_text)
+        translate = tf.function(run, [TEXT], autograph=False)
         wanted, exact = map(translate, 2 * sources), quantize is None
         check_texts("LiteRT file", wanted, answers, exact)
 
@@ -177,12 +193,18 @@ def _trace_text(translate_ids, source_tokenizer, target_tokenizer):
     """Tokenize before a function of ids, and detokenize after it."""
 
     def translate(text):
-        found = translate_ids(source_tokenizer.litert_tokenize(text))
-        tokens, scores = found["tokens"], found["scores"]
+        ids = source_tokenizer.litert_tokenize(text)
+        found = translate_ids(ids)
+        tokens, shape = found.pop("tokens"), tf.shape(found["scores"])
         rows = tf.reshape(tokens, (-1, tokens.shape[-1]))
         texts = target_tokenizer.litert_detokenize(rows)
-        texts = tf.reshape(texts, tf.shape(scores))
-        return {"translations": texts, "scores": scores}
+        found["translations"] = tf.reshape(texts, shape)
+        for name in with_tokens(found):
+            if name == "source_tokens":
+                found[name] = source_tokenizer.tokens(ids)
+            if name == "target_tokens":
+                found[name] = target_tokenizer.tokens(tokens)
+        return found
 
     function = tf.function(translate, [TEXT], autograph=False)
     function.get_concrete_function()
@@ -357,11 +379,16 @@ def run_litert(
     return json.loads(found, object_hook=program.from_json)
 
 
-register_format(
-    ExportFormat("litert", export_litert, takes_quantize=True, suffix=".tflite")
-)
-register_format(
-    ExportFormat(
-        "litert_text", export_litert_text, takes_quantize=True, suffix=".tflite"
+for name, write in (
+    ("litert", export_litert),
+    ("litert_text", export_litert_text),
+):
+    register_format(
+        ExportFormat(
+            name,
+            write,
+            takes_quantize=True,
+            takes_outputs=True,
+            suffix=".tflite",
+        )
     )
-)

@@ -12,10 +12,11 @@ import tensorflow as tf
 from keras_attention.checks import check_choice
 from keras_attention.export.agreement import check_answers
 from keras_attention.export.agreement import probe_inputs
+from keras_attention.export.formats import OUTPUTS
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
-from keras_attention.export.ids import OUTPUTS
 from keras_attention.export.ids import SIGNATURE
+from keras_attention.export.ids import as_numbers
 from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.portable import quiet
@@ -40,11 +41,13 @@ def export_onnx(
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
     quantize: str | None = None,
+    outputs: Sequence[str] = OUTPUTS,
 ) -> None:
     """Write ids to ids as an ONNX file, read it back and run it.
 
     It takes `source_ids` int32 `(B, T)`, of any size, and gives `tokens`
-    int32 `(B, N, T')` and `scores` float32 `(B, N)`. Ids are framed and
+    int32 `(B, N, T')` and `scores` float32 `(B, N)`, and on request
+    `token_scores (B, N, T')` and `attention (B, N, T', T)`. Ids are framed and
     padded as `source_tokenizer` gives them; those of several tokenizers are
     `(B, T, M)`. A model of features takes `source` float32 `(B, T, D)`, or
     images, and unless it is an image `source_mask` bool `(B, T)` instead. Both
@@ -63,17 +66,21 @@ def export_onnx(
             are compared. What comes into a product is rounded by the range of
             the whole batch, so where two results are almost as good, a row's
             depends on the others. Defaults to `None`, float32.
+        outputs: As of `Translator.export`; `"translations"` are `tokens`.
+            Defaults to `("translations", "scores")`.
 
     Raises:
-        ValueError: If `path` or `quantize` has a wrong value, or if the model
-            or the search cannot be exported.
+        ValueError: If `path` or `quantize` has a wrong value, if the model or
+            the search cannot be exported, or if the model lacks an output.
         RuntimeError: If the file does not give what the model gives.
         ImportError: If the extra `onnx` is not installed.
     """
     check_choice("quantize", quantize, QUANTIZATIONS)
     check_ids_only(model, "export_onnx")
     with replaced_file(path, ".onnx") as draft:
-        content = convert_to_onnx(model, search, quantize, "export_onnx")
+        content = convert_to_onnx(
+            model, search, quantize, "export_onnx", as_numbers(outputs)
+        )
         write_onnx(draft, content, source_tokenizer, target_tokenizer)
         sources = probe_inputs(model)
         answers = run_onnx(draft, sources)
@@ -86,7 +93,7 @@ def convert_to_onnx(
     search: AbstractSearch,
     quantize: str | None,
     needed_by: str,
-    outputs: Sequence[str] = OUTPUTS,
+    outputs: Sequence[str] | None,
 ) -> Any:
     """Convert a model and its search, from ids to ids.
 
@@ -101,8 +108,9 @@ def convert_to_onnx(
         An `onnx.ModelProto`, whose outputs are in this order.
     """
     function = trace_ids(model, search, outputs)
+    names = [*function.get_concrete_function().structured_outputs]
     return function_to_onnx(
-        function, SIGNATURE, outputs, quantize, needed_by, rows_are_many=True
+        function, SIGNATURE, names, quantize, needed_by, rows_are_many=True
     )
 
 
@@ -119,7 +127,7 @@ def function_to_onnx(
     Args:
         function: It gives a dictionary of tensors.
         name: That of the graph.
-        outputs: As of `convert_to_onnx`, and so are the others.
+        outputs: Names of these, in the order of the file.
         quantize: As of `export_onnx`.
         needed_by: The function that exports, as the user typed it.
         rows_are_many: Whether loops multiply several rows at once, as beams
@@ -305,5 +313,11 @@ def _names_read(graph) -> Iterator[str]:
 
 
 register_format(
-    ExportFormat("onnx", export_onnx, takes_quantize=True, suffix=".onnx")
+    ExportFormat(
+        "onnx",
+        export_onnx,
+        takes_quantize=True,
+        takes_outputs=True,
+        suffix=".onnx",
+    )
 )

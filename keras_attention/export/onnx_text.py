@@ -1,24 +1,29 @@
 """A translator as one ONNX file from text to text, for onnxruntime."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from keras_attention.checks import check_choice
 from keras_attention.export.agreement import check_texts
+from keras_attention.export.agreement import probe_inputs
 from keras_attention.export.agreement import probe_sources
+from keras_attention.export.formats import MORE_OUTPUTS
+from keras_attention.export.formats import OUTPUTS
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
-from keras_attention.export.ids import OUTPUTS
-from keras_attention.export.ids import check_reads_ids
+from keras_attention.export.formats import with_tokens
+from keras_attention.export.ids import as_numbers
+from keras_attention.export.ids import check_float32
 from keras_attention.export.onnx import QUANTIZATIONS
 from keras_attention.export.onnx import convert_to_onnx
 from keras_attention.export.onnx import write_onnx
 from keras_attention.export.onnx_copies import copied
+from keras_attention.export.onnx_copies import over
 from keras_attention.export.onnx_copies import spell
 from keras_attention.export.onnx_strings import EXTENSIONS
 from keras_attention.export.onnx_strings import OnnxStrings
@@ -26,7 +31,9 @@ from keras_attention.export.onnx_strings import strings
 from keras_attention.export.onnx_tokenizers import check_tokenizer
 from keras_attention.export.onnx_tokenizers import read
 from keras_attention.export.onnx_tokenizers import write
+from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import run_program
+from keras_attention.export.saved_model import giving
 from keras_attention.extras import require
 from keras_attention.files import replaced_file
 from keras_attention.models import Seq2Seq
@@ -35,8 +42,8 @@ from keras_attention.text import AbstractTokenizer
 from keras_attention.text import ParallelTokenizer
 from keras_attention.text.base import END
 from keras_attention.text.base import PAD
+from keras_attention.text.base import SPECIAL_NAMES
 from keras_attention.text.base import UNKNOWN
-from keras_attention.text.tensors import as_list
 from keras_attention.translation.graph import TranslationGraph
 
 OPSETS = {  # 20 is the first with `StringConcat`
@@ -45,7 +52,7 @@ OPSETS = {  # 20 is the first with `StringConcat`
     "com.microsoft": 1,
     EXTENSIONS: 1,
 }
-SHAPES = {  # of all outputs, in this order
+SHAPES = {
     "translations": ("batch", "n"),
     "scores": ("batch", "n"),
     "source_tokens": ("batch", "source"),
@@ -56,38 +63,28 @@ SHAPES = {  # of all outputs, in this order
 PROBE = ["", 'e\u0301 \t3 b, "c".']  # texts that a file is tried on
 
 
-class Signature(NamedTuple):
-    """What a file gives.
-
-    Attributes:
-        name: Of its graph; `NAME_text` of a `TranslationGraph` is the same.
-        numbers: Outputs of the graph from ids to ids, as of `trace_ids`.
-        add: Function that adds nodes, `add(nodes, tokenizers, copies)`, whose
-            results are other outputs. They can read `source_ids (B, Tv)` and
-            `tokens (B, N, T)`, of which `copies` has the copied words, if the
-            model copies.
-    """
-
-    name: str
-    numbers: tuple[str, ...]
-    add: Callable[..., None]
-
-
 def export_onnx_text(
     path: str | Path,
     model: Seq2Seq,
-    source_tokenizer: AbstractTokenizer,
+    source_tokenizer: AbstractTokenizer | None,
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
     max_source_length: int | None = None,
     quantize: str | None = None,
+    outputs: Sequence[str] | None = OUTPUTS,
 ) -> None:
     """Write text to text as an ONNX file, read it back and run it.
 
     It takes `text` string `(B,)`, of any size, and gives `translations`
     string `(B, N)` and `scores` float32 `(B, N)`. A text is UTF-8; other
-    bytes may end in an error, of onnxruntime. Metadata are those of
-    `export_onnx`.
+    bytes may end in an error, of onnxruntime. A model of features takes the
+    inputs of `export_onnx` instead. Metadata are those of `export_onnx`.
+
+    On request it gives `token_scores` float32 `(B, N, T)`, the log probability
+    of each token, and `target_tokens` string `(B, N, T)` with them; and
+    `attention` float32 `(B, N, T, Tv)`, with `target_tokens` and, of text,
+    `source_tokens` string `(B, Tv)`. All are computed in every run, whichever
+    the program asks for.
 
     `CharacterTokenizer` and `SymbolTokenizer` run in onnxruntime alone, 1.20
     or newer. A source's `WordTokenizer`, `SentencePieceTokenizer` and
@@ -99,83 +96,75 @@ def export_onnx_text(
     Args:
         path: The file to write, `*.onnx`. One that is there is replaced.
         model: A `Seq2Seq`.
-        source_tokenizer: Its source's tokenizer.
+        source_tokenizer: Its source's tokenizer; `None` of features.
         target_tokenizer: Its target's tokenizer.
         search: A search strategy that draws no random numbers.
         max_source_length: The most ids of a source, start and end included;
             longer ones are cut. Defaults to `None`, no limit.
         quantize: As of `export_onnx`. Defaults to `None`.
+        outputs: As of `Translator.export`; `None` for all that the model has.
+            Defaults to `("translations", "scores")`.
 
     Raises:
-        ValueError: If `path` or `quantize` has a wrong value, or if the
-            model, the search or a tokenizer cannot be exported.
+        ValueError: If `path` or `quantize` has a wrong value, if the model, the
+            search or a tokenizer cannot be exported, or if the model lacks an
+            output.
         RuntimeError: If the file does not give what the model gives.
         ImportError: If the extra `onnx` or `onnx_text` is not installed.
     """
-    parts = model, source_tokenizer, target_tokenizer, search
-    export_signature(TRANSLATE, path, *parts, max_source_length, quantize)
-
-
-def export_signature(
-    signature: Signature,
-    path: str | Path,
-    model: Seq2Seq,
-    source_tokenizer: AbstractTokenizer,
-    target_tokenizer: AbstractTokenizer,
-    search: AbstractSearch,
-    max_source_length: int | None,
-    quantize: str | None,
-) -> None:
-    """Write a file that gives what a signature says.
-
-    Args:
-        signature: The `Signature`.
-        path: As of `export_onnx_text`, and so are the others.
-        model: A `Seq2Seq`.
-        source_tokenizer: Its source's tokenizer.
-        target_tokenizer: Its target's tokenizer.
-        search: A search strategy.
-        max_source_length: The most ids of a source.
-        quantize: As of `export_onnx`.
-    """
-    name = "export_onnx_text"
+    asked = "export_onnx_text"
     check_choice("quantize", quantize, QUANTIZATIONS)
-    check_reads_ids(model, name)
-    tokenizers = source_tokenizer, target_tokenizer
-    for part in source_tokenizer.parts:
-        check_tokenizer("source", part)
-    check_tokenizer("target", target_tokenizer)
+    check_exportable(asked)
+    check_float32(model, asked)
     before, after = OnnxStrings("source"), OnnxStrings("target")
-    copies = _read(before, after, model, source_tokenizer, max_source_length)
+    copies, tokenizers = {}, (source_tokenizer, target_tokenizer)
+    check_tokenizer("target", target_tokenizer)
+    if source_tokenizer is not None:
+        for part in source_tokenizer.parts:
+            check_tokenizer("source", part)
+        copies = _read(
+            before, after, model, source_tokenizer, max_source_length
+        )
     _write(after, target_tokenizer, copies.get("tokens"))
-    signature.add(after, tokenizers, copies)
+    for name in with_tokens(MORE_OUTPUTS if outputs is None else outputs):
+        if name.endswith("_tokens"):
+            _add_tokens(after, name, tokenizers, copies)
     nodes = [*before.nodes, *after.nodes]
     extensions = EXTENSIONS in {node.domain for node in nodes}
     if extensions:
-        require("onnxruntime_extensions", "onnx_text", name)
+        require("onnxruntime_extensions", "onnx_text", asked)
     with replaced_file(path, ".onnx") as draft:
-        content = convert_to_onnx(
-            model, search, quantize, name, signature.numbers
-        )
-        content = _with_text(content, before.nodes, after.nodes)
-        content.graph.name = signature.name
+        numbers = None if outputs is None else as_numbers(outputs)
+        content = convert_to_onnx(model, search, quantize, asked, numbers)
+        content = _with_text(content, before.nodes, after.nodes, outputs)
         write_onnx(draft, content, *tokenizers)
         graph = TranslationGraph(model, *tokenizers, search)
-        sources = [
-            source_tokenizer.detokenize(ids)
-            for ids in probe_sources(source_tokenizer.vocabulary_size)
-        ]
-        sources.append(tf.constant(PROBE))
-        run = getattr(graph, f"{signature.name}_text")
-        wanted = [run(x, max_source_length) for x in sources]
         names = [x.name for x in content.graph.output]
-        batches = [as_list(x) for x in sources]
+        batches, runs = _probes(model, graph, max_source_length)
+        given = [x for x in (*OUTPUTS, *MORE_OUTPUTS) if x in names]
+        wanted = [giving(given, *runs, *x.values()) for x in batches]
         answers = _run(draft, batches, names, extensions)
         check_texts("ONNX file", wanted, answers, quantize is None)
 
 
-def _with_text(content, before, after):
-    """Put nodes around a graph from ids to ids."""
+def _probes(model, graph, longest):
+    """Return batches to try a file on, and what translates and aligns them."""
+    tokenizer = graph.source_tokenizer
+    if tokenizer is None:
+        runs = graph.translate_source, graph.align_source
+        return probe_inputs(model), runs
+    sources = [
+        tokenizer.detokenize(ids)
+        for ids in probe_sources(tokenizer.vocabulary_size)
+    ]
+    sources.append(tf.constant(PROBE))
+    runs = graph.translate_text, graph.align_text
+    runs = [partial(run, max_source_length=longest) for run in runs]
+    return [{"text": x} for x in sources], runs
+
+
+def _with_text(content, before, after, outputs):
+    """Put nodes around a graph from ids to ids, and name what it gives."""
     onnx = require("onnx", "onnx", "export_onnx_text")
     content = onnx.version_converter.convert_version(content, OPSETS[""])
     known = {x.domain for x in content.opset_import}
@@ -185,14 +174,18 @@ def _with_text(content, before, after):
     graph, types = content.graph, onnx.TensorProto
     kinds = {name: types.STRING for x in after for name in x.output}
     kinds |= {x.name: types.FLOAT for x in graph.output}
+    asked = kinds.keys() if outputs is None else outputs
     nodes = [*before, *graph.node, *after]
-    del graph.node[:], graph.input[:], graph.output[:]
+    del graph.node[:], graph.output[:]
     graph.node.extend(nodes)
     make = onnx.helper.make_tensor_value_info
-    graph.input.append(make("text", types.STRING, ["batch"]))
-    for name, shape in SHAPES.items():
+    if before:
+        del graph.input[:]
+        graph.input.append(make("text", types.STRING, ["batch"]))
+    for name in with_tokens(asked):
         if name in kinds:
-            graph.output.append(make(name, kinds[name], shape))
+            graph.output.append(make(name, kinds[name], SHAPES[name]))
+    graph.name = "align" if len(graph.output) > len(OUTPUTS) else "translate"
     return content
 
 
@@ -247,10 +240,33 @@ def _write(add, tokenizer, copies):
     return add("Reshape", texts, found, allowzero=1, name="translations")
 
 
+def _add_tokens(add, name, tokenizers, copies):
+    """Look up the names of ids, as `tokens` of a tokenizer does."""
+    source, target = tokenizers
+    ids, tokenizer = "tokens", target
+    if name == "source_tokens":
+        ids, tokenizer = "source_ids", source
+    if tokenizer is None:
+        return
+    own = copies.get(ids)
+    if isinstance(tokenizer, ParallelTokenizer):  # (B, T, M)
+        ids = add("Gather", ids, 0, axis=2)
+    known = add.known(ids, tokenizer.vocabulary_size)
+    names = strings(*SPECIAL_NAMES, *tokenizer.vocabulary)
+    found = over(add, own, add("Gather", names, known))
+    add("Identity", found, name=name)
+
+
 def _run(file, batches, names, extensions):
     """Run batches in a process without TensorFlow, as `run_onnx.py`."""
     arguments = [file, *["onnxruntime_extensions"] * extensions]
-    question = json.dumps(batches)
+    question = json.dumps(
+        [
+            {name: np.asarray(x).tolist() for name, x in batch.items()}
+            for batch in batches
+        ],
+        default=bytes.decode,
+    )
     found = run_program("ONNX file", "run_onnx.py", arguments, question)
     return [
         {
@@ -269,11 +285,20 @@ def _as_array(values):
     return found.astype(np.float32)
 
 
-TRANSLATE = Signature("translate", OUTPUTS, lambda *_: None)
 register_format(
     ExportFormat(
         "onnx_text",
         export_onnx_text,
+        options=("max_source_length",),
+        takes_quantize=True,
+        takes_outputs=True,
+        suffix=".onnx",
+    )
+)
+register_format(  # by an old name
+    ExportFormat(
+        "onnx_align",
+        partial(export_onnx_text, outputs=None),
         options=("max_source_length",),
         takes_quantize=True,
         suffix=".onnx",

@@ -1,4 +1,4 @@
-"""Runs an ONNX file from text to text, in a process of its own.
+"""Runs an ONNX file of text, in a process of its own.
 
 A program, which `onnx_text.py` starts by its path: like a server, it loads
 neither this package nor TensorFlow, beside which the regular expressions of
@@ -6,8 +6,8 @@ neither this package nor TensorFlow, beside which the regular expressions of
 
     python run_onnx.py FILE [MODULE] < batches > answers
 
-A batch is a list of texts, and an answer has translations and scores, in
-JSON. The module is that of operations that onnxruntime lacks.
+A batch has the inputs by their names, and an answer the outputs in their
+order, in JSON. The module is that of operations that onnxruntime lacks.
 """
 
 import json
@@ -17,6 +17,13 @@ import sys
 import numpy as np
 import onnxruntime
 
+KINDS = {
+    "tensor(string)": "object",
+    "tensor(float)": "float32",
+    "tensor(int32)": "int32",
+    "tensor(bool)": "bool",
+}
+
 if __name__ == "__main__":
     file, *modules = sys.argv[1:]
     options = onnxruntime.SessionOptions()
@@ -24,6 +31,9 @@ if __name__ == "__main__":
         library = pkgutil.resolve_name(module).get_library_path()
         options.register_custom_ops_library(library)
     session = onnxruntime.InferenceSession(file, options)
-    texts = [np.array(batch, object) for batch in json.load(sys.stdin)]
-    found = [session.run(None, {"text": batch}) for batch in texts]
-    json.dump([[x.tolist() for x in answer] for answer in found], sys.stdout)
+    kinds = {x.name: KINDS[x.type] for x in session.get_inputs()}
+    answers = []
+    for batch in json.load(sys.stdin):
+        given = {name: np.array(x, kinds[name]) for name, x in batch.items()}
+        answers.append([x.tolist() for x in session.run(None, given)])
+    json.dump(answers, sys.stdout)

@@ -1,6 +1,8 @@
 """A translator as a SavedModel, for TensorFlow Serving."""
 
+from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -8,8 +10,11 @@ import tensorflow as tf
 
 from keras_attention.export.agreement import close
 from keras_attention.export.agreement import probe_inputs
+from keras_attention.export.formats import OUTPUTS
 from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
+from keras_attention.export.formats import with_tokens
+from keras_attention.export.ids import chosen
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.files import replaced_folder
@@ -35,12 +40,15 @@ def export_saved_model(
     search: AbstractSearch,
     max_source_length: int | None = None,
     replace_unknown: bool = False,
+    outputs: Sequence[str] = OUTPUTS,
 ) -> None:
     """Write text to text as a SavedModel, and read it back.
 
     Its signatures are `serving_default` and `align`, and with a `BeamSearch`
     `constrained(text, required)`; `TranslationGraph` names their outputs, as
-    `translate` and `align`. Tables and weights are inside
+    `translate` and `align`. `serving_default` gives more of them on request:
+    scores of tokens with the tokens, and attention with those of the source
+    as well. Tables and weights are inside
     the folder, which may be moved. It has no cuDNN operations: what is
     written on a machine with a GPU runs on one without.
 
@@ -55,9 +63,12 @@ def export_saved_model(
         search: A search strategy.
         max_source_length: As of `Translator`. Defaults to `None`, no limit.
         replace_unknown: As of a `TranslationGraph`. Defaults to `False`.
+        outputs: As of `Translator.export`. Defaults to `("translations",
+            "scores")`.
 
     Raises:
-        ValueError: If something else stands at `path`.
+        ValueError: If something else stands at `path`, or if the model lacks
+            an output.
         RuntimeError: If the folder does not give what the model gives.
     """
     check_exportable("export_saved_model")
@@ -78,7 +89,7 @@ def export_saved_model(
             longest = {"max_source_length": max_source_length}
             probes = {"text": tf.constant(PROBE)}
         signatures = {
-            "serving_default": (runs[0], inputs),
+            "serving_default": (partial(giving, outputs, *runs), inputs),
             "align": (runs[1], inputs),
         }
         if isinstance(search, BeamSearch):
@@ -89,6 +100,30 @@ def export_saved_model(
         }
         save_signatures(folder, functions, tokenizers)
         _check_written(folder, functions, probes)
+
+
+def giving(
+    outputs: Sequence[str],
+    translate: Callable,
+    align: Callable,
+    *columns,
+    **options,
+) -> dict:
+    """Run what gives the outputs of a file, and return these alone.
+
+    Args:
+        outputs: As of `Translator.export`.
+        translate: What gives `OUTPUTS`, of a `TranslationGraph`.
+        align: What gives all.
+        *columns: What they take.
+        **options: What they take by keyword.
+    """
+    if {*outputs} == {*OUTPUTS}:
+        return translate(*columns, **options)
+    found = align(*columns, **options)
+    names = with_tokens(outputs)
+    # A source of features has no tokens.
+    return chosen(found, [x for x in names if x in found or x in outputs])
 
 
 def _check_written(folder, functions, probes):
@@ -150,5 +185,6 @@ register_format(
         "tf_saved_model",
         export_saved_model,
         options=("max_source_length", "replace_unknown"),
+        takes_outputs=True,
     )
 )

@@ -4,6 +4,7 @@ import re
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 from keras import layers
 from shell import saved
@@ -11,25 +12,47 @@ from shell import shell
 
 from keras_attention import AttentionPooling
 from keras_attention import Translator
+from keras_attention.commands import arguments
+from keras_attention.commands import main
+from keras_attention.export.formats import MORE_OUTPUTS
+from keras_attention.export.formats import OUTPUTS
 
 
 def test_exports_as_the_translator_does(tmp_path, monkeypatch):
     asked = []
 
-    def export(_, *arguments, **options):
-        asked.append((arguments, options))
+    def export(translator, *arguments, **options):
+        asked.append((translator.search, arguments, options))
 
     monkeypatch.setattr(Translator, "export", export)
     path = str(tmp_path / "x.tflite")
     words = "--format", "litert", "--quantize", "int8", "--max-length", "9"
-    for more in (words, ()):
-        code, out, err = shell("export", saved(), path, *more)
+    more = "--n-best", "2", "--outputs", "translations,scores,attention"
+    for some in ((*words, *more), ()):
+        code, out, err = shell("export", saved(), path, *some)
         assert (code, err) == (0, "")
         assert out == f"{path}: 0.00 MB, run and compared with the model\n"
-    assert asked == [
-        ((path, "litert"), {"max_length": 9, "quantize": "int8"}),
-        ((path, None), {"max_length": None, "quantize": None}),
+    (changed, *given), (kept, *default) = asked
+    search = changed.get_config()
+    assert [search[x] for x in ("max_length", "n_best")] == [9, 2]
+    outputs = ["translations", "scores", "attention"]
+    assert given == [
+        (path, "litert"),
+        {"quantize": "int8", "outputs": outputs},
     ]
+    assert kept.get_config() == Translator.load(saved()).search.get_config()
+    assert default == [
+        (path, None),
+        {"quantize": None, "outputs": OUTPUTS},
+    ]
+
+
+def test_outputs_are_named(tmp_path, capsys):
+    assert MORE_OUTPUTS == arguments.OUTPUTS[2:]
+    with pytest.raises(SystemExit) as ended:
+        main(["export", "x", str(tmp_path / "y"), "--outputs", "scores,text"])
+    assert ended.value.code == 2
+    assert "'scores,text' is not of translations," in capsys.readouterr().err
 
 
 def test_errors_of_formats_are_messages(tmp_path):
@@ -115,7 +138,13 @@ def test_models_and_samples_that_cannot_be_read_are_named(tmp_path):
     assert "`--sample` is for files that end in .keras, which need it" in err
     words = "--sample", tmp_path / "x.npy"
     assert shell("export", saved(), tmp_path / "m", *words)[0] == 1
-    words = tmp_path / "m.keras", tmp_path / "m", *words, "--max-length", "3"
-    code, _, err = shell("export", *words)
-    assert "`--max-length` is for saved translators" in err
+    words = tmp_path / "m.keras", tmp_path / "m", *words
+    for more in (
+        ("--max-length", "3"),
+        ("--n-best", "3"),
+        ("--outputs", "translations,scores,attention"),
+    ):
+        code, _, err = shell("export", *words, *more)
+        assert code == 1
+        assert f"`{more[0]}` is for saved translators" in err
     assert not (tmp_path / "m").exists()

@@ -24,7 +24,7 @@ SEARCH = BeamSearch(
 def found():
     model = table_model(14)
     sources = probe_inputs(model)
-    translate = trace_ids(model, SEARCH)
+    translate = trace_ids(model, SEARCH, None)
     return sources, [
         {name: x.numpy() for name, x in translate(*source.values()).items()}
         for source in sources
@@ -68,8 +68,9 @@ def test_sources_are_framed_and_padded_and_always_the_same():
             ("tokens", lambda x: x.astype("int64")),
             ("tokens", lambda x: x[..., :-1]),
             ("scores", lambda x: x * np.nan),
+            ("token_scores", lambda x: x + 0.01),
         ],
-        3,
+        4,
     ),
 )
 def test_wrong_answers_are_told(found, name, change):
@@ -84,6 +85,14 @@ def test_of_quantized_models_only_the_form_counts(found):
         answers = changed(found[1], "scores", change)
         with pytest.raises(RuntimeError, match="other `scores`"):
             check(found, answers, exact=False)
+
+
+def test_attention_counts(found):
+    assert {"tokens", "scores", "token_scores"} < found[1][0].keys()
+    assert found[1][0]["attention"].ndim == 4
+    answers = changed(found[1], "attention", lambda x: x + 0.01)
+    with pytest.raises(RuntimeError, match="other `attention`"):
+        check(found, answers)
 
 
 def test_few_other_texts_pass_with_their_own_scores(found):

@@ -2,12 +2,10 @@
 
 import keras
 import pytest
-from seq2seqs import make_model
 from tiny import tiny_translator
 
 from keras_attention import Sampling
 from keras_attention.export.ids import check_ids_only
-from keras_attention.export.ids import check_reads_ids
 from keras_attention.export.ids import trace_ids
 from keras_attention.layers import sublayers
 
@@ -43,13 +41,6 @@ def test_xla_cudnn_and_padded_kernels_are_off_while_it_is_traced(monkeypatch):
 def test_a_search_that_draws_is_named():
     with pytest.raises(ValueError, match=r"Sampling.*Use GreedySearch"):
         trace_ids(tiny_translator().model, Sampling(max_length=3))
-
-
-def test_a_model_of_features_is_refused():
-    model = make_model(source_vocabulary_size=None)
-    with pytest.raises(ValueError, match="export_x needs a model that reads"):
-        check_reads_ids(model, "export_x")
-    assert check_reads_ids(tiny_translator().model, "export_x") is None
 
 
 def test_a_model_of_half_precision_is_refused(monkeypatch):

@@ -11,6 +11,8 @@ from keras_attention import WordPieceTokenizer
 from keras_attention.export import litert
 from keras_attention.export import run_litert
 from keras_attention.export.agreement import SHAPES
+from keras_attention.export.formats import OUTPUTS
+from keras_attention.export.formats import TEXT_OUTPUTS
 from keras_attention.export.litert import export_litert_text
 from keras_attention.files import check_seal
 from keras_attention.translation import TranslationGraph
@@ -77,6 +79,21 @@ def test_it_says_what_the_translator_says(parts, answers):
         given = found["translations"]
         assert given.tolist() == wanted["translations"].numpy().tolist()
         np.testing.assert_allclose(found["scores"], wanted["scores"], atol=1e-4)
+
+
+def test_it_gives_what_is_asked_for(parts, tmp_path):
+    path, more = tmp_path / "x.tflite", ("token_scores", "attention")
+    export_litert_text(path, *parts, SEARCH, outputs=(*OUTPUTS, *more))
+    graph = TranslationGraph(*parts, SEARCH)
+    for texts, found in zip(TEXTS[:2], run(path), strict=False):
+        wanted = graph.align_text(np.array(texts))
+        assert found.keys() == {*TEXT_OUTPUTS} == wanted.keys()
+        for name, x in wanted.items():
+            x, given = x.numpy(), found[name]
+            if x.dtype == object:
+                assert given.tolist() == x.tolist()
+            else:
+                np.testing.assert_allclose(given, x, atol=1e-4)
 
 
 def test_other_texts_have_other_translations(answers):

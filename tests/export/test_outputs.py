@@ -1,8 +1,9 @@
-"""ONNX files that say where each token looked."""
+"""What files give on request: scores of tokens, and where each one looked."""
 
 import numpy as np
 import onnx
 import pytest
+import tensorflow as tf
 from alone import run_alone
 from tiny import tiny_translator
 
@@ -10,11 +11,13 @@ from keras_attention import BeamSearch
 from keras_attention import GreedySearch
 from keras_attention import Translator
 from keras_attention.export import onnx_text
+from keras_attention.export.formats import OUTPUTS
+from keras_attention.export.formats import check_outputs
+from keras_attention.export.formats import with_tokens
+from keras_attention.export.ids import chosen
+from keras_attention.export.litert import run_litert
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.usefixtures("without_graphs_of_its_own"),
-]
+pytestmark = pytest.mark.usefixtures("without_graphs_of_its_own")
 
 SEARCH = BeamSearch(2, n_best=2, max_length=8, coverage_penalty=0.2)
 TEXTS = ["120", "", "\U0001f600 9", "4" * 12]
@@ -28,11 +31,11 @@ TYPES = {
 }
 
 
-def export(path, tiny=None, search=SEARCH, **options):
+def export(path, tiny=None, search=SEARCH, format="onnx_align", **options):
     tiny = tiny or tiny_translator()
     parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
     translator = Translator(*parts, search)
-    translator.export(path, "onnx_align", **options)
+    translator.export(path, format, **options)
     return translator
 
 
@@ -52,6 +55,7 @@ def exported(tmp_path_factory):
     return export(path), path
 
 
+@pytest.mark.slow
 def test_it_looks_where_the_translator_looks(exported):
     translator, path = exported
     assert outputs(path) == TYPES
@@ -85,6 +89,7 @@ def test_it_looks_where_the_translator_looks(exported):
     assert [len(x) for x in empty] == [0] * len(TYPES)
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_attend_has_no_attention(tmp_path):
     path = tmp_path / "x.onnx"
     search = GreedySearch(max_length=8)
@@ -94,6 +99,7 @@ def test_a_model_that_does_not_attend_has_no_attention(tmp_path):
     assert found[-1].shape == (len(TEXTS), 1, 8)
 
 
+@pytest.mark.slow
 def test_other_outputs_are_told(exported, tmp_path, monkeypatch):
     content, run = onnx.load(exported[1]), onnx_text._run
     monkeypatch.setattr(onnx_text, "convert_to_onnx", lambda *_: None)
@@ -108,3 +114,77 @@ def test_other_outputs_are_told(exported, tmp_path, monkeypatch):
         with pytest.raises(RuntimeError, match=f"gives other `{name}`"):
             export(tmp_path / "x.onnx")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:RequiredPhrases finds no text")
+@pytest.mark.parametrize("name", ["x", "x.onnx", "x.tflite", "text.onnx"])
+def test_every_format_gives_what_is_asked_for(name, tmp_path):
+    path, format = tmp_path / name, None
+    if name == "text.onnx":
+        format = "onnx_text"
+    asked = "attention", "scores", "translations"
+    translator = export(path, format=format, outputs=asked)
+    wanted = translator(TEXTS, True, True)
+    ids = translator.source_tokenizer.tokenize(TEXTS).numpy()
+    text = np.array(TEXTS, object)
+    if name == "x":
+        serve = tf.saved_model.load(path).signatures["serving_default"]
+        found = serve(text=tf.constant(TEXTS))
+    elif name == "x.tflite":
+        (found,) = run_litert(path, "translate_ids", [{"source_ids": ids}])
+    else:
+        (found,) = run_alone(path, [ids if format is None else text])
+        found = dict(zip(outputs(path), found, strict=True))
+    names = {*OUTPUTS, "attention", "source_tokens", "target_tokens"}
+    if format is None and name != "x":
+        names = {"tokens", "scores", "attention"}
+    assert found.keys() == names
+    scores, weights = (
+        np.array(found[x], "float32") for x in ("scores", "attention")
+    )
+    np.testing.assert_allclose(scores, wanted.scores, atol=1e-4)
+    for i, both in enumerate(wanted.attention):
+        for n, w in enumerate(both):
+            rows, columns = w.shape
+            np.testing.assert_allclose(
+                weights[i, n, :rows, :columns], w, atol=1e-4
+            )
+            assert not weights[i, n, rows:].any()
+
+
+@pytest.mark.slow
+def test_scores_of_tokens_come_with_the_tokens_alone(tmp_path):
+    asked = (*OUTPUTS, "token_scores")
+    path = tmp_path / "x.onnx"
+    export(path, format="onnx_text", outputs=asked)
+    assert (*outputs(path),) == with_tokens(asked)
+    assert with_tokens(asked) == (*OUTPUTS, "target_tokens", "token_scores")
+
+
+def test_what_the_model_lacks_is_refused():
+    found = {"scores": 1, "attention": None}
+    with pytest.raises(ValueError, match="Received: 'attention', of a model"):
+        chosen(found, ("scores", "attention"))
+    assert chosen(found, None) == {"scores": 1}
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("translations", "scores", "weights"), "outputs='weights'"),
+        (("attention",), r"must have all of .*outputs=\('attention',\)"),
+        ("scores", "must have all of"),
+    ],
+)
+def test_other_names_are_refused(names, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        tiny_translator().export(tmp_path / "x.onnx", outputs=names)
+    assert not list(tmp_path.iterdir())
+    assert check_outputs(["attention", *OUTPUTS]) == (*OUTPUTS, "attention")
+
+
+def test_a_format_without_them_is_named(tmp_path):
+    asked = (*OUTPUTS, "attention")
+    with pytest.raises(ValueError, match=r"one of .*'onnx_text'\)\. Rec.*_align"):
+        export(tmp_path / "x.onnx", outputs=asked)
