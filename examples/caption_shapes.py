@@ -5,12 +5,16 @@ a blue square":
 
     python examples/caption_shapes.py
 
-It needs no data and no network, only the extra `plots`. `shapes.py` draws the
-pictures. A small convolutional network turns each of them into a grid of 6 x 6
-feature vectors, and the decoder attends to the grid as it would to the words of
-a sentence. No caption of the test set occurs in training: the model has to
-combine words that it has seen apart. This is a small version of [Xu et al.,
-2015](https://arxiv.org/abs/1502.03044), with their soft attention.
+It needs no data and no network, only the extras `onnx` and `plots`. `shapes.py`
+draws the pictures. A small convolutional network turns each of them into a grid
+of 6 x 6 feature vectors, and the decoder attends to the grid as it would to the
+words of a sentence. No caption of the test set occurs in training: the model
+has to combine words that it has seen apart. This is a small version of [Xu et
+al., 2015](https://arxiv.org/abs/1502.03044), with their soft attention.
+
+On TensorFlow the model is exported to an ONNX file, which takes a picture and
+gives the caption, its words, and where each of them looked. The last picture is
+what the file says, run without Keras.
 """
 
 import argparse
@@ -29,13 +33,16 @@ from keras_attention import GreedySearch
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
+from keras_attention import SymbolTokenizer
 from keras_attention import TokenAccuracy
+from keras_attention import Translator
 from keras_attention import plot_attention_over_image
 from keras_attention.extras import require
 
-PICTURE = "caption_shapes.png"
+PICTURE, FILE = "caption_shapes.png", "caption_shapes.onnx"
 BATCH_SIZE = 64
 GRID = 6, 6
+TOKENIZER = SymbolTokenizer(shapes.WORDS)
 
 
 @keras.saving.register_keras_serializable(package="examples")
@@ -94,7 +101,7 @@ def make_model(units: int) -> Seq2Seq:
         order="luong",  # attend after reading a word, to choose the next
     )
     return Seq2Seq(
-        target_vocabulary_size=shapes.VOCABULARY_SIZE,
+        target_vocabulary_size=TOKENIZER.vocabulary_size,
         embedding_dim=units // 4,
         encoder=GridEncoder((units // 2, units, units)),
         bridge=StateBridge(units=units, bidirectional=False),
@@ -104,10 +111,10 @@ def make_model(units: int) -> Seq2Seq:
 
 def train(
     scenes: tuple[np.ndarray, list[str]], units: int, epochs: int
-) -> Seq2Seq:
+) -> Translator:
     """Train a model on images and their captions."""
     images, captions = scenes
-    ids = shapes.to_ids(captions)
+    ids = np.asarray(TOKENIZER.tokenize(captions))
     model = make_model(units)
     steps = epochs * -(-len(images) // BATCH_SIZE)
     rate = keras.optimizers.schedules.CosineDecay(0.003, steps)
@@ -118,23 +125,16 @@ def train(
     )
     pairs = (images, ids[:, :-1]), ids[:, 1:]
     model.fit(*pairs, BATCH_SIZE, epochs, verbose=2)
-    return model
-
-
-def write(
-    model: Seq2Seq, images: np.ndarray
-) -> tuple[list[list[str]], np.ndarray]:
-    """Write captions: the words of each, and the weights `(N, T, h w)`."""
     search = GreedySearch(max_length=shapes.LONGEST)
-    found = model.generate(images, search)
-    tokens, weights = map(ops.convert_to_numpy, (found.tokens, found.weights))
-    return [shapes.to_words(row) for row in tokens[:, 0]], weights[:, 0]
+    return Translator(model, None, TOKENIZER, search)
 
 
-def exact_match(model: Seq2Seq, scenes: tuple[np.ndarray, list[str]]) -> float:
+def exact_match(
+    translator: Translator, scenes: tuple[np.ndarray, list[str]]
+) -> float:
     """Compute the share of captions without a mistake; print it by place."""
     images, wanted = scenes
-    found = [" ".join(words) for words in write(model, images)[0]]
+    found = translator(images, batch_size=BATCH_SIZE, verbose=0)
     right = np.array([x == y for x, y in zip(found, wanted, strict=True)])
     for place in ("left of", "right of", "above", "below"):
         said = np.array([place in text for text in wanted])
@@ -144,9 +144,27 @@ def exact_match(model: Seq2Seq, scenes: tuple[np.ndarray, list[str]]) -> float:
     return float(right.mean())
 
 
-def draw(model: Seq2Seq, image: np.ndarray, file: Path):
+def look(
+    translator: Translator, image: np.ndarray
+) -> tuple[list[str], np.ndarray]:
+    """Return the words about an image `(H, W, 3)`, and weights `(T, h w)`."""
+    found = translator(image[None], return_attention_scores=True)
+    return found.target_tokens[0], found.attention[0]
+
+
+def look_by_file(file: Path, image: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Return what `look` does, by onnxruntime alone."""
+    runtime = require("onnxruntime", "onnx", "caption_shapes.py")
+    session = runtime.InferenceSession(file)
+    words, weights = session.run(
+        ["target_tokens", "attention"], {"source": image[None]}
+    )
+    return list(filter(None, words[0, 0])), weights[0, 0]
+
+
+def draw(image: np.ndarray, words: list[str], weights: np.ndarray, file: Path):
     """Draw the attention of each word over an image `(H, W, 3)`."""
-    (words,), (weights,) = write(model, image[None])
+    words = [word for word in words if word != "</s>"]
     print(" ".join(words))
     axes = plot_attention_over_image(
         image, weights[: len(words)], words, grid=GRID
@@ -162,7 +180,7 @@ def main(
 
     Args:
         quick: Whether to train for seconds only, to try the code.
-        output: Folder of the picture.
+        output: Folder of the picture and of the file.
         seed: Seed of all random numbers.
 
     Returns:
@@ -178,11 +196,19 @@ def main(
     held_out = shapes.make_scenes(tested, held_out=True, seed=seed + 1)
     both = len(set(scenes[1])), len(set(held_out[1]))
     print(f"{both[0]} captions to learn, {both[1]} held out")
-    model = train(scenes, units, epochs)
-    share = exact_match(model, held_out)
+    translator = train(scenes, units, epochs)
+    share = exact_match(translator, held_out)
     print(f"Exactly right of {tested} held-out scenes: {share:.2%}")
-    picture = Path(output) / PICTURE
-    draw(model, held_out[0][0], picture)
+    picture, file = Path(output) / PICTURE, Path(output) / FILE
+    image = held_out[0][0]
+    if keras.backend.backend() == "tensorflow":
+        more = {"outputs": ("translations", "scores", "attention")}
+        translator.export(file, "onnx_text", **more)
+        print(f"File: {file}, {file.stat().st_size / 1000:.0f} kB")
+        found = look_by_file(file, image)
+    else:
+        found = look(translator, image)
+    draw(image, *found, picture)
     print(f"{time.perf_counter() - began:.0f} seconds in all")
     print(f"Picture: {picture}")
     return share

@@ -27,10 +27,7 @@ GROUND, NOISE = 0.5, 0.03
 LARGE, SMALL = (8.5, 10.5), (5.0, 6.5)  # radii, in pixels
 APART = 2.0  # pixels between two shapes, at least
 DECIDED = 6.0  # pixels by which one offset exceeds the other, at least
-START, END = 2, 3
 WORDS = ["a", "of", "left", "right", "above", "below", *COLORS, *CORNERS]
-IDS = {word: id for id, word in enumerate(WORDS, start=END + 1)}
-VOCABULARY_SIZE = END + 1 + len(WORDS)
 LONGEST = 9  # tokens: "a red circle left of a blue square", and the end
 
 
@@ -128,17 +125,3 @@ def _is_clear(large, small):
     x, y = abs(large.x - small.x), abs(large.y - small.y)
     apart = np.hypot(x, y) > large.radius + small.radius + APART
     return apart and abs(x - y) > DECIDED
-
-
-def to_ids(captions: list[str]) -> np.ndarray:
-    """Turn captions into ids `(N, LONGEST + 1)`, with start and end."""
-    rows = [[START, *map(IDS.get, text.split()), END] for text in captions]
-    return np.array([row + [0] * (LONGEST + 1 - len(row)) for row in rows])
-
-
-def to_words(ids: np.ndarray) -> list[str]:
-    """Turn a row of ids into words, up to its end."""
-    names = dict(zip(IDS.values(), IDS, strict=True))
-    row = [int(id) for id in ids]
-    row = row[: row.index(END)] if END in row else row
-    return [names.get(id, "?") for id in row]

@@ -20,19 +20,26 @@ def test_the_encoder_knows_where_each_feature_is():
 @pytest.mark.thorough
 def test_it_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    models, train = [], example.train
+    translators, train = [], example.train
 
     def keeping(*arguments):
-        models.append(train(*arguments))
-        return models[0]
+        translators.append(train(*arguments))
+        return translators[0]
 
     monkeypatch.setattr(example, "train", keeping)
     share = example.main(quick=True)
     assert 0 <= share <= 1
-    loss = models[0].history.history["loss"]
+    loss = translators[0].model.history.history["loss"]
     assert loss[-1] < 0.9 * loss[0]
     picture = tmp_path / "outputs" / "caption_shapes.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
+    image = np.random.default_rng(0).random((48, 48, 3), "float32")
+    wanted, weights = example.look(translators[0], image)
+    words, found = example.look_by_file(
+        tmp_path / "outputs" / example.FILE, image
+    )
+    assert words == wanted
+    np.testing.assert_allclose(found[: len(words)], weights, atol=1e-4)
     printed = capsys.readouterr().out
     assert "Exactly right of 64 held-out scenes" in printed
     assert printed.endswith("\nPicture: outputs/caption_shapes.png\n")
