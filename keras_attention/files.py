@@ -1,4 +1,4 @@
-"""Files and folders that are replaced whole or not at all, and checked."""
+"""Files that are replaced whole or not at all, and checked; and lines."""
 
 import contextlib
 import errno
@@ -8,8 +8,11 @@ import shutil
 import stat
 import tempfile
 import zipfile
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from typing import BinaryIO
 
 try:
@@ -17,6 +20,7 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
+MARK = b"\xef\xbb\xbf"  # of the order of bytes; Windows begins files with it
 DRAFT = ".keras_attention-"  # begins the name of a folder for drafts
 LOCK, NEW, OLD = "lock", "new", "old"  # what is in it
 SEAL = b"0" * 64  # keeps the place of a file's checksum
@@ -419,3 +423,50 @@ def _is_free(path, made_by=None):
 
 def _fail(file, reason):
     raise unusable(file, AS_WRITTEN, reason, WRITE_AGAIN)
+
+
+# Lines.
+
+
+def bare_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
+    r"""Strip the lines of a stream of what is not text.
+
+    Args:
+        lines: All its lines, which end with `\n` or `\r\n`.
+
+    Yields:
+        The lines, without their ends and without a byte order mark.
+    """
+    for number, line in enumerate(lines):
+        line = line if number else line.removeprefix(MARK)
+        yield line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def split_in_parts(
+    items: Iterable, size_of: Callable[[Any], int], most: int, room: int
+) -> Iterator[list]:
+    """Split items into parts of bounded memory, padded or not.
+
+    Args:
+        items: Such as texts, in any number.
+        size_of: Returns the size of an item.
+        most: The number of items in a part, at most.
+        room: What the items of a part may take together, if each takes as
+            much as the largest of them. A larger item is a part by itself.
+
+    Yields:
+        The parts, in order, each as soon as it is full.
+    """
+    part, largest = [], 0
+    for item in items:
+        size = size_of(item)
+        if part and (len(part) + 1) * max(largest, size) > room:
+            yield part
+            part, largest = [], 0
+        part.append(item)
+        largest = max(largest, size)
+        if len(part) == most:
+            yield part
+            part, largest = [], 0
+    if part:
+        yield part

@@ -67,7 +67,7 @@ def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _of_translate(add: Callable):
-    _folder(add)
+    _folder(add, ", or an exported file, *.onnx or *.tflite")
     add(
         "file",
         type=_file,
@@ -352,8 +352,8 @@ def bytes_of(name: str, option: str) -> BinaryIO:
     return stream.buffer
 
 
-def _folder(add: Callable):
-    about = "what Translator.save has written"
+def _folder(add: Callable, more: str = ""):
+    about = f"what Translator.save has written{more}"
     add("folder", type=Path, metavar="FOLDER", help=about)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from keras_attention.commands.arguments import PROGRAM
 from keras_attention.commands.arguments import read_arguments
 
+EXPORTED = {".onnx", ".tflite"}  # endings of files that `translate` takes
 FAILED, CLOSED, INTERRUPTED = 1, 128 + 13, 128 + 2  # 2: wrong arguments
 
 
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         _check_paths(given)
-        run = _import_command(given.command)
+        run = _import_command(given)
         with warnings.catch_warnings():
             warnings.showwarning = show_warning
             run(given)
@@ -66,19 +67,26 @@ def _check_paths(given: argparse.Namespace):
                 path.stat()
 
 
-def _import_command(name: str) -> Callable[[argparse.Namespace], None]:
-    """Import the package, which starts the backend, and a command's `run`."""
+def _import_command(given: argparse.Namespace) -> Callable:
+    """Import a command's `run`, and before it the package, with its backend.
+
+    Exported files need neither.
+    """
+    name = f"keras_attention.commands.{given.command}"
+    is_file = given.command == "translate" and given.folder.suffix in EXPORTED
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # exceptions tell more
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")  # keeps freed memory
     # Else threads of torch spin while others compute, and use up their time.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    with _quiet_start():
+    if is_file:
+        return importlib.import_module(f"{name}_file").run
+    with quiet_start():
         importlib.import_module("keras_attention").import_rooms()
-        return importlib.import_module(f"keras_attention.commands.{name}").run
+        return importlib.import_module(name).run
 
 
 @contextlib.contextmanager
-def _quiet_start() -> Iterator[None]:
+def quiet_start() -> Iterator[None]:
     """Keep back what libraries write to standard error, unless they fail.
 
     TensorFlow writes some lines before it has read how many it shall write.

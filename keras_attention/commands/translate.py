@@ -1,32 +1,16 @@
 """`translate FOLDER`: lines in, translated lines out, in order."""
 
 import argparse
-import contextlib
-import sys
-import time
 import warnings
-from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Iterator
 
-import numpy as np
-
-from keras_attention.commands.arguments import bytes_of
-from keras_attention.files import replaced_file
+from keras_attention.commands.lines import Entry
+from keras_attention.commands.lines import run_lines
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
-from keras_attention.text import AbstractTokenizer
-from keras_attention.text import bare_lines
-from keras_attention.text import split_in_parts
-from keras_attention.translation import Translation
 from keras_attention.translator import Translator
 
-BATCHES = 32  # that are read at a time, and sorted by length
-BYTES = 2**22  # that are read at a time, as if each line had the longest
-SHOWN = 20  # unknown tokens
 SEARCH = "n_best", "beam_size", "length_penalty", "max_length"  # options
-PAUSE = 0.2  # seconds from one line of progress to the next
-NOTHING = Translation("", 0.0, [], [], None, [])  # of a blank line
 
 
 def run(arguments: argparse.Namespace):
@@ -41,80 +25,25 @@ def run(arguments: argparse.Namespace):
     search = choose_search(translator.search, arguments)
     if search is not translator.search:
         translator = translator.with_search(search)
-    with contextlib.ExitStack() as stack:
-        if arguments.file is None:
-            source = bytes_of("stdin", "FILE")
-        else:
-            source = stack.enter_context(open(arguments.file, "rb"))
-        if arguments.output is None:
-            target = bytes_of("stdout", "--output FILE")
-        else:
-            draft = stack.enter_context(replaced_file(arguments.output))
-            target = stack.enter_context(open(draft, "wb"))
-        show = stack.enter_context(progress("sentences"))
-        unknown = UnknownTokens(translator.source_tokenizer, arguments.unknown)
-        count = 0
-        for lines in parts(source, arguments.batch_size):
-            unknown.look_at(lines, count + 1)
-            rows = translate(translator, lines, arguments, first=count + 1)
-            text = "".join(f"{row}\n" for row in rows)
-            target.write(text.encode("utf-8", errors="replace"))
-            target.flush()
-            count += len(lines)
-            show(count)
-    unknown.warn()
 
-
-class UnknownTokens:
-    """Finds what a tokenizer does not know in lines, as training had none.
-
-    Args:
-        tokenizer: The tokenizer of the source.
-        action: `"warn"` once, when all lines have been read, raise an
-            `"error"` at the first, or `"ignore"` them.
-    """
-
-    def __init__(self, tokenizer: AbstractTokenizer, action: str):
-        self.tokenizer, self.action = tokenizer, action
-        self.names, self.lines = {}, []
-
-    def look_at(self, lines: list[bytes], first: int):
-        """Look for unknown tokens.
-
-        Args:
-            lines: Some lines.
-            first: The number of the first one.
-
-        Raises:
-            ValueError: If there are any, and they are an error.
-        """
-        if self.action == "ignore":
-            return
-        found = self.tokenizer.unknown(
-            [b"" if _is_blank(line) else line for line in lines]
-        )
-        for number, names in enumerate(found, first):
-            if names:
-                self.names |= dict.fromkeys(names)
-                self.lines.append(number)
-        if self.lines and self.action == "error":
-            raise ValueError(f"{self._message()} Allow it with --unknown warn.")
-
-    def warn(self):
-        """Warn if there were any."""
-        if self.lines:
-            warnings.warn(
-                f"{self._message()} Their translations may be wrong.",
-                stacklevel=2,
+    def translate(lines: list[bytes], name: str) -> Iterator[Entry]:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", UserWarning)
+            found = translator(
+                lines,
+                return_scores=True,
+                return_attention_scores=arguments.alignments,
+                return_token_scores=arguments.token_scores,
+                batch_size=arguments.batch_size,
+                verbose=0,
             )
+        for warning in said:
+            warnings.warn(f"{name}: {warning.message}", stacklevel=2)
+        for i in range(len(found.texts)):
+            yield Entry(*(None if x is None else x[i] for x in found))
 
-    def _message(self):
-        shown = ", ".join(map(repr, [*self.names][:SHOWN]))
-        more = ", ..." * (len(self.names) > SHOWN)
-        return (
-            f"The model does not know {shown}{more}. Number of lines with such "
-            f"tokens: {len(self.lines)}. The first is line {self.lines[0]}."
-        )
+    several = search.get_config().get("n_best", 1)
+    run_lines(arguments, translator.source_tokenizer, translate, several)
 
 
 def choose_search(
@@ -143,143 +72,3 @@ def choose_search(
         least = config.get("n_best", 1)
         config["beam_size"] = max(config.get("beam_size", 1), least)
     return kind.from_config(config)
-
-
-def parts(lines: Iterable[bytes], batch_size: int) -> Iterator[list[bytes]]:
-    r"""Split a stream of lines into parts of bounded size.
-
-    A terminal is answered line by line.
-
-    Args:
-        lines: The lines, which end with `\n` or `\r\n`.
-        batch_size: How many lines run at a time.
-
-    Returns:
-        Some lines at a time, without their ends.
-    """
-    most = 1 if getattr(lines, "isatty", bool)() else BATCHES * batch_size
-    return split_in_parts(bare_lines(lines), len, most, BYTES)
-
-
-def translate(
-    translator: Translator,
-    lines: list[bytes],
-    arguments: argparse.Namespace,
-    first: int,
-) -> Iterator[str]:
-    """Translate some lines; of a blank line, nothing.
-
-    Args:
-        translator: The translator.
-        lines: The lines.
-        arguments: Those of the command.
-        first: The number of the first line, for warnings.
-
-    Yields:
-        A row for each translation.
-    """
-    real = [line for line in lines if not _is_blank(line)]
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", UserWarning)
-        found = translator(
-            real,
-            return_scores=True,
-            return_attention_scores=arguments.alignments,
-            return_token_scores=arguments.token_scores,
-            batch_size=arguments.batch_size,
-            verbose=0,
-        )
-    for warning in said:
-        last = first + len(lines) - 1
-        warnings.warn(
-            f"Lines {first} to {last}: {warning.message}", stacklevel=2
-        )
-    several = translator.search.get_config().get("n_best", 1)
-    entries = (
-        Translation(*(None if x is None else x[i] for x in found))
-        for i in range(len(found.texts))
-    )
-    for line in lines:
-        if _is_blank(line):
-            yield from several * [_row(NOTHING, None, arguments)]
-            continue
-        entry = next(entries)
-        for n in range(several) if several > 1 else [None]:
-            yield _row(entry, n, arguments)
-
-
-def _is_blank(line):
-    return not line.decode("utf-8", errors="replace").strip()
-
-
-def _row(entry, n, arguments):
-    """Write the text of a sentence, the `n`-th one if there are several."""
-
-    def one(x):
-        return x if x is None or n is None else x[n]
-
-    text = one(entry.texts)
-    cells = [" ".join(text.split("\t")).replace("\r", " ").replace("\n", " ")]
-    if arguments.scores:
-        cells.append(f"{one(entry.scores):.6f}")
-    if arguments.token_scores:
-        cells.append(" ".join(f"{x:.6f}" for x in one(entry.token_scores)))
-    if arguments.alignments:
-        weights, target = one(entry.attention), one(entry.target_tokens)
-        cells.append(pharaoh(weights, entry.source_tokens, target))
-    return "\t".join(cells)
-
-
-def pharaoh(weights, source: list[str], target: list[str]) -> str:
-    """Write the alignment of one text in Pharaoh's form.
-
-    Args:
-        weights: `(T, Tv)`, or `None` if the model does not attend.
-        source: The `Tv` tokens of the source, with start and end.
-        target: The `T` tokens of the text, without start, with the end.
-
-    Returns:
-        Pairs such as `"0-0 1-2"`, in the order of the text.
-    """
-    if weights is None:
-        return ""
-    ends = 1 if target and target[-1] == "</s>" else 0
-    rows = np.asarray(weights)[: len(target) - ends, 1 : len(source) - 1]
-    if not rows.size:
-        return ""
-    best = rows.argmax(axis=1)
-    return " ".join(f"{i}-{j}" for j, i in enumerate(best) if rows[j, i] > 0)
-
-
-@contextlib.contextmanager
-def progress(unit: str) -> Iterator[Callable[[int], None]]:
-    """Show a count on a terminal, and nothing anywhere else.
-
-    Args:
-        unit: What is counted.
-
-    Yields:
-        A function that takes all that there are, from the beginning on.
-    """
-    seen = sys.stderr is not None and sys.stderr.isatty()
-    began = time.monotonic()
-    shown = count = 0
-
-    def write():
-        rate = count / max(time.monotonic() - began, 1e-9)
-        text = f"\r{count} {unit}, {rate:.0f} a second "
-        print(text, end="", file=sys.stderr, flush=True)
-
-    def show(number):
-        nonlocal shown, count
-        count = number
-        if seen and time.monotonic() - shown > PAUSE:
-            shown = time.monotonic()
-            write()
-
-    try:
-        yield show
-    finally:
-        if seen and count:
-            write()
-            print(file=sys.stderr)

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from pathlib import Path
 
+from keras_attention.files import bare_lines
 from keras_attention.files import open_to_read
 from keras_attention.text.sentences import strings_of
 
 GZIP_MAGIC = b"\x1f\x8b"
-MARK = b"\xef\xbb\xbf"  # of the order of bytes; Windows begins files with it
 FEW = 10  # among fewer strings than these, paths may be misspelled
 # Without a space: "./a", "~/a", "/a/b" or "C:/a", or a slash and a suffix.
 ROOT = r"(?:\.{1,2}|~[^\s/\\]*|[/\\][^\s/\\]+|[A-Za-z]:)"
@@ -81,20 +81,6 @@ def stream_lines(path: str | Path) -> Iterator[str]:
             f"Text files must have at least one line. Received: {path}, which "
             "is empty. Check how it was written, or leave it out."
         )
-
-
-def bare_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    r"""Strip the lines of a stream of what is not text.
-
-    Args:
-        lines: All its lines, which end with `\n` or `\r\n`.
-
-    Yields:
-        The lines, without their ends and without a byte order mark.
-    """
-    for number, line in enumerate(lines):
-        line = line if number else line.removeprefix(MARK)
-        yield line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def read_sentences(

@@ -1,6 +1,5 @@
 """Strings of a user, in any container: the one check of all that take them."""
 
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from keras_attention.files import split_in_parts as split_in_parts
 from keras_attention.text.tensors import HAS_TENSORFLOW
 from keras_attention.text.tensors import tf
 
@@ -134,33 +134,3 @@ def _read_dataset(name, dataset):
         way_out = f"Take the strings alone, such as by `{way_out}`."
         _refuse(name, f"{name}={dataset}", way_out)
     return [x for batch in dataset.as_numpy_iterator() for x in np.ravel(batch)]
-
-
-def split_in_parts(
-    items: Iterable, size_of: Callable[[Any], int], most: int, room: int
-) -> Iterator[list]:
-    """Split items into parts of bounded memory, padded or not.
-
-    Args:
-        items: Such as texts, in any number.
-        size_of: Returns the size of an item.
-        most: The number of items in a part, at most.
-        room: What the items of a part may take together, if each takes as
-            much as the largest of them. A larger item is a part by itself.
-
-    Yields:
-        The parts, in order, each as soon as it is full.
-    """
-    part, largest = [], 0
-    for item in items:
-        size = size_of(item)
-        if part and (len(part) + 1) * max(largest, size) > room:
-            yield part
-            part, largest = [], 0
-        part.append(item)
-        largest = max(largest, size)
-        if len(part) == most:
-            yield part
-            part, largest = [], 0
-    if part:
-        yield part

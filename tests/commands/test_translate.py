@@ -17,10 +17,10 @@ from tiers import some
 
 from keras_attention import BeamSearch
 from keras_attention import Translator
+from keras_attention.commands.lines import parts
+from keras_attention.commands.lines import pharaoh
+from keras_attention.commands.lines import progress
 from keras_attention.commands.main import main
-from keras_attention.commands.translate import parts
-from keras_attention.commands.translate import pharaoh
-from keras_attention.commands.translate import progress
 
 LINES = ["0123", "4", "431", "22", "10", "3"]
 TEXT = "".join(f"{x}\n" for x in LINES).encode()
@@ -142,7 +142,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path, missing):
 
 
 def test_is_the_same_in_small_parts(monkeypatch):
-    monkeypatch.setattr("keras_attention.commands.translate.BATCHES", 1)
+    monkeypatch.setattr("keras_attention.commands.lines.BATCHES", 1)
     words = "translate", saved(), "--batch-size", 2
     assert shell(*words, given=TEXT)[1].splitlines() == translator()(LINES)
 
@@ -188,7 +188,7 @@ def test_warnings_tell_lines(monkeypatch):
     sides = loaded.source_tokenizer, loaded.target_tokenizer
     short = Translator(loaded.model, *sides, loaded.search, max_source_length=4)
     monkeypatch.setattr("shell.load", lambda _: short)
-    monkeypatch.setattr("keras_attention.commands.translate.BATCHES", 1)
+    monkeypatch.setattr("keras_attention.commands.lines.BATCHES", 1)
     words = "translate", saved(), "--batch-size", 2
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -1,0 +1,277 @@
+"""`translate FILE`: the same by an exported file, without TensorFlow.
+
+Nothing that is imported here imports Keras, so that a word takes less than a
+second. Files of ids need the tokenizers of the package, which import it.
+"""
+
+import argparse
+import json
+import re
+import unicodedata
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keras_attention.commands.lines import Entry
+from keras_attention.commands.lines import run_lines
+from keras_attention.commands.main import quiet_start
+from keras_attention.extras import require
+from keras_attention.files import check_seal
+
+EXTENSIONS = b"ai.onnx.contrib"  # names operations that onnxruntime lacks
+SIGNATURE = "translate_ids"  # of a LiteRT file
+SIDES = ("source_tokenizer", "target_tokenizer")
+FIXED = ("beam_size", "length_penalty", "max_length")  # in a file
+NEEDED = {  # outputs, by options
+    "scores": (),
+    "token_scores": ("token_scores", "target_tokens"),
+    "alignments": ("attention", "source_tokens", "target_tokens"),
+}
+
+
+def run(arguments: argparse.Namespace):
+    """Translate lines by an exported file, and write them in their order."""
+    path = arguments.folder
+    given = {name: getattr(arguments, name) for name in FIXED}
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"`--{_option(name)}` is fixed in an exported file. Received: "
+                f"{path}, {_option(name)}={value}. Translate by the saved "
+                "translator, or export it again."
+            )
+    check_seal(path)
+    translate = FileTranslator(RUNTIMES[path.suffix.lower()](path), path)
+    with quiet_start():
+        (tried,) = translate([b"0"])
+    for name, outputs in NEEDED.items():
+        lacks = [x for x in outputs if getattr(tried, x) is None]
+        if getattr(arguments, name) and lacks:
+            raise ValueError(
+                f"`--{_option(name)}` needs a file that gives {lacks[0]}. "
+                f"Received: {path}, {_option(name)}=True. Export it again, "
+                "with --outputs translations,scores,token_scores,attention."
+            )
+    several = arguments.n_best or len(tried.texts)
+    if several > len(tried.texts):
+        raise ValueError(
+            f"`--n-best` is at most {len(tried.texts)} in this file. Received: "
+            f"{path}, n-best={several}. Export it again, with --n-best."
+        )
+    if arguments.unknown == "error" and translate.known is None:
+        raise ValueError(
+            "`--unknown error` needs a file that reads ids, characters or "
+            f"symbols. Received: {path}, unknown='error', which splits words "
+            "by operations of onnxruntime. Use --unknown ignore."
+        )
+
+    def translate_all(lines: list[bytes], _) -> Iterator[Entry]:
+        order = sorted(range(len(lines)), key=lambda i: len(lines[i]))
+        entries = [None] * len(lines)
+        for begin in range(0, len(order), arguments.batch_size):
+            numbers = order[begin : begin + arguments.batch_size]
+            found = translate([lines[i] for i in numbers])
+            for i, entry in zip(numbers, found, strict=True):
+                entries[i] = entry if several > 1 else _best(entry)
+        yield from entries
+
+    run_lines(arguments, translate.known, translate_all, several)
+
+
+def _option(name):
+    return name.replace("_", "-")
+
+
+def _best(entry):
+    """Return the best text of an entry, which has lists of them."""
+    lists = {
+        name: x[0]
+        for name, x in entry._asdict().items()
+        if x is not None and name != "source_tokens"
+    }
+    return entry._replace(**lists)
+
+
+class FileTranslator:
+    """Translates batches of lines by an exported file, of text or of ids.
+
+    Args:
+        file: An `OnnxFile` or a `LitertFile`.
+        path: Its name, for errors.
+
+    Attributes:
+        known: What has a method `unknown`, as a tokenizer; or `None`.
+
+    Raises:
+        ValueError: If it is of no translator that reads text.
+    """
+
+    def __init__(self, file: "OnnxFile | LitertFile", path: Path):
+        self._run, self._tokenizers = file.run, ()
+        if file.inputs == ["text"]:
+            self.known = known_entries(file.metadata[SIDES[0]])
+            return
+        if file.inputs != ["source_ids"]:
+            raise ValueError(
+                "`translate` needs the file of a translator of text. Received: "
+                f"{path}, with the inputs {file.inputs}. Run it by its runtime."
+            )
+        with quiet_start():
+            needed_by = "`translate` with a file of ids"
+            text = require("keras_attention.text", "tensorflow", needed_by)
+        self._tokenizers = [
+            text.AbstractTokenizer.from_json(file.metadata[side])
+            for side in SIDES
+        ]
+        self.known = self._tokenizers[0]
+
+    def __call__(self, lines: list[bytes]) -> list[Entry]:
+        """Translate lines: an entry for each, with lists of texts."""
+        texts = [line.decode("utf-8", errors="replace") for line in lines]
+        if self._tokenizers:
+            found = self._of_ids(texts)
+        else:
+            found = self._run({"text": np.array(texts, object)})
+        rows = ({k: x[i] for k, x in found.items()} for i in range(len(lines)))
+        return [_entry(row) for row in rows]
+
+    def _of_ids(self, texts):
+        source, target = self._tokenizers
+        ids = np.asarray(source.tokenize(texts))
+        found = self._run({"source_ids": ids})
+        tokens = found.pop("tokens")  # (B, N, T)
+        written = target.detokenize(tokens.reshape(-1, tokens.shape[-1]))
+        found["translations"] = np.reshape(written, tokens.shape[:2])
+        found["target_tokens"] = np.asarray(target.tokens(tokens))
+        first = ids if ids.ndim == 2 else ids[..., 0]
+        found["source_tokens"] = np.asarray(source.parts[0].tokens(first))
+        return found
+
+
+def _entry(row):
+    """Turn the arrays of a line into text and numbers, without padding."""
+    found = {"texts": [*map(_text, row["translations"])]}
+    found["scores"] = row["scores"].tolist()
+    columns = None
+    if "source_tokens" in row:
+        found["source_tokens"] = [
+            *map(_text, filter(None, row["source_tokens"]))
+        ]
+        columns = len(found["source_tokens"])
+    if "target_tokens" in row:
+        tokens = [[*map(_text, filter(None, x))] for x in row["target_tokens"]]
+        found["target_tokens"] = tokens
+        for name in {"token_scores", "attention"} & row.keys():
+            pairs = zip(row[name], tokens, strict=True)
+            found[name] = [x[: len(own)] for x, own in pairs]
+    if "attention" in found:
+        found["attention"] = [x[:, :columns] for x in found["attention"]]
+    return Entry(**found)
+
+
+def _text(string):
+    return string.decode() if isinstance(string, bytes) else string
+
+
+class KnownEntries:
+    """Finds what a tokenizer of characters or of symbols does not know.
+
+    Args:
+        config: Its config.
+        split: Function of a text to its entries.
+    """
+
+    def __init__(self, config: dict, split: Any):
+        self._known, self._split = {*config["vocabulary"]}, split
+        self._form = config.get("normalization", "identity")
+        self._lower = config.get("lowercase", False)
+
+    def unknown(self, lines: list[bytes]) -> list[list[str]]:
+        """List the entries of each line that the tokenizer does not know."""
+        found = []
+        for line in lines:
+            text = self._normalized(line.decode("utf-8", errors="replace"))
+            if self._lower:
+                text = text.replace("\0", "\ufffd").lower()
+                text = self._normalized(text)
+            entries = self._split(text)
+            found.append([x for x in entries if x not in self._known])
+        return found
+
+    def _normalized(self, text):
+        if self._form == "identity":
+            return text
+        return unicodedata.normalize(self._form.upper(), text)
+
+
+SPLITS = {
+    "CharacterTokenizer": list,
+    "SymbolTokenizer": re.compile(r"\S+", re.ASCII).findall,
+}
+
+
+def known_entries(tokenizer: str) -> KnownEntries | None:
+    """Read a tokenizer, if it is of characters or of symbols.
+
+    Args:
+        tokenizer: Its JSON.
+    """
+    content = json.loads(tokenizer)
+    split = SPLITS.get(content["class_name"].rpartition(">")[2])
+    return None if split is None else KnownEntries(content["config"], split)
+
+
+class OnnxFile:
+    """An ONNX file in onnxruntime.
+
+    Args:
+        path: The file.
+
+    Attributes:
+        inputs: Names of what it takes.
+        metadata: Texts by their names, such as tokenizers.
+    """
+
+    def __init__(self, path: Path):
+        runtime = require("onnxruntime", "onnx", "`translate`")
+        options = runtime.SessionOptions()
+        if EXTENSIONS in path.read_bytes():
+            more = require("onnxruntime_extensions", "onnx_text", "`translate`")
+            options.register_custom_ops_library(more.get_library_path())
+        self._session = runtime.InferenceSession(path, options)
+        self._outputs = [x.name for x in self._session.get_outputs()]
+        self.inputs = [x.name for x in self._session.get_inputs()]
+        self.metadata = self._session.get_modelmeta().custom_metadata_map
+
+    def run(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the outputs by their names."""
+        found = self._session.run(self._outputs, inputs)
+        return dict(zip(self._outputs, found, strict=True))
+
+
+class LitertFile:
+    """A LiteRT file; all else as of an `OnnxFile`."""
+
+    def __init__(self, path: Path):
+        runtime = require("ai_edge_litert.interpreter", "litert", "`translate`")
+        interpreter = runtime.Interpreter(str(path))
+        signatures = interpreter.get_signature_list()
+        self.inputs, self.metadata = [], {}
+        if SIGNATURE not in signatures:
+            return  # it is of text, or of no translator
+        self.inputs = signatures[SIGNATURE]["inputs"]
+        self._run = interpreter.get_signature_runner(SIGNATURE)
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.namelist():
+                text = archive.read(member).decode()
+                self.metadata[member.removesuffix(".json")] = text
+
+    def run(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the outputs by their names."""
+        return self._run(**inputs)
+
+
+RUNTIMES = {".onnx": OnnxFile, ".tflite": LitertFile}
