@@ -23,7 +23,16 @@ PAUSE = 0.2  # seconds from one line of progress to the next
 
 
 class Entry(NamedTuple):
-    """What was found for a line: the fields of a `Translation`."""
+    """What was found for a line: the fields of a `Translation`.
+
+    Attributes:
+        texts: Its text; a list of them if there are several.
+        scores: The score; a list, likewise, and so are the others.
+        source_tokens: The tokens of the line, start and end included.
+        target_tokens: Those of the text, without the start, with the end.
+        attention: `(T, Tv)`, or `None` if the model does not attend.
+        token_scores: `(T,)`.
+    """
 
     texts: Any
     scores: Any = None

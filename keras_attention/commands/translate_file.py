@@ -253,7 +253,15 @@ class OnnxFile:
 
 
 class LitertFile:
-    """A LiteRT file; all else as of an `OnnxFile`."""
+    """A LiteRT file.
+
+    Args:
+        path: The file.
+
+    Attributes:
+        inputs: As of an `OnnxFile`; empty if it is not of ids.
+        metadata: As of an `OnnxFile`.
+    """
 
     def __init__(self, path: Path):
         runtime = require("ai_edge_litert.interpreter", "litert", "`translate`")
