@@ -121,7 +121,8 @@ def export_model(
             for context in runtime.contexts:
                 stack.enter_context(context(model))
             function = interface.trace()
-        runtime.write(draft, model, function, quantize)
+        axes = interface.axes(batches, wanted)
+        runtime.write(draft, model, function, quantize, axes)
         try:
             answers = runtime.run(draft, list(batches))
         except RuntimeError as error:
@@ -151,7 +152,8 @@ class Runtime(NamedTuple):
         contexts: Functions from a model to the context managers in which it
             is traced.
         replaced: Function from a path to a context manager with a draft.
-        write: Function `write(draft, model, function, quantize)`.
+        write: Function `write(draft, model, function, quantize, axes)`; the
+            last are those of `Interface.axes`.
         run: Function `run(draft, batches)`, which gives the outputs by their
             names for each batch, once or several times.
     """
@@ -166,7 +168,7 @@ class Runtime(NamedTuple):
     run: Callable
 
 
-def _write_saved_model(folder, model, function, _):
+def _write_saved_model(folder, model, function, *_):
     save_signatures(folder, {SIGNATURE: function}, [model])
 
 
@@ -181,7 +183,7 @@ def _run_saved_model(folder, batches):
     return answers
 
 
-def _write_litert(draft, model, function, quantize):
+def _write_litert(draft, model, function, quantize, _):
     _check_numbers(model, function)
     functions = {SIGNATURE: function}
     draft.write_bytes(convert_to_litert(model, functions, quantize))
@@ -192,10 +194,12 @@ def _run_litert(draft, batches):
     return try_litert(draft, SIGNATURE, batches)
 
 
-def _write_onnx(draft, model, function, quantize):
+def _write_onnx(draft, model, function, quantize, axes):
     _check_numbers(model, function)
     outputs = list(function.get_concrete_function().structured_outputs)
-    content = function_to_onnx(function, SIGNATURE, outputs, quantize, ASKED)
+    content = function_to_onnx(
+        function, SIGNATURE, outputs, axes, quantize, ASKED
+    )
     write_sealed(draft, content, {})
 
 

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,18 @@ from keras_attention.text import AbstractTokenizer
 
 OPSET = 18
 QUANTIZATIONS = (None, "int8")
+AXES = {  # of what a translator's file takes and gives
+    "source_ids": ("batch", "source"),
+    "source": ("batch", "source"),
+    "source_mask": ("batch", "source"),
+    "translations": ("batch", "n"),
+    "tokens": ("batch", "n", "target"),
+    "scores": ("batch", "n"),
+    "source_tokens": ("batch", "source"),
+    "target_tokens": ("batch", "n", "target"),
+    "token_scores": ("batch", "n", "target"),
+    "attention": ("batch", "n", "target", "source"),
+}
 COUNT_AND_CONDITION = 2  # what a loop, and its body, take before variables
 CONDITION = 1  # what a body gives before its variables
 
@@ -110,7 +123,9 @@ def convert_to_onnx(
     function = trace_ids(model, search, outputs)
     names = [*function.get_concrete_function().structured_outputs]
     return function_to_onnx(
-        function, SIGNATURE, names, quantize, needed_by, rows_are_many=True
+        function,
+        *(SIGNATURE, names, AXES, quantize, needed_by),
+        rows_are_many=True,
     )
 
 
@@ -118,6 +133,7 @@ def function_to_onnx(
     function: tf.types.experimental.PolymorphicFunction,
     name: str,
     outputs: Sequence[str],
+    axes: Mapping[str, Sequence[str]],
     quantize: str | None,
     needed_by: str,
     rows_are_many: bool = False,
@@ -128,6 +144,8 @@ def function_to_onnx(
         function: It gives a dictionary of tensors.
         name: That of the graph.
         outputs: Names of these, in the order of the file.
+        axes: Names of the axes of its inputs and outputs, for those that are
+            open. One that lacks a name gets that of its tensor and a number.
         quantize: As of `export_onnx`.
         needed_by: The function that exports, as the user typed it.
         rows_are_many: Whether loops multiply several rows at once, as beams
@@ -154,6 +172,7 @@ def function_to_onnx(
     given = sorted(content.graph.output, key=lambda x: outputs.index(x.name))
     del content.graph.output[:]
     content.graph.output.extend(given)
+    _name_axes(content.graph, axes)
     if quantize is None:
         return content
     tools = require("onnxruntime.quantization", "onnx", needed_by)
@@ -162,6 +181,15 @@ def function_to_onnx(
         loops = {"EnableSubgraph": True}
         tools.quantize_dynamic(content, file, extra_options=loops)
         return onnx.load(file)
+
+
+def _name_axes(graph, axes):
+    """Name the open axes of inputs and outputs, which tf2onnx numbers."""
+    for x in (*graph.input, *graph.output):
+        known = axes.get(x.name, ())
+        for i, size in enumerate(x.type.tensor_type.shape.dim):
+            if not size.HasField("dim_value"):
+                size.dim_param = known[i] if i < len(known) else f"{x.name}_{i}"
 
 
 def _add_erfc(context, node, name, _):

@@ -19,6 +19,7 @@ from keras_attention.export.formats import register_format
 from keras_attention.export.formats import with_tokens
 from keras_attention.export.ids import as_numbers
 from keras_attention.export.ids import check_float32
+from keras_attention.export.onnx import AXES
 from keras_attention.export.onnx import QUANTIZATIONS
 from keras_attention.export.onnx import convert_to_onnx
 from keras_attention.export.onnx import write_onnx
@@ -51,14 +52,6 @@ OPSETS = {  # 20 is the first with `StringConcat`
     "ai.onnx.ml": 2,
     "com.microsoft": 1,
     EXTENSIONS: 1,
-}
-SHAPES = {
-    "translations": ("batch", "n"),
-    "scores": ("batch", "n"),
-    "source_tokens": ("batch", "source"),
-    "target_tokens": ("batch", "n", "target"),
-    "token_scores": ("batch", "n", "target"),
-    "attention": ("batch", "n", "target", "source"),
 }
 PROBE = ["", 'e\u0301 \t3 b, "c".']  # texts that a file is tried on
 
@@ -184,7 +177,7 @@ def _with_text(content, before, after, outputs):
         graph.input.append(make("text", types.STRING, ["batch"]))
     for name in with_tokens(asked):
         if name in kinds:
-            graph.output.append(make(name, kinds[name], SHAPES[name]))
+            graph.output.append(make(name, kinds[name], AXES[name]))
     graph.name = "align" if len(graph.output) > len(OUTPUTS) else "translate"
     return content
 

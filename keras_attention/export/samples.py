@@ -5,6 +5,7 @@ import itertools
 import keyword
 import re
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -133,6 +134,37 @@ class Interface:
                 continue
             if _is_finite(found) or not was_finite:
                 yield batch, found
+
+    def axes(
+        self, batches: Sequence[dict], outputs: Sequence[dict]
+    ) -> dict[str, list[str]]:
+        """Name the axes of what the model takes and gives.
+
+        The first one of inputs is `"batch"`, others have the name of the input
+        and a number. An axis of an output has the name of the first open one
+        that it is as long as in all batches; else that of the output and a
+        number.
+
+        Args:
+            batches: Those of `trials`.
+            outputs: What the model gives for them.
+        """
+        names, lengths = {}, {}
+        for spec in self.specs:
+            names[spec.name] = [
+                f"{spec.name}_{i}" for i in range(len(spec.shape))
+            ]
+            names[spec.name][0] = "batch"
+            for axis, name in enumerate(names[spec.name]):
+                if spec.shape[axis] is None:
+                    found = [x[spec.name].shape[axis] for x in batches]
+                    lengths.setdefault(tuple(found), name)
+        for key, first in outputs[0].items():
+            names[key] = []
+            for axis in range(first.ndim):
+                found = tuple(x[key].shape[axis] for x in outputs)
+                names[key].append(lengths.get(found, f"{key}_{axis}"))
+        return names
 
     def _has_spec(self, batch):
         """Whether Keras can tell the shapes of what the model gives."""

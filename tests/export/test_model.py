@@ -85,6 +85,22 @@ def test_files_compute_the_formulas_for_all_sizes(kind, format, tmp_path):
             np.testing.assert_allclose(found, y, atol=2e-6)
 
 
+def test_axes_of_onnx_files_have_names(tmp_path):
+    import onnxruntime
+
+    x = keras.Input((None, 5), name="x")
+    pairs = {"each": layers.Dense(2)(x), "every": keras.ops.reshape(x, (-1, 5))}
+    path = tmp_path / "m.onnx"
+    ka.export_model(keras.Model(x, pairs), path, sample=X)
+    session = onnxruntime.InferenceSession(path)
+    both = session.get_inputs(), session.get_outputs()
+    assert {x.name: x.shape for side in both for x in side} == {
+        "x": ["batch", "x_1", 5],
+        "each": ["batch", "x_1", 2],
+        "every": ["every_0", 5],
+    }
+
+
 def forecaster():
     past = keras.Input((12,), name="past")
     known = keras.ops.expand_dims(past, -1)

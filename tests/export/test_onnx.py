@@ -202,3 +202,13 @@ def test_the_numbers_stay(loop_model, n):
     found = run_loop(loop_model, n)
     np.testing.assert_array_equal(found, wanted)
     np.testing.assert_array_equal(found[0], [1 + 2 * n, 10 + 3 * n])
+
+
+def test_axes_have_names(file):
+    session = onnxruntime.InferenceSession(file)
+    both = session.get_inputs(), session.get_outputs()
+    assert {x.name: x.shape for side in both for x in side} == {
+        "source_ids": ["batch", "source"],
+        "tokens": ["batch", SEARCH.n_best, SEARCH.max_length],
+        "scores": ["batch", SEARCH.n_best],
+    }
