@@ -59,6 +59,7 @@ class Listener(keras.layers.Layer):
 
     def __init__(self, units: int, **kwargs):
         super().__init__(**kwargs)
+        self.supports_masking = True
         self.units = units
         self.lstm = keras.layers.LSTM(
             units, return_sequences=True, return_state=True

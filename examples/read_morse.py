@@ -24,6 +24,9 @@ one in training: who loses the thread? It takes ten minutes.
 `morse.py` makes the audio, `messages.py` many of it, `ear.py` its features,
 `listener.py` the model, `live.py` reads live and draws, `long_messages.py`
 compares. It needs the extra `plots`.
+
+On TensorFlow the model is exported to a file for phones, of 0.4 MB, which reads a
+message without Keras: that needs the extra `litert`.
 """
 
 import argparse
@@ -33,6 +36,10 @@ from pathlib import Path
 import keras
 import numpy as np
 import timing
+from ear import IDS
+from ear import STEP
+from ear import hear
+from ear import to_text
 from listener import chunkwise
 from listener import make_model
 from listener import read
@@ -49,11 +56,16 @@ from morse import RATE
 from morse import Heard
 from morse import read_wav
 
+from keras_attention import CharacterTokenizer
+from keras_attention import GreedySearch
 from keras_attention import Seq2Seq
+from keras_attention import Translator
 from keras_attention.extras import require
 
 PICTURE, MODEL = "read_morse.png", "read_morse.keras"
+FILE = "read_morse.tflite"
 SECONDS, COUNT = 6.0, 6000  # of a message in training; their number
+MOST = 12.0  # seconds of a message that a file reads
 SNRS, SPEEDS = (0, 3, 6, 12, 20), (12, 20, 28)
 
 
@@ -126,6 +138,30 @@ def show_live(model: Seq2Seq, message: Heard, picture: Path):
     draw(model, message, reading, picture)
 
 
+def export(model: Seq2Seq, message: Heard, file: Path) -> str:
+    """Export a model, and read a message by the file, in LiteRT alone.
+
+    Args:
+        model: The trained model.
+        message: A message.
+        file: Where to write it, `*.tflite`.
+
+    Returns:
+        The text, which is printed.
+    """
+    heard = hear([message])
+    search = GreedySearch(max_length=round(MOST / STEP))
+    letters = CharacterTokenizer([*IDS], "identity")
+    Translator(model, None, letters, search).export(file)
+    litert = require("ai_edge_litert.interpreter", "litert", "read_morse.py")
+    run = litert.Interpreter(str(file)).get_signature_runner("translate_ids")
+    found = run(source=heard, source_mask=np.ones(heard.shape[:2], bool))
+    text = to_text(found["tokens"][0, 0])
+    print(f"File:  {text}")
+    print(f"File: {file}, {file.stat().st_size / 1000:.0f} kB")
+    return text
+
+
 def main(
     quick: bool = False,
     wav: str | Path | None = None,
@@ -143,7 +179,7 @@ def main(
         compare: Whether to train several attentions on what such a model
             names, and to read long messages with each.
         epochs: Number of epochs of each of them.
-        output: Folder of the picture and the model.
+        output: Folder of the picture, the model and the file.
         seed: Seed of all random numbers.
 
     Returns:
@@ -170,6 +206,8 @@ def main(
     both = (6, 6), (20, 20)
     (message,) = make_messages(1, 12.0, seed + 3, *both, held_out=True)
     show_live(model, message, picture)
+    if keras.backend.backend() == "tensorflow":
+        export(model, message, Path(output) / FILE)
     print(f"{time.perf_counter() - began:.0f} seconds in all")
     print(f"Picture: {picture}")
     return rates

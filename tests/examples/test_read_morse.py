@@ -1,3 +1,4 @@
+import re
 import wave
 
 import ear
@@ -93,6 +94,9 @@ def test_it_runs(tmp_path, monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert "The same as from the whole audio: True" in printed
     assert printed.endswith(f"\nPicture: {picture}\n")
+    (live,) = re.findall(r"(?m)^Live:  (.*)$", printed)
+    assert f"\nFile:  {live}\n" in printed
+    assert (tmp_path / example.FILE).stat().st_size < 200_000
     tone = np.sin(2 * np.pi * 600 * np.arange(4000) / 4000)
     write_wav(tmp_path / "tone.wav", tone)
     before = (tmp_path / example.MODEL).stat().st_mtime_ns
