@@ -197,6 +197,7 @@ def check_equal(
     answers: list[dict[str, np.ndarray]],
     exact: bool = True,
     tolerance: float = TOLERANCE,
+    draws: bool = False,
 ):
     """Raise an error unless a file's outputs are those of the model.
 
@@ -208,18 +209,22 @@ def check_equal(
             to `True`.
         tolerance: Of floats, absolute and relative; of half precision, at
             least what that resolves. Defaults to `TOLERANCE`.
+        draws: Whether the model draws random numbers. Defaults to `False`.
 
     Raises:
         ValueError: If they differ.
     """
+    way_out = "Try another format, or fix the sizes of the model's inputs."
+    if draws:
+        way_out = "The model draws random numbers, so nothing can be compared: "
+        way_out += "leave the layers out that do so outside of training."
     for truth, given in zip(wanted, answers, strict=True):
         for name, y in truth.items():
             x = given.get(name)
             if reason := _difference(x, y, exact, tolerance):
                 raise ValueError(
                     f"The {made} gives other `{name}` than the model: "
-                    f"{reason}. Nothing was written. Try another format, or "
-                    "fix the sizes of the model's inputs."
+                    f"{reason}. Nothing was written. {way_out}"
                 )
 
 

@@ -179,6 +179,18 @@ def _infinite(scores):
     return scores - 10.0 * tf.nn.relu(-3e38 - scores)
 
 
+def draws(function: tf.types.experimental.PolymorphicFunction) -> bool:
+    """Return whether a traced function draws random numbers.
+
+    Args:
+        function: The `tf.function`.
+    """
+    graph = function.get_concrete_function().graph.as_graph_def()
+    parts = [graph.node, *(part.node_def for part in graph.library.function)]
+    operations = {node.op for part in parts for node in part}
+    return any(re.search("Random|Multinomial", name) for name in operations)
+
+
 def check_deterministic(
     function: tf.types.experimental.PolymorphicFunction, received: str
 ):
@@ -188,10 +200,7 @@ def check_deterministic(
         function: The `tf.function`.
         received: What drew them, for the error.
     """
-    graph = function.get_concrete_function().graph.as_graph_def()
-    parts = [graph.node, *(part.node_def for part in graph.library.function)]
-    operations = {node.op for part in parts for node in part}
-    if any(re.search("Random|Multinomial", name) for name in operations):
+    if draws(function):
         raise ValueError(
             "LiteRT and ONNX files draw no random numbers. Received: "
             f"{received}. Use GreedySearch or BeamSearch, "

@@ -11,13 +11,16 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import keras
 
 from keras_attention.backend import backend
 from keras_attention.layers import sublayers
 
+OF_INSIDE = ("_", "-", "/", "\\", ">")  # begin no name of a whole graph
 LOGGERS = ("tensorflow", "absl", "tf2onnx")
+SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*")  # what TensorFlow takes as a name
 OPERATION = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 ONE_AT_A_TIME = threading.RLock()  # streams, levels, models are shared
 
@@ -63,7 +66,16 @@ def portable(model: keras.Model) -> Iterator[None]:
 
     Args:
         model: The model that is traced.
+
+    Raises:
+        ValueError: If TensorFlow does not take the name of a layer.
     """
+    for layer in sublayers(model):
+        if isinstance(layer, keras.layers.InputLayer):
+            continue  # opens no scope
+        begins = layer is model and layer.name.startswith(OF_INSIDE)
+        if begins or not SCOPE.fullmatch(layer.name):
+            refuse_name(f"{type(layer).__name__} `{layer.name}`")
     with contextlib.ExitStack() as stack:
         stack.enter_context(ONE_AT_A_TIME)
         for layer in sublayers(model):
@@ -72,6 +84,20 @@ def portable(model: keras.Model) -> Iterator[None]:
                     stack.callback(setattr, layer, name, getattr(layer, name))
                     setattr(layer, name, False)
         yield
+
+
+def refuse_name(received: str) -> NoReturn:
+    """Raise the `ValueError` of a name that TensorFlow does not take.
+
+    Args:
+        received: What has it.
+    """
+    raise ValueError(
+        "Names of models and layers that are exported must be of the letters A "
+        "to Z, digits, and any of `_-./` after the first one. Received: "
+        f"{received}. Build the same model with other names, and give it the "
+        "weights of this one, new_model.set_weights(model.get_weights())."
+    )
 
 
 @contextlib.contextmanager

@@ -254,6 +254,8 @@ def _by_name(model, declared, sample) -> dict[str, np.ndarray]:
         "_".join(map(str, path)): x
         for path, x in keras.tree.flatten_with_path(sample)
     }
+    for name, x in given.items():
+        _check_given(name, x)
     if declared is None:
         first, *_ = inspect.signature(model.call).parameters
         if not keras.tree.is_nested(sample):
@@ -285,13 +287,32 @@ def _matched(model, declared, sample, given):
     )
 
 
-def _as_array(name, x):
+def _check_given(name, x):
+    """Raise a `ValueError` unless an entry of a sample is an array."""
+    where = f" at {name!r}" if name else ""
     if uneven := is_uneven(x):
         raise ValueError(
-            "`sample` must hold dense arrays. Received: a "
-            f"{uneven} `{name}`. Pad its rows to one length."
+            f"`sample` must hold dense arrays. Received: a {uneven}{where}. "
+            "Pad its rows to one length."
         )
+    if not hasattr(x, "__array__"):
+        raise ValueError(
+            "`sample` must be an array, or a list or dictionary of arrays. "
+            f"Received: {x!r:.80}{where}. Make arrays of nested lists, by "
+            "np.array, and leave out what is None."
+        )
+
+
+def _as_array(name, x):
     x = np.asarray(x)
+    if x.dtype == object and not all(
+        isinstance(y, str | bytes) for y in x.flat
+    ):
+        raise ValueError(
+            "`sample` must hold arrays of numbers or of strings. Received: "
+            f"`{name}` with {x.flat[0]!r:.80}. Pad rows to one length, and "
+            "fill in what is missing."
+        )
     return x.astype(keras.config.floatx()) if x.dtype == "float64" else x
 
 
@@ -308,7 +329,14 @@ def _fitted(name, x, declared):
             "first axis is that of the batch."
         )
     is_text = declared.dtype == "string"
-    return x.astype(object if is_text else declared.dtype)
+    found = x.astype(object if is_text else declared.dtype)
+    if x.dtype.kind == "f" and found.dtype.kind != "f" and (found != x).any():
+        raise ValueError(
+            f"`sample` must fit the model, whose input `{name}` has the type "
+            f"{declared.dtype}. Received: {x[found != x][0]}, in an array of "
+            f"{x.dtype}. Give values of {declared.dtype}."
+        )
+    return found
 
 
 def _check_array(name, x):

@@ -15,8 +15,10 @@ from keras_attention.export.formats import ExportFormat
 from keras_attention.export.formats import register_format
 from keras_attention.export.formats import with_tokens
 from keras_attention.export.ids import chosen
+from keras_attention.export.portable import OF_INSIDE
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
+from keras_attention.export.portable import refuse_name
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
@@ -160,6 +162,9 @@ def save_signatures(
             Defaults to `()`.
     """
     traced = {k: f.get_concrete_function() for k, f in functions.items()}
+    for variable in (v for f in traced.values() for v in f.variables):
+        if variable.name.startswith(OF_INSIDE):
+            refuse_name(f"weight `{variable.name}`")
     module = tf.Module()
     module.held = {
         "variables": _once(v for f in traced.values() for v in f.variables),

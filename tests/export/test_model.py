@@ -310,7 +310,7 @@ REFUSED = [
 def test_what_cannot_be_exported_is_named(make, name, message, tmp_path):
     model = make()
     with pytest.raises(ValueError, match=f"(?s){message}"):
-        ka.export_model(model, tmp_path / name, sample=X)
+        ka.export_model(model, tmp_path / name, sample=np.rint(X))
     assert not list(tmp_path.iterdir())
 
 
@@ -407,3 +407,42 @@ def test_nothing_is_said_of_sizes_that_a_model_cannot_take(tmp_path, capfd):
     capfd.readouterr()
     ka.export_model(model, tmp_path / "m", sample=X)
     assert "INVALID_ARGUMENT" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"name": "my model"}, "Functional `my model`"),
+        ({"name": "größe"}, "Functional `größe`"),
+        ({"name": "_a"}, "Functional `_a`"),
+        ({"layer": "größe"}, "Dense `größe`"),
+        ({"layer": "my layer"}, "Dense `my layer`"),
+        ({"layer": "_a"}, "weight `_a/"),
+    ],
+)
+def test_names_that_tensorflow_does_not_take_are_refused(
+    names, message, tmp_path
+):
+    x = keras.Input((3,), name="x")
+    y = layers.Dense(2, name=names.get("layer"))(x)
+    model = keras.Model(x, y, name=names.get("name"))
+    with pytest.raises(ValueError, match=f"^Names of .* Received: {message}"):
+        ka.export_model(model, tmp_path / "m", sample=np.ones((2, 3)))
+    assert not list(tmp_path.iterdir())
+
+
+class Noise(layers.Layer):
+    def call(self, x):
+        return x + keras.random.normal(keras.ops.shape(x))
+
+
+def test_random_numbers_are_named(tmp_path):
+    x = keras.Input((3,), name="x")
+    model = keras.Model(x, Noise()(x))
+    for name in ("m", "m.onnx"):
+        with pytest.raises(
+            ValueError, match=r"draws? (no )?random num"
+        ) as error:
+            ka.export_model(model, tmp_path / name, sample=np.ones((2, 3)))
+        assert "fix the sizes" not in str(error.value)
+    assert not list(tmp_path.iterdir())

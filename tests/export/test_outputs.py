@@ -186,5 +186,7 @@ def test_other_names_are_refused(names, message, tmp_path):
 
 def test_a_format_without_them_is_named(tmp_path):
     asked = (*OUTPUTS, "attention")
-    with pytest.raises(ValueError, match=r"one of .*'onnx_text'\)\. Rec.*_align"):
+    with pytest.raises(
+        ValueError, match=r"one of .*'onnx_text'\)\. Rec.*_align"
+    ):
         export(tmp_path / "x.onnx", outputs=asked)

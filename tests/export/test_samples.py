@@ -139,6 +139,11 @@ def one_input(name="x"):
     return keras.Model(x, layers.Dense(2)(x))
 
 
+def of_ids():
+    x = keras.Input((None,), dtype="int32", name="x")
+    return keras.Model(x, layers.Embedding(9, 2)(x))
+
+
 X = np.ones((2, 4, 3))
 
 
@@ -157,7 +162,13 @@ X = np.ones((2, 4, 3))
         (one_input, tf.ragged.constant([[[1.0]], []]), "Pad its rows"),
         (lambda: one_input("class"), X, "no word of Python.*'class'"),
         (lambda: one_input("my x"), X, "Names of inputs must.*'my x'"),
-        (lambda: built(IDS), 3, "a batch axis"),
+        (lambda: built(IDS), np.array(3), "a batch axis"),
+        (lambda: built(IDS), 3, "must be an array.* Received: 3. Make arrays"),
+        (one_input, X.tolist(), r"Received: 1.0 at '0_0_0'. Make arrays"),
+        (two_inputs, [X[0], None], "Received: None at '1'"),
+        (lambda: built(IDS), [[1, 2]], "Received: 1 at '0_0'"),
+        (one_input, np.array([[["a", None, 3]]], object), "of numbers or of"),
+        (of_ids, IDS + 0.5, "the type int32. Received: 1.5, in an array"),
         (lambda: built([IDS, X]), [IDS, X[:1]], "for which the model fails"),
     ],
 )
