@@ -7,11 +7,13 @@ from pathlib import Path
 import litert_translate
 import numpy as np
 import pytest
+import shapes
 from dates import all_dates
 from dates import make_pairs
 from served import ask
 
 ROOT = Path(__file__).parents[1]
+CAPTIONS = ROOT / "saved_models" / "captions" / "captions.onnx"
 COMMITTED = ROOT / "saved_models" / "dates" / "1"
 DATES = random.Random(1).sample(all_dates(held_out=True), 200)
 SENTENCES, WANTED = make_pairs(DATES, seed=1)
@@ -117,3 +119,21 @@ def test_it_needs_no_operation_that_serving_lacks(served):
 def test_it_is_small_enough_to_commit():
     files = [file for file in COMMITTED.rglob("*") if file.is_file()]
     assert sum(file.stat().st_size for file in files) < 3e6
+
+
+def test_the_captioner_says_what_it_sees():
+    from onnxruntime import InferenceSession
+
+    session = InferenceSession(CAPTIONS)
+    images, wanted = shapes.make_scenes(200, held_out=True, seed=5)
+    names = ["translations", "target_tokens", "attention"]
+    found, words, weights = session.run(names, {"source": images})
+    right = np.mean([x == y for x, y in zip(found[:, 0], wanted, strict=True)])
+    assert right >= 0.95
+    for text, row, looks in zip(
+        found[:, 0], words[:, 0], weights[:, 0], strict=True
+    ):
+        assert [*filter(None, row)] == [*text.split(), "</s>"]
+        count = len(text.split()) + 1
+        np.testing.assert_allclose(looks[:count].sum(axis=-1), 1, atol=1e-5)
+    assert CAPTIONS.stat().st_size < 2e6
