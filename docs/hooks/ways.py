@@ -115,12 +115,13 @@ def walk() -> dict[str, list[str]]:
     model.compile("sgd", loss=ka.SequenceCrossentropy(), run_eagerly=True)
     ids = tokenizer.tokenize(sentences).numpy()
     search = ka.BeamSearch(2, max_length=4)
+    dataset = ka.parallel_dataset  # which is imported here, not on the way
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "text")
         file.write_text("".join(f"{x}\n" for x in sentences))
 
         def read():
-            next(iter(ka.parallel_dataset(file, file, *2 * [tokenizer], 2)))
+            next(iter(dataset(file, file, *2 * [tokenizer], 2)))
 
         return {
             "data": watch(read),
