@@ -25,8 +25,8 @@ one in training: who loses the thread? It takes ten minutes.
 `listener.py` the model, `live.py` reads live and draws, `long_messages.py`
 compares. It needs the extra `plots`.
 
-On TensorFlow the model is exported to a file for phones, of 0.5 MB, which reads a
-message without Keras: that needs the extra `litert`.
+On TensorFlow the model is exported to a file for phones, of 0.5 MB, which reads
+a message without Keras: that needs the extra `litert`.
 """
 
 import argparse

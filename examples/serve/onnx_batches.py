@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import unicodedata
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ import numpy as np
 import onnxruntime
 
 EXTENSIONS = "onnxruntime_extensions"
+TOKENIZER = "source_tokenizer"  # in the file's metadata
 DIGITS = 6
 THEIR_DOMAIN = b"ai.onnx.contrib"  # of nodes that they have operations for
 
@@ -27,6 +29,8 @@ class OnnxFile:
 
     Attributes:
         aligns: Whether it gives tokens, too.
+        known: The letters that it was trained on, or `None` if it reads
+            something else.
     """
 
     def __init__(self, file: str | Path, threads: int = 0):
@@ -38,6 +42,8 @@ class OnnxFile:
         self.session = onnxruntime.InferenceSession(str(file), options)
         self.names = [x.name for x in self.session.get_outputs()]
         self.aligns = "target_tokens" in self.names
+        content = self.session.get_modelmeta().custom_metadata_map
+        self.known, self.form = read_letters(content.get(TOKENIZER, "{}"))
 
     def __call__(self, texts: list[str]) -> list[dict[str, np.ndarray]]:
         """Translate texts.
@@ -52,22 +58,53 @@ class OnnxFile:
         rows = zip(*found, strict=True)
         return [dict(zip(self.names, row, strict=True)) for row in rows]
 
+    def unknown(self, text: str) -> list[str]:
+        """List the letters of a text that were not in training, each once."""
+        if self.known is None:
+            return []
+        if self.form != "identity":
+            text = unicodedata.normalize(self.form.upper(), text)
+        return [x for x in dict.fromkeys(text) if x not in self.known]
 
-def as_json(rows: list[dict[str, np.ndarray]], align: bool) -> bytes:
+
+def read_letters(tokenizer: str) -> tuple[set[str] | None, str]:
+    """Read the tokenizer in a file.
+
+    Args:
+        tokenizer: Its JSON.
+
+    Returns:
+        The letters that it knows, and their form of Unicode; `None` for the
+        letters, if it is not of letters.
+    """
+    content = json.loads(tokenizer)
+    config = content.get("config", {})
+    if not content.get("class_name", "").endswith("CharacterTokenizer"):
+        return None, "identity"
+    return {*config["vocabulary"]}, config["normalization"]
+
+
+def as_json(
+    rows: list[dict[str, np.ndarray]], align: bool, unknown: list[list[str]]
+) -> bytes:
     """Write the outputs for some texts.
 
     Args:
         rows: The outputs for each text.
         align: Whether to write tokens, too.
+        unknown: The letters of each text that the file does not know.
 
     Returns:
         An object with a list for each output, one entry a text: `translations`
         and `scores`; if asked for, the others, without what stands behind the
         last token. Numbers have 6 digits, and are `null` where JSON has none.
+        If any letter is unknown, `unknown` has those of each text.
     """
     written = [_as_lists(row, align) for row in rows]
     names = written[0] if written else ("translations", "scores")
     columns = {name: [x[name] for x in written] for name in names}
+    if any(unknown):
+        columns["unknown"] = unknown
     return json.dumps(columns, ensure_ascii=False, allow_nan=False).encode()
 
 

@@ -1,11 +1,14 @@
 """Asks onnx_server.py as many clients at once do, and says what it took.
 
     python examples/serve/onnx_load.py --clients 100 --seconds 60
+    python examples/serve/onnx_load.py FILE "a text" "another" --clients 10
 
-It starts a server of its own, on a free port of this machine, and ends it. Each
-client sends one text after the other over one connection. An answer that does
-not come, or is not what the text alone gets, is lost. So take texts that are
-clear: an int8 file may say a doubtful one in another way in another batch.
+Without a file it serves `saved_models/pronounce_en/pronounce.onnx`. It starts a
+server of its own, on a free port of this machine, and ends it. Each client
+sends one text after the other over one connection. An answer that does not
+come, or is not what the text alone gets, is lost. So take texts that are clear:
+an int8 file may say a doubtful one in another way in another batch. Letters
+that the model has not seen are named first.
 """
 
 import argparse
@@ -24,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 SERVER = Path(__file__).with_name("onnx_server.py")
+FILE = SERVER.parents[2] / "saved_models/pronounce_en/pronounce.onnx"
 TEXTS = "attention lemon cat thoroughly queue pronounce a xylophone".split()
 MEMORY = rb"(?m)^process_resident_memory_bytes (\S+)$"
 
@@ -57,7 +61,10 @@ def started(*options: str) -> Iterator[int]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             said = server.stdout.readline()
-            yield int(re.search(r":(\d+)$", said)[1])
+            port = re.search(r":(\d+)$", said)
+            if port is None:
+                raise SystemExit("The server did not start.")
+            yield int(port[1])
         finally:
             server.terminate()
 
@@ -93,10 +100,11 @@ class Client:
             raise OSError(answer.decode())
         return answer
 
-    async def translate(self, text: str) -> str:
+    async def translate(self, text: str) -> tuple[str, list[str]]:
+        """Return a translation, and letters that the model has not seen."""
         body = json.dumps({"texts": [text]}).encode()
         answer = json.loads(await self.ask("/translate", body))
-        return answer["translations"][0][0]
+        return answer["translations"][0][0], *answer.get("unknown", [[]])
 
     async def megabytes(self) -> float:
         found = re.search(MEMORY, await self.ask("/metrics"))
@@ -126,6 +134,9 @@ async def load(port: int, clients: int, seconds: float, texts: list[str]):
     """Ask a server by many clients; return a `Report`."""
     async with Client(port) as client:
         wanted = {text: await client.translate(text) for text in texts}
+    for text, (_, unknown) in wanted.items():
+        if unknown:
+            print(f"{text}: the model has not seen {' '.join(unknown)}")
     times, begun = [], time.monotonic()
     end = begun + seconds
     asking = [
@@ -144,23 +155,25 @@ async def load(port: int, clients: int, seconds: float, texts: list[str]):
 
 
 def main(
+    file: str | Path = FILE,
+    texts: list[str] | None = None,
     clients: int = 100,
     seconds: float = 60.0,
-    texts: list[str] | None = None,
     options: str = "",
 ) -> Report:
     """Print what a server takes under load.
 
     Args:
+        file: What is served.
+        texts: What clients ask. Defaults to some words.
         clients: How many ask at once.
         seconds: How long.
-        texts: What they ask. Defaults to some words.
-        options: Those of the server, such as `"--threads 1 model.onnx"`.
+        options: Those of the server, such as `"--threads 1"`.
 
     Returns:
         What is printed.
     """
-    with started(*options.split()) as port:
+    with started(str(file), *options.split()) as port:
         found = asyncio.run(load(port, clients, seconds, texts or TEXTS))
     speed = found.answers / found.seconds
     print(f"{found.answers} answers, {found.lost} lost, {speed:.0f} a second")
@@ -171,8 +184,14 @@ def main(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("texts", nargs="*")
-    parser.add_argument("--clients", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--options", default="", help="of the server")
+    file = "the ONNX file that is served (pronounce.onnx)"
+    parser.add_argument("file", nargs="?", default=FILE, help=file)
+    texts = "what clients ask (some English words)"
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help=texts)
+    clients = "how many ask at once (100)"
+    parser.add_argument("--clients", type=int, default=100, help=clients)
+    seconds = "how long they ask (60)"
+    parser.add_argument("--seconds", type=float, default=60.0, help=seconds)
+    options = "options of the server, such as '--threads 1'"
+    parser.add_argument("--options", default="", help=options)
     main(**vars(parser.parse_args()))

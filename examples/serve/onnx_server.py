@@ -197,7 +197,8 @@ class Service:
                 rows = await self.batches.ask(texts)
         except TimeoutError as error:
             raise HTTPException(503, "It took too long.") from error
-        return await asyncio.to_thread(as_json, rows, align)
+        unknown = [*map(self.batches.run.unknown, texts)]
+        return await asyncio.to_thread(as_json, rows, align, unknown)
 
     async def read(self, request: Request) -> bytes:
         """Read a body, or refuse one that is too long before it is there."""
@@ -340,17 +341,36 @@ def main(
         serve(Service(batches, Limits(**limits), Path(file).name), listener)
 
 
+METAVARS = {str: "NAME", int: "N", float: "SECONDS"}
+LIMITS = Limits()
+OPTIONS = {  # with what they are without
+    "host": ("127.0.0.1", "address to listen at; 0.0.0.0 for all"),
+    "port": (8080, "port to listen at; 0 for a free one"),
+    "threads": (0, "threads of onnxruntime; 0 for one each core"),
+    "batch": (64, "most texts in a batch"),
+    "wait": (0.002, "how long a text waits for others"),
+    "bytes": (LIMITS.bytes, "longest body of a request"),
+    "texts": (LIMITS.texts, "most texts in a request"),
+    "letters": (LIMITS.letters, "most letters of a text"),
+    "waiting": (LIMITS.waiting, "most texts that wait, of all requests"),
+    "connections": (LIMITS.connections, "most connections"),
+    "seconds": (LIMITS.seconds, "longest time to send, to wait or to read"),
+}
+
+
 def arguments(given: list[str] | None = None) -> dict:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("file", nargs="?", default=FILE)
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8080)
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--wait", type=float, default=0.002, metavar="S")
-    for name, value in Limits()._asdict().items():
-        parser.add_argument(f"--{name}", type=type(value), default=value)
+    file = "what translator.export(path, 'onnx_text') wrote (pronounce.onnx)"
+    parser.add_argument("file", nargs="?", default=FILE, help=file)
+    for name, (value, about) in OPTIONS.items():
+        parser.add_argument(
+            f"--{name}",
+            type=type(value),
+            default=value,
+            metavar=METAVARS[type(value)],
+            help=f"{about} (%(default)s)",
+        )
     return vars(parser.parse_args(given))
 
 

@@ -1,5 +1,6 @@
 """examples/serve/onnx_server.py, in a process that has no TensorFlow."""
 
+import configparser
 import contextlib
 import http.client
 import json
@@ -18,6 +19,7 @@ pytest.importorskip("onnxruntime")
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "examples/serve/onnx_server.py"
+FILE = ROOT / "saved_models/pronounce_en/pronounce.onnx"
 ALONE = """
 import runpy, sys
 for name in ("tensorflow", "keras", "keras_attention"):
@@ -141,6 +143,69 @@ def test_it_says_what_the_file_says(server):
     status, said = send(server, "/health")
     wanted = {"status": "ok", "file": "pronounce.onnx", "aligns": True}
     assert (status, json.loads(said)) == (200, wanted)
+
+
+def test_letters_that_the_model_has_not_seen_are_told(server):
+    status, found = translate(server, "café", "cat", "日本本")
+    assert status == 200
+    assert found["unknown"] == [["é"], [], ["日", "本"]]
+    assert "unknown" not in translate(server, "cat", "dog")[1]
+
+
+def test_the_load_is_of_a_file_and_of_texts():
+    program = PROGRAM.with_name("onnx_load.py")
+    options = "--clients", "2", "--seconds", "0.5", "--options=--threads 1"
+    done = subprocess.run(
+        [sys.executable, program, FILE, "cat", "café", *options],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    assert said[0] == "café: the model has not seen é"
+    assert re.match(r"\d+ answers, 0 lost, ", said[1])
+    done = subprocess.run(
+        [sys.executable, program, "cat", *options],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "cat" in done.stderr
+    assert "did not start" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["onnx_server.py", "onnx_load.py"])
+def test_help_says_what_each_option_does(name):
+    command = [sys.executable, PROGRAM.with_name(name), "--help"]
+    said = subprocess.run(command, capture_output=True, text=True).stdout
+    options = re.findall(
+        r"(?m)^  (?:--\w+|\w+)(?: \w+)?(.*(?:\n {10,}.*)?)", said
+    )
+    assert len(options) > 4
+    for about in options:
+        assert len(about.split()) > 1, said
+
+
+def test_the_container_has_what_the_server_needs():
+    """Its files, the packages of the extra, and a user who is not root."""
+    said = PROGRAM.with_name("Dockerfile").read_text()
+    said = said.replace("\\\n", "")
+    files = re.search(r"(?m)^COPY (.*) \./$", said)[1].split()
+    model = re.search(r"(?m)^ARG FILE=(\S+)$", said)[1]
+    assert all((ROOT / file).is_file() for file in (*files, model))
+    local = {path.name for path in PROGRAM.parent.glob("onnx_*")}
+    assert {Path(file).name for file in files} == local - {"onnx_load.py"}
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    extra = config["options.extras_require"]["onnx_server"].split()
+    assert re.findall(r'"(\S+>=\S+)"', said) == extra
+    user, start = re.search(
+        r"(?s)^USER (\w+)$.*^ENTRYPOINT (.*)$", said, re.M
+    ).groups()
+    assert user != "root"
+    assert json.loads(start)[1:3] == ["onnx_server.py", "model.onnx"]
+    ignored = PROGRAM.with_name("Dockerfile.dockerignore").read_text()
+    assert "\n*\n!examples/serve/onnx_*\n!**/*.onnx\n" in ignored
 
 
 def test_attention_comes_where_it_is_asked_for(echo):
