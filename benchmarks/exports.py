@@ -74,7 +74,7 @@ def batches_of(translator, sentences: list[str]):
     """Yield batches of sentences and their ids."""
     for start in range(0, len(sentences), BATCH):
         batch = sentences[start : start + BATCH]
-        yield batch, translator.source_tokenizer.tokenize(batch).numpy()
+        yield batch, translator.source_tokenizer.tokenize(batch)
 
 
 def compare(translator, sentences: list[str], folder: Path):
@@ -127,7 +127,7 @@ def quantize(
             texts, start = [], time.perf_counter()
             for batch, ids in batches_of(translator, sentences):
                 tokens, _ = run(batch, ids)
-                found = tokenizer.detokenize(tokens[:, 0]).numpy()
+                found = tokenizer.detokenize(tokens[:, 0])
                 texts += [text.decode() for text in found]
             seconds = time.perf_counter() - start
             score = metric.corpus_score(texts, [references]).score

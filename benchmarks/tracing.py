@@ -23,8 +23,8 @@ from keras_attention import CharacterTokenizer
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
 from keras_attention.export.saved_model import save_signatures
-from keras_attention.translation import TranslationGraph
-from keras_attention.translation.graph import TEXT
+from keras_attention.export.translation_graph import TEXT
+from keras_attention.export.translation_graph import TranslationGraph
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -52,7 +52,8 @@ def export(by_archive: bool):
     with tempfile.TemporaryDirectory() as folder:
         if by_archive:
             archive = keras.export.ExportArchive()
-            archive.track(tokenizer)
+            archive.track(graph.source_tokenizer)
+            archive.track(graph.target_tokenizer)
             translate, align = graph.translate_text, graph.align_text
             archive.add_endpoint("serving_default", translate, [TEXT])
             archive.add_endpoint("align", align, [TEXT])
@@ -65,7 +66,8 @@ def export(by_archive: bool):
                 ("align", graph.align_text),
             )
         }
-        save_signatures(folder, functions, [tokenizer])
+        tokenizers = graph.source_tokenizer, graph.target_tokenizer
+        save_signatures(folder, functions, tokenizers)
 
 
 def main(rounds: int):

@@ -235,7 +235,7 @@ def run_file(path: Path, form: str, translator: Translator) -> Callable:
         for start in range(0, len(sentences), BATCH):
             best = run(sentences[start : start + BATCH])[:, 0]
             if np.issubdtype(best.dtype, np.integer):
-                best = tokenizer.detokenize(best).numpy()
+                best = tokenizer.detokenize(best)
             found += [text.decode() for text in best]
         return found
 

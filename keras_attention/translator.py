@@ -9,6 +9,7 @@ import time
 import zipfile
 from collections.abc import Iterable
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from typing import Self
@@ -18,9 +19,7 @@ import keras
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
-from keras_attention.export import find_format
-from keras_attention.export.formats import FORMATS
-from keras_attention.export.formats import OUTPUTS
+from keras_attention.extras import require
 from keras_attention.files import check_file
 from keras_attention.files import reading
 from keras_attention.files import recover
@@ -34,22 +33,18 @@ from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import ParallelTokenizer
-from keras_attention.text import as_bytes
+from keras_attention.text import as_texts
 from keras_attention.translation import Translation
-from keras_attention.translation import TranslationGraph
+from keras_attention.translation import TranslationProgram
 from keras_attention.translation import check_content
 from keras_attention.translation import check_translator
-from keras_attention.translation import cut_attention
 from keras_attention.translation import extended_parts
 from keras_attention.translation import feature_rows
 from keras_attention.translation import has_terminal
 from keras_attention.translation import in_batches
 from keras_attention.translation import join_entries
 from keras_attention.translation import load_model
-from keras_attention.translation import padded_phrases
-from keras_attention.translation import read_answers
 from keras_attention.translation import read_phrases
-from keras_attention.translation import read_rows
 from keras_attention.translation import save_model
 from keras_attention.translation import upgrades
 from keras_attention.translation import warn_of_cuts
@@ -69,11 +64,12 @@ OPTIONS = ("max_source_length", "replace_unknown")  # in the main file
 class Translator:
     """Translates text by a trained model.
 
-    On TensorFlow everything runs in one graph for all lengths; on JAX and by
-    XLA, which compile for each shape, at a few sizes. Sentences run in
-    batches of similar length, and their translations keep the order. However
-    long a sentence is, a batch takes no more memory than `batch_size` times
-    `max_source_length`, beside that of the text itself.
+    Python reads and writes text, and the model generates in a graph: on
+    TensorFlow for all lengths; on JAX and by XLA, which compile for each
+    shape, at a few sizes. Sentences run in batches of similar length, and
+    their translations keep the order. However long a sentence is, a batch
+    takes no more memory than `batch_size` times `max_source_length`, beside
+    that of the text itself.
 
     Its parts and options are its attributes, and may be exchanged or changed.
     Threads may share a translator. It is pickled and copied by what `save`
@@ -154,7 +150,7 @@ class Translator:
     ...     decoder=AttentionDecoder(cell),
     ... )
     >>> translator = Translator(model, digits, digits, BeamSearch(2))
-    >>> ids = digits.tokenize(["12", "345"]).numpy()
+    >>> ids = digits.tokenize(["12", "345"])
     >>> model.compile("adam", loss=SequenceCrossentropy())
     >>> history = model.fit((ids, ids[:, :-1]), ids[:, 1:], verbose=0)
     >>> found = translator(["12", "345"], return_attention_scores=True)
@@ -183,11 +179,11 @@ class Translator:
         self.max_source_length = max_source_length
         self.replace_unknown = replace_unknown
         self.shortlist = shortlist
-        self._graphs = Programs(kept=1)
-        self._find_graph()
+        self._programs = Programs(kept=1)
+        self._find_program()
 
-    def _find_graph(self):
-        """Return the graph; a new one, if a part or an option has changed."""
+    def _find_program(self):
+        """Return the program; a new one, if a part or option has changed."""
         self.max_source_length = check_integer(
             "max_source_length", self.max_source_length, least=2
         )
@@ -204,21 +200,21 @@ class Translator:
             model, others = check_translator(*parts), parts[1:]
             if self.shortlist is not None:
                 model = model.limited_to(self.shortlist)
-            return TranslationGraph(model, *others, self.replace_unknown)
+            return TranslationProgram(model, *others, self.replace_unknown)
 
         options = None
         if isinstance(self.search, AbstractSearch):
             options = repr(self.search.get_config())
         version = getattr(self.model, "version", None)
         given = *parts, self.shortlist, self.replace_unknown
-        # The graph holds them, so that no other object gets their ids.
-        return self._graphs.get(version, (*map(id, given), options), make)
+        # The program holds them, so that no other object gets their ids.
+        return self._programs.get(version, (*map(id, given), options), make)
 
-    def _ready_graph(self):
-        """Return the graph of a model that has its weights."""
-        graph = self._find_graph()
+    def _ready_program(self):
+        """Return the program of a model that has its weights."""
+        program = self._find_program()
         check_built(self.model, "generate", "Train it, load it, or build it.")
-        return graph
+        return program
 
     def __call__(
         self,
@@ -237,53 +233,51 @@ class Translator:
         sentences = self._sources(sentences, mask)
         if prefixes is not None:
             prefixes = _one_each("prefixes", prefixes, sentences)
-        graph = self._ready_graph()
+        program = self._ready_program()
         asked = return_scores, return_attention_scores, return_token_scores
-        run = graph.align if any(asked[1:]) else graph.translate
-        given = sentences, prefixes, batch_size, verbose
         phrases = None
         if required is not None:
             phrases = read_phrases(required, len(sentences), self.search)
-            given = sentences, prefixes or [b""] * len(sentences), *given[2:]
-        entries = self._run(graph, run, *given, phrases)
+        run = partial(program.translate, aligned=any(asked[1:]))
+        beside = {"prefixes": prefixes, "required": phrases}
+        entries = self._run(
+            program, run, sentences, beside, batch_size, verbose
+        )
         warn_of_missing(entries, phrases, self.search)
         if any(asked):
             return join_entries(entries, *asked)
         return [entry.texts for entry in entries]
 
-    def _run(
-        self, graph, run, sentences, beside, batch_size, verbose, phrases=None
-    ):
-        """Run sentences, with texts and phrases beside them, in batches."""
+    def _run(self, program, run, sentences, beside, batch_size, verbose):
+        """Run sentences, with what is given beside them, in batches."""
         longest = self.max_source_length
         rows = sentences  # of features
         if self.source_tokenizer is not None:
-            rows, counts = read_rows(graph.read, sentences, longest)
-            warn_of_cuts(counts, longest)
+            rows = [program.read(text, longest) for text in sentences]
+            warn_of_cuts([row.count for row in rows], longest)
         entries = [None] * len(rows)
-        limits = batch_size, longest
-        for numbers, batch in in_batches(rows, beside, *limits, verbose):
-            if phrases is not None:
-                batch.append(padded_phrases([phrases[i] for i in numbers]))
-            for i, entry in zip(
-                numbers, read_answers(run(*batch)), strict=True
-            ):
-                if self.source_tokenizer is None:
-                    entry = cut_attention(entry, batch[0], rows[i][0])
+        limits = batch_size, longest, verbose
+        for numbers, batch in in_batches(rows, beside.get("prefixes"), *limits):
+            some = {
+                name: x if x is None else [x[i] for i in numbers]
+                for name, x in beside.items()
+            }
+            found = run(batch, [rows[i] for i in numbers], **some)
+            for i, entry in zip(numbers, found, strict=True):
                 entries[i] = entry
         return entries
 
     def _sources(self, sentences, mask=None):
-        """List the sentences as bytes, or the features as rows."""
+        """List the sentences as strings, or the features as rows."""
         if self.source_tokenizer is None:
-            spec = self._ready_graph().model.source_spec
+            spec = self._ready_program().model.source_spec
             return feature_rows(spec, sentences, mask)
         if mask is not None:
             raise ValueError(
                 "`mask` is for a translator of features, without a source "
                 "tokenizer. Received: a mask beside sentences. Leave it out."
             )
-        return as_bytes("sentences", sentences)
+        return as_texts("sentences", sentences)
 
     def score(
         self,
@@ -312,9 +306,9 @@ class Translator:
         check_integer("batch_size", batch_size)
         sentences = self._sources(sentences, mask)
         texts = _one_each("translations", translations, sentences)
-        graph = self._ready_graph()
-        given = sentences, texts, batch_size, 0
-        entries = self._run(graph, graph.score, *given)
+        program = self._ready_program()
+        run, beside = program.score, {"texts": texts}
+        entries = self._run(program, run, sentences, beside, batch_size, 0)
         return join_entries(entries, True, False, True)
 
     def with_search(self, search: AbstractSearch) -> Self:
@@ -408,7 +402,7 @@ class Translator:
         Raises:
             ValueError: If something else stands there.
         """
-        self._ready_graph()  # checks what was exchanged
+        self._ready_program()  # checks what was exchanged
         content = {
             "version": __version__,
             "search": keras.saving.serialize_keras_object(self.search),
@@ -474,7 +468,7 @@ class Translator:
         max_length: int | None = None,
         quantize: str | None = None,
         verbose: int | str = "auto",
-        outputs: Sequence[str] = OUTPUTS,
+        outputs: Sequence[str] = ("translations", "scores"),
     ) -> None:
         """Write the translator for programs that run without this package.
 
@@ -523,9 +517,9 @@ class Translator:
                 `quantize`, or if the model lacks one of the `outputs`.
         """
         check_choice("verbose", verbose, ("auto", 0, 1))
-        model = self._ready_graph().model  # checks what was exchanged
+        model = self._ready_program().model  # checks what was exchanged
         check_functions(self.model)
-        chosen = find_format(path, format)
+        chosen = _formats().find_format(path, format)
         options = chosen.keywords(self, quantize, outputs)
         search = self.search
         if max_length is not None:
@@ -541,8 +535,13 @@ class Translator:
             print(f"Wrote {path} in {time.monotonic() - began:.0f} s")
 
 
+def _formats():
+    """Import what exports, and with it TensorFlow where it is installed."""
+    return require("keras_attention.export", "tensorflow", "Translator.export")
+
+
 def _one_each(name, texts, sentences):
-    texts = as_bytes(name, texts)
+    texts = as_texts(name, texts)
     if len(texts) != len(sentences):
         raise ValueError(
             f"`{name}` needs one string a sentence, empty for none. Received: "
@@ -573,7 +572,7 @@ def _read_main(file):
 def _exported(path):
     """Name what `export` wrote at a path, or in a folder of that path."""
     parts = [path, *sorted(path.glob("*"))]
-    endings = {x.suffix for x in FORMATS.values() if x.suffix}
+    endings = {x.suffix for x in _formats().FORMATS.values() if x.suffix}
     return [
         str(part)
         for part in parts

@@ -41,7 +41,7 @@ draw = random.Random(0)
 # %%
 letters = CharacterTokenizer("ab")
 texts = ["".join(draw.choices("ab", k=draw.randint(1, 9))) for _ in range(500)]
-ids = letters.tokenize(texts).numpy()
+ids = letters.tokenize(texts)
 classes = np.array([text.count("b") > text.count("a") for text in texts])
 
 inputs = keras.Input((None,), dtype="int32", name="ids")
@@ -64,7 +64,7 @@ export_model(classifier, "letters/1", sample=ids[:4])
 # length. Inputs and outputs have the names that they have in the model.
 
 # %%
-new = letters.tokenize(["aab", "b", "abbbaabbb"]).numpy()
+new = letters.tokenize(["aab", "b", "abbbaabbb"])
 run = Interpreter("letters.tflite").get_signature_runner("serving_default")
 print(run(ids=new)["more_b"].ravel())
 session = onnxruntime.InferenceSession("letters.onnx")
@@ -183,10 +183,10 @@ print(run.stdout or run.stderr)
 translator.export("reverse.tflite", format="litert", quantize="int8")
 print(Path("reverse.tflite").stat().st_size // 1024, "KiB")
 
-ids = tokenizer.tokenize(["abc", "fade"]).numpy()
+ids = tokenizer.tokenize(["abc", "fade"])
 runner = Interpreter("reverse.tflite").get_signature_runner("translate_ids")
 answer = runner(source_ids=ids)
-print(tokenizer.detokenize(answer["tokens"][:, 0]).numpy())
+print(tokenizer.detokenize(answer["tokens"][:, 0]))
 with zipfile.ZipFile("reverse.tflite") as archive:
     print(archive.namelist())
 
@@ -200,7 +200,7 @@ with zipfile.ZipFile("reverse.tflite") as archive:
 translator.export("reverse.onnx", format="onnx")
 session = onnxruntime.InferenceSession("reverse.onnx")
 tokens, scores = session.run(None, {"source_ids": ids})
-print(tokenizer.detokenize(tokens[:, 0]).numpy())
+print(tokenizer.detokenize(tokens[:, 0]))
 
 # %% [markdown]
 # `"onnx_text"` puts the tokenizers into the file as well, so that a server

@@ -113,7 +113,7 @@ def walk() -> dict[str, list[str]]:
         decoder=ka.AttentionDecoder(cell),
     )
     model.compile("sgd", loss=ka.SequenceCrossentropy(), run_eagerly=True)
-    ids = tokenizer.tokenize(sentences).numpy()
+    ids = tokenizer.tokenize(sentences)
     search = ka.BeamSearch(2, max_length=4)
     dataset = ka.parallel_dataset  # which is imported here, not on the way
     with tempfile.TemporaryDirectory() as folder:

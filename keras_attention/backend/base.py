@@ -21,7 +21,6 @@ class AbstractBackend:
         compiles_each_shape: Whether `compiled` compiles anew for each shape.
         has_custom_gradients: Whether it has `custom_gradient` and `vjp`.
         has_packed_kernels: Whether it has `run_packed`.
-        has_text: Whether its tensors are those of TensorFlow Text.
         replaces_rows: Whether it has `replace_rows`.
         TransformationError: What `custom_gradient` raises where a derivative
             is taken that it does not have.
@@ -31,7 +30,6 @@ class AbstractBackend:
     compiles_each_shape = False
     has_custom_gradients = False
     has_packed_kernels = False
-    has_text = False
     replaces_rows = False
     TransformationError = NeverRaisedError
 

@@ -65,7 +65,7 @@ def _stack(array, blank, length):
 class TensorFlowBackend(AbstractBackend):
     """Graphs, with `tf.distribute`, XLA and LiteRT in mind."""
 
-    has_custom_gradients = has_text = replaces_rows = True
+    has_custom_gradients = replaces_rows = True
 
     def has_seed(self) -> bool:
         return tf.compat.v1.get_seed(1)[0] != 87654321  # which stands for none

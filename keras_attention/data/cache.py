@@ -7,13 +7,15 @@ import os
 import shutil
 import time
 import warnings
+from collections import deque
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from keras_attention.data.encode import in_threads
 from keras_attention.files import alone
 from keras_attention.files import blames_no_file
 from keras_attention.files import check_file
@@ -198,3 +200,27 @@ def _remove_damaged(path: Path, whole: Path | None = None):
 def digest_of(content: Any) -> str:
     """Return the SHA-256 of what JSON can hold, in hexadecimal digits."""
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def in_threads(function: Callable, items: Iterable) -> Iterator:
+    """Map items in their order, by all cores, and read few of them ahead.
+
+    Args:
+        function: What leaves the interpreter free, such as a digest.
+        items: Its arguments.
+
+    Yields:
+        Its results.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    waiting = deque()
+    with ThreadPoolExecutor(cores) as pool:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > 2 * cores:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import mmap
+import unicodedata
 from collections.abc import Iterable
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,11 +22,10 @@ from keras_attention.data.encode import EncodedPart
 from keras_attention.data.encode import PairEncoder
 from keras_attention.data.pairs import Pairs
 from keras_attention.data.pairs import stream_parallel
-from keras_attention.text.tensors import tf
 from keras_attention.version import __version__
 
 AT_ONCE = 2**18  # pairs whose lengths are in memory
-FORM = 2  # of the files; another one is another key
+FORM = 3  # of the files; another one is another key
 VALUES, OFFSETS = "values", "offsets"  # the files of a column
 DROPPED = "dropped"  # a file of how many pairs are not there, by reason
 REASONS = "too_long", "empty"
@@ -129,7 +129,7 @@ def read_corpus(
     texts = [text for both in pairs for text in both]
     digests = cache.digests(texts)
     # A name that differs if anything that decides the ids does.
-    versions = FORM, __version__, tf.__version__
+    versions = FORM, __version__, unicodedata.unidata_version
     key = digest_of([versions, digests, encoder.settings()])[:NAME]
     with cache.folder(key, names) as draft:
         if draft:

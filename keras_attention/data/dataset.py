@@ -1,9 +1,11 @@
 """Batches of parallel text for teacher forcing, of few shapes."""
 
+import importlib.util
 import math
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import keras
 
@@ -19,12 +21,11 @@ from keras_attention.data.encode import SIDES
 from keras_attention.data.encode import PairEncoder
 from keras_attention.data.pairs import Texts
 from keras_attention.data.pairs import pair_texts
+from keras_attention.extras import require
 from keras_attention.text.base import FRAME
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.segmentation import load_sampler
 from keras_attention.text.sentencepiece import SentencePieceTokenizer
-from keras_attention.text.tensors import HAS_TENSORFLOW
-from keras_attention.text.tensors import tf
 
 
 def parallel_dataset(
@@ -41,13 +42,13 @@ def parallel_dataset(
     sample_subwords: float = 0.0,
     shard: Shard | None = None,
     cache: str | Path | None = None,
-) -> "tf.data.Dataset | keras.utils.PyDataset":
+) -> Any:
     r"""Read parallel text and batch it for `fit` and `evaluate`.
 
     Every batch is `((source, target[:, :-1]), target[:, 1:])`, int32, with
     `source (B, Tv)` and `target (B, Tq + 1)`, padded with 0. The text is
-    tokenized once, on all cores, with a progress bar on a terminal, and kept
-    as ids: in memory, or in the files of a `cache`.
+    tokenized once, with a progress bar on a terminal, and kept as ids: in
+    memory, or in the files of a `cache`.
 
     A batch holds pairs of similar length, padded to the width of the bucket
     of its longest pair, so full batches have at most `buckets` shapes. A
@@ -211,19 +212,14 @@ def _warn_of_drops(corpus, max_length):
 
 
 def _as_dataset(batches):
-    if not HAS_TENSORFLOW:
+    if importlib.util.find_spec("tensorflow") is None:
         return BatchSequence(batches)
-    rows = batches.rows if batches.training or batches.fills else None
-    ids = tf.TensorSpec((rows, None), tf.int32)
-    dataset = tf.data.Dataset.from_generator(
-        batches, output_signature=((ids, ids), ids)
+    room = require(
+        "keras_attention.backend.tensorflow_data",
+        *("tensorflow", "parallel_dataset"),
     )
-    cardinality = tf.data.experimental.assert_cardinality(len(batches))
-    options = tf.data.Options()
-    # There is nothing to tune, and the thread that would do it may take as
-    # long to end as its iterator has lived, up to a minute.
-    options.autotune.enabled = False
-    return dataset.apply(cardinality).prefetch(2).with_options(options)
+    rows = batches.rows if batches.training or batches.fills else None
+    return room.as_dataset(batches, len(batches), rows)
 
 
 class BatchSequence(keras.utils.PyDataset):

@@ -1,12 +1,9 @@
-"""Parallel text as ids, on all cores, and in memory for some lines only."""
+"""Parallel text as ids, in memory for some lines only."""
 
-import os
+import itertools
 import sys
-from collections import deque
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import keras
@@ -14,11 +11,11 @@ import numpy as np
 
 from keras_attention.text.base import FRAME
 from keras_attention.text.base import AbstractTokenizer
-from keras_attention.text.copies import aligned_words
 from keras_attention.text.copies import check_shared
-from keras_attention.text.copies import spell_source
-from keras_attention.text.copies import spell_target
+from keras_attention.text.copies import copied_ids
 from keras_attention.text.sentences import split_in_parts
+from keras_attention.text.steps import END
+from keras_attention.text.steps import START
 
 SENTENCES_AT_ONCE = 1024
 CHARACTERS_AT_ONCE = 2**20
@@ -84,7 +81,7 @@ class PairEncoder:
         return [tokenizers, self.max_length, self.copying, self.keep_texts]
 
     def encode(self, pairs: Iterable[tuple[str, str]]) -> Iterator[EncodedPart]:
-        """Tokenize pairs of lines by threads.
+        """Tokenize pairs of lines.
 
         On a terminal, a bar counts the pairs.
 
@@ -103,7 +100,7 @@ class PairEncoder:
         seen = sys.stdout is not None and sys.stdout.isatty()
         bar = keras.utils.Progbar(None, verbose=int(seen), unit_name="pair")
         count = shown = 0
-        for part in in_threads(self._encode, parts):
+        for part in map(self._encode, parts):
             yield part
             if count:  # a small text is done before there is anything to see
                 bar.update(count)
@@ -113,30 +110,27 @@ class PairEncoder:
             bar.update(count, finalize=True)
 
     def _encode(self, pairs):
-        """Tokenize the pairs of a part.
-
-        Rows keep one id beyond the limit, so that long ones can be found.
-        """
+        """Tokenize the pairs of a part."""
         limit = self.max_length
         texts = [
             [line if line.strip() else "" for line in side]
             for side in zip(*pairs, strict=True)
         ]
-        ids = [
-            tokenizer.tokenize(side, max_length=limit and limit + 1)
+        read = [
+            [tokenizer.read(text) for text in side]
             for tokenizer, side in zip(self.tokenizers, texts, strict=True)
         ]
-        if self.copying:
-            ids = self._spell(ids, texts)
-        ids = [np.asarray(rows) for rows in ids]
-        lengths = np.array([np.count_nonzero(rows, axis=1) for rows in ids])
+        lengths = FRAME + np.array([[len(x.ids) for x in y] for y in read])
         empty = lengths.min(axis=0) <= FRAME
         long = ~empty & (lengths.max(axis=0) > (limit or np.inf))
         kept = ~(empty | long)
-        columns = [
-            (rows[np.arange(rows.shape[1]) < (n * kept)[:, None]], n[kept])
-            for rows, n in zip(ids, lengths, strict=True)
-        ]
+        columns = []
+        for side, n in zip(self._ids(read, kept), lengths, strict=True):
+            framed = itertools.chain.from_iterable(
+                (START, *ids, END) for ids in side
+            )
+            values = np.fromiter(framed, "int32", int(n[kept].sum()))
+            columns.append((values, n[kept]))
         if self.keep_texts:
             for side in texts:
                 lines = [side[i].encode() for i in np.flatnonzero(kept)]
@@ -144,35 +138,21 @@ class PairEncoder:
                 columns.append((np.frombuffer(b"".join(lines), BYTE), counts))
         return EncodedPart(columns, np.array([long.sum(), empty.sum()]))
 
-    def _spell(self, ids, texts):
+    def _ids(self, read, kept):
+        """List the ids of the pairs that are kept, for each side."""
+        pairs = itertools.compress(zip(*read, strict=True), kept)
+        if not self.copying:
+            ids = [[side.ids for side in pair] for pair in pairs]
+        else:
+            ids = [self._copied(*pair) for pair in pairs]
+        return zip(*ids, strict=True) if ids else ((), ())
+
+    def _copied(self, source, target):
         """Give unknown words the ids of their places in the source."""
-        words = [*map(aligned_words, self.tokenizers, texts, ids)]
         size = self.tokenizers[0].vocabulary_size
+        texts = source.texts()
+        words = ["", *texts]
         return (
-            spell_source(ids[0], words[0], size),
-            spell_target(ids[1], words[1], ids[0], words[0], size),
+            copied_ids(source.ids, texts, words, size),
+            copied_ids(target.ids, target.texts(), words, size),
         )
-
-
-def in_threads(function: Callable, items: Iterable) -> Iterator:
-    """Map items in their order, by all cores, and read few of them ahead.
-
-    Args:
-        function: What leaves the interpreter free, such as TensorFlow.
-        items: Its arguments.
-
-    Yields:
-        Its results.
-    """
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    waiting = deque()
-    with ThreadPoolExecutor(cores) as pool:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > 2 * cores:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()

@@ -1,12 +1,14 @@
 """A translator written for other programs, read back, and run."""
 
-from keras_attention.text.tensors import HAS_TENSORFLOW
+import importlib.util
 
+from .formats import FORMATS as FORMATS
 from .formats import ExportFormat as ExportFormat
 from .formats import find_format as find_format
 from .formats import register_format as register_format
 
-if HAS_TENSORFLOW:  # which writes all formats
+if importlib.util.find_spec("tensorflow") is not None:  # which writes all
+    from . import onnx_pieces as onnx_pieces
     from .litert import export_litert as export_litert
     from .litert import export_litert_text as export_litert_text
     from .model import export_model as export_model
@@ -14,3 +16,4 @@ if HAS_TENSORFLOW:  # which writes all formats
     from .onnx_text import export_onnx_text as export_onnx_text
     from .saved_model import export_saved_model as export_saved_model
     from .stream import export_stream as export_stream
+    from .tensor_tokenizer import TensorTokenizer as TensorTokenizer

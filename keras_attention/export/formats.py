@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from keras_attention.checks import check_choice
 from keras_attention.extras import require
-from keras_attention.text.tensors import HAS_TENSORFLOW
 
 # Of a translator.
 OPTIONS = ("max_source_length", "replace_unknown")
@@ -119,7 +118,7 @@ def find_format(path: str | Path, name: str | None) -> ExportFormat:
         ValueError: If there is none of this name, or the path ends otherwise.
         ImportError: If TensorFlow is not installed, which writes it.
     """
-    if name not in FORMATS and not HAS_TENSORFLOW:
+    if name not in FORMATS:
         require("tensorflow", "tensorflow", f"`export` with format={name!r}")
     suffixes = {name: known.suffix for name, known in FORMATS.items()}
     name = choose_format(path, name, suffixes)

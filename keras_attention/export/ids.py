@@ -12,13 +12,13 @@ from keras_attention.export.formats import OUTPUTS
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.recurrent import exportable_recurrence
+from keras_attention.export.translation_graph import source_specs
 from keras_attention.layers import sublayers
 from keras_attention.layers import with_mask
 from keras_attention.models import AbstractModel
 from keras_attention.models import Seq2Seq
 from keras_attention.ops import portable_program
 from keras_attention.search import AbstractSearch
-from keras_attention.translation.graph import source_specs
 
 SIGNATURE = "translate_ids"
 OTHER_FLOATS = ("float16", "bfloat16", "float64")

@@ -26,11 +26,17 @@ from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
 from keras_attention.export.litert_axes import expand_new_axes
 from keras_attention.export.litert_copies import without_copies
+from keras_attention.export.litert_words import check_litert_tokenizer
+from keras_attention.export.litert_words import litert_detokenize
+from keras_attention.export.litert_words import litert_tokenize
 from keras_attention.export.portable import blamed_layer
 from keras_attention.export.portable import quiet
 from keras_attention.export.portable import run_program
 from keras_attention.export.saved_model import giving
 from keras_attention.export.saved_model import save_signatures
+from keras_attention.export.tensor_tokenizer import TensorTokenizer
+from keras_attention.export.translation_graph import TEXT
+from keras_attention.export.translation_graph import TranslationGraph
 from keras_attention.extras import require
 from keras_attention.files import SEAL
 from keras_attention.files import check_seal
@@ -39,8 +45,6 @@ from keras_attention.files import seal
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
-from keras_attention.translation.graph import TEXT
-from keras_attention.translation.graph import TranslationGraph
 
 QUANTIZATIONS = (None, "float16", "int8")
 TEXT_SIGNATURE = "translate"
@@ -153,19 +157,19 @@ def export_litert_text(
     require("tensorflow_text", "text", "export_litert_text")
     check_ids_only(model, "export_litert_text")
     tokenizers = source_tokenizer, target_tokenizer
-    _check_tokenizers(*tokenizers)
+    check_litert_tokenizer("source", source_tokenizer)
+    check_litert_tokenizer("target", target_tokenizer)
+    forms = [*map(TensorTokenizer, tokenizers)]
     with replaced_file(path, ".tflite") as draft:
         # Not traced anew, also where the user runs functions eagerly.
         function = trace_ids(model, search, as_numbers(outputs))
-        function = _trace_text(function.get_concrete_function(), *tokenizers)
+        function = _trace_text(function.get_concrete_function(), *forms)
         functions = {TEXT_SIGNATURE: function}
-        draft.write_bytes(
-            convert_to_litert(model, functions, quantize, tokenizers)
-        )
+        draft.write_bytes(convert_to_litert(model, functions, quantize, forms))
         seal(draft)
         sources = [
-            source_tokenizer.detokenize(ids).numpy()
-            for ids in probe_sources(source_tokenizer.vocabulary_size)
+            np.array([*map(str.encode, source_tokenizer.detokenize(x))], object)
+            for x in probe_sources(source_tokenizer.vocabulary_size)
         ]
         sources.append(np.array([b""], object))
         batches = [{"text": text} for text in sources]
@@ -177,27 +181,15 @@ def export_litert_text(
         check_texts("LiteRT file", wanted, answers, exact)
 
 
-def _check_tokenizers(source_tokenizer, target_tokenizer):
-    sides = {"source": source_tokenizer, "target": target_tokenizer}
-    for side, tokenizer in sides.items():
-        if not hasattr(tokenizer, "litert_tokenize"):
-            raise ValueError(
-                f"`{side}_tokenizer` must be a WordPieceTokenizer, the one "
-                "that LiteRT has the operations for. Received: "
-                f"{type(tokenizer).__name__}. Export ids to ids, with "
-                "format='litert', and tokenize outside of the file."
-            )
-
-
 def _trace_text(translate_ids, source_tokenizer, target_tokenizer):
     """Tokenize before a function of ids, and detokenize after it."""
 
     def translate(text):
-        ids = source_tokenizer.litert_tokenize(text)
+        ids = litert_tokenize(source_tokenizer, text)
         found = translate_ids(ids)
         tokens, shape = found.pop("tokens"), tf.shape(found["scores"])
         rows = tf.reshape(tokens, (-1, tokens.shape[-1]))
-        texts = target_tokenizer.litert_detokenize(rows)
+        texts = litert_detokenize(target_tokenizer, rows)
         found["translations"] = tf.reshape(texts, shape)
         for name in with_tokens(found):
             if name == "source_tokens":
@@ -215,7 +207,7 @@ def convert_to_litert(
     model: Seq2Seq,
     functions: dict[str, tf.types.experimental.PolymorphicFunction],
     quantize: str | None,
-    tokenizers: Sequence[AbstractTokenizer] = (),
+    tokenizers: Sequence[TensorTokenizer] = (),
 ) -> bytes:
     """Convert functions of a model to the content of one LiteRT file.
 

@@ -1,24 +1,29 @@
-"""Tokenizers of pieces as nodes of ONNX, by `onnxruntime-extensions`."""
+"""The steps of tokenizers of pieces in ONNX, by `onnxruntime-extensions`."""
 
 import json
+from functools import cache
 from functools import reduce
 
 import numpy as np
 
-from keras_attention.export.onnx_names import FIRST
-from keras_attention.export.onnx_names import all_characters
-from keras_attention.export.onnx_names import first_column
-from keras_attention.export.onnx_names import names_of
-from keras_attention.export.onnx_names import spaced
+from keras_attention.export.onnx_steps import FIRST
+from keras_attention.export.onnx_steps import AbstractOnnxForm
+from keras_attention.export.onnx_steps import OnnxPieces
+from keras_attention.export.onnx_steps import OnnxText
+from keras_attention.export.onnx_steps import letters_of_unicode
+from keras_attention.export.onnx_steps import onnx_form
 from keras_attention.export.onnx_strings import NO_CHARACTER
 from keras_attention.export.onnx_strings import NUL
 from keras_attention.export.onnx_strings import strings
-from keras_attention.text.base import PAD
-from keras_attention.text.base import UNKNOWN
-from keras_attention.text.wordpiece import INNER_JOINER
-from keras_attention.text.wordpiece import LONGEST_WORD
-from keras_attention.text.wordpiece import inner_names
+from keras_attention.text.pieces import INNER_JOINER
+from keras_attention.text.pieces import LONGEST_WORD
+from keras_attention.text.pieces import NormalizeWords
+from keras_attention.text.pieces import SentencePieces
+from keras_attention.text.pieces import WordPieces
+from keras_attention.text.steps import PAD
+from keras_attention.text.steps import UNKNOWN
 
+NO_BYTES = NO_CHARACTER.encode()
 NO_BYTE = 256  # a piece of text that is not a single byte
 BEHIND = range(0x80, 0xC0)  # what follows the first byte of a character
 SECOND = {  # which of them follow some first bytes
@@ -33,23 +38,53 @@ LENGTHS[0xC2:0xE0], LENGTHS[0xE0:0xF0], LENGTHS[0xF0:0xF5] = 2, 3, 4
 LONGEST = 4
 
 
-def read_pieces(add, tokenizer, text):
-    """Read pieces of `sentencepiece`, as `read` of `onnx_tokenizers`."""
-    text = add.cleaned(text, tokenizer.normalization)
-    # No sampling, and neither start nor end nor reverse.
-    options = [0], np.float32([0]), *3 * [[False]]
-    pieces, splits = add(
-        *("SentencepieceTokenizer", text, *options),
-        outputs=2,
-        model=tokenizer.model,
-    )
-    ids = add("Gather", tokenizer.piece_ids.numpy().astype("int64"), pieces)
-    ids = _rows(add, ids, splits)
-    texts = [*tokenizer.texts.numpy()]
-    if NUL.encode() in texts:  # and any byte
-        spelled = [texts.index(bytes([x])) for x in NO_CHARACTER.encode()]
-        ids = _replaced(add, ids, spelled, texts.index(NUL.encode()))
-    return ids, None
+class SentencePiecesForm(AbstractOnnxForm):
+    """`SentencePieces` in ONNX."""
+
+    def read(self, add, value):
+        own, _, texts = self.step.pieces
+        # No sampling, and neither start nor end nor reverse.
+        options = [0], np.float32([0]), *3 * [[False]]
+        pieces, splits = add(
+            *("SentencepieceTokenizer", value.without_nul(), *options),
+            outputs=2,
+            model=self.step.model,
+        )
+        ids = add("Gather", np.array(own, "int64"), pieces)
+        ids = _rows(add, ids, splits)
+        if NUL.encode() in texts:  # and any byte
+            spelled = [FIRST + texts.index(bytes([x])) for x in NO_BYTES]
+            nul = FIRST + texts.index(NUL.encode())
+            ids = _replaced(add, ids, spelled, nul)
+        return OnnxPieces(ids, None)
+
+    def write(self, add, value):
+        ids, unknown = value
+        if self.step.added_space.endswith("$"):
+            raise ValueError(
+                "Text in ONNX needs a `target_tokenizer` whose pieces have "
+                "their spaces in front. Received: a SentencePieceTokenizer of "
+                "a model with `treat_whitespace_as_suffix`. Train it without."
+            )
+        texts = [b"", b"", b"", b"", *self.step.pieces[2]]
+        codes = [x[0] if len(x) == 1 else NO_BYTE for x in texts]
+        codes = add("Gather", codes, ids)
+        texts = add("Gather", strings(*texts), ids)
+        texts = add("Where", add("Equal", ids, UNKNOWN), unknown, texts)
+        text = add.joined(_mended(add, texts, codes))
+        if not self.step.added_space:
+            return text
+        parts, count = add(
+            "StringSplit", text, outputs=2, delimiter=" ", maxsplit=1
+        )
+        edge = add(
+            "Concat", add("Shape", text), [2], axis=0
+        )  # or there is none
+        parts = add("Concat", parts, add("Expand", strings(""), edge), axis=1)
+        first, rest = (add("Gather", parts, i, axis=1) for i in range(2))
+        begins = add("Equal", first, strings(""))
+        begins = add("And", begins, add("Less", 1, count))
+        return add("Where", begins, rest, text)
 
 
 def _replaced(add, ids, run, other):
@@ -61,30 +96,6 @@ def _replaced(add, ids, run, other):
     inside = reduce(lambda x, y: add("Add", x, y), map(before, (-1, -2, -3)))
     ids = add("Where", begins, other, ids)
     return add("Where", add("Less", 0, inside), PAD, ids)
-
-
-def write_pieces(add, tokenizer, ids, unknown):
-    """Write pieces of `sentencepiece`, as `write` of `onnx_tokenizers`."""
-    if tokenizer.added_space.endswith("$"):
-        raise ValueError(
-            "Text in ONNX needs a `target_tokenizer` whose pieces have their "
-            "spaces in front. Received: a SentencePieceTokenizer of a model "
-            "with `treat_whitespace_as_suffix`. Train it without."
-        )
-    texts = tokenizer.texts.numpy()
-    codes = [x[0] if len(x) == 1 else NO_BYTE for x in texts]
-    texts = names_of(add, tokenizer, ids, unknown, texts[FIRST:])
-    text = add.joined(_mended(add, texts, add("Gather", codes, ids)))
-    if not tokenizer.added_space:
-        return text
-    parts, count = add(
-        "StringSplit", text, outputs=2, delimiter=" ", maxsplit=1
-    )
-    edge = add("Concat", add("Shape", text), [2], axis=0)  # there may be none
-    parts = add("Concat", parts, add("Expand", strings(""), edge), axis=1)
-    first, rest = (add("Gather", parts, i, axis=1) for i in range(2))
-    begins = add("And", add("Equal", first, strings("")), add("Less", 1, count))
-    return add("Where", begins, rest, text)
 
 
 def _mended(add, texts, codes):
@@ -137,50 +148,65 @@ def _shifted(add, values, edge):
     return shifted
 
 
-def read_word_pieces(add, tokenizer, text):
-    """Read pieces of words, as `read` of `onnx_tokenizers`."""
-    codes, letters = all_characters()
-    spaces = codes[tokenizer.normalize(letters).numpy() == b" "]
-    letters = add.tokens(text, separators=[""])
-    is_space = add.look_up(letters, {chr(x): 1 for x in spaces}, 0)
-    letters = add("Where", add("Equal", is_space, 1), strings(" "), letters)
-    words, _ = add("StringSplit", add.joined(letters), outputs=2, delimiter=" ")
-    names = inner_names(tokenizer.vocabulary)
-    table = {name: i for i, name in enumerate(names)}
-    flat = add("Reshape", words, [-1])
-    pieces, splits, _, _ = add(
-        *("WordpieceTokenizer", flat),
-        add("Range", 0, add("Add", add("Size", words), 1), 1),
-        outputs=4,
-        vocab=json.dumps(table),
-        suffix_indicator=INNER_JOINER,
-        unknown_token=names[UNKNOWN],
-        max_input_chars_per_word=LONGEST_WORD,
-    )
-    pieces = add.look_up(add.typed(pieces), table, UNKNOWN)
-    ids = _rows(add, pieces, splits)  # (words, pieces of each)
-    is_unknown = add("Cast", add("Equal", ids, UNKNOWN), to=add.int64)
-    is_unknown = add("Less", 0, add("ReduceSum", is_unknown, [1]))
-    once = add("Where", first_column(add, ids), UNKNOWN, PAD)
-    ids = add("Where", is_unknown, once, ids)  # a word as a whole
-    flat = add.column(flat)
-    ids = add("Where", add("Equal", flat, strings("")), PAD, ids)
-    texts = [name.removeprefix(INNER_JOINER) for name in names]
-    texts = add("Gather", strings(*texts), ids)
-    texts = add("Where", add("Equal", ids, UNKNOWN), flat, texts)
-    columns = (add("Shape", x, start=1) for x in (words, ids))
-    shape = add("Concat", add("Shape", text), add("Mul", *columns), axis=0)
-    return [add("Reshape", x, shape, allowzero=1) for x in (ids, texts)]
+class NormalizeWordsForm(AbstractOnnxForm):
+    """`NormalizeWords` in ONNX."""
+
+    def read(self, add, value):
+        table = _changed_letters(self.step)
+        return OnnxText(add, letters=add.mapped(value.letters, table))
 
 
-def write_word_pieces(add, tokenizer, ids, unknown):
-    """Write pieces of words, as `write` of `onnx_tokenizers`."""
-    names = inner_names(tokenizer.vocabulary)
-    continues = np.array([name.startswith(INNER_JOINER) for name in names])
-    texts = [name.removeprefix(INNER_JOINER) for name in names[FIRST:]]
-    texts = names_of(add, tokenizer, ids, unknown, texts)
-    joins = add("Or", add("Gather", continues, ids), add("Equal", ids, PAD))
-    return spaced(add, ids, texts, joins)
+@cache
+def _changed_letters(step):
+    pairs = ((x, step.read(x)) for x in letters_of_unicode())
+    return {x: y for x, y in pairs if x != y}
+
+
+class WordPiecesForm(AbstractOnnxForm):
+    """`WordPieces` in ONNX."""
+
+    def read(self, add, value):
+        names = self.step.names
+        table = {name: i for i, name in enumerate(names)}
+        flat = add("Reshape", value, [-1])
+        pieces, splits, _, _ = add(
+            *("WordpieceTokenizer", flat),
+            add("Range", 0, add("Add", add("Size", value), 1), 1),
+            outputs=4,
+            vocab=json.dumps(table),
+            suffix_indicator=INNER_JOINER,
+            unknown_token=names[UNKNOWN],
+            max_input_chars_per_word=LONGEST_WORD,
+        )
+        pieces = add.look_up(add.typed(pieces), table, UNKNOWN)
+        ids = _rows(add, pieces, splits)  # (words, pieces of each)
+        is_unknown = add("Cast", add("Equal", ids, UNKNOWN), to=add.int64)
+        is_unknown = add("Less", 0, add("ReduceSum", is_unknown, [1]))
+        once = add("Where", add.first_column(ids), UNKNOWN, PAD)
+        ids = add("Where", is_unknown, once, ids)  # a word as a whole
+        flat = add.column(flat)
+        ids = add("Where", add("Equal", flat, strings("")), PAD, ids)
+        texts = [name.removeprefix(INNER_JOINER) for name in names]
+        texts = add("Gather", strings(*texts), ids)
+        texts = add("Where", add("Equal", ids, UNKNOWN), flat, texts)
+        columns = (add("Shape", x, start=1) for x in (value, ids))
+        rows = add("Shape", value, end=1)
+        shape = add("Concat", rows, add("Mul", *columns), axis=0)
+        return OnnxPieces(
+            *(add("Reshape", x, shape, allowzero=1) for x in (ids, texts))
+        )
+
+    def write(self, add, value):
+        ids, unknown = value
+        names = self.step.names
+        continues = np.array([name.startswith(INNER_JOINER) for name in names])
+        texts = [name.removeprefix(INNER_JOINER) for name in names]
+        texts = add("Gather", strings("", "", "", "", *texts[FIRST:]), ids)
+        texts = add("Where", add("Equal", ids, UNKNOWN), unknown, texts)
+        joins = add("Or", add("Gather", continues, ids), add("Equal", ids, PAD))
+        joins = add("Or", joins, add.first_column(ids))
+        text = add.spaced(texts, joins, " ")
+        return add.stripped(text) if isinstance(unknown, str) else text
 
 
 def _rows(add, values, splits):
@@ -190,3 +216,8 @@ def _rows(add, values, splits):
     )
     places, _ = add.grid(add("Sub", ends, starts))
     return add.pick(values, places, [PAD])
+
+
+onnx_form.register(SentencePieces, SentencePiecesForm)
+onnx_form.register(NormalizeWords, NormalizeWordsForm)
+onnx_form.register(WordPieces, WordPiecesForm)

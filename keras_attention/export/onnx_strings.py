@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from keras_attention.export.tensor_unicode import COMPOSED
+from keras_attention.export.tensor_unicode import SHIFT
+from keras_attention.export.tensor_unicode import read_unicode
 from keras_attention.extras import require
-from keras_attention.text.base import END
 from keras_attention.text.base import FRAME
-from keras_attention.text.base import START
-from keras_attention.text.base import UNKNOWN
-from keras_attention.text.cleaning import COMPOSED
-from keras_attention.text.cleaning import SHIFT
-from keras_attention.text.cleaning import read_unicode
+from keras_attention.text.steps import END
+from keras_attention.text.steps import START
+from keras_attention.text.steps import UNKNOWN
 
 EXTENSIONS = "ai.onnx.contrib"  # of `onnxruntime-extensions`
 DOMAINS = {
@@ -41,6 +41,9 @@ join (int64 i_, bool go_, string[B, W] x_) => (bool more_, string[B, H] y_) {
 """
 LONGEST = 64  # of such loops: 2 ** 64 strings
 NUL, NO_CHARACTER = "\0", "\U0010ffff"  # for extensions, a NUL is the end
+NO_STRING = 2 * NO_CHARACTER
+SYMBOL = "[^ \t\n\v\f\r]+"
+BARE = f"{SYMBOL}((?s:.*){SYMBOL})?"  # without white space around it
 
 
 def strings(*values: str | bytes) -> np.ndarray:
@@ -246,16 +249,35 @@ class OnnxStrings:
         body = self.onnx.parser.parse_graph(JOIN.replace("EMPTY", empty))
         return self("Squeeze", self("Loop", LONGEST, True, x, body=body), [1])
 
-    def cleaned(self, text: str, normalization: str) -> str:
-        """Normalize strings `(B,)`, without zero bytes."""
-        found = self.normalized(
-            self.tokens(text, separators=[""]), normalization
-        )
-        is_nul = self("Equal", found, strings(NUL))
-        return self.joined(self("Where", is_nul, strings(NO_CHARACTER), found))
+    def mapped(self, letters: str, table: dict[str, str]) -> str:
+        """Replace the strings that a table has, of any shape."""
+        if not table:
+            return letters
+        found = self.look_up(letters, table, NO_STRING)
+        missing = self("Equal", found, strings(NO_STRING))
+        return self("Where", missing, letters, found)
+
+    def stripped(self, x: str) -> str:
+        """Remove white space of ASCII around strings, of any shape."""
+        flat = self("Reshape", x, [-1])
+        bare = self.tokens(flat, tokenexp=BARE)  # (N, 1), or (N, 0)
+        edge = self("Concat", self("Shape", flat), [1], axis=0)
+        bare = self("Concat", bare, self("Expand", strings(""), edge), axis=1)
+        bare = self("Gather", bare, 0, axis=1)
+        return self("Reshape", bare, self("Shape", x), allowzero=1)
+
+    def spaced(self, words: str, joins: str, separator: str) -> str:
+        """Join words `(B, T)`, with a separator unless `joins` says not."""
+        space = self("Where", joins, strings(""), strings(separator))
+        return self.joined(self("StringConcat", space, words))
+
+    def first_column(self, ids: str) -> str:
+        """Say which is the first column of ids `(B, T)`, as `(T,)`."""
+        width = self("Squeeze", self("Shape", ids, start=1))
+        return self("Equal", self("Range", 0, width, 1), 0)
 
     def normalized(self, letters: str, normalization: str) -> str:
-        """Normalize characters, as `text/cleaning.py` does.
+        """Normalize characters.
 
         Args:
             letters: `(B, T)`, `""` where there is none.

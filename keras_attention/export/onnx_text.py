@@ -26,26 +26,26 @@ from keras_attention.export.onnx import write_onnx
 from keras_attention.export.onnx_copies import copied
 from keras_attention.export.onnx_copies import over
 from keras_attention.export.onnx_copies import spell
+from keras_attention.export.onnx_steps import OnnxText
+from keras_attention.export.onnx_steps import read
+from keras_attention.export.onnx_steps import write_ids
 from keras_attention.export.onnx_strings import EXTENSIONS
 from keras_attention.export.onnx_strings import OnnxStrings
 from keras_attention.export.onnx_strings import strings
-from keras_attention.export.onnx_tokenizers import check_tokenizer
-from keras_attention.export.onnx_tokenizers import read
-from keras_attention.export.onnx_tokenizers import write
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import run_program
 from keras_attention.export.saved_model import giving
+from keras_attention.export.translation_graph import TranslationGraph
 from keras_attention.extras import require
 from keras_attention.files import replaced_file
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import ParallelTokenizer
-from keras_attention.text.base import END
-from keras_attention.text.base import PAD
-from keras_attention.text.base import SPECIAL_NAMES
-from keras_attention.text.base import UNKNOWN
-from keras_attention.translation.graph import TranslationGraph
+from keras_attention.text.steps import END
+from keras_attention.text.steps import PAD
+from keras_attention.text.steps import SPECIAL_NAMES
+from keras_attention.text.steps import UNKNOWN
 
 OPSETS = {  # 20 is the first with `StringConcat`
     "": 20,
@@ -111,10 +111,7 @@ def export_onnx_text(
     check_float32(model, asked)
     before, after = OnnxStrings("source"), OnnxStrings("target")
     copies, tokenizers = {}, (source_tokenizer, target_tokenizer)
-    check_tokenizer("target", target_tokenizer)
     if source_tokenizer is not None:
-        for part in source_tokenizer.parts:
-            check_tokenizer("source", part)
         copies = _read(
             before, after, model, source_tokenizer, max_source_length
         )
@@ -185,7 +182,8 @@ def _with_text(content, before, after, outputs):
 def _read(add, after, model, tokenizer, max_length):
     """Read texts `(B,)` as `source_ids`; return the copied words behind ids."""
     count, copies = add("Shape", "text"), {}
-    found = [read(add, part, "text") for part in tokenizer.parts]
+    text = OnnxText(add, "text")
+    found = [read(add, part.steps, text) for part in tokenizer.parts]
     columns = [add.framed(ids, count, max_length) for ids, _ in found]
     if model.source_ids:  # of the first model, if there are several
         size = model.target_vocabulary_size
@@ -229,7 +227,7 @@ def _write(add, tokenizer, copies):
         copies = add("Reshape", copies, shape, allowzero=1)
         copies, _ = add.compact(copies, is_real, rows, strings(""))
     ids, _ = add.compact(ids, is_real, rows, [PAD])
-    texts = write(add, tokenizer, ids, copies)
+    texts = write_ids(add, tokenizer, ids, copies)
     return add("Reshape", texts, found, allowzero=1, name="translations")
 
 

@@ -19,14 +19,15 @@ from keras_attention.export.portable import OF_INSIDE
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
 from keras_attention.export.portable import refuse_name
+from keras_attention.export.tensor_tokenizer import TensorTokenizer
+from keras_attention.export.translation_graph import REQUIRED
+from keras_attention.export.translation_graph import TEXT
+from keras_attention.export.translation_graph import TranslationGraph
 from keras_attention.files import replaced_folder
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
 from keras_attention.text import AbstractTokenizer
-from keras_attention.translation.graph import REQUIRED
-from keras_attention.translation.graph import TEXT
-from keras_attention.translation.graph import TranslationGraph
 
 PROBE = ["", "a", "3 b, c."]  # texts that the folder is tried on
 PHRASES = [["", ""], ["a", ""], ["3", "b"]]  # and phrases for them
@@ -75,13 +76,12 @@ def export_saved_model(
     """
     check_exportable("export_saved_model")
     with replaced_folder(path, MAIN_FILE) as folder, portable(model):
-        tokenizers = source_tokenizer, target_tokenizer
-        graph = TranslationGraph(model, *tokenizers, search, replace_unknown)
+        parts = model, source_tokenizer, target_tokenizer, search
+        graph = TranslationGraph(*parts, replace_unknown)
         if source_tokenizer is None:
             inputs = [*graph.inputs]
             runs = graph.translate_source, graph.align_source
             constrain, longest = graph.translate_source, {}
-            tokenizers = [target_tokenizer]
             batches = probe_inputs(model)
             probes = next(x for x in batches if len(x["source"]) == len(PROBE))
         else:
@@ -100,7 +100,8 @@ def export_saved_model(
             name: tf.function(partial(run, **longest), inputs, autograph=False)
             for name, (run, inputs) in signatures.items()
         }
-        save_signatures(folder, functions, tokenizers)
+        tokenizers = graph.source_tokenizer, graph.target_tokenizer
+        save_signatures(folder, functions, filter(None, tokenizers))
         _check_written(folder, functions, probes)
 
 
@@ -147,7 +148,7 @@ def _check_written(folder, functions, probes):
 def save_signatures(
     folder: str | Path,
     functions: dict[str, Function],
-    tokenizers: Iterable[AbstractTokenizer] = (),
+    tokenizers: Iterable[TensorTokenizer] = (),
 ) -> None:
     """Write functions to a folder, each traced once.
 

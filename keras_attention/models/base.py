@@ -281,8 +281,7 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
             source, prefix = ops.ones(shape, source.dtype), None
             search = asking_nothing(search)
         run = search_compiled
-        # Compiling would lose a mask.
-        if backend.is_traced(source) or carried_mask(source) is not None:
+        if backend.is_traced(source):
             run = backend.do_not_convert(search_words)
         generation = run(self, source, search, prefix, attends)
         if not empty:

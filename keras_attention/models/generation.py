@@ -12,6 +12,8 @@ from keras import ops
 from keras import tree
 
 from keras_attention.backend import backend
+from keras_attention.layers import carried_mask
+from keras_attention.layers import with_mask
 from keras_attention.ops import freeze
 from keras_attention.ops import hoister
 from keras_attention.ops import loop_over_time
@@ -256,15 +258,16 @@ class GenerationProgram:
         length = search.max_length if "max_length" in numbers else None
         rows, columns = source.shape[:2]
         # Features that are padded may be unmasked.
+        mask = carried_mask(source)
         reads_ids = self.model.source_vocabulary_size is not None
-        if resizes := self.resizes and reads_ids:
+        if resizes := self.resizes and reads_ids and mask is None:
             source = _repeat_last(_widen(source) if self.pads else source)
             prefix = None if prefix is None else _repeat_last(_widen(prefix))
             for name in getattr(search, "row_words", ()):
                 numbers[name] = _repeat_last(numbers[name])
         states = [generator.state for generator in _generators(search)]
         run = self._for_texts_of(length)
-        found = run(source, prefix, numbers, states=states)
+        found = run(source, mask, prefix, numbers, states=states)
         if resizes:
             found = _cut(found, rows, None, columns if self.pads else None)
         if length not in (None, found.tokens.shape[2]):
@@ -293,8 +296,10 @@ class GenerationProgram:
             search = copy.copy(search)
             search.max_length = size
 
-        def generate(source, prefix, numbers):
+        def generate(source, mask, prefix, numbers):
             self.traced = backend.is_traced(source)
+            if mask is not None:  # which compiling would lose
+                source = with_mask(source, mask)
             return search_words(
                 model, source, search, prefix, self.attends, **numbers
             )

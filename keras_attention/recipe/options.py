@@ -22,7 +22,7 @@ from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import SymbolTokenizer
 from keras_attention.text import WordTokenizer
-from keras_attention.text.cleaning import NORMALIZATIONS
+from keras_attention.text.steps import NORMALIZATIONS
 from keras_attention.text.tagged import check_separator
 from keras_attention.training import MODES
 

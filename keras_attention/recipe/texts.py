@@ -15,9 +15,8 @@ from keras_attention.recipe.pairs import TrainingPairs
 from keras_attention.recipe.pairs import read_training_pairs
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import TaggedTokenizer
-from keras_attention.text.tagged import TAB
-from keras_attention.text.tagged import split_tags
-from keras_attention.text.tensors import as_list
+from keras_attention.text.steps import TAB
+from keras_attention.text.steps import split_tags
 from keras_attention.translator import Translator
 
 USUAL, TIMES, SHORT = 99, 4, 50  # per cent, times their longest; tokens
@@ -192,7 +191,7 @@ def as_written(
     Returns:
         The texts, in the tokenizer's Unicode form, letter case and spacing.
     """
-    written = as_list(tokenizer.detokenize(tokenizer.tokenize(texts)))
+    written = [tokenizer.write(tokenizer.read(x).ids) for x in texts]
     pairs = zip(texts, written, tokenizer.unknown(texts), strict=True)
     found = [old if lost else new for old, new, lost in pairs]
     other = [

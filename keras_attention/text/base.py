@@ -1,51 +1,55 @@
-"""What all tokenizers share: special ids, cleaning, frames, and files."""
+"""What all tokenizers share: special ids, steps, frames, and files."""
 
 import json
+from abc import abstractmethod
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 from typing import Self
 
 import keras
 import numpy as np
 
-from keras_attention.checks import check_choice
 from keras_attention.checks import check_dense
 from keras_attention.checks import check_integer
-from keras_attention.checks import check_object
 from keras_attention.files import open_to_read
 from keras_attention.files import reading
 from keras_attention.files import replaced_file
-from keras_attention.text.cleaning import NORMALIZATIONS
-from keras_attention.text.cleaning import clean
-from keras_attention.text.sentences import as_bytes
-from keras_attention.text.tensors import as_list
-from keras_attention.text.tensors import as_text
-from keras_attention.text.tensors import rank
-from keras_attention.text.tensors import tf
+from keras_attention.text.sentences import as_texts
+from keras_attention.text.steps import END
+from keras_attention.text.steps import PAD
+from keras_attention.text.steps import SPECIAL_NAMES
+from keras_attention.text.steps import START
+from keras_attention.text.steps import UNKNOWN
+from keras_attention.text.steps import AbstractStep
+from keras_attention.text.steps import Normalize
+from keras_attention.text.steps import Pieces
+from keras_attention.text.steps import read
+from keras_attention.text.steps import write
+from keras_attention.text.tensors import form_of
+from keras_attention.text.tensors import is_tensor
 
-PAD, UNKNOWN, START, END = range(4)
 FRAME = 2  # start and end
-SPECIAL_NAMES = ("", "<unk>", "<s>", "</s>")  # how `tokens` shows them
 FILE_NAME = "tokenizer.json"
 
 
-class AbstractTokenizer(tf.Module):
-    """Turns strings into ids and back, inside the TensorFlow graph.
+class AbstractTokenizer:
+    """Turns strings into ids and back.
 
     The ids 0 to 3 are pad, unknown, start and end. The tokens of a vocabulary
-    begin at 4. A subclass writes `encode`, `split` and `decode`, which see
-    only unknown of these four, and `get_config`.
+    begin at 4. A subclass has `steps`, which say all that it does, and
+    `get_config`. Python runs the steps; exports write them for TensorFlow,
+    LiteRT and ONNX.
 
-    Where TensorFlow is not installed, the same operations run on NumPy arrays
-    (`text/arrays`), and arrays are returned: of int32, or of Python strings.
+    What takes strings takes a list, an array or a column of a table, and
+    returns NumPy arrays, or lists. From a tensor of strings of TensorFlow it
+    returns tensors, also inside a `tf.function` or `tf.data.Dataset.map`. To
+    write such a function to a SavedModel, track
+    `keras_attention.export.TensorTokenizer(tokenizer)`, which has the tables.
 
-    Text is cleaned before it is encoded: bytes that are not UTF-8 become
-    U+FFFD, so that no request can stop the graph; then text is normalized,
-    then put into lower case. Lower case is not case folding, which would turn
-    the German "ß" into "ss".
-
-    The module owns its tables, and none of them reads a file: after
-    `keras.export.ExportArchive.track(tokenizer)` the SavedModel can be moved.
+    Bytes that are not UTF-8 are read as U+FFFD. Lower case is not case
+    folding, which would turn the German "ß" into "ss".
 
     A tokenizer is saved as the name of its class, which is registered with
     Keras, and its config, in JSON. Nothing is pickled: one that is copied, or
@@ -63,6 +67,27 @@ class AbstractTokenizer(tf.Module):
     Raises:
         ValueError: If `normalization` is not one of these, or `lowercase` is
             not a boolean.
+
+    Example:
+
+    >>> import keras
+    >>> from keras_attention.text import AbstractTokenizer, steps
+    >>> @keras.saving.register_keras_serializable(package="mine")
+    ... class Syllables(AbstractTokenizer):
+    ...     @property
+    ...     def steps(self):
+    ...         return [
+    ...             steps.Normalize(self.normalization, self.lowercase),
+    ...             steps.Split("-"),
+    ...             steps.LookUp(self.vocabulary),
+    ...             steps.Join("-"),
+    ...         ]
+    ...     def get_config(self):
+    ...         return {"names": self.vocabulary, **super().get_config()}
+    >>> tokenizer = Syllables(["ba", "na"])
+    >>> ids = tokenizer.tokenize(["ba-na-na"])
+    >>> ids.tolist(), tokenizer.detokenize(ids).tolist()
+    ([[2, 4, 5, 5, 3]], ['ba-na-na'])
     """
 
     unknown_text = SPECIAL_NAMES[UNKNOWN]
@@ -73,47 +98,24 @@ class AbstractTokenizer(tf.Module):
         normalization: str = "nfc",
         lowercase: bool = False,
     ):
-        super().__init__()
-        check_choice("normalization", normalization, NORMALIZATIONS)
+        self.cleaning = Normalize(normalization, lowercase)
         self.normalization = normalization
-        check_object("lowercase", lowercase, bool, "Give True or False.")
         self.lowercase = lowercase
-        self._names = tf.constant([*SPECIAL_NAMES, *names], tf.string)
+        self._names = [*SPECIAL_NAMES, *names]
 
-    def encode(self, text):
-        """Turn cleaned strings into ids, without start, end and padding.
-
-        Args:
-            text: Strings `(B,)`, as `clean` returns them.
-
-        Returns:
-            Ids as a ragged int32 tensor `(B, None)`.
-        """
+    @property
+    @abstractmethod
+    def steps(self) -> list[AbstractStep]:
+        """What the tokenizer does with a text, and with ids."""
         raise NotImplementedError
 
-    def split(self, text):
-        """Split cleaned strings into the pieces that `encode` looks up.
+    @cached_property
+    def _steps(self):
+        return tuple(self.steps)
 
-        Args:
-            text: Strings `(B,)`, as `clean` returns them.
-
-        Returns:
-            Strings as a ragged tensor `(B, None)`, one for each id.
-        """
-        raise NotImplementedError
-
-    def decode(self, ids, unknown):
-        """Turn ids that are in the vocabulary into strings.
-
-        Args:
-            ids: `(B, T)` int32: unknown or from 4 on, then zeros to the right.
-            unknown: The text of each unknown id, strings `(B, T)`, or one
-                string for all of them.
-
-        Returns:
-            Strings `(B,)`.
-        """
-        raise NotImplementedError
+    @cached_property
+    def _form(self):
+        return form_of(self)
 
     @property
     def parts(self) -> list["AbstractTokenizer"]:
@@ -123,18 +125,52 @@ class AbstractTokenizer(tf.Module):
     @property
     def vocabulary_size(self) -> int:
         """The number of ids, with the four special ones."""
-        return self._names.shape[0]
+        return len(self._names)
 
     @property
     def vocabulary(self) -> list[str]:
         """The names of the ids 4, 5, ..., in this order."""
-        return as_list(self._names[len(SPECIAL_NAMES) :])
+        return self._names[len(SPECIAL_NAMES) :]
 
-    def tokenize(self, text, max_length: int | None = None):
+    def read(self, text: str) -> Pieces:
+        """Turn one text into ids.
+
+        Args:
+            text: The text.
+
+        Returns:
+            The ids, without start and end, and what each stands for.
+        """
+        return read(self._steps, text)
+
+    def write(self, ids: list[int], unknown: list[str] | None = None) -> str:
+        """Turn ids into one text.
+
+        Args:
+            ids: As a model says them. Pads and starts are dropped, and so is
+                everything from the first end on.
+            unknown: The text of an unknown id in the same place, as of
+                `detokenize`. Defaults to `None`.
+
+        Returns:
+            The text.
+        """
+        if END in ids:
+            ids = ids[: ids.index(END)]
+        size, name = len(self._names), self.unknown_text
+        places = [i for i, x in enumerate(ids) if x not in (PAD, START)]
+        ids = [ids[i] if 0 <= ids[i] < size else UNKNOWN for i in places]
+        if unknown is None:
+            texts = [name] * len(ids)
+        else:
+            texts = [unknown[i] or name for i in places]
+        return write(self._steps, ids, texts)
+
+    def tokenize(self, text: Any, max_length: int | None = None):
         """Turn strings into ids.
 
         Args:
-            text: Strings `(B,)`: a tensor, a list or an array.
+            text: Strings `(B,)`: a list, an array or a tensor.
             max_length: The maximum length of a row, with start and end. A
                 longer row is cut, and still closed by the end id. Defaults to
                 `None`, no limit.
@@ -146,15 +182,19 @@ class AbstractTokenizer(tf.Module):
             ValueError: If `text` is not `(B,)`, or `max_length` is not an
                 integer of at least 2.
         """
-        return self._framed(
-            self.encode(self.clean(_as_strings("text", text))), max_length
-        )
+        if max_length is not None:
+            check_integer("max_length", max_length, FRAME)
+        if is_tensor(checked_strings(text)):
+            return self._form.tokenize(text, max_length)
+        most = None if max_length is None else max_length - FRAME
+        texts = as_texts("text", text)
+        return padded([self.read(x).ids[:most] for x in texts])
 
-    def count(self, text):
+    def count(self, text: Any):
         """Count the ids of `tokenize`, in memory linear in the text.
 
         Args:
-            text: Strings `(B,)`: a tensor, a list or an array.
+            text: Strings `(B,)`: a list, an array or a tensor.
 
         Returns:
             `(B,)` int32, start and end included.
@@ -162,29 +202,34 @@ class AbstractTokenizer(tf.Module):
         Raises:
             ValueError: If `text` is not `(B,)`.
         """
-        ids = self.encode(self.clean(_as_strings("text", text)))
-        return tf.cast(ids.row_lengths(), tf.int32) + FRAME
+        if is_tensor(checked_strings(text)):
+            return self._form.count(text)
+        texts = as_texts("text", text)
+        return np.array([FRAME + len(self.read(x).ids) for x in texts], "int32")
 
-    def surfaces(self, text):
+    def surfaces(self, text: Any):
         """Split strings into the pieces behind the ids of `tokenize`.
 
         Args:
-            text: Strings `(B,)`: a tensor, a list or an array.
+            text: Strings `(B,)`: a list, an array or a tensor.
 
         Returns:
-            Strings as a ragged tensor `(B, None)`: the piece of the cleaned
-            text behind each id between start and end.
+            For each string a list of strings, of a tensor a ragged tensor
+            `(B, None)`: the piece of the cleaned text behind each id between
+            start and end.
 
         Raises:
             ValueError: If `text` is not `(B,)`.
         """
-        return self.split(self.clean(_as_strings("text", text)))
+        if is_tensor(checked_strings(text)):
+            return self._form.surfaces(text)
+        return [self.read(x).texts() for x in as_texts("text", text)]
 
-    def unknown(self, text) -> list[list[str]]:
+    def unknown(self, text: Any) -> list[list[str]]:
         """List what the tokenizer does not know.
 
         Args:
-            text: Strings `(B,)`: a tensor, a list or an array.
+            text: Strings `(B,)`: a list, an array or a tensor.
 
         Returns:
             For each text the characters, words, pieces or tags of the cleaned
@@ -193,19 +238,16 @@ class AbstractTokenizer(tf.Module):
         Raises:
             ValueError: If `text` is not `(B,)`.
         """
-        text = _as_strings("text", text)
-        found = [[] for _ in range(text.shape[0])]
-        for part in self.parts:
-            cleaned = part.clean(text)
-            ids = part.encode(cleaned)
-            is_unknown = np.asarray(ids.flat_values) == UNKNOWN
-            rows = np.repeat(np.arange(len(found)), ids.row_lengths())
-            pieces = np.asarray(part.split(cleaned).flat_values)[is_unknown]
-            for row, piece in zip(rows[is_unknown], pieces, strict=True):
-                found[row].append(as_text(piece))
-        return found
+        return [
+            [
+                piece
+                for part in self.parts
+                for piece in _unknown(part.read(string))
+            ]
+            for string in as_texts("text", checked_strings(text))
+        ]
 
-    def detokenize(self, ids, unknown=None):
+    def detokenize(self, ids: Any, unknown: Any = None):
         """Turn ids into strings.
 
         Args:
@@ -222,23 +264,25 @@ class AbstractTokenizer(tf.Module):
         Raises:
             ValueError: If `ids` is not `(B, T)`, or not of integers.
         """
+        check_dense("`detokenize` needs ids `(B, T)`", "ids", ids)
+        if is_tensor(ids):
+            return self._form.detokenize(ids, unknown)
         ids = _as_ids("detokenize", ids)
-        if rank(ids) not in (2, None):
+        if ids.ndim != 2:
             raise ValueError(
                 "`detokenize` needs a batch of rows, `(B, T)`. "
                 f"Received: ids.shape={ids.shape}. Put one row into a list."
             )
-        own = own_ids(ids)
-        if unknown is None:
-            unknown = tf.constant(self.unknown_text)
-        else:
-            unknown = _as_strings("unknown", unknown, (2, None))
-            unknown = tf.where(unknown == "", self.unknown_text, unknown)
-            unknown = tf.ragged.boolean_mask(unknown, own).to_tensor()
-        ids = tf.ragged.boolean_mask(self._known(ids), own)
-        return self.decode(ids.to_tensor(PAD), unknown)
+        rows = [None] * len(ids)
+        if unknown is not None:
+            check_dense("A tokenizer needs strings", "unknown", unknown)
+            unknown = np.asarray(unknown, object)
+            flat = as_texts("unknown", unknown.ravel())
+            rows = np.array(flat, object).reshape(unknown.shape)
+        pairs = zip(ids.tolist(), rows, strict=True)
+        return string_array([self.write(*pair) for pair in pairs])
 
-    def tokens(self, ids):
+    def tokens(self, ids: Any):
         """Look up the name of every id, as plots of the attention show it.
 
         Args:
@@ -248,18 +292,16 @@ class AbstractTokenizer(tf.Module):
             Strings of the same shape. Pad is empty, start and end are `<s>`
             and `</s>`, unknown and ids outside the vocabulary are `<unk>`.
         """
-        return tf.gather(self._names, self._known(_as_ids("tokens", ids)))
+        check_dense("`tokens` needs ids", "ids", ids)
+        if is_tensor(ids):
+            return self._form.tokens(ids)
+        ids = _as_ids("tokens", ids)
+        inside = (ids >= 0) & (ids < self.vocabulary_size)
+        return self._name_array[np.where(inside, ids, UNKNOWN)]
 
-    def clean(self, text):
-        """Make strings valid UTF-8, normalize them, and lower their case.
-
-        Args:
-            text: Strings `(B,)`, any bytes.
-
-        Returns:
-            Strings `(B,)`.
-        """
-        return clean(text, self.normalization, self.lowercase)
+    @cached_property
+    def _name_array(self):
+        return string_array(self._names)
 
     def get_config(self) -> dict:
         """Return the arguments that build an equal tokenizer, for JSON."""
@@ -355,24 +397,6 @@ class AbstractTokenizer(tf.Module):
             raise ValueError(f"it holds {name!r}")
         return kind.from_config(config)
 
-    def _framed(self, ids, max_length):
-        """Put start and end around ragged ids, by operations of LiteRT."""
-        lengths = ids.row_lengths()  # (B,)
-        if max_length is not None:
-            check_integer("max_length", max_length, FRAME)
-            lengths = tf.minimum(lengths, max_length - FRAME)
-        longest = tf.reduce_max(tf.pad(lengths, [[0, 1]]))
-        rows = tf.pad(cut_or_pad(ids, longest), [[0, 0], [1, 1]])
-        place = tf.range(tf.shape(rows, tf.int64)[1])
-        rows = tf.where(place == 0, START, rows)
-        rows = tf.where(place == lengths[:, None] + 1, END, rows)
-        return tf.ensure_shape(rows, (None, None))
-
-    def _known(self, ids):
-        inside = (ids >= 0) & (ids < self.vocabulary_size)
-        unknown = tf.cast(UNKNOWN, ids.dtype)
-        return tf.cast(tf.where(inside, ids, unknown), tf.int32)
-
     def extended(self, texts: Iterable[str]) -> Self:
         """Return a tokenizer with more entries, after the old ones.
 
@@ -394,63 +418,67 @@ class AbstractTokenizer(tf.Module):
         )
 
 
-def own_ids(ids):
-    """Find the ids that stand for text.
+def padded(rows: list[list[int]]) -> np.ndarray:
+    """Put start and end around rows of ids, and zeros after them.
 
     Args:
-        ids: `(B, T)` int32 or int64.
+        rows: The ids of each row.
 
     Returns:
-        Booleans `(B, T)`: `False` at pads, at starts, and from the first end
-        on.
+        `(B, T)` int32.
     """
-    ended = tf.cumsum(tf.cast(ids == END, tf.int32), axis=1) > 0
-    return ~ended & (ids != PAD) & (ids != START)
+    longest = max(map(len, rows), default=0)
+    found = np.full((len(rows), longest + FRAME), PAD, "int32")
+    found[:, 0] = START
+    for row, ids in zip(found, rows, strict=True):
+        row[1 : len(ids) + 1] = ids
+        row[len(ids) + 1] = END
+    return found
 
 
-def cut_or_pad(rows, width):
-    """Cut ragged rows to a width, and only then pad them to it.
-
-    So one long row does not make all others as long.
+def string_array(strings: list[str]) -> np.ndarray:
+    """Return strings `(N,)` as an array of Python strings.
 
     Args:
-        rows: Ids or strings, a ragged tensor `(B, None)`.
-        width: `T`, a scalar int64.
+        strings: The strings.
+    """
+    found = np.empty(len(strings), object)
+    found[:] = strings
+    return found
+
+
+def checked_strings(text: Any) -> Any:
+    """Refuse ragged and sparse tensors of strings.
+
+    Args:
+        text: What the user gave.
 
     Returns:
-        `(B, T)`, with zeros or empty strings to the right.
+        `text`.
+
+    Raises:
+        ValueError: If it is such a tensor.
     """
-    rows = rows.to_tensor(shape=tf.stack([-1, width]))
-    return rows[:, :width]  # LiteRT pads by too much
-
-
-def _as_strings(name, text, ranks=(1, None)):
-    check_dense(
-        "A tokenizer needs strings",
-        name,
-        text,
-        "Give its `flat_values`, or its `to_tensor()` where rows are needed.",
+    way_out = (
+        "Give its `flat_values`, or its `to_tensor()` where rows are needed."
     )
-    try:
-        text = tf.convert_to_tensor(text, tf.string)
-    except (TypeError, ValueError):  # other containers, or no strings
-        text = tf.convert_to_tensor(as_bytes(name, text), tf.string)
-    if rank(text) not in ranks:
-        raise ValueError(
-            "A tokenizer needs a batch of strings, `(B,)`. "
-            f"Received: {name}.shape={text.shape}. Put one string into a list."
-        )
+    check_dense("A tokenizer needs strings", "text", text, way_out)
     return text
 
 
+def _unknown(pieces):
+    texts = pieces.texts() if UNKNOWN in pieces.ids else pieces.ids
+    pairs = zip(pieces.ids, texts, strict=True)
+    return [text for id_, text in pairs if id_ == UNKNOWN]
+
+
 def _as_ids(method, ids):
-    check_dense(f"`{method}` needs ids `(B, T)`", "ids", ids)
-    ids = tf.convert_to_tensor(ids)
-    if keras.backend.is_int_dtype(ids.dtype):
+    ids = np.asarray(keras.ops.convert_to_numpy(ids))
+    if ids.dtype.kind in "iu":
         return ids
     if 0 not in ids.shape:  # of which nobody knows the type
         raise ValueError(
             f"`{method}` needs ids of integers. Received: ids of {ids.dtype}. "
             "Cast them."
         )
-    return tf.cast(ids, tf.int32)
+    return ids.astype("int32")

@@ -4,8 +4,10 @@ from collections.abc import Iterable
 
 import keras
 
-from keras_attention.text.base import UNKNOWN
-from keras_attention.text.tensors import tf
+from keras_attention.text.steps import AbstractStep
+from keras_attention.text.steps import Join
+from keras_attention.text.steps import LookUp
+from keras_attention.text.steps import Split
 from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
 
 
@@ -31,10 +33,10 @@ class CharacterTokenizer(AbstractVocabularyTokenizer):
 
     >>> from keras_attention.text import CharacterTokenizer
     >>> tokenizer = CharacterTokenizer("abc")
-    >>> tokenizer.tokenize(["cab", "a"]).numpy().tolist()
+    >>> tokenizer.tokenize(["cab", "a"]).tolist()
     [[2, 6, 4, 5, 3], [2, 4, 3, 0, 0]]
-    >>> tokenizer.detokenize([[2, 6, 4, 5, 3]]).numpy().tolist()
-    [b'cab']
+    >>> tokenizer.detokenize([[2, 6, 4, 5, 3]]).tolist()
+    ['cab']
     """
 
     unknown_text = "\N{REPLACEMENT CHARACTER}"
@@ -57,9 +59,7 @@ class CharacterTokenizer(AbstractVocabularyTokenizer):
                 "sentences, vocabulary_size)`."
             )
 
-    def split(self, text):
-        return tf.strings.unicode_split(text, "UTF-8")
-
-    def decode(self, ids, unknown):
-        texts = tf.where(ids == UNKNOWN, unknown, tf.gather(self._names, ids))
-        return tf.strings.reduce_join(texts, axis=1)
+    @property
+    def steps(self) -> list[AbstractStep]:
+        """Normalize, split into characters, look up, join."""
+        return [self.cleaning, Split(""), LookUp(self.vocabulary), Join()]

@@ -1,12 +1,9 @@
 """Ids for unknown words: their places in the source, for models that copy."""
 
-from keras_attention.text.base import END
-from keras_attention.text.base import PAD
-from keras_attention.text.base import START
-from keras_attention.text.base import UNKNOWN
+from collections.abc import Sequence
+
 from keras_attention.text.base import AbstractTokenizer
-from keras_attention.text.base import cut_or_pad
-from keras_attention.text.tensors import tf
+from keras_attention.text.steps import UNKNOWN
 
 
 def check_shared(
@@ -32,86 +29,33 @@ def check_shared(
         )
 
 
-def aligned_words(tokenizer: AbstractTokenizer, text, ids):
-    """Look up the piece of text behind each id.
+def copied_ids(
+    ids: Sequence[int],
+    words: Sequence[str],
+    source_words: Sequence[str],
+    vocabulary_size: int,
+) -> list[int]:
+    """Give unknown words the ids of their places in a source.
 
     Args:
-        tokenizer: The tokenizer that made the ids.
-        text: Strings `(B,)`.
-        ids: `(B, T)`: the result of `tokenizer.tokenize(text)`, which may
-            have been cut or padded.
-
-    Returns:
-        Strings `(B, T)`, empty for start, end and padding.
-    """
-    columns = tf.shape(ids, tf.int64)[1]
-    words = cut_or_pad(tokenizer.surfaces(text), columns - 1)
-    words = tf.pad(words, [[0, 0], [1, 0]])  # the start comes first
-    real = (ids != PAD) & (ids != START) & (ids != END)
-    return tf.where(real, words, "")
-
-
-def spell_source(ids, words, vocabulary_size: int):
-    """Give every unknown word of a source an id of its own.
-
-    Args:
-        ids: `(B, Tv)` int32.
-        words: Strings `(B, Tv)`, the word behind each id.
+        ids: Those of a source, or of its target.
+        words: The word behind each id.
+        source_words: The word at each place of the source, the start at 0;
+            `""` where there is none.
         vocabulary_size: The number `V` of ids in the vocabulary.
 
     Returns:
-        `(B, Tv)` int32: `V + j` for an unknown word that first appears in
-        column `j` of its row, and `ids` for known words.
+        The ids; `V + j` for an unknown word that the source first has at
+        place `j`. An unknown word that is not in the source stays unknown.
     """
-    first = _first_columns(words)
-    return tf.where(ids == UNKNOWN, vocabulary_size + first, ids)
-
-
-def spell_target(ids, words, source_ids, source_words, vocabulary_size: int):
-    """Give unknown words of a target the ids that they have in the source.
-
-    Args:
-        ids: `(B, T)` int32.
-        words: Strings `(B, T)`, the word behind each id.
-        source_ids: `(B, Tv)` int32, before or after `spell_source`.
-        source_words: Strings `(B, Tv)`, the word behind each of them.
-        vocabulary_size: The number of ids in the vocabulary.
-
-    Returns:
-        `(B, T)` int32. An unknown word that is not in the source stays
-        unknown.
-    """
-    columns = tf.shape(source_ids)[1]
-    both = tf.concat([source_words, words], axis=1)
-    first = _first_columns(both)[:, columns:]
-    there = (ids == UNKNOWN) & (first < columns)
-    return tf.where(there, vocabulary_size + first, ids)
-
-
-def copied_words(ids, source_words, vocabulary_size: int):
-    """Look up the source words behind ids beyond the vocabulary.
-
-    Args:
-        ids: `(B, ...)` int32.
-        source_words: Strings `(B, Tv)`.
-        vocabulary_size: The number of ids in the vocabulary.
-
-    Returns:
-        Strings of the shape of `ids`, empty for ids of the vocabulary.
-    """
-    columns = tf.shape(source_words)[1]
-    place = tf.clip_by_value(ids - vocabulary_size, 0, columns - 1)
-    words = tf.gather(source_words, place, batch_dims=1)
-    return tf.where(ids >= vocabulary_size, words, "")
-
-
-def _first_columns(words):
-    """Find the column `(B, T)` where each word first appears in its row."""
-    shape = tf.shape(words)
-    rows = tf.strings.as_string(tf.range(shape[0]))[:, None]
-    flat = tf.reshape(rows + " " + words, (-1,))
-    kinds, kind = tf.unique(flat)
-    places = tf.range(tf.size(flat))
-    first = tf.math.unsorted_segment_min(places, kind, tf.size(kinds))
-    first = tf.gather(first, kind) % tf.maximum(shape[1], 1)
-    return tf.reshape(first, shape)
+    if UNKNOWN not in ids:
+        return [*ids]
+    places = {
+        word: place for place, word in reversed([*enumerate(source_words)])
+    }
+    return [
+        vocabulary_size + places[word]
+        if id_ == UNKNOWN and word in places
+        else id_
+        for id_, word in zip(ids, words, strict=True)
+    ]

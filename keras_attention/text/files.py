@@ -11,6 +11,7 @@ from pathlib import Path
 
 from keras_attention.files import bare_lines
 from keras_attention.files import open_to_read
+from keras_attention.text.sentences import as_text
 from keras_attention.text.sentences import strings_of
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -94,7 +95,7 @@ def read_sentences(
         class_name: The tokenizer that is trained.
 
     Yields:
-        The sentences, as `str` or `bytes`.
+        The sentences.
 
     Raises:
         ValueError: If an item is neither a sentence nor a `Path`, if all
@@ -108,7 +109,7 @@ def read_sentences(
         if isinstance(item, Path):
             yield from read_lines(item)
         else:
-            yield item
+            yield as_text(item)
 
 
 def refuse_paths(items: list, needed_by: str):

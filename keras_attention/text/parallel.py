@@ -5,10 +5,14 @@ from collections.abc import Iterable
 from typing import Self
 
 import keras
+import numpy as np
 
 from keras_attention.checks import check_object
 from keras_attention.text.base import AbstractTokenizer
-from keras_attention.text.tensors import tf
+from keras_attention.text.base import checked_strings
+from keras_attention.text.sentences import as_texts
+from keras_attention.text.steps import AbstractStep
+from keras_attention.text.tensors import is_tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -34,7 +38,7 @@ class ParallelTokenizer(AbstractTokenizer):
     >>> tokenizer = ParallelTokenizer(
     ...     [CharacterTokenizer("ab"), CharacterTokenizer("cba")]
     ... )
-    >>> tokenizer.tokenize(["ab"]).numpy().tolist()
+    >>> tokenizer.tokenize(["ab"]).tolist()
     [[[2, 2], [4, 6], [5, 5], [3, 3]]]
     """
 
@@ -73,28 +77,16 @@ class ParallelTokenizer(AbstractTokenizer):
         Raises:
             ValueError: As of each tokenizer.
         """
-        columns = [x.tokenize(text, max_length) for x in self.tokenizers]
-        sizes = [tf.shape(x)[1] for x in columns]
-        longest = tf.reduce_max(tf.stack(sizes))
-        return tf.stack(
-            [
-                tf.pad(x, [[0, 0], [0, longest - size]])
-                for x, size in zip(columns, sizes, strict=True)
-            ],
-            axis=-1,
-        )
+        if is_tensor(checked_strings(text)):
+            return self._form.tokenize(text, max_length)
+        texts = as_texts("text", text)
+        columns = [x.tokenize(texts, max_length) for x in self.tokenizers]
+        return stacked(columns)
 
-    def clean(self, text):
-        return self.first.clean(text)
-
-    def encode(self, text):
-        return self.first.encode(text)
-
-    def split(self, text):
-        return self.first.split(text)
-
-    def decode(self, ids, unknown):
-        return self.first.decode(ids, unknown)
+    @property
+    def steps(self) -> list[AbstractStep]:
+        """Those of the first tokenizer."""
+        return self.first.steps
 
     def get_config(self) -> dict:
         parts = [json.loads(x.to_json()) for x in self.tokenizers]
@@ -104,3 +96,19 @@ class ParallelTokenizer(AbstractTokenizer):
     def from_config(cls, config: dict) -> Self:
         parts = map(json.dumps, config["tokenizers"])
         return cls(map(AbstractTokenizer.from_json, parts))
+
+
+def stacked(columns: list[np.ndarray]) -> np.ndarray:
+    """Stack the ids of several tokenizers, with zeros after shorter ones.
+
+    Args:
+        columns: `(B, T)` of each of `M` tokenizers.
+
+    Returns:
+        `(B, T, M)`.
+    """
+    longest = max(x.shape[1] for x in columns)
+    return np.stack(
+        [np.pad(x, [(0, 0), (0, longest - x.shape[1])]) for x in columns],
+        axis=-1,
+    )

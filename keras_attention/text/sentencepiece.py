@@ -13,27 +13,20 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.extras import require
 from keras_attention.files import open_to_read
-from keras_attention.text.base import END
-from keras_attention.text.base import PAD
-from keras_attention.text.base import SPECIAL_NAMES
-from keras_attention.text.base import START
-from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
-from keras_attention.text.cleaning import NORMALIZATIONS
-from keras_attention.text.cleaning import clean
-from keras_attention.text.cleaning import mend
+from keras_attention.text.files import read_sentences
+from keras_attention.text.pieces import NEEDED_BY
+from keras_attention.text.pieces import SentencePieces
+from keras_attention.text.pieces import own_pieces
+from keras_attention.text.pieces import parse_model
 from keras_attention.text.segmentation import load_sampler
-from keras_attention.text.tensors import HAS_TENSORFLOW
-from keras_attention.text.tensors import as_list
-from keras_attention.text.tensors import cut_out
-from keras_attention.text.tensors import tf
-from keras_attention.text.training import NEEDED_BY
-from keras_attention.text.training import SPACE
+from keras_attention.text.steps import END
+from keras_attention.text.steps import NORMALIZATIONS
+from keras_attention.text.steps import START
+from keras_attention.text.steps import AbstractStep
+from keras_attention.text.steps import Normalize
 from keras_attention.text.training import check_room
-from keras_attention.text.training import clean_batches
 from keras_attention.text.training import learn_pieces
-from keras_attention.text.training import load_processor
-from keras_attention.text.training import parse_model
 
 BYTES = 256
 
@@ -56,15 +49,15 @@ class SentencePieceTokenizer(AbstractTokenizer):
     for all bytes. Otherwise it is unknown: a run of such characters is one
     id.
 
-    The model is a part of the graph and of the saved tokenizer. The attribute
+    The model is a part of the saved tokenizer. The attribute
     `model` is its content, which `Path("my.model").write_bytes` writes to a
     file for other tools. A model that was trained elsewhere works too: its
     special pieces get the ids 0 to 3, and the others follow in their order.
     It applies its own normalization after the one named here.
 
-    Where TensorFlow is not installed, `sentencepiece` itself finds the pieces.
-    Ids are the same, but where two segmentations have equal probability: it
-    may choose the other one than the version that TensorFlow comes with.
+    In a graph of TensorFlow `tensorflow_text` finds the pieces. Ids are the
+    same, but where two segmentations have equal probability: its version of
+    `sentencepiece` may choose the other one than the package.
 
     Args:
         model: The content of a model's file as `bytes`, or its `Path`.
@@ -82,7 +75,7 @@ class SentencePieceTokenizer(AbstractTokenizer):
     >>> text = ["Ein Hund spielt mit einem Hund."]
     >>> tokenizer = SentencePieceTokenizer.train(text, 300)
     >>> ids = tokenizer.tokenize(["Hund  € \n"])
-    >>> tokenizer.detokenize(ids).numpy()[0].decode()
+    >>> tokenizer.detokenize(ids)[0]
     'Hund  € \n'
     """
 
@@ -94,21 +87,13 @@ class SentencePieceTokenizer(AbstractTokenizer):
     ):
         self.model = _content(model)
         source = model if isinstance(model, Path) else "bytes"
-        description = _description(self.model, source)
-        ids, names, texts = _own_pieces(description)
+        self._ids, names, _ = own_pieces(_description(self.model, source))
         super().__init__(names, normalization, lowercase)
-        self.piece_ids = tf.constant(ids, tf.int32)
-        self.texts = tf.constant([b"", b"", b"", b"", *texts], tf.string)
-        self.added_space = _added_space(description)
-        self._cut = _cutter(self.model) if HAS_TENSORFLOW else None
 
-    def encode(self, text):
-        if HAS_TENSORFLOW:
-            ids, _, _ = self._cut(text)
-        else:
-            ids = load_processor(self.model).encode([*text])
-            ids = tf.ragged.constant(ids, tf.int32)
-        return ids.with_flat_values(tf.gather(self.piece_ids, ids.flat_values))
+    @property
+    def steps(self) -> list[AbstractStep]:
+        """Normalize, and split into the pieces of the model."""
+        return [self.cleaning, SentencePieces(self.model)]
 
     def sample(
         self, text: list[str], rate: float, seed: int
@@ -142,25 +127,10 @@ class SentencePieceTokenizer(AbstractTokenizer):
         """
         check_number("rate", rate, above=0, most=1)
         check_integer("seed", seed, 0, 2**32 - 1)
-        texts = as_list(self.clean(tf.constant(text, tf.string)))
+        texts = [*map(self.cleaning.read, text)]
         found = load_sampler(self.model).sample(texts, rate, seed)
-        ids = np.asarray(self.piece_ids)
+        ids = np.array(self._ids)
         return [np.array([START, *ids[row], END], "int32") for row in found]
-
-    def split(self, text):
-        if HAS_TENSORFLOW:
-            _, starts, ends = self._cut(text)
-            pieces = cut_out(text, starts, ends)
-        else:
-            pieces = tf.ragged.constant(_surfaces(self.model, text), tf.string)
-        bare = tf.strings.regex_replace(pieces.flat_values, "^ +| +$", "")
-        return pieces.with_flat_values(bare)
-
-    def decode(self, ids, unknown):
-        texts = tf.gather(self.texts, ids)
-        texts = tf.where(ids == UNKNOWN, unknown, texts)
-        text = mend(tf.strings.reduce_join(texts, axis=1))  # joins bytes
-        return tf.strings.regex_replace(text, self.added_space, "")
 
     def get_config(self) -> dict:
         model = base64.b64encode(self.model).decode()
@@ -219,43 +189,13 @@ class SentencePieceTokenizer(AbstractTokenizer):
         if byte_fallback:
             least, what = BYTES + 1, "all bytes and a space"
             check_room(name, vocabulary_size, least, what)
-        batches = clean_batches(
-            lambda text: clean(text, normalization, lowercase),
-            *(sentences_or_files, name),
-        )
+        clean = Normalize(normalization, lowercase).read
+        sentences = [*map(clean, read_sentences(sentences_or_files, name))]
         _, model = learn_pieces(
-            *(batches, name, character_coverage, room - least),
+            *(sentences, name, character_coverage, room - least),
             *(vocabulary_size, model_type, byte_fallback),
         )
         return cls(model, normalization, lowercase)
-
-
-def _cutter(model):
-    """Make a function from strings `(B,)` to ids, starts and ends of pieces.
-
-    A model belongs to the kernel that made it. TensorFlow drops the kernels
-    of single operations at any time (`keras.utils.set_random_seed` is enough),
-    but makes those of a function again when it is called. So the model is
-    made in a function, which a graph holds only once.
-    """
-    ops = require("tensorflow_text", "text", NEEDED_BY)
-
-    def cut(text):
-        pieces = ops.SentencepieceTokenizer(model, tf.int32)
-        return pieces.tokenize_with_offsets(text)
-
-    text = tf.TensorSpec((None,), tf.string)
-    return tf.function(cut, autograph=False).get_concrete_function(text)
-
-
-def _surfaces(model, text):
-    """List the pieces of each string, where TensorFlow is not installed."""
-    forms = require(
-        "sentencepiece.sentencepiece_pb2", "sentencepiece", NEEDED_BY
-    )
-    rows = load_processor(model).encode([*text], out_type="serialized_proto")
-    rows = [forms.SentencePieceText.FromString(row).pieces for row in rows]
-    return [[piece.surface for piece in row] for row in rows]
 
 
 def _content(model):
@@ -289,45 +229,3 @@ def _description(model, source):
             f"used: {error}. Copy or train it again."
         ) from error
     return parse_model(model)
-
-
-def _added_space(model):
-    """Return the pattern of the space that the model adds, "" for none."""
-    spec = model.normalizer_spec
-    if not (spec.add_dummy_prefix or spec.remove_extra_whitespaces):
-        return ""
-    return " $" if model.trainer_spec.treat_whitespace_as_suffix else "^ "
-
-
-def _own_pieces(model) -> tuple[list[int], list[str], list[bytes]]:
-    """Return our ids of the pieces of a model, their names and their texts.
-
-    Args:
-        model: A `ModelProto` of `sentencepiece`.
-
-    Returns:
-        ids: Our id of each of its pieces, in their order.
-        names: The names of our ids from 4 on.
-        texts: How each of these is written.
-    """
-    spec = model.trainer_spec
-    framing = {spec.pad_piece: PAD, spec.bos_piece: START, spec.eos_piece: END}
-    ids, names, texts = [], [], []
-    for piece in model.pieces:
-        if piece.type == piece.UNKNOWN:
-            ids.append(UNKNOWN)
-        elif piece.type == piece.CONTROL and piece.piece in framing:
-            ids.append(framing[piece.piece])
-        else:
-            ids.append(len(SPECIAL_NAMES) + len(names))
-            names.append(piece.piece)
-            texts.append(_text_of(piece))
-    return ids, names, texts
-
-
-def _text_of(piece):
-    if piece.type == piece.CONTROL:
-        return b""
-    if piece.type == piece.BYTE:  # such as <0x0A>
-        return bytes.fromhex(piece.piece[3:5])
-    return piece.piece.replace(SPACE, " ").encode()

@@ -10,9 +10,8 @@ from typing import NoReturn
 import numpy as np
 
 from keras_attention.files import split_in_parts as split_in_parts
-from keras_attention.text.tensors import HAS_TENSORFLOW
-from keras_attention.text.tensors import tf
 
+INFINITE = -1  # the cardinality of a `tf.data.Dataset` without end
 MISSING = 'Give text, and "" where it is missing.'
 REFUSED = (  # would lose values, an order or a mask
     (Mapping, "Give a list of its values, or of its keys."),
@@ -21,8 +20,8 @@ REFUSED = (  # would lose values, an order or a mask
 )
 
 
-def as_bytes(name: str, strings: Any) -> list[bytes]:
-    """List strings as bytes, whatever container holds them.
+def as_texts(name: str, strings: Any) -> list[str]:
+    """List strings as Python strings, whatever container holds them.
 
     Args:
         name: The argument, as the user typed it.
@@ -31,32 +30,29 @@ def as_bytes(name: str, strings: Any) -> list[bytes]:
             `tf.data.Dataset` of strings or of batches of them.
 
     Returns:
-        One entry for each string. Characters that UTF-8 cannot encode, such
-        as half of a surrogate pair, become question marks.
+        One entry for each string, as of `as_text`.
 
     Raises:
         ValueError: As `strings_of`.
     """
-    return [
-        s.encode("utf-8", errors="replace") if isinstance(s, str) else bytes(s)
-        for s in strings_of(name, strings)
-    ]
+    return [*map(as_text, strings_of(name, strings))]
 
 
-def as_texts(name: str, strings: Any) -> list[str]:
-    """List strings as Python strings.
+def as_text(string: str | bytes) -> str:
+    """Return a string that UTF-8 can encode.
 
     Args:
-        name: The argument, as the user typed it.
-        strings: As of `as_bytes`.
+        string: A string, or bytes. What is not UTF-8 becomes U+FFFD.
 
     Returns:
-        The strings. What is not UTF-8 becomes U+FFFD.
-
-    Raises:
-        ValueError: As `strings_of`.
+        The string. Characters that UTF-8 cannot encode, such as half of a
+        surrogate pair, become question marks.
     """
-    return [x.decode("utf-8", "replace") for x in as_bytes(name, strings)]
+    if isinstance(string, bytes):
+        return string.decode("utf-8", errors="replace")
+    if string.isascii():
+        return str(string)
+    return string.encode("utf-8", errors="replace").decode()
 
 
 def strings_of(name: str, strings: Any, files: bool = False) -> Iterator:
@@ -64,7 +60,7 @@ def strings_of(name: str, strings: Any, files: bool = False) -> Iterator:
 
     Args:
         name: The argument, as the user typed it.
-        strings: As of `as_bytes`.
+        strings: As of `as_texts`.
         files: Whether a `Path` may stand in place of a string, and an iterator
             is read one by one. Defaults to `False`.
 
@@ -77,7 +73,7 @@ def strings_of(name: str, strings: Any, files: bool = False) -> Iterator:
             anything else or without end. The message names the first entry
             that is no string, and how many more there are.
     """
-    if HAS_TENSORFLOW and isinstance(strings, tf.data.Dataset):
+    if hasattr(strings, "as_numpy_iterator"):  # a `tf.data.Dataset`
         strings = _read_dataset(name, strings)
     elif not (files and isinstance(strings, Iterator)):
         strings = _read_container(name, strings, files)
@@ -100,11 +96,12 @@ def _read_container(name, strings, files):
             _refuse(name, received, way_out)
     if hasattr(strings, "flat_values"):  # a ragged tensor
         _refuse(name, received, "Give its `flat_values`, or make it flat.")
-    if HAS_TENSORFLOW and tf.is_symbolic_tensor(strings):
-        way_out = "In a graph, call the SavedModel that `export` writes."
-        _refuse(name, received, way_out)
     if hasattr(strings, "__array__"):  # also a tensor, or a table's column
-        strings = np.asarray(strings)
+        try:
+            strings = np.asarray(strings)
+        except NotImplementedError:  # of a tensor without values
+            way_out = "In a graph, call the SavedModel that `export` writes."
+            _refuse(name, received, way_out)
         if strings.ndim > 1:
             shape = f"{name}.shape={strings.shape}"
             _refuse(name, shape, "Take one column, or make it flat.")
@@ -124,11 +121,11 @@ def _refuse(name, received, way_out) -> NoReturn:
 
 
 def _read_dataset(name, dataset):
-    if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
+    if dataset.cardinality() == INFINITE:
         received = f"{name}={dataset}, which repeats forever"
         _refuse(name, received, "Take a part of it, by `take(n)`.")
     spec = dataset.element_spec
-    plain = isinstance(spec, tf.TensorSpec) and spec.dtype == tf.string
+    plain = type(spec).__name__ == "TensorSpec" and spec.dtype == "string"
     if not plain or (spec.shape.rank or 0) > 1:
         way_out = "dataset.map(lambda source, target: source)"
         way_out = f"Take the strings alone, such as by `{way_out}`."

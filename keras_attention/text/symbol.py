@@ -6,9 +6,11 @@ from typing import Self
 
 import keras
 
-from keras_attention.text.base import UNKNOWN
-from keras_attention.text.tensors import tf
-from keras_attention.text.vocabulary import ASCII_SPACES
+from keras_attention.text.steps import ASCII_SPACES
+from keras_attention.text.steps import AbstractStep
+from keras_attention.text.steps import Join
+from keras_attention.text.steps import LookUp
+from keras_attention.text.steps import Split
 from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
 from keras_attention.text.vocabulary import check_no_space
 from keras_attention.text.vocabulary import frequent_tokens
@@ -37,9 +39,9 @@ class SymbolTokenizer(AbstractVocabularyTokenizer):
     >>> tokenizer.vocabulary
     ['a', 'n', 'tʰ', '˧˧']
     >>> ids = tokenizer.tokenize(["n a ˧˧ k"])
-    >>> ids.numpy().tolist()
+    >>> ids.tolist()
     [[2, 5, 4, 7, 1, 3]]
-    >>> tokenizer.detokenize(ids).numpy()[0].decode()
+    >>> tokenizer.detokenize(ids)[0]
     'n a ˧˧ <unk>'
     """
 
@@ -47,12 +49,10 @@ class SymbolTokenizer(AbstractVocabularyTokenizer):
         super().__init__(vocabulary, normalization="identity")
         check_no_space(self.vocabulary, ASCII_SPACES, type(self).__name__)
 
-    def split(self, text):
-        return tf.strings.split(text)
-
-    def decode(self, ids, unknown):
-        texts = tf.where(ids == UNKNOWN, unknown, tf.gather(self._names, ids))
-        return tf.strings.strip(tf.strings.reduce_join(" " + texts, axis=1))
+    @property
+    def steps(self) -> list[AbstractStep]:
+        """Split at white space, look up, join by spaces."""
+        return [Split(), LookUp(self.vocabulary), Join(" ")]
 
     def get_config(self) -> dict:
         return {"vocabulary": self.vocabulary}

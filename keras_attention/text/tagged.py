@@ -9,29 +9,13 @@ from typing import Self
 import keras
 
 from keras_attention.checks import check_object
-from keras_attention.text.base import PAD
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.sentences import as_texts
-from keras_attention.text.tensors import tf
+from keras_attention.text.steps import TAB
+from keras_attention.text.steps import AbstractStep
+from keras_attention.text.steps import Tags
+from keras_attention.text.steps import split_tags
 from keras_attention.text.vocabulary import check_vocabulary
-from keras_attention.text.vocabulary import id_table
-
-TAB = "\t"
-ASCII_SPACES = " \t\n\v\f\r"  # which `tf.strings.strip` strips
-
-
-def split_tags(text: str, separator: str) -> list[str]:
-    """List the tags of a text, as `TaggedTokenizer` reads what follows a tab.
-
-    Args:
-        text: The tags.
-        separator: What stands between two of them.
-
-    Returns:
-        The tags, without white space around them, and without blank ones.
-    """
-    tags = [tag.strip(ASCII_SPACES) for tag in text.split(separator)]
-    return [tag for tag in tags if tag]
 
 
 def check_separator(name: str, value: Any):
@@ -67,9 +51,9 @@ class TaggedTokenizer(AbstractTokenizer):
     >>> from keras_attention.text import CharacterTokenizer, TaggedTokenizer
     >>> tokenizer = TaggedTokenizer(CharacterTokenizer("dev"), ["PL", "ACC"])
     >>> ids = tokenizer.tokenize(["deve\tACC;PL"])
-    >>> ids.numpy().tolist()
+    >>> ids.tolist()
     [[2, 8, 7, 4, 5, 6, 5, 3]]
-    >>> tokenizer.detokenize(ids).numpy()[0].decode()
+    >>> tokenizer.detokenize(ids)[0]
     'deve\tACC;PL'
     """
 
@@ -93,48 +77,14 @@ class TaggedTokenizer(AbstractTokenizer):
             )
         super().__init__([*tokenizer.vocabulary, *tags], "identity")
         self.tokenizer = tokenizer
-        self._table = id_table(self.tag_ids)
 
     @property
-    def tag_ids(self) -> dict[str, int]:
-        """The ids of tags, which have no white space around them."""
-        first = len(self.tokenizer.vocabulary)
-        tags = [
-            *enumerate(self.vocabulary[first:], self.tokenizer.vocabulary_size)
-        ]
-        # Those of old files may have some; what has none wins.
-        stripped = {tag.strip(ASCII_SPACES): id_ for id_, tag in tags}
-        return stripped | {tag: id_ for id_, tag in tags if tag in stripped}
-
-    def encode(self, text):
-        text, tags = self._parted(text)
-        tags = tf.ragged.map_flat_values(self._table.lookup, tags)
-        return tf.concat([tags, self.tokenizer.encode(text)], axis=1)
-
-    def split(self, text):
-        text, tags = self._parted(text)
-        return tf.concat([tags, self.tokenizer.split(text)], axis=1)
-
-    def _parted(self, text):
-        """Return cleaned texts, `(B,)`, and the tags of each, ragged."""
-        tags = tf.strings.regex_replace(text, r"^[^\t]*\t?", "")
-        tags = tf.strings.split(tags, self.separator)
-        tags = tf.ragged.map_flat_values(tf.strings.strip, tags)
-        tags = tf.ragged.boolean_mask(tags, tags != "")
-        text = tf.strings.regex_replace(text, r"(?s)\t.*", "")
-        return self.tokenizer.clean(text), tags
-
-    def decode(self, ids, unknown):
-        is_tag = ids >= self.tokenizer.vocabulary_size  # (B, T)
-        of_text = ~is_tag & (ids != PAD)
-        count = tf.cumsum(tf.cast(is_tag, tf.int32), axis=1)
-        before = tf.where(count == 1, TAB, self.separator)
-        tags = tf.where(is_tag, before + tf.gather(self._names, ids), "")
-        if len(unknown.shape) > 0:
-            unknown = tf.ragged.boolean_mask(unknown, of_text).to_tensor()
-        text = tf.ragged.boolean_mask(ids, of_text).to_tensor(PAD)
-        text = self.tokenizer.decode(text, unknown)
-        return text + tf.strings.reduce_join(tags, axis=1)
+    def steps(self) -> list[AbstractStep]:
+        """Take the tags off, and do the steps of the text."""
+        inner = self.tokenizer
+        tags = self.vocabulary[len(inner.vocabulary) :]
+        first = inner.vocabulary_size
+        return [Tags(inner.steps, first, tags, self.separator)]
 
     def get_config(self) -> dict:
         inner = self.tokenizer

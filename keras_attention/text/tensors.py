@@ -1,80 +1,34 @@
-"""The one door to TensorFlow for text, or to what stands in for it.
+"""Tensors of TensorFlow, which are read by another form of a tokenizer.
 
-Where TensorFlow is not installed, its operations for text run on NumPy
-arrays, and tokenizers give the same ids.
+Whoever has such a tensor has TensorFlow: its forms are imported when the first
+one comes, and nothing here imports it before.
 """
 
-import numpy as np
+import sys
+from typing import Any
 
-try:
-    import tensorflow as tf
-except ModuleNotFoundError as error:
-    if error.name != "tensorflow":
-        raise
-    from keras_attention.text import arrays
-
-    tf = arrays
-    HAS_TENSORFLOW = False
-else:
-    HAS_TENSORFLOW = True
+from keras_attention.extras import require
 
 
-def rank(tensor) -> int | None:
-    """Return the number of axes of a tensor.
+def is_tensor(value: Any) -> bool:
+    """Return whether a value is a tensor of TensorFlow.
 
     Args:
-        tensor: A tensor, or an array where TensorFlow is not installed.
-
-    Returns:
-        The number, or `None` if a graph does not know it.
+        value: Anything.
     """
-    return tensor.shape.rank if HAS_TENSORFLOW else tensor.ndim
+    package = sys.modules.get("tensorflow")
+    return package is not None and package.is_tensor(value)
 
 
-def as_list(strings) -> list[str]:
-    """Return a tensor of strings as Python strings.
+def form_of(tokenizer):
+    """Return the form of a tokenizer that reads and gives tensors.
 
     Args:
-        strings: Strings `(N,)`, valid UTF-8, outside of a graph.
+        tokenizer: The tokenizer.
 
     Returns:
-        The strings.
+        A `keras_attention.export.TensorTokenizer`.
     """
-    return [as_text(string) for string in np.asarray(strings)]
-
-
-def as_text(string: str | bytes) -> str:
-    """Return an entry of a tensor of strings as a Python string.
-
-    Args:
-        string: What NumPy makes of it, valid UTF-8.
-
-    Returns:
-        The string.
-    """
-    return string.decode("utf-8") if isinstance(string, bytes) else string
-
-
-def cut_out(text, starts, ends):
-    """Cut pieces out of strings, in memory linear in the text.
-
-    `tf.strings.substr` would need a copy of the whole string for each of its
-    pieces: 10 GB for a string of 200,000 bytes and pieces of 4.
-
-    It needs TensorFlow, as the tokenizers do that find pieces by their places.
-
-    Args:
-        text: Strings `(B,)`.
-        starts: Where each piece begins, in bytes: ragged int64 `(B, None)`.
-        ends: Where each piece ends, likewise.
-
-    Returns:
-        The pieces, a ragged tensor of strings `(B, None)`.
-    """
-    data = tf.strings.bytes_split(text)  # (B, None)
-    first = tf.gather(data.row_starts(), starts.value_rowids())
-    places = tf.ragged.range(
-        first + starts.flat_values, first + ends.flat_values
-    )
-    data = tf.gather(data.flat_values, places)
-    return starts.with_flat_values(tf.strings.reduce_join(data, axis=-1))
+    by = "A tokenizer of tensors"
+    room = require("keras_attention.export", "tensorflow", by)
+    return room.TensorTokenizer(tokenizer)

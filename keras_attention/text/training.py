@@ -2,52 +2,20 @@
 
 import io
 from collections import Counter
-from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
-from functools import lru_cache
 from itertools import accumulate
-from itertools import islice
-from pathlib import Path
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.extras import require
-from keras_attention.text.base import END
-from keras_attention.text.base import PAD
-from keras_attention.text.base import SPECIAL_NAMES
-from keras_attention.text.base import START
-from keras_attention.text.base import UNKNOWN
-from keras_attention.text.files import read_sentences
-from keras_attention.text.sentences import as_bytes
-from keras_attention.text.tensors import as_list
-from keras_attention.text.tensors import tf
+from keras_attention.text.pieces import SPACE
+from keras_attention.text.steps import END
+from keras_attention.text.steps import PAD
+from keras_attention.text.steps import SPECIAL_NAMES
+from keras_attention.text.steps import START
+from keras_attention.text.steps import UNKNOWN
 
-NEEDED_BY = "SentencePieceTokenizer"
-SENTENCES_AT_ONCE = 4096
-SPACE = "\N{LOWER ONE EIGHTH BLOCK}"  # how `sentencepiece` writes a space
 NOT_LEARNED = f" {SPACE}\0\N{LOWER FIVE EIGHTHS BLOCK}"
-
-
-def clean_batches(
-    clean: Callable,
-    sentences_or_files: Iterable[str | Path],
-    class_name: str,
-) -> Iterator:
-    """Clean the text for training a tokenizer, in large batches.
-
-    Args:
-        clean: A function from strings `(N,)` to strings `(N,)`, such as
-            `tokenizer.clean`.
-        sentences_or_files: As of `read_sentences`.
-        class_name: The tokenizer that is trained.
-
-    Yields:
-        Strings `(N,)`.
-    """
-    sentences = read_sentences(sentences_or_files, class_name)
-    while batch := as_bytes("sentences", islice(sentences, SENTENCES_AT_ONCE)):
-        yield clean(tf.constant(batch))
 
 
 def check_room(
@@ -118,7 +86,7 @@ def frequent_characters(
 
 
 def learn_pieces(
-    batches: Iterable,
+    sentences: list[str],
     class_name: str,
     coverage: float,
     most: int,
@@ -129,7 +97,7 @@ def learn_pieces(
     """Learn pieces of words by `sentencepiece`, without its normalization.
 
     Args:
-        batches: Cleaned sentences, as `clean_batches` yields them.
+        sentences: Cleaned sentences.
         class_name: The tokenizer that is trained.
         coverage: As of `frequent_characters`.
         most: The maximum number of characters that pieces are made of.
@@ -142,7 +110,6 @@ def learn_pieces(
         characters: Those of `frequent_characters`.
         model: The model, as `sentencepiece` writes it to a file.
     """
-    sentences = [text for batch in batches for text in as_list(batch)]
     characters = frequent_characters(sentences, coverage, most, class_name)
     trainer = require("sentencepiece", "sentencepiece", f"{class_name}.train")
     known = {*characters}
@@ -166,33 +133,3 @@ def learn_pieces(
         minloglevel=2,
     )
     return characters, model.getvalue()
-
-
-def parse_model(model: bytes):
-    """Parse a model of `sentencepiece`.
-
-    Args:
-        model: The content of its file, which must be whole.
-
-    Returns:
-        A `ModelProto` of `sentencepiece`: `pieces`, `trainer_spec` and
-        `normalizer_spec`.
-    """
-    forms = require(
-        "sentencepiece.sentencepiece_model_pb2", "sentencepiece", NEEDED_BY
-    )
-    return forms.ModelProto.FromString(model)
-
-
-@lru_cache(maxsize=2)  # of source and target
-def load_processor(model: bytes):
-    """Load a model of `sentencepiece`, or return the one that is loaded.
-
-    Args:
-        model: The content of its file, which must be whole.
-
-    Returns:
-        A `SentencePieceProcessor`.
-    """
-    package = require("sentencepiece", "sentencepiece", NEEDED_BY)
-    return package.SentencePieceProcessor(model_proto=model)

@@ -1,33 +1,27 @@
 """What tokenizers with a list of tokens share: look-up and counting."""
 
-import unicodedata
 import warnings
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Set
-from itertools import count
 from pathlib import Path
 from typing import Self
 
 from keras_attention.checks import check_integer
-from keras_attention.text.base import SPECIAL_NAMES
-from keras_attention.text.base import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
+from keras_attention.text.files import read_sentences
+from keras_attention.text.patterns import compiled
 from keras_attention.text.sentences import as_texts
-from keras_attention.text.tensors import as_list
-from keras_attention.text.tensors import tf
+from keras_attention.text.steps import SPECIAL_NAMES
+from keras_attention.text.steps import AbstractStep
 from keras_attention.text.training import check_room
-from keras_attention.text.training import clean_batches
-
-ASCII_SPACES = r"\s\x0b"  # at which `tf.strings.split` splits
 
 
 class AbstractVocabularyTokenizer(AbstractTokenizer):
     """Splits text into tokens and looks up each of them in a list.
 
-    A subclass writes `split` and `decode`. Training counts the tokens that
-    `split` returns, so exactly these are looked up later.
+    A subclass has `steps`. Training counts the pieces that they look up.
 
     Args:
         vocabulary: The tokens with the ids 4, 5, ... in this order.
@@ -48,29 +42,7 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
     ):
         vocabulary = check_vocabulary(vocabulary, type(self).__name__)
         super().__init__(vocabulary, normalization, lowercase)
-        warn_of_lost(self, vocabulary, map(self._cleaned, vocabulary))
-        ids = zip(vocabulary, count(len(SPECIAL_NAMES)), strict=False)
-        self._table = id_table(dict(ids))
-
-    def _cleaned(self, token):
-        if self.normalization != "identity":
-            token = unicodedata.normalize(self.normalization.upper(), token)
-        return token.lower() if self.lowercase else token
-
-    def look_up(self, tokens):
-        """Look up the ids of tokens.
-
-        Args:
-            tokens: Strings `(N,)`, as `split` returns them.
-
-        Returns:
-            Ids `(N,)` int32. A token that is not in the vocabulary gets the
-            unknown id.
-        """
-        return self._table.lookup(tokens)
-
-    def encode(self, text):
-        return tf.ragged.map_flat_values(self.look_up, self.split(text))
+        warn_of_lost(self, vocabulary, self.cleaning)
 
     def get_config(self) -> dict:
         return {"vocabulary": self.vocabulary, **super().get_config()}
@@ -125,23 +97,6 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
         return type(self)(**{**self.get_config(), "vocabulary": vocabulary})
 
 
-def id_table(ids: dict[str, int]):
-    """Make a table of the ids of tokens, and of the unknown id for others.
-
-    Args:
-        ids: The tokens and their ids.
-
-    Returns:
-        A `tf.lookup.StaticHashTable`.
-    """
-    keys = [SPECIAL_NAMES[UNKNOWN], *ids]
-    ids = [UNKNOWN, *ids.values()]
-    make = tf.lookup.KeyValueTensorInitializer
-    return tf.lookup.StaticHashTable(
-        make(keys, ids, value_dtype="int32"), default_value=UNKNOWN
-    )
-
-
 def frequent_tokens(
     untrained: AbstractVocabularyTokenizer,
     sentences_or_files: Iterable[str | Path],
@@ -168,8 +123,8 @@ def frequent_tokens(
         room = check_room(name, vocabulary_size, 1, "a token")
     check_integer("min_frequency", min_frequency)
     counts = Counter()
-    for batch in clean_batches(untrained.clean, sentences_or_files, name):
-        counts.update(as_list(untrained.split(batch).flat_values))
+    for sentence in read_sentences(sentences_or_files, name):
+        counts.update(untrained.read(sentence).texts())
     for special in SPECIAL_NAMES:
         counts.pop(special, None)
     ranked = sorted(counts, key=lambda token: (-counts[token], token))
@@ -220,16 +175,16 @@ def check_vocabulary(vocabulary: Iterable[str], class_name: str) -> list[str]:
 
 
 def warn_of_lost(
-    tokenizer: AbstractTokenizer, tokens: list[str], cleaned: Iterable[str]
+    tokenizer: AbstractTokenizer, tokens: list[str], cleaning: AbstractStep
 ):
     """Warn of the first token that cleaning changes: no text has it then.
 
     Args:
         tokenizer: What cleans text.
         tokens: Its vocabulary.
-        cleaned: What each of them is after that.
+        cleaning: The step that does.
     """
-    pairs = zip(tokens, cleaned, strict=True)
+    pairs = ((token, cleaning.read(token)) for token in tokens)
     changed = next((x for x in pairs if x[0] != x[1]), None)
     if changed is not None:
         token, clean = changed
@@ -251,9 +206,8 @@ def check_no_space(tokens: list[str], spaces: str, class_name: str):
             regular expression of RE2, such as `r"\s"`.
         class_name: The tokenizer that needs it.
     """
-    tokens = tf.constant(tokens, tf.string)
-    cut = tf.strings.regex_full_match(tokens, f"(?s).*[{spaces}].*")
-    found = as_list(tf.boolean_mask(tokens, cut))
+    space = compiled(f"[{spaces}]")
+    found = [token for token in tokens if space.search(token)]
     if found:
         raise ValueError(
             f"{class_name} splits text at white space, so it needs a "

@@ -5,8 +5,11 @@ from collections.abc import Iterable
 
 import keras
 
-from keras_attention.text.base import UNKNOWN
-from keras_attention.text.tensors import tf
+from keras_attention.text.steps import AbstractStep
+from keras_attention.text.steps import Join
+from keras_attention.text.steps import LookUp
+from keras_attention.text.steps import Replace
+from keras_attention.text.steps import Split
 from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
 from keras_attention.text.vocabulary import check_no_space
 
@@ -26,10 +29,12 @@ TOKEN = rf"{ELISION}?<unk>|{ABBREVIATION}|{WORD}|[^ ]"
 SPACED_SIGN = " [:;!?%]"  # as French writes them
 SIGN = re.compile(SPACED_SIGN)
 
-CUTS = (
+SPACING = (
     (rf"[{SPACES}]+", " "),
     (r"^ | $", ""),
     (rf"{CURLY}([{LETTER}])", r"'\1"),
+)
+CUTS = (
     (rf"({SPACED_SIGN})| ?({TOKEN})", "\\1\\2\n"),
     (rf"(?m)([{LETTER}])({ENDING})('|$)", "\\1\n\\2\n\\3"),
     (rf"(?m)^({ELISION})([{LETTER}<])", "\\1\n\\2"),
@@ -88,10 +93,10 @@ class WordTokenizer(AbstractVocabularyTokenizer):
     >>> tokenizer.vocabulary
     [',', '.', 'Ein', 'Hund', 'Mann', 'ein']
     >>> ids = tokenizer.tokenize(["Ein Hund, ein Stuhl."])
-    >>> ids.numpy().tolist()
+    >>> ids.tolist()
     [[2, 6, 7, 4, 9, 1, 5, 3]]
-    >>> tokenizer.detokenize(ids).numpy().tolist()
-    [b'Ein Hund, ein <unk>.']
+    >>> tokenizer.detokenize(ids).tolist()
+    ['Ein Hund, ein <unk>.']
     """
 
     def __init__(
@@ -103,35 +108,15 @@ class WordTokenizer(AbstractVocabularyTokenizer):
         super().__init__(vocabulary, normalization, lowercase)
         spaceless = [x for x in self.vocabulary if not SIGN.fullmatch(x)]
         check_no_space(spaceless, SPACES, type(self).__name__)
-        self._closes, self._opens, self._quotes, self._follows = (
-            tf.strings.regex_full_match(self._names, pattern)
-            for pattern in (CLOSES, OPENS, QUOTES, FOLLOWS)
-        )
 
-    def split(self, text):
-        for pattern, rewrite in CUTS:
-            text = tf.strings.regex_replace(text, pattern, rewrite)
-        tokens = tf.strings.split(text, "\n")
-        return tf.ragged.boolean_mask(tokens, tokens != "")
-
-    def look_up(self, tokens):
-        bare = tf.strings.regex_replace(tokens, EDGES, "")
-        ids = super().look_up(tokens)
-        return tf.where(ids == UNKNOWN, super().look_up(bare), ids)
-
-    def decode(self, ids, unknown):
-        quotes = tf.gather(self._quotes, ids)
-        count = tf.cumsum(tf.cast(quotes, tf.int32), axis=1)  # (B, T)
-        opening, closing = quotes & (count % 2 == 1), quotes & (count % 2 == 0)
-        opens = tf.gather(self._opens, ids) | opening
-        closes = tf.gather(self._closes, ids) | closing
-        closes |= tf.gather(self._follows, ids) & _before(closing, False)
-        space = tf.where(closes | _before(opens, True), "", " ")
-        unknown = tf.strings.strip(unknown)  # it may be a sign such as " !"
-        words = tf.where(ids == UNKNOWN, unknown, tf.gather(self._names, ids))
-        return tf.strings.strip(tf.strings.reduce_join(space + words, axis=1))
-
-
-def _before(flags, first):
-    """Shift flags `(B, T)` to the next token."""
-    return tf.pad(flags, [[0, 0], [1, 0]], constant_values=first)[:, :-1]
+    @property
+    def steps(self) -> list[AbstractStep]:
+        """Normalize, mark where words end, split there, look up, join."""
+        return [
+            self.cleaning,
+            Replace(SPACING),
+            Replace(CUTS, apart=" "),
+            Split("\n"),
+            LookUp(self.vocabulary, EDGES),
+            Join(" ", CLOSES, OPENS, QUOTES, FOLLOWS),
+        ]

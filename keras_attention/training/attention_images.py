@@ -200,7 +200,7 @@ def _read_ids(side, given, tokenizer):
                 " that are strings. Received: "
                 f"{side}_tokenizer=None. Give the tokenizer, or ids."
             )
-        rows = tokenizer.tokenize(given).numpy()
+        rows = tokenizer.tokenize(rows)
     if rows.ndim not in ((2, 3) if side == "source" else (2,)):
         raise ValueError(
             f"`{side}s` must be a batch of strings (B,) or of ids (B, T). "
@@ -215,4 +215,4 @@ def _labels(rows, tokenizer):
         return [[str(j) for j in range(rows.shape[1])]] * len(rows)
     if tokenizer is None:
         return [[str(i) if i else "" for i in row] for row in rows.tolist()]
-    return tokenizer.tokens(rows).numpy().tolist()
+    return tokenizer.tokens(rows).tolist()

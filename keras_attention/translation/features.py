@@ -5,12 +5,12 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attention.translation.result import Translation
+from keras_attention.translation.program import Row
 
 
 def feature_rows(
     spec: keras.InputSpec, features: Any, mask: Any = None
-) -> list[list[np.ndarray]]:
+) -> list[Row]:
     """List features as rows of one or two columns.
 
     Args:
@@ -39,7 +39,7 @@ def feature_rows(
     rows = [row.astype(spec.dtype) for row in rows]
     if len(sizes) > 2:  # images
         _check_images(rows, mask)
-        return [[row] for row in rows]
+        return [Row([row]) for row in rows]
     masks = [np.ones(len(row), bool) for row in rows]
     if mask is not None:
         given = np.asarray(mask)
@@ -50,7 +50,7 @@ def feature_rows(
                 f"{len(rows)} rows. Leave it out for a list of lengths."
             )
         masks = list(given.astype(bool))
-    return [list(pair) for pair in zip(rows, masks, strict=True)]
+    return [Row([*pair]) for pair in zip(rows, masks, strict=True)]
 
 
 def _check_images(rows, mask):
@@ -60,21 +60,3 @@ def _check_images(rows, mask):
             f"{sorted({row.shape for row in rows})}, and "
             f"{'no' if mask is None else 'a'} mask. Resize them."
         )
-
-
-def cut_attention(
-    entry: Translation, padded: np.ndarray, row: np.ndarray
-) -> Translation:
-    """Cut attention to padding, where there is a weight for each position.
-
-    Args:
-        entry: What was found for a row.
-        padded: The first column of its batch, `(B, Tv, ...)`.
-        row: The row, without padding.
-    """
-    several = isinstance(entry.attention, list)
-    weights = entry.attention if several else [entry.attention]
-    if weights[0] is None or weights[0].shape[-1] != padded.shape[1]:
-        return entry
-    cut = [x[..., : len(row)] for x in weights]
-    return entry._replace(attention=cut if several else cut[0])

@@ -8,10 +8,10 @@ import numpy as np
 from keras_attention.checks import check_object
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
-from keras_attention.text import as_bytes
+from keras_attention.text import as_texts
 from keras_attention.translation.result import Translation
 
-Phrases = list[list[bytes]]
+Phrases = list[list[str]]
 
 
 def read_phrases(
@@ -37,14 +37,7 @@ def read_phrases(
             "`required` needs a list of phrases a sentence, empty for none. "
             f"Received: {len(rows)} lists for {count} sentences."
         )
-    return [as_bytes(f"required[{i}]", row) for i, row in enumerate(rows)]
-
-
-def padded_phrases(rows: Phrases) -> np.ndarray:
-    """Return phrases as an array `(B, C)`, with empty ones at the end."""
-    count = max([1, *map(len, rows)])
-    padded = [[*row, *[b""] * (count - len(row))] for row in rows]
-    return np.array(padded, object)
+    return [as_texts(f"required[{i}]", row) for i, row in enumerate(rows)]
 
 
 def warn_of_missing(

@@ -1,11 +1,8 @@
-"""What a translation graph gives, as Python text and NumPy arrays."""
+"""Translations, as Python text and NumPy arrays."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-
-from keras_attention.text.tensors import as_text
 
 
 class Translation(NamedTuple):
@@ -36,39 +33,6 @@ class Translation(NamedTuple):
     token_scores: list[np.ndarray] | list[list[np.ndarray]] | None = None
 
 
-def read_answers(answer: dict) -> Iterator[Translation]:
-    """Turn the arrays of a batch into text and numbers.
-
-    Args:
-        answer: The outputs of a `TranslationGraph`.
-
-    Yields:
-        A `Translation` for each sentence, with its entries alone.
-    """
-    answer = {name: np.asarray(x) for name, x in answer.items()}
-    for k in range(len(answer["scores"])):
-        yield _read_row({name: x[k] for name, x in answer.items()})
-
-
-def _read_row(answer):
-    found = {
-        "texts": [as_text(text) for text in answer["translations"]],
-        "scores": answer["scores"].tolist(),
-    }
-    source = _tokens(answer.get("source_tokens", ()))
-    if "target_tokens" in answer:
-        targets = [_tokens(row) for row in answer["target_tokens"]]
-        found["target_tokens"] = targets
-        for name in {"attention", "token_scores"} & answer.keys():
-            rows = zip(answer[name], targets, strict=True)
-            found[name] = [x[: len(tokens)] for x, tokens in rows]
-    if "attention" in found and source:
-        found["attention"] = [x[:, : len(source)] for x in found["attention"]]
-    if len(found["texts"]) == 1:
-        found = {name: column[0] for name, column in found.items()}
-    return Translation(source_tokens=source or None, **found)
-
-
 def join_entries(
     entries: list[Translation],
     scores: bool,
@@ -78,7 +42,7 @@ def join_entries(
     """Join the translations of sentences, and drop what was not asked for.
 
     Args:
-        entries: What `read_answers` gave for each sentence.
+        entries: The `Translation` of each sentence.
         scores: Whether scores are asked for.
         attention: Whether tokens and attention are asked for.
         token_scores: Whether target tokens and their scores are asked for.
@@ -100,8 +64,3 @@ def join_entries(
         "token_scores": token_scores,
     }
     return Translation(**{k: column(k) for k, yes in asked.items() if yes})
-
-
-def _tokens(row) -> list[str]:
-    """Name the tokens of a row; the name of padding is empty."""
-    return [as_text(token) for token in row if token]

@@ -82,7 +82,7 @@ TOKENIZERS = tuple(f"{kind}/tokenizer.json" for kind in "cswp")
 def read_tokenizer(folder, name):
     found = ka.AbstractTokenizer.load((folder / name).parent)
     ids = found.tokenize(TEXTS)
-    texts = found.detokenize(ids).numpy().tolist()
+    texts = found.detokenize(ids).tolist()
     return [found.to_json(), ids.numpy().tolist(), str(texts)]
 
 

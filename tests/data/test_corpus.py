@@ -12,6 +12,7 @@ from keras_attention.data.encode import PairEncoder
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import WordTokenizer
+from keras_attention.text.steps import Pieces
 
 DIGITS = CharacterTokenizer("0123456789")
 LINES = [str(7919 * n % 10 ** (1 + n % 9)) for n in range(40)]
@@ -130,12 +131,12 @@ def test_many_ids_take_four_bytes(files, tmp_path):
 
 
 def test_ids_beyond_the_vocabulary_are_refused(files, tmp_path, monkeypatch):
-    def wrong(self, text, max_length):
-        return np.full((len(text), 3), 2**16 + 2)
+    def wrong(self, text):
+        return Pieces([2**16 + 2], lambda: [text])
 
-    monkeypatch.setattr(CharacterTokenizer, "tokenize", wrong)
+    monkeypatch.setattr(CharacterTokenizer, "read", wrong)
     for cache in (None, tmp_path / "cache"):
-        with pytest.raises(ValueError, match="ids from 65538 to 65538"):
+        with pytest.raises(ValueError, match="ids from 2 to 65538"):
             batches(files, cache=cache)
     assert not folders(tmp_path / "cache")
 
@@ -151,13 +152,13 @@ def test_broken_text_is_named_and_leaves_nothing(files, tmp_path):
 
 
 def test_text_that_changes_meanwhile_is_an_error(files, tmp_path, monkeypatch):
-    tokenize = CharacterTokenizer.tokenize
+    read = CharacterTokenizer.read
 
-    def late(self, text, max_length):
+    def late(self, text):
         files[0].write_text(files[0].read_text() + "1\n")
-        return tokenize(self, text, max_length)
+        return read(self, text)
 
-    monkeypatch.setattr(CharacterTokenizer, "tokenize", late)
+    monkeypatch.setattr(CharacterTokenizer, "read", late)
     with pytest.raises(ValueError, match="changed meanwhile"):
         batches(files, cache=tmp_path / "c")
     assert not folders(tmp_path / "c")

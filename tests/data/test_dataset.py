@@ -74,24 +74,6 @@ def test_sentences_in_memory_are_as_those_of_files(files, kind):
     assert pairs(mixed) == pairs(batches(files, training=True, seed=1))
 
 
-def test_a_long_line_is_read_alone(files, monkeypatch):
-    """No other line is padded to its length."""
-    seen, tokenize = [], CharacterTokenizer.tokenize
-
-    def watched(tokenizer, text, max_length):
-        seen.append([len(line) for line in text])
-        return tokenize(tokenizer, text, max_length)
-
-    monkeypatch.setattr(CharacterTokenizer, "tokenize", watched)
-    lines = ["1", "2", "3" * 2**20, "4"]
-    write(files, lines, ["1"] * 4)
-    with pytest.warns(UserWarning, match="1 of 4"):
-        batches(files, max_length=9)
-    wanted = 2 * [[1, 1], [2**20], [1]]  # and the other side, in any order
-    wanted[4] = [1]
-    assert sorted(seen) == sorted(wanted)
-
-
 @pytest.mark.slow
 def test_a_seed_gives_the_same_row_of_epochs(files):
     first, second, other, *unseeded = (

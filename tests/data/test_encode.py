@@ -1,9 +1,8 @@
-"""encode: pairs to ids in their order, by several threads."""
+"""encode: pairs to ids in their order."""
 
 import io
 import itertools
 import sys
-import threading
 
 import pytest
 
@@ -36,27 +35,8 @@ def test_few_pairs_are_read_ahead(monkeypatch):
     parts = PairEncoder((DIGITS, DIGITS)).encode(endless())
     for _ in range(5):
         next(parts)
-    assert len(read) < 3 * (5 + 2 * threading.active_count() + 2)
+    assert len(read) < 3 * (5 + 2)
     parts.close()
-
-
-def test_several_threads_work(monkeypatch):
-    """Two parts are tokenized at the same time, or the first waits."""
-    monkeypatch.setattr(f"{MODULE}.SENTENCES_AT_ONCE", 1)
-    monkeypatch.setattr(
-        f"{MODULE}.os.sched_getaffinity", lambda _: {0, 1}, raising=False
-    )
-    both = threading.Barrier(2, timeout=30)
-    tokenize = CharacterTokenizer.tokenize
-
-    def meeting(tokenizer, text, max_length):
-        both.wait()
-        return tokenize(tokenizer, text, max_length)
-
-    monkeypatch.setattr(CharacterTokenizer, "tokenize", meeting)
-    parts = encode(numbered(4))
-    texts = [part.columns[2][0].tobytes().decode() for part in parts]
-    assert texts == [*"0123"]  # in their order
 
 
 class Terminal(io.StringIO):

@@ -52,7 +52,7 @@ IMAGES = np.random.default_rng(0).normal(size=(3, 4, 4, 1)).astype("float32")
 
 def texts_of(tokens):
     tokens = np.array(tokens, "int32")[:, 0]
-    return LETTERS.detokenize(tokens).numpy().astype(str).tolist()
+    return LETTERS.detokenize(tokens).astype(str).tolist()
 
 
 def in_litert(path, batch):

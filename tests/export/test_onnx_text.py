@@ -19,6 +19,7 @@ from keras_attention import WordPieceTokenizer
 from keras_attention import WordTokenizer
 from keras_attention.export import onnx_text
 from keras_attention.files import check_seal
+from keras_attention.text import steps
 
 pytestmark = pytest.mark.usefixtures("without_graphs_of_its_own")
 
@@ -28,8 +29,14 @@ WORDS = [["two  dogs, in snow !", "", "the cafe\u0301 plays"], []]
 BATCHES = [["12", "", "\U0001f600 99\0", "1" * 40], [], ["", ""], ["7\n"]]
 
 
+class Shout(steps.AbstractStep):
+    """A step that ONNX has no form of."""
+
+
 class Other(CharacterTokenizer):
-    """For which there is no function."""
+    @property
+    def steps(self):
+        return [Shout(), *super().steps]
 
 
 @pytest.fixture(scope="module")
@@ -114,22 +121,13 @@ def test_what_is_not_there_is_named(translator, tmp_path, monkeypatch):
         onnx_text.export_onnx_text(tmp_path / "x.onnx", *parts)
 
 
-def test_other_tokenizers_are_named(tmp_path):
-    letters = CharacterTokenizer("abc")
-    lower = CharacterTokenizer("abc", lowercase=True)
-    model = sure_model(7, 7)
-    for other, message in [
-        (Other("abc"), "Other, for which"),
-        (lower, "CharacterTokenizer, with lowercase=True"),
-    ]:
-        for pair, side in [
-            ((other, letters), "source"),
-            ((letters, other), "target"),
-        ]:
-            with pytest.raises(ValueError, match=f"{side}_token.*{message}"):
-                onnx_text.export_onnx_text(
-                    tmp_path / "x.onnx", model, *pair, SEARCH
-                )
+def test_a_step_without_a_form_is_named(tmp_path):
+    letters, other = CharacterTokenizer("abc"), Other("abc")
+    for pair in ((other, letters), (letters, other)):
+        with pytest.raises(ValueError, match=r"Received: Shout\. Register"):
+            onnx_text.export_onnx_text(
+                tmp_path / "x.onnx", sure_model(7, 7), *pair, SEARCH
+            )
 
 
 def test_what_cannot_be_run_leaves_the_old_file(

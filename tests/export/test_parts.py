@@ -64,7 +64,7 @@ def translator():
 
 
 def ids_of(translator, texts):
-    return translator.source_tokenizer.tokenize(texts).numpy()
+    return translator.source_tokenizer.tokenize(texts)
 
 
 def generate(translator, ids):

@@ -10,6 +10,7 @@ from tiny import tiny_translator
 from keras_attention import BeamSearch
 from keras_attention import CharacterTokenizer
 from keras_attention import Translator
+from keras_attention.export import TensorTokenizer
 from keras_attention.export import saved_model
 from keras_attention.export.saved_model import save_signatures
 
@@ -58,7 +59,7 @@ def test_another_folder_is_not_replaced(tmp_path):
 
 def save(folder):
     """Save two functions of one tokenizer each; give how often each ran."""
-    tokenizers = CharacterTokenizer("ab"), CharacterTokenizer("ba")
+    tokenizers = [TensorTokenizer(CharacterTokenizer(x)) for x in ("ab", "ba")]
     ran = []
 
     def reads(tokenizer):

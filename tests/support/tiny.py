@@ -31,7 +31,7 @@ def tiny_translator(attention: bool = True) -> ka.Translator:
         for side in (sources, targets)
     ]
     source, target = (
-        tokenizer.tokenize(side).numpy()
+        tokenizer.tokenize(side)
         for tokenizer, side in zip(tokenizers, (sources, targets), strict=True)
     )
     model = make_model(

@@ -1,5 +1,6 @@
 """All tokenizers, for the tests that each of them must pass."""
 
+import numpy as np
 import pytest
 
 from keras_attention.text import CharacterTokenizer
@@ -26,5 +27,7 @@ def train(kind, text=TEXT, size=1000, **options):
     return kind.train(text, size, **options)
 
 
-def strings(tensor):
-    return [text.decode() for text in tensor.numpy()]
+def strings(found):
+    """List strings of an array, or of a tensor of TensorFlow."""
+    texts = np.asarray(found).tolist()
+    return [x.decode() if isinstance(x, bytes) else x for x in texts]

@@ -14,7 +14,6 @@ from tokenizers import strings
 from tokenizers import train
 
 from keras_attention.text import SentencePieceTokenizer
-from keras_attention.text import aligned_words
 
 HOSTILE = hostile_texts(260, TEXT, 5)
 
@@ -26,14 +25,14 @@ def tokenizer(request):
 
 def test_rows_are_framed_and_padded(tokenizer):
     ids = tokenizer.tokenize(TEXT)
-    assert ids.dtype == tf.int32
-    for row in ids.numpy():
+    assert ids.dtype == np.int32
+    for row in ids:
         row = row.tolist()
         end = row.index(3)
         assert row[0] == 2
         assert all(token >= 4 for token in row[1:end])
         assert not any(row[end + 1 :])
-    assert ids[1, :2].numpy().tolist() == [2, 3]
+    assert ids[1, :2].tolist() == [2, 3]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def test_text_is_a_list_an_array_or_a_tensor(tokenizer, text):
 @pytest.mark.parametrize("text", ["Ein Mann", [["Ein"], ["Mann"]], None, 3])
 def test_text_of_another_rank_is_refused(tokenizer, text):
     for read in (tokenizer.tokenize, tokenizer.surfaces, tokenizer.count):
-        with pytest.raises(ValueError, match="into a list"):
+        with pytest.raises(ValueError, match=r"into (a|one flat) list"):
             read(text)
     with pytest.raises(ValueError, match="into a list"):
         tokenizer.detokenize([2, 4, 3])
@@ -73,8 +72,8 @@ def test_nothing_warns(tokenizer, caplog, request):
 
 @pytest.mark.parametrize("limit", [2, 3, 5, 100])
 def test_max_length_cuts_and_keeps_the_end(tokenizer, limit):
-    full = tokenizer.tokenize(TEXT).numpy()
-    cut = tokenizer.tokenize(TEXT, max_length=limit).numpy()
+    full = tokenizer.tokenize(TEXT)
+    cut = tokenizer.tokenize(TEXT, max_length=limit)
     assert cut.shape[1] == min(limit, full.shape[1])
     for whole, row in zip(full, cut, strict=True):
         length = min(limit, (whole > 0).sum())
@@ -120,7 +119,7 @@ def test_rows_of_different_lengths_are_refused(tokenizer):
     for read in (tokenizer.tokenize, tokenizer.surfaces, tokenizer.count):
         with pytest.raises(ValueError, match=r"text=.*ragged tensor.*flat_val"):
             read(text)
-    assert tokenizer.detokenize([[]]).numpy().tolist() == [b""]
+    assert tokenizer.detokenize([[]]).tolist() == [""]
 
 
 def test_every_id_has_a_name(tokenizer):
@@ -134,9 +133,8 @@ def test_every_id_has_a_name(tokenizer):
 def test_surfaces_are_what_the_ids_stand_for(tokenizer):
     text = [*TEXT, "Ein Hund € lacht"]
     surfaces = tokenizer.surfaces(text)
-    ids = tokenizer.tokenize(text).numpy()
+    ids = tokenizer.tokenize(text)
     for sentence, row, pieces in zip(text, ids, surfaces, strict=True):
-        pieces = strings(pieces)
         assert len(pieces) == (row > 3).sum() + (row == 1).sum()
         joined = "".join(pieces).replace(" ", "")
         assert joined == sentence.replace(" ", "")
@@ -147,7 +145,7 @@ def test_what_is_unknown_is_listed(tokenizer):
     wanted = []
     for one in text:
         ids, pieces = tokenizer.tokenize([one])[0], tokenizer.surfaces([one])[0]
-        pairs = zip(ids.numpy()[1:-1], strings(pieces), strict=True)
+        pairs = zip(ids[1:-1], pieces, strict=True)
         wanted.append([piece for id_, piece in pairs if id_ == 1])
     assert tokenizer.unknown(text) == wanted
     assert tokenizer.unknown([]) == []
@@ -161,19 +159,21 @@ def test_surfaces_can_replace_what_is_unknown(kind, max_length):
     pieces = kind is SentencePieceTokenizer
     tokenizer = train(kind, **(without_bytes if pieces else {}))
     ids = tokenizer.tokenize(text, max_length)
-    assert (ids.numpy() == 1).any()
-    surfaces = tokenizer.surfaces(text).to_tensor(shape=(None, ids.shape[1]))
-    unknown = tf.concat([tf.fill((4, 1), ""), surfaces[:, :-1]], axis=1)
+    assert (ids == 1).any()
+    unknown = np.full(ids.shape, "", object)
+    for row, pieces in zip(unknown, tokenizer.surfaces(text), strict=True):
+        pieces = pieces[: len(row) - 1]
+        row[1 : len(pieces) + 1] = pieces
     found = strings(tokenizer.detokenize(ids, unknown))
     if max_length is None:
         want = [t.replace(" , ", ", ") for t in text]
         assert [t.replace(" , ", ", ") for t in found] == want
-    same = tokenizer.detokenize(ids, tf.fill(tf.shape(ids), ""))
+    same = tokenizer.detokenize(ids, np.full(ids.shape, "", object))
     assert strings(same) == strings(tokenizer.detokenize(ids))
 
 
 def test_only_unknown_ids_are_replaced(tokenizer):
-    word = tokenizer.tokenize(["Ein"])[0, 1:-1].numpy().tolist()
+    word = tokenizer.tokenize(["Ein"])[0, 1:-1].tolist()
     beyond = tokenizer.vocabulary_size
     rows = [
         [2, 1, *word, 3, 1],
@@ -201,10 +201,8 @@ def test_no_bytes_stop_the_graph(kind):
     np.testing.assert_array_equal(
         tokenizer.detokenize(tokenizer.tokenize(text)), text
     )
-    surfaces = tokenizer.surfaces(HOSTILE)
-    strings(surfaces.flat_values)
-    lengths = surfaces.row_lengths()
-    np.testing.assert_array_equal(lengths, (ids.numpy() > 0).sum(axis=1) - 2)
+    lengths = [*map(len, tokenizer.surfaces(HOSTILE))]
+    np.testing.assert_array_equal(lengths, (ids > 0).sum(axis=1) - 2)
 
 
 def test_any_ids_are_valid_text(tokenizer):
@@ -218,16 +216,16 @@ def test_any_ids_are_valid_text(tokenizer):
 @pytest.mark.slow
 def test_rows_do_not_change_each_other(tokenizer):
     rows = HOSTILE[:26]
-    together = tokenizer.tokenize(rows).numpy()
-    texts = tokenizer.detokenize(together).numpy()
-    surfaces = tokenizer.surfaces(rows).to_list()
+    together = tokenizer.tokenize(rows)
+    texts = tokenizer.detokenize(together)
+    surfaces = tokenizer.surfaces(rows)
     for i, row in enumerate(rows):
         alone = tokenizer.tokenize([row])
         width = alone.shape[1]
         np.testing.assert_array_equal(together[i, :width], alone[0])
         assert not together[i, width:].any()
-        assert tokenizer.detokenize(alone).numpy()[0] == texts[i]
-        assert tokenizer.surfaces([row]).to_list()[0] == surfaces[i]
+        assert tokenizer.detokenize(alone)[0] == texts[i]
+        assert tokenizer.surfaces([row])[0] == surfaces[i]
 
 
 def test_a_long_text_makes_no_other_row_long(tokenizer, monkeypatch):
@@ -241,10 +239,8 @@ def test_a_long_text_makes_no_other_row_long(tokenizer, monkeypatch):
         return dense
 
     monkeypatch.setattr(tf.RaggedTensor, "to_tensor", watched)
-    text = ["Ein", "Ein Mann " * 99]
-    ids = tokenizer.tokenize(text, max_length=9)
-    words = aligned_words(tokenizer, text, ids)
-    assert words.shape == ids.shape == (2, 9)
+    text = tf.constant(["Ein", "Ein Mann " * 99])
+    assert tokenizer.tokenize(text, max_length=9).shape == (2, 9)
     assert max(widths) <= 9
 
 
@@ -260,15 +256,15 @@ def test_memory_is_linear_in_the_text(tokenizer, text):
     except OSError:
         pytest.skip("needs Linux")
     before = most_kilobytes()
-    assert tokenizer.count([text]).numpy()[0] >= 3
-    assert tokenizer.surfaces([text]).shape[0] == 1
+    assert tokenizer.count([text])[0] >= 3
+    assert len(tokenizer.surfaces([text])) == 1
     assert most_kilobytes() - before < 60_000
 
 
 def test_ids_are_counted(tokenizer):
     text = [*HOSTILE, *TEXT]
-    ids = tokenizer.tokenize(text).numpy()
+    ids = tokenizer.tokenize(text)
     counts = tokenizer.count(text)
-    assert counts.dtype == tf.int32
-    assert counts.numpy().tolist() == (ids > 0).sum(axis=1).tolist()
+    assert counts.dtype == np.int32
+    assert counts.tolist() == (ids > 0).sum(axis=1).tolist()
     assert tokenizer.count([]).shape == (0,)

@@ -110,7 +110,7 @@ def test_strings_that_name_files_are_no_sentences(tmp_path, monkeypatch):
         *(["und/oder"], ["/"], ["/help", "/start"], ["Siehe /data/a.de"]),
         *(["/data/a.de", "Ein Satz."], ["/data/a.de"] * 10),
         ["either/or.", "1/2.5", "5 km/h", "...", "a.de", "~", "~5"],
-        *(["a\0b"], ["\ud800"], ["x" * 5000]),
+        *(["a\0b"], ["x" * 5000]),
     ],
 )
 def test_sentences_may_have_slashes(sentences):

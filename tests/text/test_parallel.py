@@ -38,9 +38,9 @@ def make(*models, search=None, **options):
 def test_ids_stand_side_by_side():
     tokenizer = ParallelTokenizer([LETTERS, SYMBOLS])
     for most in (None, 4):
-        ids = tokenizer.tokenize(TEXTS, most).numpy()
+        ids = tokenizer.tokenize(TEXTS, most)
         for number, part in enumerate((LETTERS, SYMBOLS)):
-            own = part.tokenize(TEXTS, most).numpy()
+            own = part.tokenize(TEXTS, most)
             rest = ids[:, own.shape[1] :, number]
             np.testing.assert_array_equal(ids[:, : own.shape[1], number], own)
             assert not rest.any()
@@ -90,7 +90,7 @@ def test_scores_are_the_mean_of_what_each_reads(fused):
         for n, given in enumerate(found.attention[row]):
             wanted = to_numpy(weights)[n, : len(given)]
             np.testing.assert_allclose(given, wanted, atol=1e-4)
-        names = [x.decode() for x in LETTERS.tokens(sources[0][0]).numpy()]
+        names = LETTERS.tokens(sources[0][0]).tolist()
         assert found.source_tokens[row] == names
 
 
@@ -140,7 +140,7 @@ def test_it_is_saved_and_exported(tmp_path):
     answer = served["serving_default"](text=tf.constant(TEXTS))
     texts = [x.decode() for x in answer["translations"].numpy()[:, 0]]
     assert texts == found.texts
-    ids = translator.source_tokenizer.tokenize(TEXTS).numpy()
+    ids = translator.source_tokenizer.tokenize(TEXTS)
     apart = translator.model.reading_apart()
     wanted = to_numpy(apart.generate(ids, translator.search).tokens)
     translator.export(tmp_path / "x.tflite")

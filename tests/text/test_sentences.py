@@ -10,7 +10,7 @@ from keras_attention.data.pairs import read_parallel
 from keras_attention.search import BeamSearch
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SymbolTokenizer
-from keras_attention.text import as_bytes
+from keras_attention.text import as_texts
 from keras_attention.text import split_in_parts
 from keras_attention.training import ValidationScores
 from keras_attention.training import score_texts
@@ -35,7 +35,6 @@ def sliced(x):
 
 
 TEXTS = ["eins", "zwei", "drei"]
-WANTED = [b"eins", b"zwei", b"drei"]
 
 
 @pytest.mark.parametrize(
@@ -53,18 +52,18 @@ WANTED = [b"eins", b"zwei", b"drei"]
     ],
 )
 def test_every_form_gives_the_same(form):
-    found = as_bytes("sentences", form(TEXTS))
-    assert found == WANTED
-    assert {type(x) for x in found} == {bytes}
+    found = as_texts("sentences", form(TEXTS))
+    assert found == TEXTS
+    assert {type(x) for x in found} == {str}
 
 
 def test_nothing_is_a_list_of_nothing():
-    assert as_bytes("sentences", []) == []
-    assert as_bytes("sentences", sliced(TEXTS).take(0)) == []
+    assert as_texts("sentences", []) == []
+    assert as_texts("sentences", sliced(TEXTS).take(0)) == []
 
 
 def test_half_a_surrogate_pair_stops_nobody():
-    assert as_bytes("sentences", ["a\udcffb", "ü"]) == [b"a?b", "ü".encode()]
+    assert as_texts("sentences", ["a\udcffb", "ü"]) == ["a?b", "ü"]
 
 
 @pytest.mark.parametrize(
@@ -81,20 +80,20 @@ def test_half_a_surrogate_pair_stops_nobody():
 def test_what_would_lose_something_is_refused(wrong, way_out):
     wrong = wrong() if callable(wrong) else wrong
     with pytest.raises(ValueError, match=rf"prefixes=(?s:.*){way_out}"):
-        as_bytes("prefixes", wrong)
+        as_texts("prefixes", wrong)
 
 
 def test_a_ragged_tensor_is_made_flat():
     ragged = tf.ragged.constant([["eins"], ["zwei", "drei"]])
     with pytest.raises(ValueError, match="Give its `flat_values`"):
-        as_bytes("sentences", ragged)
-    assert as_bytes("sentences", ragged.flat_values) == WANTED
+        as_texts("sentences", ragged)
+    assert as_texts("sentences", ragged.flat_values) == TEXTS
 
 
 def test_a_tensor_of_a_graph_is_refused():
     @tf.function
     def graph(text):
-        as_bytes("sentences", text)
+        as_texts("sentences", text)
 
     with pytest.raises(ValueError, match="In a graph, call the SavedModel"):
         graph(tf.constant(["eins"]))
@@ -105,7 +104,7 @@ def echo(texts, batch_size):
 
 
 READERS = {
-    "prefixes": lambda x: as_bytes("prefixes", x),
+    "prefixes": lambda x: as_texts("prefixes", x),
     "text": CharacterTokenizer("a").tokenize,
     "sentences_or_files": lambda x: SymbolTokenizer.train(x),
     "sources": lambda x: read_parallel(x, x),
@@ -127,7 +126,7 @@ def test_what_is_missing_is_named(form, name, wrong):
 @pytest.mark.parametrize("wrong", [["b"], np.array(["b"]), ("b",)])
 def test_lists_in_a_list_are_named(wrong):
     with pytest.raises(ValueError, match=r"prefixes\[1\]=.* one flat list"):
-        as_bytes("prefixes", ["a", wrong])
+        as_texts("prefixes", ["a", wrong])
 
 
 def test_a_table_is_refused():
@@ -136,7 +135,7 @@ def test_a_table_is_refused():
     message = r"shape=\(2, 2\). Take one column"
     for wrong in (table, table.__array__(), tf.constant(table.values)):
         with pytest.raises(ValueError, match=message):
-            as_bytes("sentences", wrong)
+            as_texts("sentences", wrong)
 
 
 @pytest.mark.parametrize(
@@ -148,10 +147,10 @@ def test_a_dataset_of_anything_else_is_refused(content):
     dataset = sliced(content)
     for wrong in (dataset.batch(2), dataset.batch(2).batch(2)):
         with pytest.raises(ValueError, match=r"\.map\(lambda source, target"):
-            as_bytes("sentences", wrong)
+            as_texts("sentences", wrong)
     if isinstance(content, tuple):
         sources = dataset.map(lambda source, _: source)
-        assert as_bytes("sentences", sources) == WANTED
+        assert as_texts("sentences", sources) == TEXTS
 
 
 @pytest.mark.parametrize(
@@ -176,5 +175,5 @@ def test_a_dataset_without_end_is_refused():
     endless = finite.repeat()
     for dataset in (finite.apply(said), endless):
         with pytest.raises(ValueError, match="which repeats forever"):
-            as_bytes("sentences", dataset)
-    assert as_bytes("sentences", endless.take(4)) == [*WANTED, b"eins"]
+            as_texts("sentences", dataset)
+    assert as_texts("sentences", endless.take(4)) == [*TEXTS, "eins"]

@@ -40,10 +40,10 @@ def test_ids_are_those_of_the_tags_and_then_those_of_the_text(name):
     size = inner.vocabulary_size
     tokenizer = tagged(name)
     assert tokenizer.vocabulary_size == size + len(TAGS)
-    ids = tokenizer.tokenize(TEXTS).numpy()
+    ids = tokenizer.tokenize(TEXTS)
     known = {tag: size + i for i, tag in enumerate(TAGS)}
     for word, tags, row in zip(WORDS, GIVEN, ids, strict=True):
-        own = inner.tokenize([word]).numpy()[0].tolist()
+        own = inner.tokenize([word])[0].tolist()
         listed = [tag.strip() for tag in tags.split("|")]
         of_tags = [known.get(tag, 1) for tag in listed if tag]
         wanted = [own[0], *of_tags, *own[1:]]
@@ -52,15 +52,15 @@ def test_ids_are_those_of_the_tags_and_then_those_of_the_text(name):
     counts = (ids > 0).sum(1)
     np.testing.assert_array_equal(tokenizer.count(TEXTS), counts)
     surfaces = tokenizer.surfaces(TEXTS)
-    np.testing.assert_array_equal(surfaces.row_lengths(), counts - 2)
-    assert surfaces[1].numpy()[:2].tolist() == [b"V;x", b"a"]
+    np.testing.assert_array_equal([*map(len, surfaces)], counts - 2)
+    assert surfaces[1][:2] == ["V;x", "a"]
 
 
 def test_tags_of_old_files_may_have_spaces_around_them():
     """As `train` took them once from such text."""
     tokenizer = tagged("symbol", ["V", " PST", " V", "x y"])
     first = inner_of("symbol").vocabulary_size
-    ids = tokenizer.tokenize(["\tV| PST| V|x y", "\t V |PST |V| x y "]).numpy()
+    ids = tokenizer.tokenize(["\tV| PST| V|x y", "\t V |PST |V| x y "])
     assert ids[0].tolist() == ids[1].tolist()
     assert (ids[0, 1:5] - first).tolist() == [0, 1, 0, 3]
     again = AbstractTokenizer.from_json(tokenizer.to_json())

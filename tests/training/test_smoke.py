@@ -18,7 +18,7 @@ def test_callbacks_work_together():
     tokenizer = ka.SymbolTokenizer(WORDS)
     search = ka.GreedySearch(max_length=6)
     translator = ka.Translator(model, tokenizer, tokenizer, search)
-    texts = tokenizer.detokenize(TEXT[:3]).numpy().astype(str).tolist()
+    texts = tokenizer.detokenize(TEXT[:3]).astype(str).tolist()
     ending = keras.callbacks.LambdaCallback(
         on_epoch_end=lambda *_: weights.append(model.get_weights())
     )

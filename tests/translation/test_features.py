@@ -68,7 +68,7 @@ def test_texts_are_those_of_the_model(translator):
     texts = LETTERS.detokenize(found.tokens[:, 0]).numpy().astype(str)
     assert translator(X) == texts.tolist()
     scores = translator.score(X, texts.tolist()).scores
-    tokens = LETTERS.tokenize(texts).numpy()
+    tokens = LETTERS.tokenize(texts)
     wanted, _ = translator.model.score(X, tokens)
     np.testing.assert_allclose(scores, wanted, rtol=1e-5)
 

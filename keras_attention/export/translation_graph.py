@@ -1,42 +1,30 @@
-"""From text to text, in one graph where TensorFlow is the backend."""
+"""From text to text in one graph of TensorFlow, for exports."""
 
-from functools import partial
+import tensorflow as tf
 
-import numpy as np
-from keras import ops
-
-from keras_attention.backend import backend
-from keras_attention.layers import carried_mask
+from keras_attention.export.tensor_copies import aligned_words
+from keras_attention.export.tensor_copies import copied_words
+from keras_attention.export.tensor_copies import spell_source
+from keras_attention.export.tensor_copies import spell_target
+from keras_attention.export.tensor_tokenizer import TensorTokenizer
+from keras_attention.export.tensor_tokenizer import cut_or_pad
 from keras_attention.layers import with_mask
 from keras_attention.models import AbstractModel
 from keras_attention.models.generation import search_words
 from keras_attention.search import AbstractSearch
-from keras_attention.search import Generation
 from keras_attention.search import RequiredPhrases
 from keras_attention.text import AbstractTokenizer
-from keras_attention.text import aligned_words
-from keras_attention.text import copied_words
-from keras_attention.text import cut_or_pad
-from keras_attention.text import spell_source
-from keras_attention.text import spell_target
-from keras_attention.text.base import UNKNOWN
-from keras_attention.text.tensors import tf
+from keras_attention.text.steps import UNKNOWN
+from keras_attention.translation import NO_ID
 
 TEXT = tf.TensorSpec((None,), tf.string, name="text")
-WORDS = tf.TensorSpec((None, None), tf.string, name="words")
-PREFIX = tf.TensorSpec((None,), tf.string, name="prefix")
 REQUIRED = tf.TensorSpec((None, None), tf.string, name="required")
-NO_ID = 2**30  # of what no vocabulary has, and so no text
 
 
 class TranslationGraph:
     """Tokenizes, generates and detokenizes, for any batch and any length.
 
-    A translator calls `read`, and then `translate` or `align` with columns of
-    what was read; an export writes `translate_text` and `align_text`. On
-    TensorFlow all of each is one graph. Where the model is compiled for each
-    shape, on JAX or by XLA, only the stages that read and write text are
-    traced.
+    It is what a `Translator` does, which runs text in Python.
 
     Args:
         model: An `AbstractModel`.
@@ -48,10 +36,6 @@ class TranslationGraph:
             the source that has most attention. Defaults to `False`.
 
     Attributes:
-        read: Function of `text (B,)`, to the columns of a source: ids `(B,
-            Tv)`, or `(B, Tv, M)` of several tokenizers; and, if words of the
-            source can come into a translation, the word behind each,
-            strings `(B, Tv)`.
         inputs: Specs of the columns of a source. Those of features are
             `source (B, Tv, D)` or images, and `source_mask (B, Tv)`, boolean,
             which images do not have.
@@ -66,58 +50,16 @@ class TranslationGraph:
         replace_unknown: bool = False,
     ):
         self.model = model
-        self.source_tokenizer = source_tokenizer
-        self.target_tokenizer = target_tokenizer
         self.search = search
         self.replace_unknown = replace_unknown
         self.reads_words = replace_unknown or model.source_ids
-        self.read = _traced(self._read, TEXT)
-        self._begins, self._writes = self._begin, self._write
-        self._whole = backend.has_text and not model.uses_xla
-        if not self._whole:
-            self._begins = _retraced(self._begin)
-            self._writes = _retraced(self._write)
+        self.target_tokenizer = TensorTokenizer(target_tokenizer)
+        self.source_tokenizer = None
+        self.inputs = ()
         if source_tokenizer is None:
-            columns = self.inputs = source_specs(model)
+            self.inputs = source_specs(model)
         else:
-            spec = model.source_spec.shape
-            ids = tf.TensorSpec(spec, tf.int32, name="ids")
-            columns = (ids, WORDS) if self.reads_words else (ids,)
-            self.inputs = columns
-        self._functions = {}
-        for more in ((), (PREFIX,), (PREFIX, REQUIRED)):
-            for aligned in (False, True):
-                run, given = partial(self._run, aligned), (*columns, *more)
-                if self._whole:
-                    run = _traced(run, *given)
-                self._functions[aligned, len(given)] = run
-
-    def translate(self, *columns) -> dict:
-        """Translate what was read.
-
-        Args:
-            *columns: Those of `read`; if a translation of a row shall begin
-                with a text, these texts `(B,)`; and, if it shall contain
-                phrases, these `(B, C)`, `""` for none.
-
-        Returns:
-            `translations (B, N)` and `scores (B, N)`, float32. No attention is
-            kept.
-        """
-        return self._functions[False, len(columns)](*columns)
-
-    def align(self, *columns) -> dict:
-        """Translate, and say which word of the source each token is of.
-
-        Args:
-            *columns: As of `translate`.
-
-        Returns:
-            Those of `translate`, `source_tokens (B, Tv)`, `target_tokens (B,
-            N, T)`, `token_scores (B, N, T)`, float32, and, if the model
-            attends, `attention (B, N, T, Tv)`.
-        """
-        return self._functions[True, len(columns)](*columns)
+            self.source_tokenizer = TensorTokenizer(source_tokenizer)
 
     def translate_text(self, text, max_source_length: int | None = None):
         """Translate text by one graph.
@@ -128,7 +70,7 @@ class TranslationGraph:
                 included; longer ones are cut. Defaults to `None`, no limit.
 
         Returns:
-            As of `translate`.
+            `translations (B, N)` and `scores (B, N)`, float32.
         """
         return self._run(False, *self._read(text, max_source_length))
 
@@ -143,8 +85,8 @@ class TranslationGraph:
             max_source_length: As of `translate_text`.
 
         Returns:
-            As of `translate`. The score is `-inf`, and the text empty, where
-            no text has all phrases.
+            As of `translate_text`. The score is `-inf`, and the text empty,
+            where no text has all phrases.
         """
         columns = self._read(text, max_source_length)
         return self._run(False, *columns, tf.fill(tf.shape(text), ""), required)
@@ -157,7 +99,7 @@ class TranslationGraph:
                 each translation must contain, if there are any.
 
         Returns:
-            As of `translate`.
+            As of `translate_text`.
         """
         source, more = columns[: len(self.inputs)], columns[len(self.inputs) :]
         if more:
@@ -169,43 +111,25 @@ class TranslationGraph:
         return self._run(True, *columns)
 
     def align_text(self, text, max_source_length: int | None = None):
-        """Align text by one graph, as `translate_text` translates it."""
-        return self._run(True, *self._read(text, max_source_length))
-
-    def score(self, *columns) -> dict:
-        """Score given translations by the model.
+        """Align text by one graph, as `translate_text` translates it.
 
         Args:
-            *columns: Those of `read`, and the translations, strings `(B,)`.
+            text: Strings `(B,)`.
+            max_source_length: As of `translate_text`.
 
         Returns:
-            Of `align`: `translations (B, 1)`, `scores (B, 1)`, `target_tokens
-            (B, 1, T)` and `token_scores (B, 1, T)`.
+            Those of `translate_text`, `source_tokens (B, Tv)`, `target_tokens
+            (B, N, T)`, `token_scores (B, N, T)`, float32, and, if the model
+            attends, `attention (B, N, T, Tv)`.
         """
-        ids, *words, texts = self._masked(*columns)
-        target = self.target_tokenizer.tokenize(texts)
-        tokens = self.target_tokenizer.tokens(target)
-        if self.model.source_ids:
-            surfaces = aligned_words(self.target_tokenizer, texts, target)
-            target = self._spelled(target, surfaces, ids, *words)
-            tokens = _first_word(surfaces, tokens)
-        found = self.model.score(_as_array(ids), np.asarray(target))
-        scores, token_scores = map(ops.convert_to_numpy, found)
-        return {
-            "translations": texts[:, None],
-            "scores": scores[:, None],
-            "target_tokens": tokens[:, None, 1:],
-            "token_scores": token_scores[:, None],
-        }
+        return self._run(True, *self._read(text, max_source_length))
 
     def _masked(self, source, *others):
         """Let features carry their mask, where it masks anything."""
         if self.source_tokenizer is not None or len(self.inputs) == 1:
             return source, *others
         mask, *others = others
-        if tf.is_tensor(mask) or not np.all(mask):
-            source = with_mask(ops.convert_to_tensor(source), mask)
-        return source, *others
+        return with_mask(source, mask), *others
 
     def _run(self, aligned, *columns):
         ids, *texts = self._masked(*columns)
@@ -215,13 +139,13 @@ class TranslationGraph:
         read = None if self.source_tokenizer is None else ids
         search, (prefix, *required) = self.search, texts or [None]
         if prefix is not None:
-            prefix, begun = self._begins(prefix, read, words)
+            prefix, begun = self._begin(prefix, read, words)
         if required:
             phrases = self._phrases(*required, read, words)
             search = RequiredPhrases(search, phrases)
         attends = aligned or self.replace_unknown
-        found = self._generate(ids, search, prefix, attends)
-        answer = self._writes(read, words, begun, found)
+        found = search_words(self.model, ids, search, prefix, attends)
+        answer = self._write(read, words, begun, found)
         if aligned:
             return answer
         return {name: answer[name] for name in ("translations", "scores")}
@@ -270,11 +194,10 @@ class TranslationGraph:
 
     def _pieces(self, text, most=NO_ID, least=0):
         """Return ids and words of a target, without start and end."""
-        ids = self.target_tokenizer.encode(self.target_tokenizer.clean(text))
+        ids, texts = self.target_tokenizer.read(text)
         longest = tf.reduce_max(tf.pad(ids.row_lengths(), [[0, 1]]))
         longest = tf.clip_by_value(longest, least, most)
-        words = self.target_tokenizer.surfaces(text)
-        return cut_or_pad(ids, longest), cut_or_pad(words, longest)
+        return cut_or_pad(ids, longest), cut_or_pad(texts(), longest)
 
     def _spelled(self, ids, words, source_ids, source_words):
         """Give words that are copied the ids that they have in the source."""
@@ -283,19 +206,6 @@ class TranslationGraph:
         size = self.model.target_vocabulary_size
         source_ids = _first(source_ids)
         return spell_target(ids, words, source_ids, source_words, size)
-
-    def _generate(self, ids, search, prefix, attends):
-        """Call the model, with tensors of text on both sides."""
-        if self._whole:
-            return search_words(self.model, ids, search, prefix, attends)
-        if backend.has_text:
-            return self.model.generate(ids, search, prefix, attends)
-        prefix = None if prefix is None else np.asarray(prefix)
-        ids = _as_array(ids)
-        found = self.model.generate(ids, search, prefix, attends)
-        return Generation(
-            *(x if x is None else ops.convert_to_numpy(x) for x in found)
-        )
 
     def _write(self, ids, words, begun, found):
         """Turn ids into text.
@@ -374,24 +284,6 @@ def source_specs(model: AbstractModel) -> tuple:
     if len(spec.shape) != 3:
         return (source,)
     return source, tf.TensorSpec(spec.shape[:2], tf.bool, name="source_mask")
-
-
-def _as_array(source):
-    """Turn a source into an array, unless it carries a mask."""
-    return source if carried_mask(source) is not None else np.asarray(source)
-
-
-# TensorFlow counts how often code is traced, and warns of functions that are
-# traced once each as if one were traced many times. A `partial` has no code.
-
-
-def _traced(function, *signature):
-    return tf.function(partial(function), signature, autograph=False)
-
-
-def _retraced(function):
-    own = partial(function)
-    return tf.function(own, autograph=False, reduce_retracing=True)
 
 
 def _first(ids):

@@ -1,7 +1,7 @@
-"""How text is cleaned before it is split, by what every TensorFlow has.
+"""Normal forms of Unicode, by operations that every TensorFlow has.
 
-`tensorflow_text` has one operation for normal forms of Unicode, without which
-no SavedModel could be loaded. The tables are those of Python's `unicodedata`.
+`tensorflow_text` has one operation for them, without which no SavedModel could
+be loaded. The tables are those of Python's `unicodedata`.
 """
 
 import itertools
@@ -9,57 +9,13 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-from keras_attention.text.tensors import HAS_TENSORFLOW
-from keras_attention.text.tensors import tf
+import tensorflow as tf
 
-NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd", "identity")
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 CHARACTERS = range(0x30000)  # none from here on changes
 SURROGATES = range(0xD800, 0xE000)
 HANGUL = range(0xAC00, 0xD7A4)
 SHIFT = 2**21  # above all characters: makes one number of two of them
 COMPOSED = 3  # compositions by which a character is made, at most
-
-
-def clean(text, normalization: str, lowercase: bool):
-    """Make text valid UTF-8, normalize it, and lower it if asked to.
-
-    Args:
-        text: Strings `(B,)`, any bytes.
-        normalization: One of `NORMALIZATIONS`.
-        lowercase: Whether to put text into lower case. A NUL, at which
-            TensorFlow's lower case would cut the text off, becomes U+FFFD.
-
-    Returns:
-        Strings `(B,)`.
-    """
-    text = _normalize(mend(text), normalization)
-    if lowercase:  # which can change the order of combining marks
-        text = tf.strings.regex_replace(text, r"\x00", REPLACEMENT)
-        lower = tf.strings.lower(text, encoding="utf-8")
-        text = _normalize(lower, normalization)
-    return text
-
-
-def mend(text):
-    """Replace bytes that are not UTF-8 by U+FFFD.
-
-    Args:
-        text: Strings of any shape.
-
-    Returns:
-        Strings of the same shape.
-    """
-    return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
-
-
-def _normalize(text, normalization):
-    if normalization == "identity":
-        return text
-    form = normalization.upper()
-    if not HAS_TENSORFLOW:
-        return tf.strings.normalize(text, form)
-    return normalizer(form)(text)
 
 
 @lru_cache

@@ -1,0 +1,129 @@
+"""Word pieces by operations that LiteRT has, with `tensorflow_text`'s own."""
+
+import tensorflow as tf
+
+from keras_attention.export.tensor_pieces import piece_tokenizer
+from keras_attention.export.tensor_tokenizer import TensorTokenizer
+from keras_attention.export.tensor_tokenizer import framed
+from keras_attention.export.tensor_tokenizer import own_ids
+from keras_attention.extras import require
+from keras_attention.text import AbstractTokenizer
+from keras_attention.text.pieces import INNER_JOINER
+from keras_attention.text.pieces import NormalizeWords
+from keras_attention.text.pieces import WordPieces
+from keras_attention.text.steps import SPECIAL_NAMES
+from keras_attention.text.steps import UNKNOWN
+from keras_attention.text.steps import Split
+
+STEPS = NormalizeWords, Split, WordPieces
+
+
+def check_litert_tokenizer(side: str, tokenizer: AbstractTokenizer):
+    """Raise a `ValueError` unless LiteRT has operations for a tokenizer.
+
+    Args:
+        side: `"source"` or `"target"`.
+        tokenizer: The tokenizer.
+    """
+    steps = tokenizer.steps
+    if tuple(map(type, steps)) != STEPS or steps[1] != Split():
+        raise ValueError(
+            f"`{side}_tokenizer` must be a WordPieceTokenizer, or have its "
+            "steps, the only ones that LiteRT has operations for. Received: "
+            f"{type(tokenizer).__name__}. Export ids to ids, with "
+            "format='litert', and tokenize outside of the file."
+        )
+
+
+def litert_tokenize(tokenizer: TensorTokenizer, text):
+    """Turn strings into ids, by operations that LiteRT has.
+
+    Args:
+        tokenizer: The tokenizer.
+        text: Strings `(B,)`, valid UTF-8.
+
+    Returns:
+        Ids `(B, T)` int32: start, the text, end, zeros to the right.
+    """
+    normalize, _, pieces = tokenizer.forms
+    words = _split_at_spaces(normalize.read(text))
+    return framed(pieces.ids(words), None)
+
+
+def litert_detokenize(tokenizer: TensorTokenizer, ids):
+    """Turn ids into strings, by operations that LiteRT has.
+
+    Args:
+        tokenizer: The tokenizer.
+        ids: `(B, T)` int32. Pads and starts are dropped, and so is
+            everything from the first end on.
+
+    Returns:
+        Strings `(B,)`, with `<unk>` for unknown words.
+    """
+    own = own_ids(ids)
+    lengths = tf.reduce_sum(tf.cast(own, tf.int64), axis=1)
+    ids = tokenizer.known(ids)
+    names, firsts = _first_names(tokenizer.forms[-1].step)
+    first = tf.cumsum(tf.cast(own, tf.int32), axis=1) == 1
+    ids = tf.where(first, tf.gather(firsts, ids), ids)
+    ids = tf.boolean_mask(ids, own)
+    ids = tf.RaggedTensor.from_row_lengths(ids, lengths, validate=False)
+    return piece_tokenizer(names).detokenize(ids)
+
+
+def _split_at_spaces(text):
+    """Split strings at every " ", as `tf.strings.split` does.
+
+    LiteRT does not have `tf.strings.split`. It has
+    `tensorflow_text.WhitespaceTokenizer`, but this also splits at longer
+    spaces, such as U+00A0, and leaves some of their bytes in the word before.
+
+    Args:
+        text: Strings `(B,)`.
+
+    Returns:
+        Words as a ragged tensor of strings `(B, None)`, none of them empty.
+    """
+    ops = require("tensorflow_text", "text", "WordPieceTokenizer")
+    splitter = ops.ByteSplitter()
+    data, starts, ends = splitter.split_with_offsets(text)
+    data = tf.cast(data, tf.int32)  # LiteRT cannot compare uint8
+    inside = data.flat_values != ord(" ")  # (N,), for each byte of the batch
+    first = starts.flat_values == 0  # of a string
+    continued = inside & ~first  # by the next byte, once shifted
+    begins = inside & (first | ~tf.pad(inside, [[1, 0]])[:-1])
+    stops = inside & ~tf.pad(continued, [[0, 1]])[1:]
+    words_before = tf.cumsum(tf.cast(begins, tf.int64))
+    row_splits = tf.gather(tf.pad(words_before, [[1, 0]]), data.row_splits)
+
+    def chosen(offsets, flags):
+        offsets = tf.boolean_mask(offsets.flat_values, flags)
+        return tf.RaggedTensor.from_row_splits(
+            offsets, row_splits, validate=False
+        )
+
+    return splitter.split_by_offsets(
+        text, chosen(starts, begins), chosen(ends, stops)
+    )
+
+
+def _first_names(step: WordPieces) -> tuple[list[str], list[int]]:
+    """Name the pieces as the step does, and as they begin a text.
+
+    Args:
+        step: The step.
+
+    Returns:
+        names: Those of all ids, and after them of what a continuing piece is
+            at the beginning of a text, where it continues nothing.
+        firsts: For each id, the one that stands for it at the beginning.
+    """
+    names = [*step.names]
+    names[UNKNOWN] = SPECIAL_NAMES[UNKNOWN]  # is written
+    ids = {name: i for i, name in enumerate(names)}
+    firsts = [
+        ids.setdefault(name.removeprefix(INNER_JOINER), len(ids))
+        for name in names
+    ]
+    return list(ids), firsts

@@ -1,0 +1,389 @@
+"""The steps of tokenizers as nodes of ONNX.
+
+`onnx_form` makes them; register the form of a step of your own with it.
+"""
+
+import re
+import sys
+from collections.abc import Sequence
+from functools import cache
+from functools import singledispatch
+from typing import Any
+from typing import NamedTuple
+
+from keras_attention.export.onnx_strings import NO_CHARACTER
+from keras_attention.export.onnx_strings import NUL
+from keras_attention.export.onnx_strings import SYMBOL
+from keras_attention.export.onnx_strings import OnnxStrings
+from keras_attention.export.onnx_strings import strings
+from keras_attention.export.tensor_unicode import SURROGATES
+from keras_attention.export.tensor_unicode import ranges
+from keras_attention.text import AbstractTokenizer
+from keras_attention.text.patterns import compiled
+from keras_attention.text.steps import PAD
+from keras_attention.text.steps import REPLACEMENT
+from keras_attention.text.steps import SPECIAL_NAMES
+from keras_attention.text.steps import TAB
+from keras_attention.text.steps import UNKNOWN
+from keras_attention.text.steps import AbstractStep
+from keras_attention.text.steps import Join
+from keras_attention.text.steps import LookUp
+from keras_attention.text.steps import Normalize
+from keras_attention.text.steps import Replace
+from keras_attention.text.steps import Split
+from keras_attention.text.steps import Tags
+
+FIRST = len(SPECIAL_NAMES)
+
+
+class OnnxText:
+    """Texts as strings `(B,)` and as letters `(B, T)`, made when asked for.
+
+    Args:
+        add: Where nodes are added.
+        text: The name of strings `(B,)`, if they are there.
+        letters: The name of letters `(B, T)`, if they are there, with `""`
+            where there is none.
+    """
+
+    def __init__(
+        self,
+        add: OnnxStrings,
+        text: str | None = None,
+        letters: str | None = None,
+    ):
+        self._add = add
+        self._text = text
+        self._letters = letters
+
+    @property
+    def letters(self) -> str:
+        """The letters."""
+        if self._letters is None:
+            self._letters = self._add.tokens(self._text, separators=[""])
+        return self._letters
+
+    @property
+    def text(self) -> str:
+        """The strings."""
+        if self._text is None:
+            self._text = self._add.joined(self._letters)
+        return self._text
+
+    def without_nul(self) -> str:
+        """Return strings whose NULs are `NO_CHARACTER`."""
+        table = {NUL: NO_CHARACTER}
+        return self._add.joined(self._add.mapped(self.letters, table))
+
+
+class OnnxPieces(NamedTuple):
+    """Texts that were read, as names of values.
+
+    Attributes:
+        ids: `(B, T)`, 0 where there is none, in any place.
+        words: The text of each piece, strings `(B, T)`; `None` if only
+            `sentencepiece` knows it.
+    """
+
+    ids: str
+    words: str | None
+
+
+class OnnxWords(NamedTuple):
+    """Ids on their way to texts.
+
+    Attributes:
+        ids: The name of `(B, T)`, with zeros to the right.
+        names: The entries of all ids.
+        texts: The name of what is written for each id, strings `(B, T)`.
+        plain: Whether none of these can have white space around it.
+    """
+
+    ids: str
+    names: Sequence[str]
+    texts: str
+    plain: bool
+
+
+class AbstractOnnxForm:
+    """What a step is in ONNX.
+
+    Args:
+        step: The step.
+    """
+
+    def __init__(self, step: AbstractStep):
+        self.step = step
+
+    def read(self, add: OnnxStrings, value: Any) -> Any:
+        """Add what `read` of the step does.
+
+        Args:
+            add: Where nodes are added.
+            value: An `OnnxText`; after a `Split` the name of strings `(B, T)`
+                with `""` where there is none.
+
+        Returns:
+            Likewise, or in the end `OnnxPieces`.
+        """
+        return value
+
+    def write(self, add: OnnxStrings, value: Any) -> Any:
+        """Add what `write` of the step does.
+
+        Args:
+            add: Where nodes are added.
+            value: At first the name of ids `(B, T)`, with zeros to the right,
+                and that of texts of unknown ones `(B, T)`, or an array of one
+                text for all; after a `LookUp` `OnnxWords`.
+
+        Returns:
+            `OnnxWords`, or in the end the name of strings `(B,)`.
+        """
+        return value
+
+
+@singledispatch
+def onnx_form(step: AbstractStep) -> AbstractOnnxForm:
+    """Make the form of a step in ONNX.
+
+    Args:
+        step: The step.
+
+    Returns:
+        The form.
+
+    Raises:
+        ValueError: If none is registered for its class.
+    """
+    raise ValueError(
+        "Text in ONNX needs tokenizers whose steps have a form there. "
+        f"Received: {type(step).__name__}. Register one, "
+        "`onnx_form.register(MyStep, MyForm)`, or export ids to ids, with "
+        "format='onnx', and tokenize outside."
+    )
+
+
+def read(
+    add: OnnxStrings, steps: Sequence[AbstractStep], value: Any
+) -> OnnxPieces:
+    """Read texts by one step after another.
+
+    Args:
+        add: Where nodes are added.
+        steps: The steps.
+        value: An `OnnxText`.
+    """
+    for step in steps:
+        value = onnx_form(step).read(add, value)
+    return value
+
+
+def write(add: OnnxStrings, steps: Sequence[AbstractStep], *value: Any) -> str:
+    """Write ids by one step after another, as strings `(B,)`.
+
+    Args:
+        add: Where nodes are added.
+        steps: The steps.
+        *value: Ids `(B, T)`, and texts of unknown ones.
+    """
+    for step in steps:
+        value = onnx_form(step).write(add, value)
+    return value
+
+
+def write_ids(
+    add: OnnxStrings,
+    tokenizer: AbstractTokenizer,
+    ids: str,
+    unknown: str | None = None,
+) -> str:
+    """Write ids of the vocabulary, as a tokenizer does.
+
+    Args:
+        add: Where nodes are added.
+        tokenizer: The tokenizer.
+        ids: `(B, T)`, then zeros to the right.
+        unknown: Texts of unknown ids, strings `(B, T)`. `unknown_text` where
+            they are empty. Defaults to `None`, `unknown_text` everywhere.
+
+    Returns:
+        Strings `(B,)`.
+    """
+    text = strings(tokenizer.unknown_text)
+    if unknown is not None:
+        missing = add("Equal", unknown, strings(""))
+        text = add("Where", missing, text, unknown)
+    return write(add, tokenizer.steps, ids, text)
+
+
+class NormalizeForm(AbstractOnnxForm):
+    """`Normalize` in ONNX: lower case letter by letter, without context."""
+
+    def read(self, add, value):
+        form, letters = self.step.form, value.letters
+        letters = add.normalized(letters, form)
+        if self.step.lowercase:
+            letters = add.mapped(letters, _lower_letters())
+            letters = OnnxText(add, add.joined(letters)).letters
+            letters = add.normalized(letters, form)
+        return OnnxText(add, letters=letters)
+
+
+@cache
+def _lower_letters():
+    changed = {x: x.lower() for x in letters_of_unicode() if x.lower() != x}
+    return {NUL: REPLACEMENT, **changed}
+
+
+@cache
+def letters_of_unicode() -> list[str]:
+    """List all characters."""
+    codes = range(sys.maxunicode + 1)
+    return [chr(x) for x in codes if x not in SURROGATES]
+
+
+class ReplaceForm(AbstractOnnxForm):
+    """`Replace` in ONNX, by `onnxruntime-extensions`."""
+
+    def read(self, add, value):
+        text = value.without_nul()
+        for pattern, rewrite in self.step.rules:
+            text = add.replace(text, _spelled(pattern), rewrite)
+        return OnnxText(add, text)
+
+
+def _spelled(pattern):
+    r"""Write out classes such as `\pL`, which other versions know otherwise."""
+    return re.sub(r"\\p(\w|\{\w+\})", lambda x: _members(x[0]), pattern)
+
+
+@cache
+def _members(name):
+    match = compiled(name).fullmatch
+    return ranges(ord(x) for x in letters_of_unicode() if match(x))
+
+
+class SplitForm(AbstractOnnxForm):
+    """`Split` in ONNX."""
+
+    def read(self, add, value):
+        separator = self.step.separator
+        if separator == "":
+            return value.letters
+        if separator is None:
+            return add.tokens(value.text, tokenexp=SYMBOL)
+        pieces, _ = add(
+            "StringSplit", value.text, outputs=2, delimiter=separator
+        )
+        return pieces
+
+
+class LookUpForm(AbstractOnnxForm):
+    """`LookUp` in ONNX."""
+
+    def read(self, add, value):
+        ids = {"": PAD, **self.step.ids}
+        ids |= {name.replace(NUL, NO_CHARACTER): x for name, x in ids.items()}
+        found = add.look_up(value, ids, UNKNOWN)
+        if self.step.edges:
+            bare = add.replace(value, _spelled(self.step.edges), "")
+            bare = add("Max", add.look_up(bare, ids, UNKNOWN), UNKNOWN)
+            found = add("Where", add("Equal", found, UNKNOWN), bare, found)
+        return OnnxPieces(found, value)
+
+    def write(self, add, value):
+        ids, unknown = value
+        names = [*SPECIAL_NAMES, *self.step.vocabulary]
+        texts = add("Gather", strings(*names), ids)
+        texts = add("Where", add("Equal", ids, UNKNOWN), unknown, texts)
+        spaced = any(name != name.strip(" \t\n\v\f\r") for name in names)
+        plain = not (spaced or isinstance(unknown, str))
+        return OnnxWords(ids, names, texts, plain)
+
+
+class JoinForm(AbstractOnnxForm):
+    """`Join` in ONNX."""
+
+    def write(self, add, value):
+        ids, names, texts, plain = value
+        if not self.step.separator:
+            return add.joined(texts)
+        joins = add("Or", add("Equal", ids, PAD), add.first_column(ids))
+        if any(self.step.signs):
+            joins = add("Or", joins, self._joins(add, ids, names))
+        if not plain:
+            is_unknown = add("Equal", ids, UNKNOWN)
+            texts = add("Where", is_unknown, add.stripped(texts), texts)
+        text = add.spaced(texts, joins, self.step.separator)
+        return text if plain else add.stripped(text)
+
+    def _joins(self, add, ids, names):
+        """Say before which words `(B, T)` nothing stands."""
+        flags = zip(*map(self.step.signs_of, names), strict=True)
+        close, open_, is_quote, follow = (
+            add("Gather", list(column), ids) for column in flags
+        )
+        count = add("CumSum", add("Cast", is_quote, to=add.int64), 1)
+        odd = add("Cast", add("Mod", count, 2), to=add.onnx.TensorProto.BOOL)
+        opening = add("And", is_quote, odd)
+        closing = add("And", is_quote, add("Not", odd))
+        follow = add("And", follow, _before(add, closing, False))
+        open_ = _before(add, add("Or", open_, opening), True)
+        return add("Or", add("Or", add("Or", close, closing), follow), open_)
+
+
+def _before(add, flags, first):
+    """Shift flags `(B, T)` to the next token."""
+    edge = add("Concat", add("Shape", flags, end=1), [1], axis=0)
+    flags = add("Concat", add("Expand", first, edge), flags, axis=1)
+    return add("Slice", flags, [0], [-1], [1])
+
+
+class TagsForm(AbstractOnnxForm):
+    """`Tags` in ONNX."""
+
+    def read(self, add, value):
+        text = value.text
+        edge = add("Concat", add("Shape", text), [2], axis=0)
+        parts, _ = add(
+            "StringSplit", text, outputs=2, delimiter=TAB, maxsplit=1
+        )
+        parts = add("Concat", parts, add("Expand", strings(""), edge), axis=1)
+        text, tags = (add("Gather", parts, i, axis=1) for i in range(2))
+        separator = self.step.separator
+        tags, _ = add("StringSplit", tags, outputs=2, delimiter=separator)
+        tags = add.stripped(tags)
+        ids = add.look_up(tags, {"": PAD, **self.step.ids}, UNKNOWN)
+        found = read(add, self.step.steps, OnnxText(add, text))
+        words = found.words
+        if words is not None:
+            words = add("Concat", tags, words, axis=1)
+        return OnnxPieces(add("Concat", ids, found.ids, axis=1), words)
+
+    def write(self, add, value):
+        ids, unknown = value
+        is_tag = add("GreaterOrEqual", ids, self.step.first)
+        count = add("CumSum", add("Cast", is_tag, to=add.int64), 1)
+        is_first = add("Equal", count, 1)
+        separator = strings(self.step.separator)
+        before = add("Where", is_first, strings(TAB), separator)
+        number = add("Max", add("Sub", ids, self.step.first - 1), 0)
+        tags = add("Gather", strings("", *self.step.tags), number)
+        tags = add("StringConcat", before, tags)
+        tags = add.joined(add("Where", is_tag, tags, strings("")))
+        of_text = add("And", add("Not", is_tag), add("Less", PAD, ids))
+        rows = add("Shape", ids, end=1)
+        if isinstance(unknown, str):
+            unknown, _ = add.compact(unknown, of_text, rows, strings(""))
+        ids, _ = add.compact(ids, of_text, rows, [PAD])
+        text = write(add, self.step.steps, ids, unknown)
+        return add("StringConcat", text, tags)
+
+
+onnx_form.register(Normalize, NormalizeForm)
+onnx_form.register(Replace, ReplaceForm)
+onnx_form.register(Split, SplitForm)
+onnx_form.register(LookUp, LookUpForm)
+onnx_form.register(Join, JoinForm)
+onnx_form.register(Tags, TagsForm)

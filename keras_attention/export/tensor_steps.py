@@ -1,0 +1,296 @@
+"""The steps of tokenizers on tensors, by operations that every TensorFlow has.
+
+`tensor_form` makes them; register the form of a step of your own with it.
+"""
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from keras_attention.export.tensor_unicode import normalizer
+from keras_attention.text.steps import PAD
+from keras_attention.text.steps import REPLACEMENT
+from keras_attention.text.steps import SPECIAL_NAMES
+from keras_attention.text.steps import TAB
+from keras_attention.text.steps import UNKNOWN
+from keras_attention.text.steps import AbstractStep
+from keras_attention.text.steps import Join
+from keras_attention.text.steps import LookUp
+from keras_attention.text.steps import Normalize
+from keras_attention.text.steps import Replace
+from keras_attention.text.steps import Split
+from keras_attention.text.steps import Tags
+
+
+class TensorPieces(NamedTuple):
+    """Texts that were read.
+
+    Attributes:
+        ids: Ragged int32 `(B, None)`.
+        texts: Function that returns the text of each piece, likewise ragged.
+    """
+
+    ids: tf.RaggedTensor
+    texts: Callable[[], tf.RaggedTensor]
+
+
+class TensorWords(NamedTuple):
+    """Ids on their way to texts, as `Words`.
+
+    Attributes:
+        ids: `(B, T)` int32, with zeros to the right.
+        names: The entries of all ids, strings `(V,)`, of no graph.
+        texts: What is written for each id, strings `(B, T)`.
+    """
+
+    ids: Any
+    names: tf.Tensor
+    texts: Any
+
+
+class AbstractForm(tf.Module):
+    """What a step does with tensors: its module owns its tables.
+
+    Args:
+        step: The step.
+    """
+
+    def __init__(self, step: AbstractStep):
+        super().__init__()
+        self.step = step
+
+    def read(self, value: Any) -> Any:
+        """Do what `read` of the step does.
+
+        Args:
+            value: Strings `(B,)`; after a `Split` ragged ones.
+
+        Returns:
+            Likewise, or in the end `TensorPieces`.
+        """
+        return value
+
+    def write(self, value: Any) -> Any:
+        """Do what `write` of the step does.
+
+        Args:
+            value: At first ids `(B, T)` int32, with zeros to the right, and
+                texts of unknown ones `(B, T)`, or one string for all; after a
+                `LookUp` `TensorWords`.
+
+        Returns:
+            `TensorWords`, or in the end strings `(B,)`.
+        """
+        return value
+
+
+@singledispatch
+def tensor_form(step: AbstractStep) -> AbstractForm:
+    """Make the form of a step that works on tensors.
+
+    Args:
+        step: The step.
+
+    Returns:
+        The form.
+
+    Raises:
+        ValueError: If none is registered for its class.
+    """
+    raise ValueError(
+        "A tokenizer needs steps that have a form on tensors. Received: "
+        f"{type(step).__name__}. Register one, "
+        "`tensor_form.register(MyStep, MyForm)`, or make the tokenizer of "
+        "other steps."
+    )
+
+
+def read(forms: list[AbstractForm], text) -> TensorPieces:
+    """Read strings `(B,)` by one form after another."""
+    for form in forms:
+        text = form.read(text)
+    return text
+
+
+def write(forms: list[AbstractForm], ids, unknown):
+    """Write ids `(B, T)` by one form after another, as strings `(B,)`."""
+    value = ids, unknown
+    for form in forms:
+        value = form.write(value)
+    return value
+
+
+class NormalizeForm(AbstractForm):
+    """`Normalize` on tensors."""
+
+    def read(self, value):
+        text = self._normalized(value)
+        if self.step.lowercase:  # which would end at a NUL
+            text = tf.strings.regex_replace(text, r"\x00", REPLACEMENT)
+            text = tf.strings.lower(text, encoding="utf-8")
+            text = self._normalized(text)
+        return text
+
+    def _normalized(self, text):
+        if self.step.form == "identity":
+            return text
+        return normalizer(self.step.form.upper())(text)
+
+
+class ReplaceForm(AbstractForm):
+    """`Replace` on tensors."""
+
+    def read(self, value):
+        for pattern, rewrite in self.step.rules:
+            value = tf.strings.regex_replace(value, pattern, rewrite)
+        return value
+
+
+class SplitForm(AbstractForm):
+    """`Split` on tensors."""
+
+    def read(self, value):
+        if self.step.separator == "":
+            return tf.strings.unicode_split(value, "UTF-8")
+        pieces = tf.strings.split(value, self.step.separator)
+        return tf.ragged.boolean_mask(pieces, pieces != "")
+
+
+def id_table(ids: dict[str, int]) -> tf.lookup.StaticHashTable:
+    """Make a table of the ids of tokens, and of the unknown id for others.
+
+    Args:
+        ids: The tokens and their ids.
+    """
+    keys = [SPECIAL_NAMES[UNKNOWN], *ids]
+    values = [UNKNOWN, *ids.values()]
+    make = tf.lookup.KeyValueTensorInitializer
+    return tf.lookup.StaticHashTable(
+        make(keys, values, value_dtype=tf.int32), default_value=UNKNOWN
+    )
+
+
+class LookUpForm(AbstractForm):
+    """`LookUp` on tensors."""
+
+    def __init__(self, step: LookUp):
+        super().__init__(step)
+        self.table = id_table(step.ids)
+        self.names = tf.constant([*SPECIAL_NAMES, *step.vocabulary], tf.string)
+
+    def read(self, value):
+        ids = tf.ragged.map_flat_values(self._look_up, value)
+        return TensorPieces(ids, lambda: value)
+
+    def _look_up(self, pieces):
+        ids = self.table.lookup(pieces)
+        if not self.step.edges:
+            return ids
+        bare = tf.strings.regex_replace(pieces, self.step.edges, "")
+        return tf.where(ids == UNKNOWN, self.table.lookup(bare), ids)
+
+    def write(self, value):
+        ids, unknown = value
+        names = tf.gather(self.names, ids)
+        texts = tf.where(ids == UNKNOWN, unknown, names)
+        return TensorWords(ids, self.names, texts)
+
+
+class JoinForm(AbstractForm):
+    """`Join` on tensors."""
+
+    def __init__(self, step: Join):
+        super().__init__(step)
+        self.signs = None
+
+    def _signs_of(self, names):
+        """Say which entries match each of the four patterns."""
+        if self.signs is None:
+            with tf.init_scope():
+                self.signs = [
+                    tf.strings.regex_full_match(names, pattern)
+                    if pattern
+                    else tf.zeros(names.shape, tf.bool)
+                    for pattern in self.step.signs
+                ]
+        return self.signs
+
+    def write(self, value):
+        ids, names, texts = value
+        if not self.step.separator:
+            return tf.strings.reduce_join(texts, axis=1)
+        closes, opens, quotes, follows = (
+            tf.gather(flags, ids) for flags in self._signs_of(names)
+        )
+        count = tf.cumsum(tf.cast(quotes, tf.int32), axis=1)  # (B, T)
+        opening, closing = quotes & (count % 2 == 1), quotes & (count % 2 == 0)
+        closes |= closing | (follows & _before(closing, False))
+        glued = closes | _before(opens | opening, True) | (ids == PAD)
+        separator = tf.where(glued, "", self.step.separator)
+        stripped = tf.strings.strip(texts)  # it may be a sign such as " !"
+        texts = tf.where(ids == UNKNOWN, stripped, texts)
+        joined = tf.strings.reduce_join(separator + texts, axis=1)
+        return tf.strings.strip(joined)
+
+
+def _before(flags, first):
+    """Shift flags `(B, T)` to the next token."""
+    return tf.pad(flags, [[0, 0], [1, 0]], constant_values=first)[:, :-1]
+
+
+class TagsForm(AbstractForm):
+    """`Tags` on tensors."""
+
+    def __init__(self, step: Tags):
+        super().__init__(step)
+        self.forms = forms_of(step.steps)
+        self.table = id_table(step.ids)
+        self.tags = tf.constant(["", *step.tags], tf.string)
+
+    def read(self, value):
+        tags = tf.strings.regex_replace(value, r"^[^\t]*\t?", "")
+        tags = tf.strings.split(tags, self.step.separator)
+        tags = tf.ragged.map_flat_values(tf.strings.strip, tags)
+        tags = tf.ragged.boolean_mask(tags, tags != "")
+        ids = tf.ragged.map_flat_values(self.table.lookup, tags)
+        text = tf.strings.regex_replace(value, r"(?s)\t.*", "")
+        found = read(self.forms, text)
+        return TensorPieces(
+            tf.concat([ids, found.ids], axis=1),
+            lambda: tf.concat([tags, found.texts()], axis=1),
+        )
+
+    def write(self, value):
+        ids, unknown = value
+        is_tag = ids >= self.step.first  # (B, T)
+        of_text = ~is_tag & (ids != PAD)
+        count = tf.cumsum(tf.cast(is_tag, tf.int32), axis=1)
+        before = tf.where(count == 1, TAB, self.step.separator)
+        number = tf.maximum(0, ids - self.step.first + 1)
+        tags = tf.where(is_tag, before + tf.gather(self.tags, number), "")
+        if len(unknown.shape) > 0:
+            unknown = tf.ragged.boolean_mask(unknown, of_text).to_tensor()
+        text = tf.ragged.boolean_mask(ids, of_text).to_tensor(PAD)
+        text = write(self.forms, text, unknown)
+        return text + tf.strings.reduce_join(tags, axis=1)
+
+
+def forms_of(steps: list[AbstractStep]) -> list[AbstractForm]:
+    """Make the forms of steps, outside of any graph that is traced.
+
+    Args:
+        steps: The steps of a tokenizer.
+    """
+    with tf.init_scope():
+        return [*map(tensor_form, steps)]
+
+
+tensor_form.register(Normalize, NormalizeForm)
+tensor_form.register(Replace, ReplaceForm)
+tensor_form.register(Split, SplitForm)
+tensor_form.register(LookUp, LookUpForm)
+tensor_form.register(Join, JoinForm)
+tensor_form.register(Tags, TagsForm)

@@ -1,0 +1,381 @@
+"""The steps that tokenizers are made of, and how Python runs them.
+
+A tokenizer is a list of steps. `read` of one after another turns a text into
+ids; `write` of one after another turns ids into a text. Steps hold strings and
+numbers only, so `export/` can write each of them for TensorFlow and for ONNX.
+"""
+
+import unicodedata
+from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from typing import NamedTuple
+
+from keras_attention.checks import check_choice
+from keras_attention.checks import check_object
+from keras_attention.text.patterns import compiled
+
+PAD, UNKNOWN, START, END = range(4)
+SPECIAL_NAMES = ("", "<unk>", "<s>", "</s>")  # how `tokens` shows them
+NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd", "identity")
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+ASCII_SPACES = " \t\n\v\f\r"
+REMEMBERED = 2**16  # parts of texts
+
+
+class Pieces(NamedTuple):
+    """A text that was read.
+
+    Attributes:
+        ids: The id of each piece, without start and end.
+        texts: Function that returns the text of each piece.
+    """
+
+    ids: list[int]
+    texts: Callable[[], list[str]]
+
+
+class Words(NamedTuple):
+    """Ids on their way to a text.
+
+    Attributes:
+        names: The vocabulary entry of each id; `"<unk>"` of an unknown one.
+        texts: What is written for it.
+    """
+
+    names: list[str]
+    texts: list[str]
+
+
+class AbstractStep:
+    """One step of a tokenizer, from text to ids and from ids to text.
+
+    A subclass is a frozen dataclass of strings, numbers and steps. To export
+    it, register its forms with `tensor_form` of
+    `keras_attention.export.tensor_steps` and with `onnx_form` of
+    `keras_attention.export.onnx_steps`.
+    """
+
+    def read(self, value: Any) -> Any:
+        """Take what the step before has read one step further.
+
+        Args:
+            value: A text; after a `Split` its pieces.
+
+        Returns:
+            A text, pieces, or in the end `Pieces`. By default `value`.
+        """
+        return value
+
+    def write(self, value: Any) -> Any:
+        """Take what the step before has written one step further.
+
+        Args:
+            value: At first ids, unknown or from 4 on, and the text of each
+                unknown one; after a `LookUp` `Words`.
+
+        Returns:
+            `Words`, or in the end a text. By default `value`.
+        """
+        return value
+
+
+@dataclass(frozen=True)
+class Normalize(AbstractStep):
+    """Normalizes Unicode, and puts text into lower case.
+
+    Args:
+        form: `"nfc"`, `"nfd"`, `"nfkc"`, `"nfkd"`, or `"identity"` for none.
+            Defaults to `"nfc"`.
+        lowercase: Whether to put text into lower case; a NUL then becomes
+            U+FFFD. Defaults to `False`.
+
+    Raises:
+        ValueError: If an argument has another value.
+    """
+
+    form: str = "nfc"
+    lowercase: bool = False
+
+    def __post_init__(self):
+        check_choice("normalization", self.form, NORMALIZATIONS)
+        check_object("lowercase", self.lowercase, bool, "Give True or False.")
+
+    def read(self, value: str) -> str:
+        text = self._normalized(value)
+        if self.lowercase:  # which can change the order of combining marks
+            text = text.replace("\0", REPLACEMENT).lower()
+            text = self._normalized(text)
+        return text
+
+    def _normalized(self, text):
+        if self.form == "identity":
+            return text
+        return unicodedata.normalize(self.form.upper(), text)
+
+
+@dataclass(frozen=True)
+class Replace(AbstractStep):
+    r"""Replaces what matches patterns, everywhere in a text.
+
+    Patterns are those of RE2, which TensorFlow and ONNX have: without
+    look-around, and with classes such as `\pL` and `\x{85}`.
+
+    Args:
+        rules: Pairs of a pattern and what to write for a match, in which `\1`
+            is its first group. They are applied in turn.
+        apart: A character. Give it only if no match reaches across one, but
+            for one at its beginning: then Python rewrites each part of a text
+            that begins so by itself, and remembers what came out. Defaults to
+            `""`: texts are rewritten as a whole.
+    """
+
+    rules: Sequence[tuple[str, str]]
+    apart: str = ""
+
+    def read(self, value: str) -> str:
+        if not self.apart:
+            return self._rewrite(value)
+        first, *rest = value.split(self.apart)
+        found = [self._part(self.apart + part) for part in rest]
+        return "".join([self._part(first), *found])
+
+    @cached_property
+    def _rules(self):
+        return [(compiled(pattern).sub, new) for pattern, new in self.rules]
+
+    def _rewrite(self, text):
+        for replace, new in self._rules:
+            text = replace(new, text)
+        return text
+
+    @cached_property
+    def _known(self):
+        return {}
+
+    def _part(self, part):
+        found = self._known.get(part)
+        if found is None:
+            found = self._rewrite(part)
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[part] = found
+        return found
+
+
+@dataclass(frozen=True)
+class Split(AbstractStep):
+    """Splits a text into pieces, none of which is empty.
+
+    Args:
+        separator: What stands between two pieces; `""` splits a text into its
+            characters. Defaults to `None`: white space of ASCII.
+    """
+
+    separator: str | None = None
+
+    def read(self, value: str) -> list[str]:
+        if self.separator == "":
+            return [*value]
+        if self.separator is None:
+            return compiled(rf"[^{ASCII_SPACES}]+").findall(value)
+        return [piece for piece in value.split(self.separator) if piece]
+
+
+@dataclass(frozen=True)
+class LookUp(AbstractStep):
+    """Looks up the id of each piece, and the entry of each id.
+
+    Args:
+        vocabulary: The entries with the ids 4, 5, ... in this order.
+        edges: A pattern of RE2. A piece that is not in the vocabulary is
+            looked up again without what matches. Defaults to `""`, no second
+            look.
+    """
+
+    vocabulary: Sequence[str]
+    edges: str = ""
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The id of each entry."""
+        first = len(SPECIAL_NAMES)
+        return {name: id_ for id_, name in enumerate(self.vocabulary, first)}
+
+    def read(self, value: list[str]) -> Pieces:
+        get = self.ids.get
+        found = [get(piece, UNKNOWN) for piece in value]
+        if self.edges and UNKNOWN in found:
+            bare = compiled(self.edges).sub
+            found = [
+                get(bare("", piece), UNKNOWN) if id_ == UNKNOWN else id_
+                for piece, id_ in zip(value, found, strict=True)
+            ]
+        return Pieces(found, lambda: value)
+
+    def write(self, value: tuple[list[int], list[str]]) -> Words:
+        names = [self._names[id_] for id_ in value[0]]
+        texts = [
+            text if id_ == UNKNOWN else name
+            for id_, name, text in zip(value[0], names, value[1], strict=True)
+        ]
+        return Words(names, texts)
+
+    @cached_property
+    def _names(self):
+        return [*SPECIAL_NAMES, *self.vocabulary]
+
+
+@dataclass(frozen=True)
+class Join(AbstractStep):
+    """Joins the entries of ids to a text.
+
+    Args:
+        separator: What stands between two of them. If there is one, white
+            space of ASCII is stripped off the text, and off unknown words.
+            Defaults to `""`.
+        closes: A pattern of RE2 that entries match as a whole which have no
+            separator before them, such as a comma. Defaults to `""`.
+        opens: Likewise those that have none after them. Defaults to `""`.
+        quotes: Those that open and close in turn. Defaults to `""`.
+        follows: Those that have none after a closing quote. Defaults to
+            `""`.
+    """
+
+    separator: str = ""
+    closes: str = ""
+    opens: str = ""
+    quotes: str = ""
+    follows: str = ""
+
+    @property
+    def signs(self) -> tuple[str, str, str, str]:
+        """The four patterns."""
+        return self.closes, self.opens, self.quotes, self.follows
+
+    def write(self, value: Words) -> str:
+        if not self.separator:
+            return "".join(value.texts)
+        parts, glued, is_open, closed = [], True, False, False
+        for name, text in zip(*value, strict=True):
+            closes, opens, quotes, follows = self.signs_of(name)
+            if quotes:
+                is_open = not is_open
+            closes = closes or (quotes and not is_open) or (follows and closed)
+            if not (closes or glued):
+                parts.append(self.separator)
+            known = text == name
+            parts.append(text if known else text.strip(ASCII_SPACES))
+            glued = opens or (quotes and is_open)
+            closed = quotes and not is_open
+        return "".join(parts).strip(ASCII_SPACES)
+
+    @cached_property
+    def _known(self):
+        return {}
+
+    def signs_of(self, name: str) -> list[bool]:
+        """Say which of the four patterns an entry matches.
+
+        Args:
+            name: The entry.
+        """
+        if name not in self._known:
+            self._known[name] = [
+                bool(pattern) and bool(compiled(pattern).fullmatch(name))
+                for pattern in self.signs
+            ]
+        return self._known[name]
+
+
+@dataclass(frozen=True)
+class Tags(AbstractStep):
+    """Reads tags after a tab, and puts them before the pieces of the text.
+
+    Args:
+        steps: Those of the text before the tab.
+        first: The number of ids of these; those of tags follow.
+        tags: The tags, in the order of their ids.
+        separator: What stands between two tags. Defaults to `";"`.
+    """
+
+    steps: Sequence[AbstractStep]
+    first: int
+    tags: Sequence[str]
+    separator: str = ";"
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The ids of tags, which have no white space around them."""
+        ids = {tag: id_ for id_, tag in enumerate(self.tags, self.first)}
+        # Those of old files may have some; what has none wins.
+        stripped = {tag.strip(ASCII_SPACES): id_ for tag, id_ in ids.items()}
+        return stripped | {tag: x for tag, x in ids.items() if tag in stripped}
+
+    def read(self, value: str) -> Pieces:
+        text, _, tags = value.partition(TAB)
+        tags = split_tags(tags, self.separator)
+        found = read(self.steps, text)
+        ids = [self.ids.get(tag, UNKNOWN) for tag in tags]
+        return Pieces(ids + found.ids, lambda: tags + found.texts())
+
+    def write(self, value: tuple[list[int], list[str]]) -> str:
+        pairs = [*zip(*value, strict=True)]
+        text = [pair for pair in pairs if pair[0] < self.first]
+        tags = [self.tags[x - self.first] for x, _ in pairs if x >= self.first]
+        text = write(self.steps, [x for x, _ in text], [x for _, x in text])
+        return text + (TAB + self.separator.join(tags) if tags else "")
+
+
+TAB = "\t"
+
+
+def split_tags(text: str, separator: str) -> list[str]:
+    """List the tags of a text, as `Tags` reads what follows a tab.
+
+    Args:
+        text: The tags.
+        separator: What stands between two of them.
+
+    Returns:
+        The tags, without white space around them, and without blank ones.
+    """
+    tags = [tag.strip(ASCII_SPACES) for tag in text.split(separator)]
+    return [tag for tag in tags if tag]
+
+
+def read(steps: Sequence[AbstractStep], text: str) -> Pieces:
+    """Turn a text into ids.
+
+    Args:
+        steps: The steps.
+        text: The text.
+
+    Returns:
+        Its `Pieces`.
+    """
+    value = text
+    for step in steps:
+        value = step.read(value)
+    return value
+
+
+def write(
+    steps: Sequence[AbstractStep], ids: list[int], unknown: list[str]
+) -> str:
+    """Turn ids into a text.
+
+    Args:
+        steps: The steps.
+        ids: Unknown or from 4 on.
+        unknown: The text of each unknown one, and anything of others.
+
+    Returns:
+        The text.
+    """
+    value = ids, unknown
+    for step in steps:
+        value = step.write(value)
+    return value

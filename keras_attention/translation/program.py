@@ -1,0 +1,298 @@
+"""From text to text: Python reads and writes, and the model generates."""
+
+import itertools
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_attention.layers import with_mask
+from keras_attention.models import AbstractModel
+from keras_attention.search import AbstractSearch
+from keras_attention.search import Generation
+from keras_attention.search import RequiredPhrases
+from keras_attention.text import AbstractTokenizer
+from keras_attention.text import copied_ids
+from keras_attention.text.base import padded
+from keras_attention.text.parallel import stacked
+from keras_attention.text.steps import END
+from keras_attention.text.steps import UNKNOWN
+from keras_attention.translation.result import Translation
+
+NO_ID = 2**30  # of what no vocabulary has, and so no text
+NO_WORDS: list[str] = []
+
+
+class Row(NamedTuple):
+    """A source that was read.
+
+    Attributes:
+        columns: Its ids `(Tv,)`, or `(Tv, M)` of several tokenizers; or
+            features and, unless they are an image, their mask.
+        words: The word behind each id, `""` behind start and end; none if no
+            word can come into a translation.
+        count: The number of ids before it was cut.
+    """
+
+    columns: list[np.ndarray]
+    words: list[str] = NO_WORDS
+    count: int = 0
+
+
+class TranslationProgram:
+    """Reads sources, generates for them, and writes what was found.
+
+    Args:
+        model: An `AbstractModel`.
+        source_tokenizer: Turns text into ids; `None` for a model that reads
+            features.
+        target_tokenizer: Turns ids into text.
+        search: A search strategy.
+        replace_unknown: Whether an unknown word is written as the word of
+            the source that has most attention. Defaults to `False`.
+    """
+
+    def __init__(
+        self,
+        model: AbstractModel,
+        source_tokenizer: AbstractTokenizer | None,
+        target_tokenizer: AbstractTokenizer,
+        search: AbstractSearch,
+        replace_unknown: bool = False,
+    ):
+        self.model = model
+        self.source_tokenizer = source_tokenizer
+        self.target_tokenizer = target_tokenizer
+        self.search = search
+        self.replace_unknown = replace_unknown
+
+    def read(self, text: str, max_length: int) -> Row:
+        """Read a sentence, and cut it if it is too long.
+
+        Args:
+            text: The sentence.
+            max_length: The most ids of a row, start and end included.
+
+        Returns:
+            The `Row`.
+        """
+        found = [part.read(text) for part in self.source_tokenizer.parts]
+        ids, words = [x.ids for x in found], NO_WORDS
+        count = max(map(len, ids)) + 2
+        most = max_length - 2
+        if self.replace_unknown or self.model.source_ids:
+            words = found[0].texts()
+            if self.model.source_ids:
+                ids[0] = self._copied(ids[0], words, ["", *words])
+            words = ["", *words[:most], ""]
+        columns = [padded([x[:most]])[0] for x in ids]
+        if len(columns) > 1:
+            columns = [stacked([x[None] for x in columns])[0]]
+        return Row(columns, words, count)
+
+    def _copied(self, ids, words, source_words):
+        """Give words that are copied the ids that they have in the source."""
+        if not self.model.source_ids:
+            return ids
+        size = self.model.target_vocabulary_size
+        return copied_ids(ids, words, source_words, size)
+
+    def translate(
+        self,
+        batch: list[np.ndarray],
+        rows: Sequence[Row],
+        prefixes: list[str] | None = None,
+        required: list[list[str]] | None = None,
+        aligned: bool = False,
+    ) -> Iterator[Translation]:
+        """Translate a batch.
+
+        Args:
+            batch: The columns of its rows, padded.
+            rows: The `Row` of each.
+            prefixes: What each translation begins with. Defaults to `None`.
+            required: The phrases that each must contain. Defaults to `None`.
+            aligned: Whether tokens, their scores and attention are asked for.
+                Defaults to `False`.
+
+        Yields:
+            A `Translation` for each row, with its entries alone.
+        """
+        search, prefix = self.search, None
+        begun = [NO_WORDS] * len(rows)
+        if prefixes is not None:
+            prefix, begun = self._prefix(prefixes, rows)
+        if required is not None:
+            search = RequiredPhrases(search, self._phrases(required, rows))
+        attends = aligned or self.replace_unknown
+        found = self.model.generate(_source(batch), search, prefix, attends)
+        found = Generation(
+            *(x if x is None else ops.convert_to_numpy(x) for x in found)
+        )
+        if self.replace_unknown and found.weights is None:
+            raise ValueError(
+                "`replace_unknown` needs a model that attends to its source. "
+                "Received: replace_unknown=True with a model whose decoder "
+                "has no attention. Leave `replace_unknown` out."
+            )
+        width = batch[0].shape[1]
+        for i, row in enumerate(rows):
+            own = Generation(*(x if x is None else x[i] for x in found))
+            if own.weights is not None and own.weights.shape[-1] == width:
+                own = own._replace(
+                    weights=own.weights[..., : len(row.columns[0])]
+                )
+            yield self._written(row, begun[i], own, aligned)
+
+    def _prefix(self, prefixes, rows):
+        """Turn the beginnings of translations into ids `(B, P)`, and words."""
+        most, ids, begun = self.search.max_length, [], []
+        for text, row in zip(prefixes, rows, strict=True):
+            own, words = self._target(text)
+            ids.append(self._copied(own, words, row.words)[:most])
+            begun.append(words)
+        ids = keras.utils.pad_sequences(ids, padding="post")
+        return (ids if ids.shape[1] else None), begun
+
+    def _phrases(self, required, rows):
+        """Turn phrases into ids `(B, C, L)`.
+
+        A word that neither the vocabulary nor, where words are copied, the
+        source has gets an id that no text has.
+        """
+        found = [
+            [
+                self._copied(*self._target(phrase), row.words)
+                for phrase in phrases
+            ]
+            for phrases, row in zip(required, rows, strict=True)
+        ]
+        count = max(1, *map(len, found))
+        longest = max([1, *(len(ids) for row in found for ids in row)])
+        phrases = np.zeros((len(rows), count, longest), "int32")
+        for i, row in enumerate(found):
+            for j, ids in enumerate(row):
+                phrases[i, j, : len(ids)] = ids
+        return np.where(phrases == UNKNOWN, NO_ID, phrases)
+
+    def _target(self, text):
+        """Return ids and words of a target, without start and end."""
+        found = self.target_tokenizer.read(text)
+        return found.ids, found.texts()
+
+    def _written(self, row, begun, found, aligned):
+        """Write what was found for a row."""
+        texts, named = [], []
+        weights = [None] * len(found.tokens)
+        if found.weights is not None:
+            weights = found.weights
+        for ids, own in zip(found.tokens, weights, strict=True):
+            copied = self._copies(row, ids.tolist())
+            words = self._unknown(row, begun, ids, copied, own)
+            texts.append(self.target_tokenizer.write(ids.tolist(), words))
+            if aligned:
+                named.append(self._names(self.target_tokenizer, ids, copied))
+        scores = found.scores.astype("float32").tolist()
+        entry = {"texts": texts, "scores": scores}
+        if aligned:
+            entry["target_tokens"] = named
+            numbers = {
+                "token_scores": found.token_scores,
+                "attention": found.weights,
+            }
+            for name, x in numbers.items():
+                if x is not None:
+                    pairs = zip(x.astype("float32"), named, strict=True)
+                    entry[name] = [y[: len(tokens)] for y, tokens in pairs]
+        if len(texts) == 1:
+            entry = {name: column[0] for name, column in entry.items()}
+        if aligned and self.source_tokenizer is not None:
+            ids = row.columns[0]
+            ids = ids if ids.ndim == 1 else ids[:, 0]
+            copied = self._copies(row, ids.tolist())
+            source = self._names(self.source_tokenizer, ids, copied)
+            entry["source_tokens"] = source
+        return Translation(**entry)
+
+    def _copies(self, row, ids):
+        """Return the source's word behind each id that copies one, or `""`."""
+        if not self.model.source_ids:
+            return None
+        first, last = self.model.target_vocabulary_size, len(row.words) - 1
+        return [
+            row.words[min(x - first, last)] if x >= first else "" for x in ids
+        ]
+
+    def _unknown(self, row, begun, ids, copied, weights):
+        """Choose the text of each id that is unknown, `""` for no other.
+
+        It is a word that the text was begun with, else one that is copied,
+        else that which has most attention.
+        """
+        choices = [begun] if begun else []
+        if copied is not None:
+            choices.append(copied)
+        if self.replace_unknown:
+            real = np.array([word != "" for word in row.words])
+            best = np.argmax(weights * real, axis=-1)
+            choices.append([row.words[place] for place in best])
+        if not choices:
+            return None
+        choices.append([""] * len(ids))
+        return [
+            next(filter(None, words), "")
+            for words in itertools.zip_longest(*choices, fillvalue="")
+        ]
+
+    def _names(self, tokenizer, ids, copied):
+        """Name ids, without padding."""
+        names = tokenizer.tokens(ids).tolist()
+        if copied is not None:
+            pairs = zip(copied, names, strict=True)
+            names = [word or name for word, name in pairs]
+        return [name for name in names if name]
+
+    def score(
+        self, batch: list[np.ndarray], rows: Sequence[Row], texts: list[str]
+    ) -> Iterator[Translation]:
+        """Score given translations by the model.
+
+        Args:
+            batch: As of `translate`.
+            rows: Likewise.
+            texts: The translations.
+
+        Yields:
+            For each row a `Translation` of its text, score, target tokens and
+            their scores.
+        """
+        ids, names = [], []
+        for text, row in zip(texts, rows, strict=True):
+            own, words = self._target(text)
+            own = self._copied(own, words, row.words)
+            ids.append(own)
+            copied = [*words, ""] if self.model.source_ids else None
+            own = np.array([*own, END])
+            names.append(self._names(self.target_tokenizer, own, copied))
+        found = self.model.score(_source(batch), padded(ids))
+        pairs = map(ops.convert_to_numpy, found)
+        for text, tokens, score, scores in zip(
+            texts, names, *pairs, strict=True
+        ):
+            yield Translation(
+                text,
+                score.tolist(),
+                target_tokens=tokens,
+                token_scores=scores[: len(tokens)],
+            )
+
+
+def _source(batch):
+    """Return the source of a batch; features with a mask, if they need one."""
+    source, *mask = batch
+    if not mask or np.all(mask):
+        return source
+    return with_mask(ops.convert_to_tensor(source), *mask)
