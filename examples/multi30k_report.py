@@ -221,13 +221,13 @@ def run_file(path: Path, form: str, translator: Translator) -> Callable:
         serve = loaded.get_signature_runner("translate_ids")
 
         def run(batch):
-            return serve(source_ids=tokenize(batch).numpy())["tokens"]
+            return serve(source_ids=tokenize(batch))["tokens"]
 
     else:
         loaded = require("onnxruntime", "onnx", NAME).InferenceSession(path)
 
         def run(batch):
-            ids = {"source_ids": tokenize(batch).numpy()}
+            ids = {"source_ids": tokenize(batch)}
             return loaded.run(["tokens"], ids)[0]
 
     def translate(sentences):
@@ -236,7 +236,7 @@ def run_file(path: Path, form: str, translator: Translator) -> Callable:
             best = run(sentences[start : start + BATCH])[:, 0]
             if np.issubdtype(best.dtype, np.integer):
                 best = tokenizer.detokenize(best)
-            found += [text.decode() for text in best]
+            found += [x if isinstance(x, str) else x.decode() for x in best]
         return found
 
     return translate

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Your own score, alignment, cell, search, model
+# # Your own score, alignment, cell, search, model, tokenizer
 #
 # Each is a class with one method that is the formula. What you write trains,
 # searches, saves and is exported like the parts that are there, because those
@@ -27,6 +27,8 @@ from keras_attention.models import Begun
 from keras_attention.ops import hoist
 from keras_attention.ops import product
 from keras_attention.search import follow_path
+from keras_attention.text import AbstractVocabularyTokenizer
+from keras_attention.text import steps
 
 rng = np.random.default_rng(0)
 query = rng.normal(size=(2, 3, 4)).astype("float32")
@@ -239,6 +241,40 @@ print(np.array(found.tokens)[0, 0], np.array(found.scores)[0])
 # %% [markdown]
 # What it carries from word to word are its `states`, tensors `(B, K, ...)`, which
 # a search moves with its beams.
+#
+# ## A tokenizer
+#
+# A tokenizer is a list of steps: `Normalize`, `Replace`, `Split`, `LookUp`,
+# `Join`, and for pieces `SentencePieces` and `WordPieces`. Python runs them to read
+# and to write, and exports write the same steps for TensorFlow and ONNX. So a
+# `Translator` with this tokenizer can be exported to `"tf_saved_model"` and to
+# `"onnx_text"`. `train`, `save`, and `load` are those of the base class.
+
+
+# %%
+@keras.saving.register_keras_serializable("guide")
+class SyllableTokenizer(AbstractVocabularyTokenizer):
+    """Reads syllables between hyphens or spaces: "ba-na-na"."""
+
+    @property
+    def steps(self):
+        return [
+            steps.Normalize(self.normalization, self.lowercase),
+            steps.Replace([(r"[- ]+", "-")]),
+            steps.Split("-"),
+            steps.LookUp(self.vocabulary),
+            steps.Join("-"),
+        ]
+
+
+tokenizer = SyllableTokenizer.train(["ba-na-na", "na na"], 10, lowercase=True)
+ids = tokenizer.tokenize(["Na-BA", "ba ki"])
+print(tokenizer.vocabulary, ids.tolist(), tokenizer.detokenize(ids).tolist())
+
+# %% [markdown]
+# Patterns are those of RE2, which all runtimes have. What else you want of a text
+# is a step of your own: a frozen dataclass with `read` and `write`, to which
+# `tensor_form` and `onnx_form` of `keras_attention.export` give its other forms.
 #
 # To put a part into the library, follow the recipes in
 # [contributing](../project/contributing.md): they name the files to change, and

@@ -216,7 +216,8 @@ def _as_dataset(batches):
         return BatchSequence(batches)
     room = require(
         "keras_attention.backend.tensorflow_data",
-        *("tensorflow", "parallel_dataset"),
+        "tensorflow",
+        "parallel_dataset",
     )
     rows = batches.rows if batches.training or batches.fills else None
     return room.as_dataset(batches, len(batches), rows)

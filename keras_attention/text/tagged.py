@@ -112,7 +112,7 @@ class TaggedTokenizer(AbstractTokenizer):
         counts = Counter(
             x for *_, tags in rows for x in split_tags(tags, self.separator)
         )
-        known, old = self.tag_ids, self.get_config()["tags"]
+        known, old = self.steps[0].ids, self.get_config()["tags"]
         new = sorted(counts, key=lambda tag: (-counts[tag], tag))
         tags = [*old, *(tag for tag in new if tag not in known)]
         return type(self)(self.tokenizer, tags, self.separator)

@@ -173,12 +173,12 @@ class TestStrings:
         fit(make_model(), callback)
         (_, *first), (_, *second) = drawn
         assert first == [
-            [b"<s>", b"a", b"b", b"e", b"</s>"],
-            [b"z", b"y", b"</s>", b""],
+            ["<s>", "a", "b", "e", "</s>"],
+            ["z", "y", "</s>", ""],
         ]
         assert second == [
-            [b"<s>", b"d", b"</s>", b"", b""],
-            [b"u", b"v", b"w", b"</s>"],
+            ["<s>", "d", "</s>", "", ""],
+            ["u", "v", "w", "</s>"],
         ]
 
     @pytest.mark.parametrize(
