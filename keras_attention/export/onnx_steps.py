@@ -11,6 +11,8 @@ from functools import singledispatch
 from typing import Any
 from typing import NamedTuple
 
+import numpy as np
+
 from keras_attention.export.onnx_strings import NO_CHARACTER
 from keras_attention.export.onnx_strings import NUL
 from keras_attention.export.onnx_strings import SYMBOL
@@ -340,6 +342,14 @@ def _before(add, flags, first):
     return add("Slice", flags, [0], [-1], [1])
 
 
+def _count(add, order, ids, with_equal):
+    """Count the numbers of a list that are below each id `(B, T)`."""
+    kind = "LessOrEqual" if with_equal else "Less"
+    below = add(kind, np.array(order, "int64"), add("Unsqueeze", ids, [2]))
+    below = add("Cast", below, to=add.int64)
+    return add("ReduceSum", below, [2], keepdims=0)
+
+
 class TagsForm(AbstractOnnxForm):
     """`Tags` in ONNX."""
 
@@ -356,27 +366,30 @@ class TagsForm(AbstractOnnxForm):
         tags = add.stripped(tags)
         ids = add.look_up(tags, {"": PAD, **self.step.ids}, UNKNOWN)
         found = read(add, self.step.steps, OnnxText(add, text))
-        words = found.words
+        own, words = found
+        own = add("Add", own, _count(add, self.step.first_ids, own, True))
         if words is not None:
             words = add("Concat", tags, words, axis=1)
-        return OnnxPieces(add("Concat", ids, found.ids, axis=1), words)
+        return OnnxPieces(add("Concat", ids, own, axis=1), words)
 
     def write(self, add, value):
         ids, unknown = value
-        is_tag = add("GreaterOrEqual", ids, self.step.first)
+        order = sorted(self.step.tag_ids)
+        number = _count(add, order, ids, False)
+        is_tag = add("Equal", add("Gather", [*order, -1], number), ids)
         count = add("CumSum", add("Cast", is_tag, to=add.int64), 1)
         is_first = add("Equal", count, 1)
         separator = strings(self.step.separator)
         before = add("Where", is_first, strings(TAB), separator)
-        number = add("Max", add("Sub", ids, self.step.first - 1), 0)
-        tags = add("Gather", strings("", *self.step.tags), number)
+        names = strings(*(self.step.names[x] for x in order), "")
+        tags = add("Gather", names, number)
         tags = add("StringConcat", before, tags)
         tags = add.joined(add("Where", is_tag, tags, strings("")))
         of_text = add("And", add("Not", is_tag), add("Less", PAD, ids))
         rows = add("Shape", ids, end=1)
         if isinstance(unknown, str):
             unknown, _ = add.compact(unknown, of_text, rows, strings(""))
-        ids, _ = add.compact(ids, of_text, rows, [PAD])
+        ids, _ = add.compact(add("Sub", ids, number), of_text, rows, [PAD])
         text = write(add, self.step.steps, ids, unknown)
         return add("StringConcat", text, tags)
 

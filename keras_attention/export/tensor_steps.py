@@ -248,7 +248,10 @@ class TagsForm(AbstractForm):
         super().__init__(step)
         self.forms = forms_of(step.steps)
         self.table = id_table(step.ids)
-        self.tags = tf.constant(["", *step.tags], tf.string)
+        self.order = tf.constant(sorted(step.tag_ids), tf.int32)
+        self.first_ids = tf.constant(step.first_ids, tf.int32)
+        names = [step.names[x] for x in sorted(step.tag_ids)]
+        self.tags = tf.constant([*names, ""], tf.string)
 
     def read(self, value):
         tags = tf.strings.regex_replace(value, r"^[^\t]*\t?", "")
@@ -258,19 +261,27 @@ class TagsForm(AbstractForm):
         ids = tf.ragged.map_flat_values(self.table.lookup, tags)
         text = tf.strings.regex_replace(value, r"(?s)\t.*", "")
         found = read(self.forms, text)
+        moved = tf.ragged.map_flat_values(self._moved, found.ids)
         return TensorPieces(
-            tf.concat([ids, found.ids], axis=1),
+            tf.concat([ids, moved], axis=1),
             lambda: tf.concat([tags, found.texts()], axis=1),
         )
 
+    def _moved(self, ids):
+        return ids + tf.searchsorted(self.first_ids, ids, side="right")
+
     def write(self, value):
         ids, unknown = value
-        is_tag = ids >= self.step.first  # (B, T)
+        shape = tf.shape(ids)
+        number = tf.searchsorted(self.order, tf.reshape(ids, [-1]))
+        number = tf.reshape(number, shape)  # of the tags before, (B, T)
+        padded = tf.concat([self.order, [-1]], 0)
+        is_tag = tf.gather(padded, number) == ids
         of_text = ~is_tag & (ids != PAD)
         count = tf.cumsum(tf.cast(is_tag, tf.int32), axis=1)
         before = tf.where(count == 1, TAB, self.step.separator)
-        number = tf.maximum(0, ids - self.step.first + 1)
         tags = tf.where(is_tag, before + tf.gather(self.tags, number), "")
+        ids = ids - number
         if len(unknown.shape) > 0:
             unknown = tf.ragged.boolean_mask(unknown, of_text).to_tensor()
         text = tf.ragged.boolean_mask(ids, of_text).to_tensor(PAD)

@@ -5,6 +5,7 @@ ids; `write` of one after another turns ids into a text. Steps hold strings and
 numbers only, so `export/` can write each of them for TensorFlow and for ONNX.
 """
 
+import bisect
 import unicodedata
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -295,37 +296,56 @@ class Tags(AbstractStep):
     """Reads tags after a tab, and puts them before the pieces of the text.
 
     Args:
-        steps: Those of the text before the tab.
-        first: The number of ids of these; those of tags follow.
-        tags: The tags, in the order of their ids.
+        steps: Those of the text before the tab. Their ids are given to what
+            no tag has, in their order.
+        tags: The tags.
+        tag_ids: The id of each tag.
         separator: What stands between two tags. Defaults to `";"`.
     """
 
     steps: Sequence[AbstractStep]
-    first: int
     tags: Sequence[str]
+    tag_ids: Sequence[int]
     separator: str = ";"
 
     @cached_property
     def ids(self) -> dict[str, int]:
         """The ids of tags, which have no white space around them."""
-        ids = {tag: id_ for id_, tag in enumerate(self.tags, self.first)}
+        ids = dict(zip(self.tags, self.tag_ids, strict=True))
         # Those of old files may have some; what has none wins.
         stripped = {tag.strip(ASCII_SPACES): id_ for tag, id_ in ids.items()}
         return stripped | {tag: x for tag, x in ids.items() if tag in stripped}
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """The tag of each id that has one."""
+        return dict(zip(self.tag_ids, self.tags, strict=True))
+
+    @cached_property
+    def first_ids(self) -> list[int]:
+        """The first id of the text after each tag's, in rising order.
+
+        An id of the text is larger here by the number of those up to it.
+        """
+        return [id_ - i for i, id_ in enumerate(sorted(self.tag_ids))]
 
     def read(self, value: str) -> Pieces:
         text, _, tags = value.partition(TAB)
         tags = split_tags(tags, self.separator)
         found = read(self.steps, text)
         ids = [self.ids.get(tag, UNKNOWN) for tag in tags]
-        return Pieces(ids + found.ids, lambda: tags + found.texts())
+        ids += [x + bisect.bisect_right(self.first_ids, x) for x in found.ids]
+        return Pieces(ids, lambda: tags + found.texts())
 
     def write(self, value: tuple[list[int], list[str]]) -> str:
         pairs = [*zip(*value, strict=True)]
-        text = [pair for pair in pairs if pair[0] < self.first]
-        tags = [self.tags[x - self.first] for x, _ in pairs if x >= self.first]
-        text = write(self.steps, [x for x, _ in text], [x for _, x in text])
+        order, names = sorted(self.tag_ids), self.names
+        ids = [
+            x - bisect.bisect_left(order, x) for x, _ in pairs if x not in names
+        ]
+        texts = [text for x, text in pairs if x not in names]
+        tags = [names[x] for x, _ in pairs if x in names]
+        text = write(self.steps, ids, texts)
         return text + (TAB + self.separator.join(tags) if tags else "")
 
 

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 from typing import Self
 
@@ -11,6 +12,7 @@ import keras
 from keras_attention.checks import check_object
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.sentences import as_texts
+from keras_attention.text.steps import SPECIAL_NAMES
 from keras_attention.text.steps import TAB
 from keras_attention.text.steps import AbstractStep
 from keras_attention.text.steps import Tags
@@ -38,8 +40,11 @@ class TaggedTokenizer(AbstractTokenizer):
 
     Args:
         tokenizer: The tokenizer of the text. Its ids stay as they are.
-        tags: The tags, with the ids after those of `tokenizer`.
+        tags: The tags.
         separator: What stands between two tags. Defaults to `";"`.
+        tag_ids: The ids of tags, of which `extended` gives some to tags
+            between entries of the text. Defaults to `None`: those after all
+            of `tokenizer`.
 
     Raises:
         ValueError: If an entry of `tags` has the separator in it, is empty, is
@@ -62,6 +67,7 @@ class TaggedTokenizer(AbstractTokenizer):
         tokenizer: AbstractTokenizer,
         tags: Iterable[str],
         separator: str = ";",
+        tag_ids: Sequence[int] | None = None,
     ):
         check_object(
             "tokenizer", tokenizer, AbstractTokenizer, "Give that of the text."
@@ -75,24 +81,37 @@ class TaggedTokenizer(AbstractTokenizer):
                 "`tags` needs tags without the separator and without tabs. "
                 f"Received: tags with {cut[0]!r}. Split them."
             )
-        super().__init__([*tokenizer.vocabulary, *tags], "identity")
-        self.tokenizer = tokenizer
+        self.tokenizer, self.tags = tokenizer, tags
+        size = tokenizer.vocabulary_size
+        behind = [*range(size, size + len(tags))]
+        self.tag_ids = behind if tag_ids is None else [*tag_ids]
+        own = range(len(SPECIAL_NAMES), size + len(tags))
+        if len({*self.tag_ids} & {*own}) != len(tags):
+            raise ValueError(
+                f"`tag_ids` must be {len(tags)} ids of {own}, one for each "
+                f"tag. Received: tag_ids={self.tag_ids}. Leave it out."
+            )
+        names = dict(zip(self.tag_ids, tags, strict=True))
+        text = iter(tokenizer.vocabulary)
+        names = [names[x] if x in names else next(text) for x in own]
+        super().__init__(names, "identity")
 
     @property
     def steps(self) -> list[AbstractStep]:
         """Take the tags off, and do the steps of the text."""
-        inner = self.tokenizer
-        tags = self.vocabulary[len(inner.vocabulary) :]
-        first = inner.vocabulary_size
-        return [Tags(inner.steps, first, tags, self.separator)]
+        return [
+            Tags(self.tokenizer.steps, self.tags, self.tag_ids, self.separator)
+        ]
 
     def get_config(self) -> dict:
-        inner = self.tokenizer
-        return {
-            "tokenizer": json.loads(inner.to_json()),
-            "tags": self.vocabulary[len(inner.vocabulary) :],
+        config = {
+            "tokenizer": json.loads(self.tokenizer.to_json()),
+            "tags": self.tags,
             "separator": self.separator,
         }
+        if self.tag_ids[:1] != [self.tokenizer.vocabulary_size]:
+            config["tag_ids"] = self.tag_ids
+        return config
 
     @classmethod
     def from_config(cls, config: dict) -> Self:
@@ -101,18 +120,15 @@ class TaggedTokenizer(AbstractTokenizer):
 
     def extended(self, texts):
         rows = [text.partition(TAB) for text in as_texts("texts", texts)]
-        unknown = self.tokenizer.unknown([text for text, *_ in rows])
-        if new := [x for row in unknown for x in row]:
-            raise ValueError(
-                "TaggedTokenizer can get more tags, but no more entries of "
-                "its inner tokenizer, because they would take the ids of "
-                f"tags. Received: texts with {new[0]!r}. Leave out such texts, "
-                "or train a new tokenizer."
-            )
+        inner, texts = self.tokenizer, [text for text, *_ in rows]
+        if any(inner.unknown(texts)):
+            inner = inner.extended(texts)
         counts = Counter(
             x for *_, tags in rows for x in split_tags(tags, self.separator)
         )
-        known, old = self.steps[0].ids, self.get_config()["tags"]
+        known = self.steps[0].ids
         new = sorted(counts, key=lambda tag: (-counts[tag], tag))
-        tags = [*old, *(tag for tag in new if tag not in known)]
-        return type(self)(self.tokenizer, tags, self.separator)
+        tags = [*self.tags, *(tag for tag in new if tag not in known)]
+        first = inner.vocabulary_size + len(self.tags)
+        ids = [*self.tag_ids, *range(first, first + len(tags) - len(self.tags))]
+        return type(self)(inner, tags, self.separator, ids)

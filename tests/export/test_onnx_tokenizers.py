@@ -145,8 +145,9 @@ def test_tags_come_first(case, tmp_path):
     tokenizer = TaggedTokenizer(inner, ["V", "PST", " ü"], ";")
     path, extensions = tmp_path / "x.onnx", kind is WordTokenizer
     batches = [[], [""], TAGGED[:60]]
-    check_reading(tokenizer, path, batches, 9, extensions)
-    check_writing(tokenizer, path)
+    for given in (tokenizer, tokenizer.extended(["Ж\tQ;V", "Ж\tPST"])):
+        check_reading(given, path, batches, 9, extensions)
+        check_writing(given, path)
 
 
 @pytest.mark.slow

@@ -124,9 +124,10 @@ def test_an_ensemble_is_not_fine_tuned(start, files, tmp_path):
         )
 
 
-def test_tags_can_be_new_but_not_letters(tmp_path, files):
+def test_tags_and_letters_can_be_new(tmp_path, files):
     recipe = replace(RECIPE, features=2)
     start = save(tmp_path / "tagged", recipe, ["ab\tX", "ba\tX", "bb\tY"])
     files[0].write_text("ab\ta\tZ\nac\ta\tX\n")
-    with pytest.raises(ValueError, match=r"more tags, .*: texts with 'c'"):
-        train_translator(files, files, tmp_path / "o", recipe, init=start)
+    found = train_translator(files, files, tmp_path / "o", recipe, init=start)
+    assert found.source_tokenizer.vocabulary == [*"baXYcZ"]
+    assert found.model.source_vocabulary_size == 10

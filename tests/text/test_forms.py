@@ -85,6 +85,7 @@ def test_tags_and_several_are_read_alike():
     tagged = TaggedTokenizer(inner, ["PL", "DAT", "\ufffd"])
     check_forms(tagged, texts)
     check_forms(ParallelTokenizer([inner, tagged]), texts)
+    check_forms(tagged.extended(["Jazz\tQ;PL", "x\tR", "Qu\tS"]), texts)
 
 
 def test_a_saved_model_holds_the_tables(tmp_path):

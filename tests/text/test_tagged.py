@@ -110,7 +110,27 @@ def test_more_tags_stand_after_the_old_ones():
     old = TaggedTokenizer(CharacterTokenizer("ab"), ["X", "PL"])
     found = old.extended(["ab\tY;PL", "b\tZ; Y;;", "a"])
     assert found.vocabulary == ["a", "b", "X", "PL", "Y", "Z"]
-    assert found.tag_ids == {"X": 6, "PL": 7, "Y": 8, "Z": 9}
-    assert old.tag_ids == {"X": 6, "PL": 7}
-    with pytest.raises(ValueError, match=r"of tags. Received: .* 'c'"):
-        old.extended(["a\tY", "acb\tX"])
+    assert found.tag_ids == [6, 7, 8, 9]
+    assert old.tag_ids == [6, 7]
+
+
+def extended_twice():
+    old = TaggedTokenizer(CharacterTokenizer("ab"), ["X", "PL"])
+    return old.extended(["acb\tX;Y"]).extended(["d\tZ", "c\tY"])
+
+
+def test_more_letters_stand_after_old_tags():
+    found = extended_twice()
+    assert found.vocabulary == ["a", "b", "X", "PL", "c", "Y", "d", "Z"]
+    texts = ["abcd\tZ;X;Y;PL", "\tPL", "dc"]
+    ids = found.tokenize(texts)
+    assert ids[0].tolist() == [2, 11, 6, 9, 7, 4, 5, 8, 10, 3]
+    assert found.detokenize(ids).tolist() == texts
+    again = AbstractTokenizer.from_json(found.to_json())
+    np.testing.assert_array_equal(again.tokenize(texts), ids)
+
+
+@pytest.mark.parametrize("wrong", [[6], [6, 6], [3, 4], [6, 8]])
+def test_each_tag_has_an_id_of_its_own(wrong):
+    with pytest.raises(ValueError, match=r"`tag_ids` must be 2 ids of range"):
+        TaggedTokenizer(CharacterTokenizer("ab"), ["X", "Y"], ";", wrong)
