@@ -237,7 +237,7 @@ def run_cells(
             stack,
             training=training,
             reverse=backwards,
-            held=(lambda states: states[count:]) if repeats else None,
+            masked_outputs=(lambda states: states[count:]) if repeats else None,
         )
     return outputs, list(states[:count])
 

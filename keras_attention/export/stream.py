@@ -145,7 +145,7 @@ def stream_functions(
         if not steps.reads_ids:
             mask, *given = given
         words, state = write(steps.read(chunk, mask, packed(given)), False)
-        return {**words, **_named(state.kept(state.needed(steps.befores)))}
+        return {**words, **_named(state.kept(state.needed(steps.lookbacks)))}
 
     def end(*given):
         return write(packed(given), True)[0]

@@ -37,7 +37,7 @@ def _additive_scores(query, keys, vector):
     return ops.squeeze(scores, axis=-1)
 
 
-def _pull(dy, query, keys, vector):
+def _vjp(dy, query, keys, vector):
     hidden = _hidden(query, keys)  # computed again, to save memory
     rows = ops.reshape(hidden, (-1, hidden.shape[-1]))
     of_vector = ops.reshape(dy, (1, -1)) @ rows
@@ -49,7 +49,7 @@ def _pull(dy, query, keys, vector):
     return [ops.squeeze(of_query, axis=2), ops.sum(slope, axis=1), of_vector[0]]
 
 
-ADDITIVE_SCORES = Operation(_additive_scores, _pull)
+ADDITIVE_SCORES = Operation(_additive_scores, _vjp)
 
 
 def featured_additive_scores(query, keys, vector):

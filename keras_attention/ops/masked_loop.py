@@ -19,7 +19,7 @@ def masked_loop(
     constants=(),
     training: bool | None = None,
     reverse: bool = False,
-    held: Callable | None = None,
+    masked_outputs: Callable | None = None,
 ):
     """Run a step over time; a masked step keeps the states.
 
@@ -35,7 +35,8 @@ def masked_loop(
         constants: As in `trainable_loop`. Defaults to none.
         training: As in `trainable_loop`. Defaults to `None`.
         reverse: As in `loop_over_time`. Defaults to `False`.
-        held: Function from the states to other outputs of a masked step.
+        masked_outputs: Function from the states to other outputs of a masked
+            step.
             Defaults to `None`, those of `blank`.
 
     Returns:
@@ -45,7 +46,7 @@ def masked_loop(
     def masked_step(layer, states, inputs, constants):
         inputs, real = inputs
         after, outputs = step(layer, states, inputs, constants)
-        kept = blank if held is None else held(states)
+        kept = blank if masked_outputs is None else masked_outputs(states)
         return freeze(real, after, states), freeze(real, outputs, kept)
 
     return trainable_loop(

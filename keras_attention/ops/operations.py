@@ -29,21 +29,21 @@ class Operation(NamedTuple):
 
     Attributes:
         run: Function from `(x, *constants)` to the result.
-        pull: Function from the result's cotangent `dy`, `x` and the constants
-            to the cotangent of `x`. If `late` is `None`, it returns a list:
-            the cotangents of `x` and of each constant.
-        late: Function from the cotangents and operands of all steps, with
-            time on axis 0, and the constants to the list of the constants'
-            cotangents, `None` for those of no further use.
-        turn: Function from the constants to what `pull` takes in their place,
+        vjp: Function from the result's cotangent `dy`, `x` and the constants
+            to the cotangent of `x`. If `constants_vjp` is `None`, it returns a
+            list: the cotangents of `x` and of each constant.
+        constants_vjp: Function from the cotangents and operands of all steps,
+            with time on axis 0, and the constants to the list of the
+            constants' cotangents, `None` for those of no further use.
+        prepare: Function from the constants to what `vjp` takes in their place,
             such as a transposed kernel, computed once for all steps. `None`
-            if `pull` takes the constants.
+            if `vjp` takes the constants.
     """
 
     run: Callable
-    pull: Callable
-    late: Callable | None = None
-    turn: Callable | None = None
+    vjp: Callable
+    constants_vjp: Callable | None = None
+    prepare: Callable | None = None
 
 
 def perform(operation: Operation, x, *constants):

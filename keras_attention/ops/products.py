@@ -123,7 +123,7 @@ def plain_product(x, kernel):
     return reshaped(_rows(x) @ kernel, (*ops.shape(x)[:-1], kernel.shape[-1]))
 
 
-def _product_turn(kernel, *_):
+def _prepare_product(kernel, *_):
     turned = ops.transpose(kernel)  # halves the time of each product
     dtype = standardize_dtype(turned.dtype)
     return [
@@ -131,11 +131,11 @@ def _product_turn(kernel, *_):
     ]
 
 
-def _product_pull(dy, x, turned):
+def _product_vjp(dy, x, turned):
     return _first_columns(plain_product(dy, turned), x.shape[-1])
 
 
-def _product_late(dys, xs, _):
+def _product_constants_vjp(dys, xs, _):
     return [ops.transpose(_rows(xs)) @ _rows(dys)]
 
 
@@ -143,15 +143,15 @@ def _wide_product(x, kernel, wide):
     return _first_columns(plain_product(x, wide), kernel.shape[-1])
 
 
-def _wide_product_late(dys, xs, kernel, _):
-    return [*_product_late(dys, xs, kernel), None]
+def _wide_product_constants_vjp(dys, xs, kernel, _):
+    return [*_product_constants_vjp(dys, xs, kernel), None]
 
 
 def _first_columns(x, count):
     return x if x.shape[-1] == count else x[..., :count]
 
 
-def _turned(x):
+def _transposed(x):
     return ops.swapaxes(x, -1, -2)
 
 
@@ -163,15 +163,15 @@ def _over_time(x):
 
 
 def _dot_scores(query, keys):
-    return query @ _turned(widen(keys))
+    return query @ _transposed(widen(keys))
 
 
-def _dot_scores_pull(dy, _, keys):
+def _dot_scores_vjp(dy, _, keys):
     return dy @ widen(keys)
 
 
-def _dot_scores_late(dys, queries, keys):
-    found = _turned(_over_time(dys)) @ _over_time(queries)
+def _dot_scores_constants_vjp(dys, queries, keys):
+    found = _transposed(_over_time(dys)) @ _over_time(queries)
     return [ops.cast(found, keys.dtype)]
 
 
@@ -179,17 +179,19 @@ def _mix(weights, values):
     return weights @ values
 
 
-def _mix_pull(dy, _, values):
-    return dy @ _turned(values)
+def _mix_vjp(dy, _, values):
+    return dy @ _transposed(values)
 
 
-def _mix_late(dys, weights, _):
-    return [_turned(_over_time(weights)) @ _over_time(dys)]
+def _mix_constants_vjp(dys, weights, _):
+    return [_transposed(_over_time(weights)) @ _over_time(dys)]
 
 
-PRODUCT = Operation(plain_product, _product_pull, _product_late, _product_turn)
-WIDE_PRODUCT = Operation(
-    _wide_product, _product_pull, _wide_product_late, _product_turn
+PRODUCT = Operation(
+    plain_product, _product_vjp, _product_constants_vjp, _prepare_product
 )
-DOT_SCORES = Operation(_dot_scores, _dot_scores_pull, _dot_scores_late)
-MIX = Operation(_mix, _mix_pull, _mix_late)
+WIDE_PRODUCT = Operation(
+    _wide_product, _product_vjp, _wide_product_constants_vjp, _prepare_product
+)
+DOT_SCORES = Operation(_dot_scores, _dot_scores_vjp, _dot_scores_constants_vjp)
+MIX = Operation(_mix, _mix_vjp, _mix_constants_vjp)

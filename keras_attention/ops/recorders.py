@@ -117,7 +117,7 @@ class AbstractRecorder(AbstractHoister):
 
     def perform(self, operation, x, *constants):
         numbers = self._numbers(constants)
-        if operation.late:
+        if operation.constants_vjp:
             if None in numbers:
                 return operation.run(x, *constants)
             constants = [self.constants[k] for k in numbers]
@@ -140,27 +140,27 @@ class Replayer(AbstractRecorder):
 
     Args:
         kept: Results of the operations, in their order.
-        turned: Results of `turn` for each operation, or `None`.
+        prepared: Results of `prepare` for each operation, or `None`.
         *arguments: Arguments of `AbstractHoister`.
     """
 
-    def __init__(self, kept, turned, *arguments):
+    def __init__(self, kept, prepared, *arguments):
         super().__init__(*arguments)
         self.kept = kept
-        self.turned = turned
+        self.prepared = prepared
 
     def _result(self, operation, x, constants):
         count = len(self.results)
-        late = []
-        if operation.late:  # the constants' gradients follow after the loop
-            late = [ops.stop_gradient(y) for y in constants]
-            late = self.turned[count] or late
+        prepared = []
+        if operation.constants_vjp:  # computed after the loop
+            prepared = [ops.stop_gradient(y) for y in constants]
+            prepared = self.prepared[count] or prepared
             constants = []
 
         def replayed(x, kept, *constants):
             def gradient(dy):
-                pulled = operation.pull(dy, x, *late, *constants)
-                dx, *rest = pulled if constants else [pulled]
+                found = operation.vjp(dy, x, *prepared, *constants)
+                dx, *rest = found if constants else [found]
                 return (dx, dy, *rest)
 
             return kept, gradient

@@ -166,14 +166,14 @@ class _Loop:
         """
         kept = split(kept, len(carry))
         dcarry, doutputs = split(cotangents, len(carry))
-        turned = self._turned(constants)
-        summed = self._read_by_the_step(constants, turned)
+        prepared = self._prepared(constants)
+        summed = self._read_by_the_step(constants, prepared)
 
         def step(state, inputs):
             *taken, doutputs = inputs
             dcarry, sums = split(state, len(carry))
-            (dcarry, dfloats, dresults, found), operands = self._pull(
-                *taken, constants, turned, [*dcarry, *doutputs]
+            (dcarry, dfloats, dresults, found), operands = self._step_vjp(
+                *taken, constants, prepared, [*dcarry, *doutputs]
             )
             sums = [x + found[k] for x, k in zip(sums, summed, strict=True)]
             return [*dcarry, *sums], [*dfloats, *dresults, *operands]
@@ -190,12 +190,12 @@ class _Loop:
         dfloats, dresults, operands = split(
             every, len(floats), len(self.results)
         )
-        found = self._late(constants, dresults, operands)
+        found = self._constants_vjp(constants, dresults, operands)
         found.extend(zip(summed, sums, strict=True))
         return dcarry, dfloats, _gather(found, constants)
 
-    def _pull(
-        self, carry, results, floats, rest, constants, turned, cotangents
+    def _step_vjp(
+        self, carry, results, floats, rest, constants, prepared, cotangents
     ):
         """Replay one step, and pull cotangents back through it.
 
@@ -205,38 +205,43 @@ class _Loop:
         """
 
         def replay(carry, floats, results, constants):
-            recorder = self.step.recorder(Replayer, constants, results, turned)
+            recorder = self.step.recorder(
+                Replayer, constants, results, prepared
+            )
             after, outputs = self.step.run(recorder, carry, floats, rest)
             return [*after, *outputs], recorder.operands
 
         arguments = [carry, floats, results, constants]
-        operands, pull = backend.vjp(replay, arguments)
-        *found, of_constants = pull(cotangents)
+        operands, vjp = backend.vjp(replay, arguments)
+        *found, of_constants = vjp(cotangents)
         pairs = zip(found, arguments[:-1], strict=True)
         return [*[_or_zeros(*pair) for pair in pairs], of_constants], operands
 
-    def _turned(self, constants):
-        """Call `turn` of every operation, once for all steps."""
+    def _prepared(self, constants):
+        """Call `prepare` of every operation, once for all steps."""
         return [
-            operation.turn and operation.turn(*[constants[k] for k in numbers])
+            operation.prepare
+            and operation.prepare(*[constants[k] for k in numbers])
             for operation, numbers in self.operations
         ]
 
-    def _read_by_the_step(self, constants, turned):
+    def _read_by_the_step(self, constants, prepared):
         """Return the indices of constants that the step uses directly."""
         inputs = [self.carry, self.results, self.floats, self.rest]
         zeros = [*self.carry, *self.outputs]
-        (*_, found), _ = self._pull(*inputs, constants, turned, zeros)
+        (*_, found), _ = self._step_vjp(*inputs, constants, prepared, zeros)
         return [k for k, x in enumerate(found) if x is not None]
 
-    def _late(self, constants, dresults, operands):
+    def _constants_vjp(self, constants, dresults, operands):
         """Return indices and gradients of the operations' constants."""
         found = []
         for (operation, numbers), dy, x in zip(
             self.operations, dresults, operands, strict=True
         ):
-            if operation.late:
-                own = operation.late(dy, x, *[constants[k] for k in numbers])
+            if operation.constants_vjp:
+                own = operation.constants_vjp(
+                    dy, x, *[constants[k] for k in numbers]
+                )
                 found.extend(zip(numbers, own, strict=True))
         return found
 

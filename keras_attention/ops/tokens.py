@@ -134,7 +134,7 @@ class _Rows:
         right = ops.exp(self.right - self.sums) - self.spread
         right = (right - (1 - self.smoothing)) * of_losses
 
-        def pull(logits, ids, sums, right, of_losses):
+        def vjp(logits, ids, sums, right, of_losses):
             found = ops.exp(widen(logits) - sums[:, None])
             if self.smoothing:
                 found = found - self.spread
@@ -147,7 +147,7 @@ class _Rows:
             return ops.cast(found, logits.dtype)
 
         tensors = [self.logits, self.ids, self.sums, right, of_losses]
-        return replace_rows(pull, tensors, self.blocks)
+        return replace_rows(vjp, tensors, self.blocks)
 
 
 def weighted_sum(weights, values):

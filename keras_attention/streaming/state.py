@@ -67,11 +67,11 @@ class StreamState(NamedTuple):
             count=self.count + ops.shape(mask)[1],
         )
 
-    def needed(self, befores: list[int]):
+    def needed(self, lookbacks: list[int]):
         """Return how many of the last positions some row may still need.
 
         Args:
-            befores: Number of positions before the head that each attention
+            lookbacks: Number of positions before the head that each attention
                 needs.
 
         Returns:
@@ -79,7 +79,7 @@ class StreamState(NamedTuple):
         """
         lows = [
             head - before
-            for head, before in zip(self.heads, befores, strict=True)
+            for head, before in zip(self.heads, lookbacks, strict=True)
         ]
         low = ops.maximum(ops.min(ops.stack(lows), axis=0), 0)
         back = ops.where(self.left > 0, self.count - low, 0)

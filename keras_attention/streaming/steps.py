@@ -45,7 +45,7 @@ class StreamSteps:
 
     Attributes:
         reads_ids: Whether a source consists of ids, not of features.
-        befores: Number of positions before its head that each attention
+        lookbacks: Number of positions before its head that each attention
             needs.
 
     Raises:
@@ -57,7 +57,7 @@ class StreamSteps:
         self.readings = find_readings(model)
         self.reader = find_reader(model.encoder)
         self.reads_ids = model.source_vocabulary_size is not None
-        self.befores = [reading.before for reading in self.readings]
+        self.lookbacks = [reading.before for reading in self.readings]
         self.start_id = start_id
         self.end_id = end_id
 

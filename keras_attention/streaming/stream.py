@@ -45,7 +45,7 @@ class StreamProgram:
 
         def write(state, ended):
             tokens, lengths, on, state = steps.write(state, ended, ROOM)
-            return tokens, lengths, on, state.needed(steps.befores), state
+            return tokens, lengths, on, state.needed(steps.lookbacks), state
 
         def push(chunk, mask, state):
             return write(steps.read(chunk, mask, state), False)

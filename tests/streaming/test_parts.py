@@ -115,9 +115,9 @@ def test_every_attention_has_its_reading():
         additive(),
         ka.ChunkwiseAttention(additive(), additive("softmax"), 5),
     ]
-    assert steps_of(attentions).befores == [3, 0, 4]
+    assert steps_of(attentions).lookbacks == [3, 0, 4]
     encoder = layers.LSTM(6, return_sequences=True)
-    assert steps_of(additive(), encoder, bridge=None).befores == [0]
+    assert steps_of(additive(), encoder, bridge=None).lookbacks == [0]
 
 
 # Encoders that are read part by part give what they give of the whole.
