@@ -4,6 +4,7 @@ import itertools
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 
 RE2_SPACES = r" \t\n\f\r"
@@ -62,3 +63,25 @@ def _category(name):
         run = [code for _, code in run]
         parts.append(f"\\U{run[0]:08x}-\\U{run[-1]:08x}")
     return "".join(parts)
+
+
+def replacement(rewrite: str) -> str | Callable[[re.Match], str]:
+    r"""Return what `re.sub` takes in place of a rewrite of RE2.
+
+    Python would parse the rewrite anew for every text.
+
+    Args:
+        rewrite: The text for a match, in which `\1` is its first group.
+    """
+    text, *rest = re.split(r"\\(\d)", rewrite)
+    if not rest:
+        return text
+    pairs = [*zip(map(int, rest[::2]), rest[1::2], strict=True)]
+
+    def replace(match):
+        parts = [text]
+        for group, behind in pairs:
+            parts += match[group] or "", behind
+        return "".join(parts)
+
+    return replace

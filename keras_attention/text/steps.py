@@ -17,6 +17,7 @@ from typing import NamedTuple
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_object
 from keras_attention.text.patterns import compiled
+from keras_attention.text.patterns import replacement
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_NAMES = ("", "<unk>", "<s>", "</s>")  # how `tokens` shows them
@@ -140,29 +141,38 @@ class Replace(AbstractStep):
         if not self.apart:
             return self._rewrite(value)
         first, *rest = value.split(self.apart)
-        found = [self._part(self.apart + part) for part in rest]
-        return "".join([self._part(first), *found])
+        parts = [first, *[self.apart + part for part in rest]]
+        return "".join(map(self._known.__getitem__, parts))
 
     @cached_property
     def _rules(self):
-        return [(compiled(pattern).sub, new) for pattern, new in self.rules]
+        return [(compiled(x).sub, replacement(new)) for x, new in self.rules]
+
+    @cached_property
+    def _known(self):
+        return Remembered(self._rewrite)
 
     def _rewrite(self, text):
         for replace, new in self._rules:
             text = replace(new, text)
         return text
 
-    @cached_property
-    def _known(self):
-        return {}
 
-    def _part(self, part):
-        found = self._known.get(part)
-        if found is None:
-            found = self._rewrite(part)
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[part] = found
+class Remembered(dict):
+    """What a function returned for some texts, computed when asked for.
+
+    Args:
+        function: The function.
+    """
+
+    def __init__(self, function: Callable[[str], str]):
+        super().__init__()
+        self.function = function
+
+    def __missing__(self, text):
+        if len(self) >= REMEMBERED:
+            self.clear()
+        self[text] = found = self.function(text)
         return found
 
 

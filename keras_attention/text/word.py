@@ -32,9 +32,9 @@ SIGN = re.compile(SPACED_SIGN)
 SPACING = (
     (rf"[{SPACES}]+", " "),
     (r"^ | $", ""),
-    (rf"{CURLY}([{LETTER}])", r"'\1"),
 )
 CUTS = (
+    (rf"{CURLY}([{LETTER}])", r"'\1"),
     (rf"({SPACED_SIGN})| ?({TOKEN})", "\\1\\2\n"),
     (rf"(?m)([{LETTER}])({ENDING})('|$)", "\\1\n\\2\n\\3"),
     (rf"(?m)^({ELISION})([{LETTER}<])", "\\1\n\\2"),
