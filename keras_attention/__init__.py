@@ -16,16 +16,7 @@ NAMES = {
     if isinstance(node, ast.ImportFrom) and node.module != "version"
     for alias in node.names
 }
-LATE = {  # import TensorFlow, where it is there
-    *(
-        "data.dataset",
-        "data.pairs",
-        "export",
-        "text",
-        "translation",
-        "translator",
-    ),
-}
+LATE = "export"  # imports TensorFlow, where it is there
 
 __all__ = sorted(NAMES)
 if importlib.util.find_spec("tensorflow") is None:
@@ -36,8 +27,12 @@ if importlib.util.find_spec("tensorflow") is None:
 def import_rooms():
     """Import what has classes that a file names, or Keras knows them not."""
     for room in dict.fromkeys(NAMES.values()):
-        if room not in LATE:
+        if room != LATE:
             importlib.import_module(f".{room}", __name__)
+    tensors = importlib.import_module(".text.tensors", __name__)
+    tensors.find_forms_by(
+        lambda: importlib.import_module(f".{LATE}", __name__).TensorTokenizer
+    )
 
 
 def is_command(argv: list[str], whole: list[str]) -> bool:
@@ -66,7 +61,7 @@ def __getattr__(name):
     if not hasattr(room, name):
         raise ImportError(
             f"keras_attention.{name} needs TensorFlow, which is not installed. "
-            "All but exports and WordPieceTokenizer runs without it. Install "
+            "All but exports runs without it. Install "
             'it with: pip install "keras-rnn-attention[tensorflow]"'
         )
     return getattr(room, name)

@@ -17,7 +17,11 @@ from keras_attention.text.steps import UNKNOWN
 
 
 class SentencePiecesForm(AbstractForm):
-    """`SentencePieces` on tensors."""
+    """`SentencePieces` on tensors.
+
+    Args:
+        step: The step.
+    """
 
     def __init__(self, step: SentencePieces):
         super().__init__(step)
@@ -99,7 +103,11 @@ def cut_out(text, starts, ends):
 
 
 class NormalizeWordsForm(AbstractForm):
-    """`NormalizeWords` on tensors, by the only such operation of LiteRT."""
+    """`NormalizeWords` on tensors, by the only such operation of LiteRT.
+
+    Args:
+        step: The step.
+    """
 
     def __init__(self, step: NormalizeWords):
         super().__init__(step)
@@ -111,7 +119,11 @@ class NormalizeWordsForm(AbstractForm):
 
 
 class WordPiecesForm(AbstractForm):
-    """`WordPieces` on tensors."""
+    """`WordPieces` on tensors.
+
+    Args:
+        step: The step.
+    """
 
     def __init__(self, step: WordPieces):
         super().__init__(step)

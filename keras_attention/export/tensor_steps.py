@@ -174,7 +174,11 @@ def id_table(ids: dict[str, int]) -> tf.lookup.StaticHashTable:
 
 
 class LookUpForm(AbstractForm):
-    """`LookUp` on tensors."""
+    """`LookUp` on tensors.
+
+    Args:
+        step: The step.
+    """
 
     def __init__(self, step: LookUp):
         super().__init__(step)
@@ -200,7 +204,11 @@ class LookUpForm(AbstractForm):
 
 
 class JoinForm(AbstractForm):
-    """`Join` on tensors."""
+    """`Join` on tensors.
+
+    Args:
+        step: The step.
+    """
 
     def __init__(self, step: Join):
         super().__init__(step)
@@ -242,7 +250,11 @@ def _before(flags, first):
 
 
 class TagsForm(AbstractForm):
-    """`Tags` on tensors."""
+    """`Tags` on tensors.
+
+    Args:
+        step: The step.
+    """
 
     def __init__(self, step: Tags):
         super().__init__(step)

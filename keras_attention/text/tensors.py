@@ -1,13 +1,14 @@
 """Tensors of TensorFlow, which are read by another form of a tokenizer.
 
-Whoever has such a tensor has TensorFlow: its forms are imported when the first
-one comes, and nothing here imports it before.
+Whoever has such a tensor has TensorFlow. Its forms stand above this room: the
+package says where, and they are imported when the first tensor comes.
 """
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from keras_attention.extras import require
+_finders: list[Callable[[], type]] = []
 
 
 def is_tensor(value: Any) -> bool:
@@ -20,6 +21,15 @@ def is_tensor(value: Any) -> bool:
     return package is not None and package.is_tensor(value)
 
 
+def find_forms_by(find: Callable[[], type]):
+    """Say how the class is found whose objects read tensors.
+
+    Args:
+        find: Function that returns the class, a `TensorTokenizer`.
+    """
+    _finders[:] = [find]
+
+
 def form_of(tokenizer):
     """Return the form of a tokenizer that reads and gives tensors.
 
@@ -29,6 +39,5 @@ def form_of(tokenizer):
     Returns:
         A `keras_attention.export.TensorTokenizer`.
     """
-    by = "A tokenizer of tensors"
-    room = require("keras_attention.export", "tensorflow", by)
-    return room.TensorTokenizer(tokenizer)
+    (find,) = _finders
+    return find()(tokenizer)
