@@ -1,9 +1,11 @@
 """What each command takes: read before anything slow is imported."""
 
 import argparse
+import contextlib
 import sys
 import tomllib
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -14,6 +16,19 @@ from keras_attention.version import __version__
 PROGRAM = "keras-attention"
 OUTPUTS = ("translations", "scores", "token_scores", "attention")
 SCORES = ("bleu", "chrf", "ter", "wer", "per", "cer", "ser", "accuracy")
+
+
+class WrongArguments(ValueError):
+    """An option has a value that does not fit. The exit code is 2."""
+
+
+@contextlib.contextmanager
+def checking_arguments() -> Iterator[None]:
+    """Turn a `ValueError` of the block into `WrongArguments`."""
+    try:
+        yield
+    except ValueError as error:
+        raise WrongArguments(str(error)) from error
 
 
 def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -131,7 +146,7 @@ def _of_export(add: Callable):
 def _of_score(add: Callable):
     right = "files with one right translation a line; with --model the sources"
     add("references", nargs="+", type=Path, metavar="REFERENCES", help=right)
-    found = "what is scored (standard input)"
+    found = "file with the texts to score (standard input)"
     add("--hypotheses", type=_file, metavar="FILE", help=found)
     some = f"those of {','.join(SCORES)} to print (all)"
     add("--metrics", type=_some_of(SCORES), metavar="NAMES", help=some)

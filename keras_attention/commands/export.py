@@ -6,6 +6,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
+from keras_attention.commands.arguments import WrongArguments
 from keras_attention.commands.translate import choose_search
 from keras_attention.extras import require
 from keras_attention.files import open_to_read
@@ -30,11 +31,16 @@ def run(arguments: argparse.Namespace):
 def _export(arguments):
     path, sample = arguments.folder, arguments.sample
     is_model = path.suffix == MODEL
-    if is_model != (sample is not None):
-        raise ValueError(
-            "`--sample` is for files that end in .keras, which need it. "
-            f"Received: {path}, sample={sample}. Name a file of examples of "
-            "what the model takes, *.npy or *.npz, or leave it out."
+    if is_model and sample is None:
+        raise WrongArguments(
+            "`--sample` is needed for a Keras model: a file of examples of "
+            f"what it takes, *.npy or *.npz. Received: {path}, no --sample. "
+            "Write one by np.save('sample.npy', x[:8])."
+        )
+    if not is_model and sample is not None:
+        raise WrongArguments(
+            "`--sample` is for Keras models, in files that end in .keras. "
+            f"Received: {path}, sample={sample}. Leave it out."
         )
     if not is_model:
         translator = Translator.load(path)
@@ -53,7 +59,7 @@ def _export(arguments):
     }
     for name, value in given.items():
         if value is not None:
-            raise ValueError(
+            raise WrongArguments(
                 f"`{name}` is for saved translators. Received: "
                 f"{path}, {name}={value}. Leave it out."
             )

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keras_attention.commands.arguments import PROGRAM
+from keras_attention.commands.arguments import WrongArguments
 from keras_attention.commands.arguments import read_arguments
 
 EXPORTED = {".onnx", ".tflite"}  # endings of files that `translate` takes
-FAILED, CLOSED, INTERRUPTED = 1, 128 + 13, 128 + 2  # 2: wrong arguments
+FAILED, WRONG, CLOSED, INTERRUPTED = 1, 2, 128 + 13, 128 + 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,8 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0 if all went well, 1 for an error, which standard
-        error names, 130 after Ctrl-C, and 141 if nobody reads on, as in
-        `| head`. Wrong arguments raise `SystemExit` with code 2.
+        error names, 2 if it is an option's value, 130 after Ctrl-C, and 141 if
+        nobody reads on, as in `| head`. Other wrong arguments raise
+        `SystemExit` with code 2.
     """
     given = read_arguments(arguments)
     name = f"{PROGRAM} {given.command}"
@@ -55,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.filename and error.strerror:
             said = f"{error.filename}: {error.strerror}"
         print(f"{name}: error: {said}", file=sys.stderr)
-        return FAILED
+        return WRONG if isinstance(error, WrongArguments) else FAILED
     return 0
 
 

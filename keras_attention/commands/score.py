@@ -20,6 +20,12 @@ def run(arguments: argparse.Namespace):
     """Score translations by error rates or a model, or alignments by AER."""
     references = [read_lines(x) for x in arguments.references]
     hypotheses = _read(arguments.hypotheses)
+    if not hypotheses and any(references):
+        raise ValueError(
+            "`score` needs texts to score, of standard input or of "
+            "`--hypotheses FILE`: the files that it names are references. "
+            f"Received: none, and {len(references)} files of references."
+        )
     for name, lines in zip(arguments.references, references, strict=True):
         if len(lines) != len(hypotheses):
             raise ValueError(

@@ -8,6 +8,7 @@ import keras
 
 from keras_attention.commands.arguments import PROGRAM
 from keras_attention.commands.arguments import RECIPE
+from keras_attention.commands.arguments import checking_arguments
 from keras_attention.recipe import Recipe
 from keras_attention.recipe import fixed_options
 from keras_attention.recipe import train_translator
@@ -28,6 +29,8 @@ def run(arguments: argparse.Namespace):
         options["columns"] = tuple(numbers)
     if arguments.init is not None:
         options = {**fixed_options(arguments.init), **options}
+    with checking_arguments():
+        recipe = Recipe(**options)
     report = _say_nothing if arguments.quiet else _say
     progress = Report()  # the same callbacks, so that each resumes the other
     progress.quiet = arguments.quiet
@@ -35,7 +38,7 @@ def run(arguments: argparse.Namespace):
         arguments.files,
         arguments.validation,
         arguments.output,
-        Recipe(**options),
+        recipe,
         [progress],
         report,
         init=arguments.init,

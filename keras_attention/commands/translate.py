@@ -4,6 +4,7 @@ import argparse
 import warnings
 from collections.abc import Iterator
 
+from keras_attention.commands.arguments import checking_arguments
 from keras_attention.commands.lines import Entry
 from keras_attention.commands.lines import run_lines
 from keras_attention.search import AbstractSearch
@@ -71,4 +72,5 @@ def choose_search(
     if kind is BeamSearch and "beam_size" not in given:
         least = config.get("n_best", 1)
         config["beam_size"] = max(config.get("beam_size", 1), least)
-    return kind.from_config(config)
+    with checking_arguments():
+        return kind.from_config(config)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attention.commands.arguments import WrongArguments
 from keras_attention.commands.lines import Entry
 from keras_attention.commands.lines import run_lines
 from keras_attention.commands.main import quiet_start
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace):
     given = {name: getattr(arguments, name) for name in FIXED}
     for name, value in given.items():
         if value is not None:
-            raise ValueError(
+            raise WrongArguments(
                 f"`--{_option(name)}` is fixed in an exported file. Received: "
                 f"{path}, {_option(name)}={value}. Translate by the saved "
                 "translator, or export it again."
@@ -50,19 +51,19 @@ def run(arguments: argparse.Namespace):
     for name, outputs in NEEDED.items():
         lacks = [x for x in outputs if getattr(tried, x) is None]
         if getattr(arguments, name) and lacks:
-            raise ValueError(
+            raise WrongArguments(
                 f"`--{_option(name)}` needs a file that gives {lacks[0]}. "
                 f"Received: {path}, {_option(name)}=True. Export it again, "
                 "with --outputs translations,scores,token_scores,attention."
             )
     several = arguments.n_best or len(tried.texts)
     if several > len(tried.texts):
-        raise ValueError(
+        raise WrongArguments(
             f"`--n-best` is at most {len(tried.texts)} in this file. Received: "
             f"{path}, n-best={several}. Export it again, with --n-best."
         )
     if arguments.unknown == "error" and translate.known is None:
-        raise ValueError(
+        raise WrongArguments(
             "`--unknown error` needs a file that reads ids, characters or "
             f"symbols. Received: {path}, unknown='error', which splits words "
             "by operations of onnxruntime. Use --unknown ignore."

@@ -134,10 +134,12 @@ def test_models_and_samples_that_cannot_be_read_are_named(tmp_path):
         assert code == 1
         assert re.search(f"(?s){message}", err)
     code, _, err = shell("export", tmp_path / "m.keras", tmp_path / "m")
-    assert code == 1
-    assert "`--sample` is for files that end in .keras, which need it" in err
+    assert code == 2
+    assert "`--sample` is needed for a Keras model" in err
     words = "--sample", tmp_path / "x.npy"
-    assert shell("export", saved(), tmp_path / "m", *words)[0] == 1
+    code, _, err = shell("export", saved(), tmp_path / "m", *words)
+    assert code == 2
+    assert "`--sample` is for Keras models" in err
     words = tmp_path / "m.keras", tmp_path / "m", *words
     for more in (
         ("--max-length", "3"),
@@ -145,6 +147,6 @@ def test_models_and_samples_that_cannot_be_read_are_named(tmp_path):
         ("--outputs", "translations,scores,attention"),
     ):
         code, _, err = shell("export", *words, *more)
-        assert code == 1
+        assert code == 2
         assert f"`{more[0]}` is for saved translators" in err
     assert not (tmp_path / "m").exists()

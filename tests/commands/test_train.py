@@ -153,9 +153,6 @@ def test_another_file_of_options_is_a_wrong_argument(
     ("more", "message"),
     [
         (["--columns", "0,7"], "table.tsv:1"),
-        (["--columns", "x"], "columns='x'"),
-        (["--columns", "1"], "needs two columns"),
-        (["--features", 1], "counted from 0"),
         (["--validation", "missing.tsv"], "missing.tsv: No such file"),
         (["--validation", *3 * [__file__]], "3 files"),
         (["--output", Path(__file__).parent], "new folder"),
@@ -176,6 +173,22 @@ def test_the_examples_of_the_help_are_understood():
         program, *words = line.split()
         given = arguments.read_arguments(words)
         assert (program, given.command) == (arguments.PROGRAM, "train")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--columns", "x"], "columns='x'"),
+        (["--columns", "1"], "needs two columns"),
+        (["--features", 1], "counted from 0"),
+        (["--units", 0], "units=0"),
+        (["--dropout", 1.5], "dropout=1.5"),
+    ],
+)
+def test_values_out_of_range_are_wrong_arguments(words, more, message):
+    code, out, err = shell(*words, *more)
+    assert (code, out) == (2, "")
+    assert message in err
 
 
 def test_a_wrong_choice_is_a_wrong_argument(words, capsys):

@@ -178,7 +178,7 @@ def test_scores_of_tokens_add_up_to_that_of_the_text(beams):
 def test_wrong_options_are_errors():
     words = "--beam-size", 2, "--n-best", 3
     code, out, err = shell("translate", saved(), *words, given=TEXT)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert "Received: " in err
 
 

@@ -81,7 +81,7 @@ def test_unknown_characters_are_told():
     assert "does not know '\u00e9'" in err
     assert "line 2" in err
     words = "translate", WORDS, "--unknown"
-    assert shell(*words, "error", given=given)[0] == 1
+    assert shell(*words, "error", given=given)[0] == 1  # a text, no option
     assert shell(*words, "ignore", given=given)[2] == ""
 
 
@@ -112,7 +112,7 @@ def test_what_is_unknown_is_what_the_tokenizer_says(form, lowercase):
 )
 def test_what_a_file_cannot_do_is_named(file, words, message):
     code, out, err = shell("translate", file, *words, given=b"1\n")
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert pytest.raises(ValueError, match=message).matches(ValueError(err))
 
 
