@@ -74,14 +74,22 @@ print(classifier.predict(new, verbose=0).ravel())
 # %% [markdown]
 # | format | `quantize` | runs |
 # | --- | --- | --- |
-# | `*.tflite` | `"float16"`, `"int8"` | in LiteRT, with built-in operations |
+# | `*.tflite` | `"float16"`, `"int8"`, `"full_int8"` | in LiteRT, with built-in operations |
 # | `*.onnx` | `"int8"` | in onnxruntime |
 # | a folder | | wherever a SavedModel does, such as TensorFlow Serving |
 #
 # The model can be functional, a `Sequential` or a subclass of `keras.Model`, with
 # layers of Keras, of this package or your own. If a format has no operation for a
 # layer, the error names the layer, and nothing is written. A recurrent layer with
-# `stateful=True` cannot be exported. In a shell:
+# `stateful=True` cannot be exported.
+#
+# `"int8"` stores weights in 8 bits, and computes as before. `"full_int8"` also computes in
+# 8 bits, as processors without floating-point units need it: `sample` then shows which
+# values occur, so it should have some hundred typical rows. It is refused for recurrent
+# layers, since LiteRT computes loops in 8 bits with large errors, and if the results are
+# far from those of the model.
+#
+# In a shell:
 #
 # ```sh
 # keras-attention export letters.keras letters.tflite --sample ids.npy

@@ -126,7 +126,8 @@ def _of_export(add: Callable):
     add("path", help="what to write: a folder, a *.tflite or a *.onnx file")
     about = "name of the format (default: by the ending of the path)"
     add("--format", metavar="NAME", help=about)
-    add("--quantize", metavar="HOW", help="int8, or float16 of LiteRT")
+    how = "int8; for LiteRT also float16 and, for Keras models, full_int8"
+    add("--quantize", metavar="HOW", help=how)
     most = "most tokens of a text"
     add("--max-length", type=_count, metavar="T", help=most)
     best = "let the file give the N best translations (default: the search's)"

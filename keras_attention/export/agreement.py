@@ -24,6 +24,7 @@ SHAPES = (
     *((1, 5), (3, 24), (9, 24), (2, 3)),
 )
 TOLERANCE = 1e-4
+NEAR = 0.1  # of the range of values
 
 
 def probe_sources(vocabulary_size: int | tuple[int, ...]) -> list[np.ndarray]:
@@ -164,8 +165,8 @@ def _compare(made, name, wanted, answers, exact, score=None):
     same = []
     for batch, (found, answer) in enumerate(zip(wanted, answers, strict=True)):
         found = {key: _wide(x.numpy()) for key, x in found.items()}
-        for key, y in found.items():
-            x = answer[key]
+        for key in (name, *found):
+            x, y = answer[key], found[key]
             if (x.shape, x.dtype) != (y.shape, y.dtype) or (x != x).any():
                 _fail(made, key, x, y)  # what is not itself is NaN
         texts, truth = answer[name], found[name]
@@ -226,6 +227,33 @@ def check_equal(
                     f"The {made} gives other `{name}` than the model: "
                     f"{reason}. Nothing was written. {way_out}"
                 )
+
+
+def check_near(
+    made: str, wanted: dict[str, np.ndarray], answer: dict[str, np.ndarray]
+):
+    """Raise an error unless a file's floats are near those of the model.
+
+    Args:
+        made: What was written, such as `"LiteRT file"`.
+        wanted: The model's outputs by their names.
+        answer: Those of the file.
+
+    Raises:
+        ValueError: If they are apart by more than a tenth of their range, on
+            average.
+    """
+    for name, y in wanted.items():
+        if y.dtype.kind != "f":
+            continue
+        apart = np.abs(answer[name] - y).mean()
+        if not apart <= NEAR * np.ptp(y):
+            raise ValueError(
+                f"8 bits are too few for this model: in the {made} `{name}` "
+                f"is {apart:.2g} apart on average, of values from "
+                f"{y.min():.2g} to {y.max():.2g}. Nothing was written. Take "
+                "quantize='int8', which stores the weights alone in 8 bits."
+            )
 
 
 def _difference(x, y, exact, tolerance) -> str:

@@ -179,16 +179,25 @@ def _infinite(scores):
     return scores - 10.0 * tf.nn.relu(-3e38 - scores)
 
 
-def draws(function: tf.types.experimental.PolymorphicFunction) -> bool:
-    """Return whether a traced function draws random numbers.
+def operations_of(function: tf.types.experimental.PolymorphicFunction) -> set:
+    """Name the operations of a traced function, and of those inside of it.
 
     Args:
         function: The `tf.function`.
     """
     graph = function.get_concrete_function().graph.as_graph_def()
     parts = [graph.node, *(part.node_def for part in graph.library.function)]
-    operations = {node.op for part in parts for node in part}
-    return any(re.search("Random|Multinomial", name) for name in operations)
+    return {node.op for part in parts for node in part}
+
+
+def draws(function: tf.types.experimental.PolymorphicFunction) -> bool:
+    """Return whether a traced function draws random numbers.
+
+    Args:
+        function: The `tf.function`.
+    """
+    names = operations_of(function)
+    return any(re.search("Random|Multinomial", name) for name in names)
 
 
 def check_deterministic(

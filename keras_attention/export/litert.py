@@ -1,8 +1,10 @@
 """A translator as one LiteRT file, for phones: of ids, or of text."""
 
+import contextlib
 import json
 import os
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Sequence
 from functools import partial
@@ -47,6 +49,7 @@ from keras_attention.search import AbstractSearch
 from keras_attention.text import AbstractTokenizer
 
 QUANTIZATIONS = (None, "float16", "int8")
+FULL_INT8 = "full_int8"  # of what comes into operations, too
 TEXT_SIGNATURE = "translate"
 # Where memory lies depends on the length of a file's name: so many `/.` more.
 LAYOUTS = (0, 5, 16)
@@ -208,6 +211,7 @@ def convert_to_litert(
     functions: dict[str, tf.types.experimental.PolymorphicFunction],
     quantize: str | None,
     tokenizers: Sequence[TensorTokenizer] = (),
+    sample: dict[str, np.ndarray] | None = None,
 ) -> bytes:
     """Convert functions of a model to the content of one LiteRT file.
 
@@ -217,11 +221,15 @@ def convert_to_litert(
         quantize: As in `export_litert`.
         tokenizers: Those that the functions call. With them, operations of
             `tensorflow_text` are allowed. Defaults to `()`.
+        sample: Inputs of the only function, by whose results values are
+            quantized, too, if `quantize` is `"full_int8"`. Defaults to `None`.
 
     Raises:
         ValueError: If LiteRT has no operations for them.
     """
-    with tempfile.TemporaryDirectory() as folder, quiet():
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        stack.enter_context(quiet())
         save_signatures(folder, functions, tokenizers)
         expand_new_axes(folder)
         converter = tf.lite.TFLiteConverter.from_saved_model(
@@ -233,6 +241,13 @@ def convert_to_litert(
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
         if quantize == "float16":
             converter.target_spec.supported_types = [tf.float16]
+        if quantize == FULL_INT8:
+            names, ops = list(functions), tf.lite.OpsSet
+            converter.target_spec.supported_ops = [ops.TFLITE_BUILTINS_INT8]
+            converter.representative_dataset = lambda: [(names[0], sample)]
+            # Of an interpreter of TensorFlow's own, which reads the sample.
+            stack.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore", UserWarning)
         try:
             return without_copies(converter.convert())
         except Exception as error:  # the converter's own is not public

@@ -13,10 +13,13 @@ from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_object
 from keras_attention.export.agreement import check_equal
+from keras_attention.export.agreement import check_near
 from keras_attention.export.formats import choose_format
 from keras_attention.export.ids import check_deterministic
 from keras_attention.export.ids import check_float32
 from keras_attention.export.ids import draws
+from keras_attention.export.ids import operations_of
+from keras_attention.export.litert import FULL_INT8
 from keras_attention.export.litert import QUANTIZATIONS
 from keras_attention.export.litert import convert_to_litert
 from keras_attention.export.litert import try_litert
@@ -43,6 +46,7 @@ from keras_attention.ops import portable_program
 
 ASKED = "export_model"
 SIGNATURE = "serving_default"
+LOOPS = {"While", "StatelessWhile"}
 LOOKUPS = (
     keras.layers.Hashing,
     keras.layers.IntegerLookup,
@@ -75,7 +79,8 @@ def export_model(
     A draft runs in its runtime, on `sample` and on other numbers of rows and
     lengths made of it, all in one session. If it gives what the model gives,
     up to 1e-4, it takes the place of what was at `path`. A quantized file may
-    give other values, so only their shapes and types are compared.
+    give other values, so only their shapes and types are compared; those of
+    `"full_int8"` must be near those of the model for `sample`.
 
     Args:
         model: A built model of Keras' layers and those of this package:
@@ -88,7 +93,10 @@ def export_model(
         sample: Examples of what the model takes, with a batch axis: an array,
             or a list or dictionary of arrays.
         quantize: `"int8"` or, for LiteRT, `"float16"`, to store weights in a
-            quarter or half of the size. Defaults to `None`, float32.
+            quarter or half of the size. `"full_int8"`, for LiteRT and models
+            without recurrent layers, computes in 8 bits, too, where LiteRT has
+            kernels for it: `sample` then says which values occur, so give some
+            hundred typical rows. Defaults to `None`, float32.
 
     Raises:
         ValueError: If an argument has a wrong value, if the model cannot be
@@ -123,7 +131,7 @@ def export_model(
                 stack.enter_context(context(model))
             function = interface.trace()
         axes = interface.axes(batches, wanted)
-        runtime.write(draft, model, function, quantize, axes)
+        runtime.write(draft, model, function, quantize, axes, batches[0])
         try:
             answers = runtime.run(draft, list(batches))
         except RuntimeError as error:
@@ -131,6 +139,8 @@ def export_model(
         wanted = wanted * (len(answers) // len(wanted))
         exact, random = quantize is None, draws(function)
         check_equal(runtime.made, wanted, answers, exact, draws=random)
+        if quantize == FULL_INT8:
+            check_near(runtime.made, wanted[0], answers[0])
 
 
 def _with_layer(model, said):
@@ -153,8 +163,8 @@ class Runtime(NamedTuple):
         contexts: Functions from a model to the context managers in which it
             is traced.
         replaced: Function from a path to a context manager with a draft.
-        write: Function `write(draft, model, function, quantize, axes)`; the
-            last are those of `Interface.axes`.
+        write: Function `write(draft, model, function, quantize, axes, sample)`,
+            with the axes of `Interface.axes`.
         run: Function `run(draft, batches)`, which gives the outputs by their
             names for each batch, once or several times.
     """
@@ -184,10 +194,17 @@ def _run_saved_model(folder, batches):
     return answers
 
 
-def _write_litert(draft, model, function, quantize, _):
+def _write_litert(draft, model, function, quantize, _, sample):
     _check_numbers(model, function)
-    functions = {SIGNATURE: function}
-    draft.write_bytes(convert_to_litert(model, functions, quantize))
+    if quantize == FULL_INT8 and operations_of(function) & LOOPS:
+        raise ValueError(
+            "`quantize='full_int8'` needs a model without loops, which LiteRT "
+            "computes in 8 bits with large errors. Received: "
+            f"`{model.name}`, with a recurrent layer or another loop. Take "
+            "quantize='int8', which stores the weights alone in 8 bits."
+        )
+    given = model, {SIGNATURE: function}, quantize
+    draft.write_bytes(convert_to_litert(*given, sample=sample))
     seal(draft)
 
 
@@ -195,7 +212,7 @@ def _run_litert(draft, batches):
     return try_litert(draft, SIGNATURE, batches)
 
 
-def _write_onnx(draft, model, function, quantize, axes):
+def _write_onnx(draft, model, function, quantize, axes, _):
     _check_numbers(model, function)
     outputs = list(function.get_concrete_function().structured_outputs)
     content = function_to_onnx(
@@ -237,7 +254,7 @@ RUNTIMES = {
         check_installed=lambda: require(
             "ai_edge_litert.interpreter", "litert", ASKED
         ),
-        quantizations=QUANTIZATIONS,
+        quantizations=(*QUANTIZATIONS, FULL_INT8),
         contexts=(exportable_steps, exportable_recurrence, _without_model),
         replaced=lambda path: replaced_file(path, ".tflite"),
         write=_write_litert,

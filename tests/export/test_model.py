@@ -446,3 +446,64 @@ def test_random_numbers_are_named(tmp_path):
             ka.export_model(model, tmp_path / name, sample=np.ones((2, 3)))
         assert "fix the sizes" not in str(error.value)
     assert not list(tmp_path.iterdir())
+
+
+def test_full_int8_computes_in_8_bits(tmp_path):
+    from ai_edge_litert.interpreter import Interpreter
+
+    keras.utils.set_random_seed(0)
+    model = sequence_model(
+        layers.Conv1D(16, 3, activation="relu", padding="same"),
+        layers.GlobalAveragePooling1D(),
+        layers.Dense(3, name="y"),
+    )
+    x = np.random.default_rng(0).normal(size=(50, 7, 5)).astype("float32")
+    path = tmp_path / "m.tflite"
+    ka.export_model(model, path, sample=x, quantize="full_int8")
+    interpreter = Interpreter(str(path))
+    found = interpreter.get_signature_runner("serving_default")(x=x)["y"]
+    wanted = model.predict(x, verbose=0)
+    assert np.abs(found - wanted).mean() < 0.02 * np.ptp(wanted)
+    assert np.abs(found - wanted).max() > 0
+    kinds = [x["dtype"] for x in interpreter.get_tensor_details()]
+    assert kinds.count(np.int8) > kinds.count(np.float32)
+
+
+def test_full_int8_refuses_loops(tmp_path):
+    model = sequence_model(layers.GRU(4))
+    with pytest.raises(ValueError, match=r"without loops.*Take quantize"):
+        ka.export_model(
+            model, tmp_path / "m.tflite", sample=X, quantize="full_int8"
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_values_too_fine_for_8_bits_are_refused(tmp_path):
+    """One large value takes up the range of 8 bits."""
+    x = keras.Input((2,), name="x")
+    y = layers.Rescaling(1e-4, name="y")(x[:, :1] * 1.0)
+    y = y + 1.0 * (x[:, 1:] - x[:, 1:])
+    sample = np.random.default_rng(0).uniform(-1, 1, (50, 2))
+    sample[:, 1] = 1e5 * sample[:, 1]
+    with pytest.raises(
+        ValueError, match=r"8 bits are too few.*quantize='int8'"
+    ):
+        ka.export_model(
+            keras.Model(x, y),
+            tmp_path / "m.tflite",
+            sample=sample,
+            quantize="full_int8",
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_full_int8_is_of_litert(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"`quantize` must be one of.*full_int8"
+    ):
+        ka.export_model(
+            dense(),
+            tmp_path / "m.onnx",
+            sample=X[:, 0, :3],
+            quantize="full_int8",
+        )
