@@ -230,29 +230,34 @@ def check_equal(
 
 
 def check_near(
-    made: str, wanted: dict[str, np.ndarray], answer: dict[str, np.ndarray]
+    made: str,
+    wanted: list[dict[str, np.ndarray]],
+    answers: list[dict[str, np.ndarray]],
 ):
     """Raise an error unless a file's floats are near those of the model.
 
     Args:
         made: What was written, such as `"LiteRT file"`.
-        wanted: The model's outputs by their names.
-        answer: Those of the file.
+        wanted: The model's outputs by their names, for each batch.
+        answers: Those of the file.
 
     Raises:
-        ValueError: If they are apart by more than a tenth of their range, on
-            average.
+        ValueError: If those of a batch are apart by more than a tenth of the
+            range of all, on average.
     """
-    for name, y in wanted.items():
-        if y.dtype.kind != "f":
+    for name, first in wanted[0].items():
+        if first.dtype.kind != "f":
             continue
-        apart = np.abs(answer[name] - y).mean()
-        if not apart <= NEAR * np.ptp(y):
+        values = np.concatenate([x[name].ravel() for x in wanted])
+        pairs = zip(wanted, answers, strict=True)
+        apart = max(np.abs(x[name] - y[name]).mean() for y, x in pairs)
+        if not apart <= NEAR * np.ptp(values):
             raise ValueError(
                 f"8 bits are too few for this model: in the {made} `{name}` "
                 f"is {apart:.2g} apart on average, of values from "
-                f"{y.min():.2g} to {y.max():.2g}. Nothing was written. Take "
-                "quantize='int8', which stores the weights alone in 8 bits."
+                f"{values.min():.2g} to {values.max():.2g}. Nothing was "
+                "written. Take quantize='int8', which stores the weights "
+                "alone in 8 bits."
             )
 
 

@@ -140,7 +140,7 @@ def export_model(
         exact, random = quantize is None, draws(function)
         check_equal(runtime.made, wanted, answers, exact, draws=random)
         if quantize == FULL_INT8:
-            check_near(runtime.made, wanted[0], answers[0])
+            check_near(runtime.made, wanted, answers)
 
 
 def _with_layer(model, said):
