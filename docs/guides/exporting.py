@@ -291,9 +291,20 @@ print(run.stdout or run.stderr)
 # | int8 | 8.4 | 36.93 | 39.10 |
 #
 # A translator of features or images, `Translator(model, None, target_tokenizer)`, is
-# exported in the same way, but not with text in ONNX or LiteRT. In place of `text`
-# or `source_ids`, its inputs are `source: float32 [B, T, D]` and
-# `source_mask: bool [B, T]`; images have no mask.
+# exported in the same way: to text in a SavedModel and by `"onnx_text"`, to ids by `"onnx"`
+# and `"litert"`. In place of `text` or `source_ids`, its inputs are
+# `source: float32 [B, T, D]` and `source_mask: bool [B, T]`; images have no mask. Two
+# examples end in such files: `caption_shapes.py` draws where the file looked for each
+# word, and `read_morse.py` reads audio in LiteRT. `saved_models/captions` is the first one.
+#
+# ## In a shell
+#
+# ```sh
+# keras-attention export FOLDER model.onnx --format onnx_text --n-best 5
+# keras-attention translate model.onnx texts.txt --scores
+# ```
+#
+# `translate` runs a file of text without importing Keras: a word takes a third of a second.
 #
 # What the graph may not contain, and why, is on [a page of its
 # own](../hood/exports.md).
