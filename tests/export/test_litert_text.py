@@ -83,19 +83,35 @@ def test_it_says_what_the_translator_says(parts, answers):
         np.testing.assert_allclose(found["scores"], scores, atol=1e-4)
 
 
+def as_text(tokens):
+    return [token.decode() for token in tokens if token]
+
+
 def test_it_gives_what_is_asked_for(parts, tmp_path):
     path, more = tmp_path / "x.tflite", ("token_scores", "attention")
     export_litert_text(path, *parts, SEARCH, outputs=(*OUTPUTS, *more))
-    graph = TranslationGraph(*parts, SEARCH)
+    translator = Translator(*parts, SEARCH)
     for texts, found in zip(TEXTS[:2], run(path), strict=False):
-        wanted = graph.align_text(np.array(texts))
-        assert found.keys() == {*TEXT_OUTPUTS} == wanted.keys()
-        for name, x in wanted.items():
-            x, given = x.numpy(), found[name]
-            if x.dtype == object:
-                assert given.tolist() == x.tolist()
-            else:
-                np.testing.assert_allclose(given, x, atol=1e-4)
+        asked = {"return_attention_scores": True, "return_token_scores": True}
+        wanted = translator(texts, **asked)
+        assert found.keys() == {*TEXT_OUTPUTS}
+        for i, (source, targets) in enumerate(
+            zip(wanted.source_tokens, wanted.target_tokens, strict=True)
+        ):
+            assert as_text(found["source_tokens"][i]) == source
+            for n, target in enumerate(targets):
+                count = len(target)
+                assert as_text(found["target_tokens"][i, n]) == target
+                np.testing.assert_allclose(
+                    found["token_scores"][i, n, :count],
+                    wanted.token_scores[i][n],
+                    atol=1e-4,
+                )
+                np.testing.assert_allclose(
+                    found["attention"][i, n, :count, : len(source)],
+                    wanted.attention[i][n],
+                    atol=1e-4,
+                )
 
 
 def test_other_texts_have_other_translations(answers):
