@@ -102,15 +102,16 @@ print(classifier.predict(new, verbose=0).ravel())
 #
 # | | classifier, LSTM | classifier, GRU | classifier, self-attention | forecaster |
 # | --- | ---: | ---: | ---: | ---: |
-# | SavedModel | 3.12 ms, 1,717 kB, 0 | 6.03 ms, 1,671 kB, 0 | 1.17 ms, 1,412 kB, 0 | 9.16 ms, 398 kB, 1e-08 |
-# | LiteRT | 0.60 ms, 1,614 kB, 2e-09 | 0.67 ms, 1,548 kB, 1e-09 | 0.12 ms, 1,359 kB, 2e-07 | 0.71 ms, 210 kB, 2e-08 |
-# | LiteRT float16 | 0.61 ms, 826 kB, 3e-06 | 0.66 ms, 793 kB, 2e-06 | 0.11 ms, 687 kB, 1e-03 | 0.70 ms, 134 kB, 6e-06 |
-# | LiteRT int8 | 0.61 ms, 446 kB, 2e-05 | 0.63 ms, 426 kB, 4e-05 | 0.12 ms, 353 kB, 7e-03 | 0.67 ms, 102 kB, 1e-04 |
-# | ONNX | 1.26 ms, 1,634 kB, 9e-10 | 1.50 ms, 1,576 kB, 4e-09 | 0.30 ms, 1,414 kB, 2e-07 | 1.73 ms, 231 kB, 5e-08 |
-# | ONNX int8 | 1.36 ms, 482 kB, 5e-05 | 1.61 ms, 474 kB, 7e-05 | 0.34 ms, 463 kB, 2e-02 | 1.70 ms, 235 kB, 2e-04 |
-# | SavedModel of Keras | 3.01 ms, 3,336 kB, 0 | 7.35 ms, 3,226 kB, 0 | 0.85 ms, 2,800 kB, 0 | 10.58 ms, 622 kB, 1e-08 |
-# | ONNX of Keras | 1.30 ms, 1,636 kB, 9e-10 | 1.51 ms, 1,577 kB, 4e-09 | 0.30 ms, 1,414 kB, 2e-07 | 1.86 ms, 239 kB, 5e-08 |
-# | `model.predict` | 138.05 ms | 146.65 ms | 126.34 ms | 150.13 ms |
+# | SavedModel | 3.12 ms, 1,717 kB, 0 | 6.03 ms, 1,671 kB, 0 | 0.82 ms, 1,411 kB, 0 | 9.16 ms, 398 kB, 1e-08 |
+# | LiteRT | 0.60 ms, 1,614 kB, 2e-09 | 0.67 ms, 1,548 kB, 1e-09 | 0.09 ms, 1,359 kB, 2e-07 | 0.71 ms, 210 kB, 2e-08 |
+# | LiteRT float16 | 0.61 ms, 826 kB, 3e-06 | 0.66 ms, 793 kB, 2e-06 | 0.08 ms, 687 kB, 5e-04 | 0.70 ms, 134 kB, 6e-06 |
+# | LiteRT int8 | 0.61 ms, 446 kB, 2e-05 | 0.63 ms, 426 kB, 4e-05 | 0.09 ms, 353 kB, 2e-03 | 0.67 ms, 102 kB, 1e-04 |
+# | LiteRT full_int8 | refused | refused | 0.17 ms, 353 kB, 2e-02 | refused |
+# | ONNX | 1.26 ms, 1,634 kB, 9e-10 | 1.50 ms, 1,576 kB, 4e-09 | 0.25 ms, 1,413 kB, 2e-07 | 1.73 ms, 231 kB, 5e-08 |
+# | ONNX int8 | 1.36 ms, 482 kB, 5e-05 | 1.61 ms, 474 kB, 7e-05 | 0.26 ms, 462 kB, 2e-02 | 1.70 ms, 235 kB, 2e-04 |
+# | SavedModel of Keras | 3.01 ms, 3,336 kB, 0 | 7.35 ms, 3,226 kB, 0 | 0.76 ms, 2,799 kB, 0 | 10.58 ms, 622 kB, 1e-08 |
+# | ONNX of Keras | 1.30 ms, 1,636 kB, 9e-10 | 1.51 ms, 1,577 kB, 4e-09 | 0.24 ms, 1,414 kB, 1e-07 | 1.86 ms, 239 kB, 5e-08 |
+# | `model.predict` | 138.05 ms | 146.65 ms | 91.64 ms | 150.13 ms |
 #
 # ## A translator
 #
