@@ -305,7 +305,8 @@ print(run.stdout or run.stderr)
 # keras-attention translate model.onnx texts.txt --scores
 # ```
 #
-# `translate` runs a file of text without importing Keras: a word takes a third of a second.
+# `translate` runs files of text, and those of ids of characters or symbols, without importing
+# Keras: a word takes a third of a second.
 #
 # What the graph may not contain, and why, is on [a page of its
 # own](../hood/exports.md).

@@ -1,17 +1,13 @@
 """`translate FILE`: the same by an exported file, without TensorFlow.
 
 Nothing that is imported here imports Keras, so that a word takes less than a
-second. Files of ids need the tokenizers of the package, which import it.
+second. Files of ids whose tokenizers are of words or pieces import it later.
 """
 
 import argparse
-import json
-import re
-import unicodedata
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +15,7 @@ from keras_attention.commands.arguments import WrongArguments
 from keras_attention.commands.lines import Entry
 from keras_attention.commands.lines import run_lines
 from keras_attention.commands.main import quiet_start
+from keras_attention.commands.plain_text import read_plain
 from keras_attention.extras import require
 from keras_attention.files import check_seal
 
@@ -113,20 +110,14 @@ class FileTranslator:
     def __init__(self, file: "OnnxFile | LitertFile", path: Path):
         self._run, self._tokenizers = file.run, ()
         if file.inputs == ["text"]:
-            self.known = known_entries(file.metadata[SIDES[0]])
+            self.known = read_plain(file.metadata[SIDES[0]])
             return
         if file.inputs != ["source_ids"]:
             raise ValueError(
                 "`translate` needs the file of a translator of text. Received: "
                 f"{path}, with the inputs {file.inputs}. Run it by its runtime."
             )
-        with quiet_start():
-            needed_by = "`translate` with a file of ids"
-            text = require("keras_attention.text", "tensorflow", needed_by)
-        self._tokenizers = [
-            text.AbstractTokenizer.from_json(file.metadata[side])
-            for side in SIDES
-        ]
+        self._tokenizers = [_tokenizer(file.metadata[x]) for x in SIDES]
         self.known = self._tokenizers[0]
 
     def __call__(self, lines: list[bytes]) -> list[Entry]:
@@ -152,6 +143,17 @@ class FileTranslator:
         return found
 
 
+def _tokenizer(content):
+    """Read a tokenizer by plain Python, or else by this package with Keras."""
+    plain = read_plain(content)
+    if plain is not None:
+        return plain
+    with quiet_start():
+        needed_by = "`translate` with a file of ids of words"
+        text = require("keras_attention.text", "tensorflow", needed_by)
+    return text.AbstractTokenizer.from_json(content)
+
+
 def _entry(row):
     """Turn the arrays of a line into text and numbers, without padding."""
     found = {"texts": [*map(_text, row["translations"])]}
@@ -175,54 +177,6 @@ def _entry(row):
 
 def _text(string):
     return string.decode() if isinstance(string, bytes) else string
-
-
-class KnownEntries:
-    """Finds what a tokenizer of characters or of symbols does not know.
-
-    Args:
-        config: Its config.
-        split: Function of a text to its entries.
-    """
-
-    def __init__(self, config: dict, split: Any):
-        self._known, self._split = {*config["vocabulary"]}, split
-        self._form = config.get("normalization", "identity")
-        self._lower = config.get("lowercase", False)
-
-    def unknown(self, lines: list[bytes]) -> list[list[str]]:
-        """List the entries of each line that the tokenizer does not know."""
-        found = []
-        for line in lines:
-            text = self._normalized(line.decode("utf-8", errors="replace"))
-            if self._lower:
-                text = text.replace("\0", "\ufffd").lower()
-                text = self._normalized(text)
-            entries = self._split(text)
-            found.append([x for x in entries if x not in self._known])
-        return found
-
-    def _normalized(self, text):
-        if self._form == "identity":
-            return text
-        return unicodedata.normalize(self._form.upper(), text)
-
-
-SPLITS = {
-    "CharacterTokenizer": list,
-    "SymbolTokenizer": re.compile(r"\S+", re.ASCII).findall,
-}
-
-
-def known_entries(tokenizer: str) -> KnownEntries | None:
-    """Read a tokenizer, if it is of characters or of symbols.
-
-    Args:
-        tokenizer: Its JSON.
-    """
-    content = json.loads(tokenizer)
-    split = SPLITS.get(content["class_name"].rpartition(">")[2])
-    return None if split is None else KnownEntries(content["config"], split)
 
 
 class OnnxFile:

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from shell import load
 from shell import saved
@@ -12,8 +13,9 @@ from source import ROOT
 
 from keras_attention import BeamSearch
 from keras_attention import Translator
+from keras_attention.commands import translate_file
 from keras_attention.commands.lines import NOTHING
-from keras_attention.commands.translate_file import known_entries
+from keras_attention.commands.plain_text import read_plain
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SymbolTokenizer
 from keras_attention.text import WordTokenizer
@@ -24,22 +26,26 @@ DATES = ROOT / "saved_models" / "dates" / "translator.tflite"
 MORE = "translations", "scores", "token_scores", "attention"
 
 
-def test_a_word_needs_neither_keras_nor_tensorflow():
+@pytest.mark.parametrize(
+    ("file", "word", "said"),
+    [(WORDS, b"cat", b"K AE1 T"), (DATES, b"12 May 2021", b"2021-05-12")],
+)
+def test_a_word_needs_neither_keras_nor_tensorflow(file, word, said):
     program = (
         "import sys; sys.argv[0] = 'keras-attention'\n"
         "from keras_attention.commands import main\n"
-        f"code = main(['translate', {str(WORDS)!r}])\n"
+        f"code = main(['translate', {str(file)!r}])\n"
         "assert not {'keras', 'tensorflow', 'jax', 'torch'} & {*sys.modules}\n"
         "sys.exit(code)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        input=b"cat\n",
+        input=word + b"\n",
         capture_output=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
-    assert (done.stdout, done.stderr) == (b"K AE1 T\n", b"")
+    assert (done.stdout, done.stderr) == (said + b"\n", b"")
 
 
 def test_lines_keep_their_order():
@@ -65,12 +71,14 @@ def test_scores_and_alignments_come_from_the_file():
     assert links.split()[0] == "0-0"
 
 
-def test_files_of_ids_use_the_tokenizers_in_them():
+def test_files_of_ids_use_the_tokenizers_in_them(monkeypatch):
     given = "12 May 2021\nle 29 février 2024\n".encode()
     code, out, _ = shell("translate", DATES, given=given)
     assert (code, out) == (0, "2021-05-12\n2024-02-29\n")
     code, out, _ = shell("translate", DATES, "--scores", given=given)
     assert [x.count("\t") for x in out.splitlines()] == [1, 1]
+    monkeypatch.setattr(translate_file, "read_plain", lambda _: None)
+    assert shell("translate", DATES, "--scores", given=given)[1] == out
 
 
 @pytest.mark.filterwarnings("default:The model does not know")
@@ -85,18 +93,29 @@ def test_unknown_characters_are_told():
     assert shell(*words, "ignore", given=given)[2] == ""
 
 
+def as_texts(strings):
+    strings = np.asarray(strings).tolist()
+    return [x.decode() if isinstance(x, bytes) else x for x in strings]
+
+
 @pytest.mark.parametrize("lowercase", [False, True])
 @pytest.mark.parametrize("form", ["identity", "nfd"])
-def test_what_is_unknown_is_what_the_tokenizer_says(form, lowercase):
+def test_plain_tokenizers_do_what_the_tokenizers_do(form, lowercase):
     characters = CharacterTokenizer("abe\u0301", form, lowercase)
     symbols = SymbolTokenizer(["ab", "e\u0301"])
+    ids = np.array([[2, 4, 1, 5, 3, 4], [5, 0, 0, 0, 0, 0]], "int32")
     lines = [
         x.encode() for x in ("Ab\u00e9", "ab  e\u0301\tx\u00a0y", "", "A\0B")
     ]
     for tokenizer in (characters, symbols):
-        known = known_entries(tokenizer.to_json())
-        assert known.unknown(lines) == tokenizer.unknown(lines)
-    assert known_entries(WordTokenizer(["ab"]).to_json()) is None
+        plain = read_plain(tokenizer.to_json())
+        assert plain.unknown(lines) == tokenizer.unknown(lines)
+        texts = [x.decode() for x in lines]
+        wanted = np.asarray(tokenizer.tokenize(texts))
+        np.testing.assert_array_equal(plain.tokenize(texts), wanted)
+        assert plain.detokenize(ids) == as_texts(tokenizer.detokenize(ids))
+        assert [*plain.tokens(ids[0])] == as_texts(tokenizer.tokens(ids[0]))
+    assert read_plain(WordTokenizer(["ab"]).to_json()) is None
 
 
 @pytest.mark.parametrize(
