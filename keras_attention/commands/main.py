@@ -75,7 +75,7 @@ def _import_command(given: argparse.Namespace) -> Callable:
     Exported files need neither.
     """
     name = f"keras_attention.commands.{given.command}"
-    is_file = given.command == "translate" and given.folder.suffix in EXPORTED
+    is_file = given.command == "translate" and _is_exported(given.folder)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # exceptions tell more
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")  # keeps freed memory
     # Else threads of torch spin while others compute, and use up their time.
@@ -85,6 +85,10 @@ def _import_command(given: argparse.Namespace) -> Callable:
     with quiet_start():
         importlib.import_module("keras_attention").import_rooms()
         return importlib.import_module(name).run
+
+
+def _is_exported(path):
+    return path.suffix.lower() in EXPORTED
 
 
 @contextlib.contextmanager
