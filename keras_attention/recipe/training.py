@@ -29,6 +29,7 @@ from keras_attention.search import GreedySearch
 from keras_attention.training import MODES
 from keras_attention.training import SequenceCrossentropy
 from keras_attention.training import SequenceDistillation
+from keras_attention.training import SequenceDistiller
 from keras_attention.training import ValidationScores
 from keras_attention.translator import MAIN_FILE
 from keras_attention.translator import Translator
@@ -211,7 +212,7 @@ def _learner(model, teacher) -> keras.Model:
     if teacher is None:
         return model
     loss = SequenceDistillation()
-    return keras.distillation.Distiller(
+    return SequenceDistiller(
         teacher, model, loss, student_loss_weight=GIVEN_SHARE
     )
 

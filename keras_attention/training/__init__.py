@@ -5,6 +5,7 @@ from .alignment_error import error_rate_of_links as error_rate_of_links
 from .attention_images import AttentionImages as AttentionImages
 from .average_weights import AverageWeights as AverageWeights
 from .distillation import SequenceDistillation as SequenceDistillation
+from .distillation import SequenceDistiller as SequenceDistiller
 from .losses import EntmaxLoss as EntmaxLoss
 from .losses import GuidedAlignmentLoss as GuidedAlignmentLoss
 from .losses import SequenceCrossentropy as SequenceCrossentropy

@@ -1,11 +1,14 @@
 """Distillation: a student learns the probabilities of a teacher."""
 
+import functools
+
 import keras
 from keras import ops
 
 from keras_attention.checks import check_number
 from keras_attention.checks import shapes_agree
 from keras_attention.layers import carried_mask
+from keras_attention.layers.recurrence import with_mask
 from keras_attention.ops.numerics import widen
 
 
@@ -18,12 +21,12 @@ class SequenceDistillation(keras.distillation.DistillationLoss):
         loss = t^2 sum(w * l) / sum(w)
         l = -sum_v softmax(teacher / t)[v] log softmax(student / t)[v]
 
-    It is for `keras.distillation.Distiller`, with models that read and predict
-    the same ids. Outputs can be logits or log probabilities. Steps count (`w`)
-    where the outputs carry a mask that is true, as those of `Seq2Seq` do where
-    the decoder reads a token; without a mask, all steps count. The teacher gets
-    no gradient. The factor `t^2` keeps gradients at the size that they have
-    without a temperature.
+    It is for `SequenceDistiller`, with models that read and predict the same
+    ids. Outputs can be logits or log probabilities. Steps count (`w`) where the
+    outputs carry a mask that is true: with a `SequenceDistiller`, where the
+    target is a token. Without a mask, as with `keras.distillation.Distiller`,
+    padding counts like tokens. The teacher gets no gradient. The factor `t^2`
+    keeps gradients at the size that they have without a temperature.
 
     Args:
         temperature: The temperature `t`, above 0; higher values give more
@@ -102,3 +105,38 @@ class SequenceDistillation(keras.distillation.DistillationLoss):
             The loss.
         """
         return cls(**config)
+
+
+class SequenceDistiller(keras.distillation.Distiller):
+    """Trains a student by a teacher, on sequences with padding.
+
+    It is `keras.distillation.Distiller`, with the same arguments, which passes
+    targets to the student's own loss only. Here the student's outputs carry a
+    mask that is true where the target is not 0, so that `SequenceDistillation`
+    can leave out padding.
+
+    Example:
+
+    ```python
+    from keras_attention.training import SequenceDistiller
+
+    distiller = SequenceDistiller(teacher, student, SequenceDistillation())
+    distiller.compile("adam", SequenceCrossentropy())
+    distiller.fit(batches)
+    ```
+    """
+
+    def build(self, input_shape):
+        for model in (self.teacher, self.student):
+            if not model.built:
+                model.build(input_shape)
+
+    @functools.wraps(keras.distillation.Distiller.compute_loss)
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        if y_pred is None:
+            y_pred = self(x, training=training)
+        if y is not None:
+            y_pred = with_mask(y_pred, ops.not_equal(y, 0))
+        return super().compute_loss(x, y, y_pred, sample_weight, training)

@@ -6,13 +6,19 @@ import pytest
 from gradients import gradients
 from gradients import to_numpy
 from keras import ops
+from ready import EAGER
 from ready import GRAPH
 from seq2seqs import SOURCE
 from seq2seqs import TARGET
 from seq2seqs import make_model
+from seq2seqs import small_model
 
+from keras_attention import Ensemble
+from keras_attention import HardAttention
+from keras_attention import LuongGeneral
 from keras_attention import SequenceCrossentropy
 from keras_attention import SequenceDistillation
+from keras_attention.training import SequenceDistiller
 
 DRAW = np.random.default_rng(0)
 TEACHER, STUDENT = DRAW.normal(size=(2, 2, 3, 5))
@@ -74,10 +80,40 @@ def test_the_student_alone_gets_a_gradient():
     )
 
 
+@pytest.mark.parametrize("output", ["dense", "tied", "hard"])
+def test_padding_of_a_distiller_does_not_count(output):
+    """Twice the padding is the same loss."""
+    options = {
+        "dense": {},
+        "tied": {"layer_size": 5, "tie_embeddings": True},
+        "hard": {"attention": None, "output": HardAttention(LuongGeneral(), 4)},
+    }[output]
+    student = small_model(seed=4, **options)
+    teacher = Ensemble([small_model(seed=3), small_model(seed=5)])
+    distiller = SequenceDistiller(
+        teacher, student, SequenceDistillation(), student_loss_weight=0.0
+    )
+    distiller.compile("adam", SequenceCrossentropy(), **EAGER)
+    more = np.pad(TARGET, ((0, 0), (0, 3)))
+    found = [
+        distiller.evaluate(
+            (SOURCE, x[:, :-1]), x[:, 1:], verbose=0, return_dict=True
+        )["loss"]
+        for x in (TARGET, more)
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-5)
+    logits = [to_numpy(x((SOURCE, TARGET[:, :-1]))) for x in (teacher, student)]
+    teacher, student = map(log_softmax, logits)
+    losses = -(np.exp(teacher) * student).sum(-1)
+    mask = TARGET[:, 1:] != 0
+    wanted = (losses * mask).sum() / mask.sum()
+    assert found[0] == pytest.approx(wanted, rel=1e-4)
+
+
 @pytest.mark.slow
 def test_a_distiller_trains_by_it():
     teacher, student = make_model(), make_model()
-    distiller = keras.distillation.Distiller(
+    distiller = SequenceDistiller(
         teacher, student, SequenceDistillation(), student_loss_weight=0.0
     )
     distiller.compile(
