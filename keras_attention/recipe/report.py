@@ -30,6 +30,7 @@ def write_report(
     data: TrainingTexts,
     recipe: Recipe,
     history: Mapping[str, Sequence[float]] | None = None,
+    best: int = 0,
 ):
     """Write a report on a translator, and pictures; warn of what is missing.
 
@@ -39,6 +40,7 @@ def write_report(
         data: The texts; it is measured on those of the validation.
         recipe: The recipe of the training.
         history: The numbers of all epochs. Defaults to `None`: there are none.
+        best: The index of the best epoch among them. Defaults to `0`.
     """
     sources, references = data.validation[0], data.references
     texts = translator(sources, verbose=0)
@@ -63,7 +65,7 @@ def write_report(
         f"Validation set: {len(sources)} sources, translated with beam width "
         f"{recipe.beam_size}. {len(wrong)} of the texts are wrong.",
         _table(["metric", "value"], rates),
-        *_about_epochs(history, recipe.metric),
+        *_about_epochs(history, recipe.metric, best),
         "## Most frequent confusions",
         "Edits from the reference to the text of the model.",
         _table(["reference", "model", "count"], found),
@@ -111,17 +113,16 @@ def count_errors(
     return confusions, sorted(wrong, key=lambda row: -row[0])
 
 
-def _about_epochs(history, metric):
+def _about_epochs(history, metric, best):
     """Return the section on the epochs: a table of some of them."""
     if history is None:
         return []
     names = "loss", "val_loss", f"val_{metric}", "seconds"
     rows = [*zip(*(history[name] for name in names), strict=True)]
-    rows = [(n, *row) for n, row in enumerate(rows, 1)]
     step = -(-len(rows) // ROWS)
-    some = rows[::-step][::-1]  # the last one too
-    table = _table(["epoch", *names], some)
-    return ["## Epochs", table]
+    shown = sorted({best, *range(len(rows) - 1, -1, -step)})
+    table = _table(["epoch", *names], [(n + 1, *rows[n]) for n in shown])
+    return ["## Epochs", f"Epoch {best + 1} is the best one.", table]
 
 
 def _table(names, rows) -> str:

@@ -77,12 +77,12 @@ def train_one(
     translator = greedy.with_search(beams)
     work = folder.with_name(f"{folder.name}.training")
 
-    def finish(history):  # before the state of the training is removed
+    def finish(history, best):  # before the state of the training is removed
         with replaced_folder(folder, MAIN_FILE) as new:
             translator.save(new)
             (new / NOTE).write_text(note, encoding="utf-8")
             shutil.copy(work / CURVES, new)
-            write_report(new, translator, data, recipe, history)
+            write_report(new, translator, data, recipe, history, best)
 
     if work.exists():
         report(f"Resumes the training in {work}")
@@ -200,7 +200,9 @@ def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
             keras.callbacks.CSVLogger(work / CURVES),
             *callbacks,
             keras.callbacks.LambdaCallback(
-                on_train_end=lambda _: finish(learner.history.history)
+                on_train_end=lambda _: finish(
+                    learner.history.history, best.best_epoch
+                )
             ),
         ],
     )

@@ -33,7 +33,7 @@ def write(tmp_path, history=HISTORY):
     data = TrainingTexts(([], []), (SOURCES, RIGHT), RIGHT, (), "")
     recipe = Recipe(target_tokenizer="symbol", metric="per")
     with pytest.warns(UserWarning, match="No pictures: "):
-        write_report(tmp_path, Echo(), data, recipe, history)
+        write_report(tmp_path, Echo(), data, recipe, history, 6)
     return tmp_path / REPORT
 
 
@@ -56,7 +56,9 @@ def test_a_report_has_rates_epochs_confusions_and_the_worst(tmp_path):
     epochs = text[text.index("## Epochs") : text.index("## Most")]
     *_, last = epochs.strip().splitlines()
     assert last == "| 45 | 44 | 45 | 46 | 47 |"
-    assert len(epochs.strip().splitlines()) <= 2 + 2 + 20
+    assert "Epoch 7 is the best one." in epochs
+    assert "| 7 | 6 | 7 | 8 | 9 |" in epochs
+    assert sum(line[:1] == "|" for line in epochs.splitlines()) <= 2 + 20
     assert "## Epochs" not in write(tmp_path, None).read_text("utf-8")
 
 
