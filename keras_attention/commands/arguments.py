@@ -3,19 +3,19 @@
 import argparse
 import contextlib
 import sys
-import tomllib
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from keras_attention.files import open_to_read
+from keras_attention.commands.train_arguments import SCORES as SCORES
+from keras_attention.commands.train_arguments import add_train_arguments
+from keras_attention.commands.train_arguments import read_config
 from keras_attention.version import __version__
 
 PROGRAM = "keras-attention"
 OUTPUTS = ("translations", "scores", "token_scores", "attention")
-SCORES = ("bleu", "chrf", "ter", "wer", "per", "cer", "ser", "accuracy")
 
 
 class WrongArguments(ValueError):
@@ -74,7 +74,7 @@ def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     given = command.parse_intermixed_args(words[1:])
     if getattr(given, "config", None) is not None:
         try:
-            command.set_defaults(**_read_config(given.config))
+            command.set_defaults(**read_config(given.config))
         except (OSError, ValueError) as error:
             command.error(f"argument --config: {given.config}: {error}")
         given = command.parse_intermixed_args(words[1:])
@@ -176,140 +176,6 @@ def _of_show(add: Callable):
     add("--json", action="store_true", help="write JSON, for programs")
 
 
-def _of_train(add: Callable):
-    pairs = "training set: a tab-separated file, or two parallel text files"
-    add("files", nargs="+", type=Path, metavar="FILE", help=pairs)
-    same = "validation set, likewise; it decides which epoch is the best one"
-    add(
-        "--validation",
-        required=True,
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help=same,
-    )
-    out = "folder to save the translator in, with a report"
-    add("--output", "-o", required=True, metavar="FOLDER", help=out)
-    config = "read options from a TOML file; those given here override it"
-    add("--config", type=Path, metavar="FILE", help=config)
-    init = (
-        "fine-tune this saved translator: add new tokens to its vocabularies "
-    )
-    init += "and train all weights on the given pairs"
-    add("--init", type=Path, metavar="FOLDER", help=init)
-    add(
-        "--unlabeled",
-        nargs="+",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help="with --distill: files with a source per line, without targets; "
-        "the ensemble writes their targets",
-    )
-    quiet = "print nothing but warnings and errors"
-    add("--quiet", action="store_true", help=quiet)
-    for name, (kind, about) in RECIPE.items():
-        option, options = f"--{name.replace('_', '-')}", {}
-        if kind is bool:
-            options["action"] = "store_true"
-        elif isinstance(kind, tuple):
-            options["choices"] = kind
-        else:
-            options |= {"type": kind, "metavar": METAVARS[kind]}
-        if name == "columns":
-            options["nargs"] = "+"
-        add(option, default=argparse.SUPPRESS, help=about, **options)
-
-
-def _read_config(file: Path) -> dict:
-    """Read options of `train` from a file, with the names of `RECIPE`."""
-    with open_to_read(file) as content:
-        found = tomllib.load(content)
-    found = {name.replace("-", "_"): x for name, x in found.items()}
-    if not found.keys() <= RECIPE.keys():
-        raise ValueError(
-            f"it has {min(found.keys() - RECIPE.keys())!r}, which is none of "
-            f"{', '.join(RECIPE)}"
-        )
-    return found
-
-
-METAVARS = {str: "NAME", int: "N", float: "R"}
-TOKENIZERS = "character", "symbol", "word", "sentencepiece"
-ATTENTIONS = (
-    *("additive", "general", "location_aware", "coverage", "entmax15"),
-    *("sparsemax", "monotonic", "forward", "chunkwise", "hard"),
-    "hard_monotonic",
-)
-RECIPE = {  # of a `Recipe`: a type or choices, and what it is
-    "header": (bool, "skip the first line of each file"),
-    "lowercase": (bool, "convert both sides to lower case, except symbols"),
-    "max_length": (
-        int,
-        "leave out pairs with more tokens on a side (default: four times the "
-        "length that 99%% of the pairs do not exceed, at least 50)",
-    ),
-    "source_tokenizer": (
-        TOKENIZERS,
-        "what the source is split into (default: character)",
-    ),
-    "target_tokenizer": (
-        TOKENIZERS,
-        "what the target is split into (default: character)",
-    ),
-    "normalization": (str, "Unicode form of the source (default: nfc)"),
-    "columns": (
-        str,
-        "zero-based indices of the source and target columns (default: 0,1)",
-    ),
-    "features": (
-        int,
-        "zero-based index of a column of tags, such as morphological features; "
-        "translate then reads a source, a tab, and tags",
-    ),
-    "features_separator": (str, "separator between two tags (default: ;)"),
-    "attention": (ATTENTIONS, "attention mechanism (default: additive)"),
-    "order": (
-        ("luong", "bahdanau"),
-        "attend after the decoder's step (luong), or before (default: luong)",
-    ),
-    "units": (
-        int,
-        "size of all layers; the decoder has twice as many (default: 128)",
-    ),
-    "layers": (int, "LSTM layers of encoder and decoder (default: 1)"),
-    "dropout": (
-        float,
-        "dropout rate of embeddings and outputs (default: 0.3)",
-    ),
-    "epochs": (
-        int,
-        "maximum number of epochs (default: 2,000 batches, at least 40 epochs)",
-    ),
-    "patience": (
-        int,
-        "stop after this many epochs without a better one (default: a third "
-        "of the epochs, at least 10)",
-    ),
-    "batch_size": (int, "pairs per batch (default: 64)"),
-    "rate": (float, "initial learning rate (default: 0.002)"),
-    "metric": (
-        SCORES,
-        "metric that decides which epoch is the best one (default: accuracy)",
-    ),
-    "beam_size": (int, "beam width of the search (default: 5)"),
-    "seed": (int, "random seed of weights, dropout, and order (default: 0)"),
-    "members": (
-        int,
-        "train this many models, with the random seeds seed, seed + 1, ..., "
-        "and save their ensemble (default: 1)",
-    ),
-    "distill": (
-        bool,
-        "with --members: save one more model of the same size instead, which "
-        "learns from the ensemble",
-    ),
-}
 EXAMPLES = {
     "train": f"""examples:
   {PROGRAM} train train.tsv --validation dev.tsv -o sounds
@@ -320,7 +186,7 @@ EXAMPLES = {
 COMMANDS = {  # what they do, and what they take
     "train": (
         "Train a translator on pairs of texts, and keep the best epoch.",
-        _of_train,
+        add_train_arguments,
     ),
     "translate": (
         "Translate lines, and write them in their order.",

@@ -7,8 +7,8 @@ import time
 import keras
 
 from keras_attention.commands.arguments import PROGRAM
-from keras_attention.commands.arguments import RECIPE
 from keras_attention.commands.arguments import checking_arguments
+from keras_attention.commands.train_arguments import RECIPE
 from keras_attention.recipe import Recipe
 from keras_attention.recipe import fixed_options
 from keras_attention.recipe import train_translator

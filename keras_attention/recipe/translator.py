@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import warnings
 from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import replace
@@ -93,9 +94,11 @@ def train_translator(
             be extended.
     """
     recipe, folder = recipe or Recipe(), Path(folder)
-    read = [read_files(files, recipe) for files in (train, validation)]
-    warn_of_overlap(*read)
-    more = _read_more(unlabeled, recipe)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        read = [read_files(files, recipe) for files in (train, validation)]
+        warn_of_overlap(*read)
+        more = _read_more(unlabeled, recipe)
     start, note = None, _comment("texts", [*map(sides, read)])
     if init is not None:
         start, comment = load_start(init, recipe)
@@ -104,6 +107,8 @@ def train_translator(
     whole = f"{all_texts}{recipe.to_toml()}"
     if (trained := load_trained(folder, whole, report)) is not None:
         return trained
+    for warning in said:  # not again, where all has been trained
+        warnings.warn(warning.message, stacklevel=2)
     data = fit_tokenizers(read, recipe, note, report, start)
     if start is not None:
         report_growth(start, data.tokenizers, report)

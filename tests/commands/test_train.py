@@ -13,6 +13,7 @@ from keras_attention.commands import arguments
 from keras_attention.commands import main
 from keras_attention.commands import train
 from keras_attention.commands.train import Report
+from keras_attention.commands.train_arguments import RECIPE
 from keras_attention.recipe import Recipe
 
 pytestmark = [
@@ -63,8 +64,8 @@ def test_a_training_says_what_it_does(words, tmp_path):
 
 def test_every_option_is_one_of_the_recipe_and_tells_its_default():
     defaults = asdict(Recipe())
-    assert arguments.RECIPE.keys() == defaults.keys()
-    for name, (kind, about) in arguments.RECIPE.items():
+    assert RECIPE.keys() == defaults.keys()
+    for name, (kind, about) in RECIPE.items():
         value = defaults[name]
         shown = ",".join(map(str, value)) if name == "columns" else value
         if kind is bool:
@@ -76,7 +77,7 @@ def test_every_option_is_one_of_the_recipe_and_tells_its_default():
                 if isinstance(kind, tuple)
                 else (kind in (str, type(value)))
             )
-    options = arguments.RECIPE
+    options = RECIPE
     assert set(options["attention"][0]) == set(recipe.ATTENTIONS)
     assert set(options["source_tokenizer"][0]) == set(recipe.TOKENIZERS)
 

@@ -5,6 +5,7 @@ import json
 import random
 import sys
 import tomllib
+import warnings
 from dataclasses import asdict
 
 import keras
@@ -388,3 +389,13 @@ def test_members_are_trained_one_by_one_and_joined(tmp_path):
     assert again == [
         f"{folder} has been trained on these texts by this recipe."
     ]
+
+
+def test_an_ended_training_warns_of_its_texts_once(tmp_path):
+    table, recipe = write_table(tmp_path), Recipe(**SMALL | {"epochs": 1})
+    given = table, table, tmp_path / "out", recipe
+    with pytest.warns(UserWarning, match="are in the training set too"):
+        train_translator(*given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train_translator(*given)
