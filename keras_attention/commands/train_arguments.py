@@ -81,7 +81,7 @@ RECIPE = {  # of a `Recipe`: a type or choices, and what it is
     "distill": (
         bool,
         "with --members: save one more model of the same size instead, which "
-        "learns from the ensemble",
+        "learns from the ensemble; add --unlabeled if you can",
     ),
 }
 

@@ -9,6 +9,9 @@ from keras_attention.recipe.texts import TrainingTexts
 from keras_attention.text.files import stream_lines
 from keras_attention.translator import Translator
 
+# Without other sources: a teacher is too sure of those that it was trained on.
+TEMPERATURE = 2.0
+
 
 def read_unlabeled(
     files: Sequence[str | Path], header: bool = False
@@ -72,5 +75,7 @@ def taught_texts(
     )
     train = [*zip(sources, targets, strict=True), *new]
     return data._replace(
-        train=tuple(map(list, zip(*train, strict=True))), teacher=teacher.model
+        train=tuple(map(list, zip(*train, strict=True))),
+        teacher=teacher.model,
+        temperature=1.0 if known else TEMPERATURE,
     )

@@ -33,6 +33,7 @@ class TrainingTexts(NamedTuple):
         note: A comment of TOML that has a digest of the texts.
         start: The translator that is fine-tuned, if there is one.
         teacher: The model whose probabilities are learned, if there is one.
+        temperature: That of the distillation.
     """
 
     train: tuple[list[str], list[str]]
@@ -42,6 +43,7 @@ class TrainingTexts(NamedTuple):
     note: str
     start: Translator | None = None
     teacher: AbstractModel | None = None
+    temperature: float = 1.0
 
 
 def read_texts(

@@ -174,7 +174,7 @@ def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
         use_ema=True,
         ema_momentum=1 - 1 / max(AVERAGED * steps, 2),
     )
-    learner = _learner(model, data.teacher)
+    learner = _learner(model, data)
     learner.compile(adam, SequenceCrossentropy(label_smoothing=SMOOTHING))
     report(
         f"Model: {model.count_params():,} weights. Training: at most {epochs} "
@@ -209,13 +209,13 @@ def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
     _report_best(best, learner.history.history, recipe.metric, report)
 
 
-def _learner(model, teacher) -> keras.Model:
+def _learner(model, data) -> keras.Model:
     """Return what `fit` trains: the model, or what distills a teacher."""
-    if teacher is None:
+    if data.teacher is None:
         return model
-    loss = SequenceDistillation()
+    loss = SequenceDistillation(data.temperature)
     return SequenceDistiller(
-        teacher, model, loss, student_loss_weight=GIVEN_SHARE
+        data.teacher, model, loss, student_loss_weight=GIVEN_SHARE
     )
 
 

@@ -15,7 +15,6 @@ from keras_attention.export.agreement import SHAPES
 from keras_attention.export.formats import OUTPUTS
 from keras_attention.export.formats import TEXT_OUTPUTS
 from keras_attention.export.litert import export_litert_text
-from keras_attention.export.translation_graph import TranslationGraph
 from keras_attention.files import check_seal
 
 pytestmark = pytest.mark.slow

@@ -53,7 +53,10 @@ def test_what_the_teacher_writes_is_added():
     assert found.train == (train[0] + new[0], train[1] + new[1])
     assert found.teacher is Teacher.model
     assert said == ["Student: 3 pairs, and 2 that the ensemble wrote"]
-    assert taught_texts(data, Teacher(), [], said.append).train[0][3:] == ["ba"]
+    assert found.temperature == 1
+    alone = taught_texts(data, Teacher(), [], said.append)
+    assert alone.train[0][3:] == ["ba"]
+    assert alone.temperature == 2
 
 
 def test_sources_are_read_once_without_blank_lines(tmp_path):
@@ -99,6 +102,8 @@ def test_a_student_is_the_result(tmp_path, monkeypatch):
     assert isinstance(distiller, keras.distillation.Distiller)
     assert isinstance(distiller.teacher, Ensemble)
     assert distiller.student is found[1].model
+    (loss,) = distiller.distillation_losses
+    assert loss.temperature == 1
     assert isinstance(found[1].model, Seq2Seq)
     member = Translator.load(tmp_path / "again" / "seed_1")
     sizes = {x.model.count_params() for x in (member, *found)}
