@@ -404,10 +404,13 @@ print(translate(["she sees him .", "he sees her ."]))
 # `prefix` picks a part of a source. If anything is missing, left over or of
 # another shape, the error lists all of it, and nothing is changed.
 #
-# Objects are told apart by names, by shapes, and last by counters: of
-# `embedding` and `embedding_1` of one size the first is the source's. If the
-# names say neither "encoder" nor "decoder" and differ in more than counters, such
-# as `en` and `de`, none is taken: rename them in a dictionary.
+# Objects are told apart by names, and last by counters: of `embedding` and
+# `embedding_1` the first is the source's. If the names say neither "encoder" nor
+# "decoder" and differ in more than counters, such as `en` and `de`, none is taken:
+# rename them in a dictionary. Shapes tell nothing. A `.weights.h5` file has numbers
+# in place of names, such as `vars/0`, so the name of the layer must tell what they
+# are, as `_cell`, `source_embedding`, `dense_1` and `bahdanau_attention` do. For
+# other layers save a checkpoint, or pass a dictionary.
 #
 # | in TFA and Keras 2 | here |
 # | --- | --- |

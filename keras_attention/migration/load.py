@@ -1,25 +1,27 @@
 """Weights of a TensorFlow Addons program, loaded into our layers."""
 
+import operator
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
 import keras
+import numpy as np
 
 from keras_attention.checks import check_finite
 from keras_attention.checks import check_object
-from keras_attention.decoder import AttentionDecoder
-from keras_attention.decoder import AttentionDecoderCell
-from keras_attention.migration.match import match
-from keras_attention.migration.slots import wanted_by
+from keras_attention.migration import names
 from keras_attention.migration.sources import read_variables
 from keras_attention.migration.sources import select
-from keras_attention.migration.stored import base
+from keras_attention.migration.targets import cell_of
+from keras_attention.migration.targets import needed_by
 from keras_attention.models import Seq2Seq
 
+MISSING, LEFT_OVER, MISSHAPEN = "Missing", "Left over", "Of another shape"
 WAYS_OUT = (
-    "Where two fit one weight equally, neither is taken. `prefix` takes a part "
-    "of a source; a dictionary takes what you choose and name. Not supported "
+    "If two fit one weight equally, neither is taken. `prefix` selects a part "
+    "of a source. For names that TFA does not give, such as `vars/0` in a "
+    "layer of your own, pass a dictionary of names and arrays. Not supported "
     "are cells of TensorFlow 1, whose kernel joins inputs and state, and the "
     "layers CuDNNLSTM and CuDNNGRU: convert them, or save an LSTM or a GRU "
     "that loaded them. A GRU needs the reset_after that it was trained with."
@@ -34,9 +36,10 @@ def load_tfa_weights(
     """Load weights that were trained with `tfa.seq2seq` on Keras 2.
 
     The target takes all weights of the source, or none. It finds them by the
-    names that TensorFlow Addons and Keras give; outer scopes and counters do
-    not matter. Objects of the same kind and size, such as the cells of a
-    stack, are taken in the order of their counters.
+    names that TensorFlow Addons and Keras give; outer scopes do not matter.
+    Objects with the same names, such as the cells of a stack, are taken in the
+    order of their counters. A `.weights.h5` file has numbers in place of
+    names, such as `vars/0`: the name of the layer must tell what they are.
 
     What is laid out in another way is converted: the kernel of
     `LuongAttention` is transposed; the attentional layers of several
@@ -83,13 +86,13 @@ def load_tfa_weights(
     _check_target(target)
     everything = read_variables(source)
     variables = select(everything, prefix)
-    values, differences = match(wanted_by(target), variables, everything)
+    values, differences = _match(needed_by(target), variables, everything)
     if any(differences.values()):
         raise ValueError(_complaint(target, differences, prefix))
     check_finite("load_tfa_weights", [(x.names[0], x.value) for x in variables])
     _warn_of_activation(target, variables)
-    for slot, value in values:
-        slot.assign(value)
+    for weight, value in values:
+        weight.assign(value)
 
 
 def _check_target(target):
@@ -101,7 +104,7 @@ def _check_target(target):
             f"{type(target).__name__} with built=False. Build it, or call it "
             "once."
         )
-    cell = _cell_of(target)
+    cell = cell_of(target)
     if cell is not None and cell.attentions and cell.order != "luong":
         raise ValueError(
             "load_tfa_weights needs a cell that attends after its recurrent "
@@ -119,12 +122,145 @@ def _check_target(target):
         )
 
 
-def _cell_of(target) -> AttentionDecoderCell | None:
-    if isinstance(target, Seq2Seq):
-        target = target.decoder
-    if isinstance(target, AttentionDecoder):
-        target = target.cell
-    return target if isinstance(target, AttentionDecoderCell) else None
+def _match(
+    needed: list[names.Component],
+    variables: list[names.Stored],
+    everything: list[names.Stored],
+) -> tuple[list, dict[str, list[str]]]:
+    """Find the value of every weight, and what does not fit, by its kind."""
+    if any(names.MEMORY in x.fields for x in needed):
+        variables = _with_memories(variables, everything)
+    stored = _join_layers(names.components_of(variables), needed)
+    values, differences = [], {MISSING: [], LEFT_OVER: [], MISSHAPEN: []}
+    for unit, found in _pair(needed, stored):
+        fields = dict(found.fields)
+        for name, slot in unit.fields.items():
+            x = fields.pop(name, None)
+            path, shape = slot.weight.path, tuple(slot.weight.shape)
+            shape = shape[:: -1 if slot.transposed else 1]
+            if x is None:
+                differences[MISSING].append(f"{path} {shape}")
+            elif x.value.shape != shape:
+                need = f"{x.label}, where {path} takes {shape}"
+                differences[MISSHAPEN].append(need)
+            else:
+                value = x.value.T if slot.transposed else x.value
+                values.append((slot.weight, value / slot.divisor))
+        differences[LEFT_OVER] += [x.label for x in fields.values()]
+    return values, differences
+
+
+def _with_memories(variables, everything):
+    """Add the memories of mechanisms whose prefix has only a part of them.
+
+    Whoever sets the memory makes its kernel, outside of the wrapper.
+    """
+    found = [
+        x
+        for x in names.components_of(variables)
+        if names.MECHANISM & x.fields.keys()
+    ]
+    waiting = [x.owner for x in found if names.MEMORY not in x.fields]
+    known = {id(x) for x in variables}
+    outside = [
+        x
+        for x in everything
+        if id(x) not in known
+        and "attention_wrapper" not in map(names.base, x.parts)
+    ]
+    return variables + [
+        x
+        for one in names.components_of(outside)
+        if names.MEMORY in one.fields and (one.owner in waiting or not found)
+        for x in one.fields.values()
+        if names.own_name(x.parts)[1] == names.MEMORY
+    ]
+
+
+def _pair(
+    needed: list[names.Component], stored: list[names.Component]
+) -> list[tuple]:
+    """Find the object of the source for every object of ours.
+
+    It has the same fields, and its name tells no other side, direction or kind
+    of cell. What finds none takes one with some of the fields, so that an
+    error can name the others.
+    """
+    pairs = []
+    for fits in (operator.eq, operator.and_):
+        waiting, needed = needed, []
+        for unit in waiting:
+            fields = unit.fields.keys()
+            alike = [x for x in stored if fits(fields, x.fields.keys())]
+            first = _first(unit, alike)
+            if first is None:
+                needed.append(unit)
+            else:
+                stored = [x for x in stored if x is not first]
+                pairs.append((unit, first))
+    nothing = names.Component({})
+    pairs += [(x, nothing) for x in needed] + [(nothing, x) for x in stored]
+    return pairs
+
+
+def _first(
+    unit: names.Component, found: list[names.Component]
+) -> names.Component | None:
+    """Return the first object that may be this one, or `None`.
+
+    Of several, those are meant whose names tell the same as that of ours; of
+    these the first one, if counters give them an order, and else none.
+    """
+
+    def agrees(one):
+        pairs = zip(one.meaning, unit.meaning, strict=True)
+        return all(None in (x, y) or x == y for x, y in pairs)
+
+    found = [x for x in found if agrees(x)]
+    same = [x for x in found if x.meaning == unit.meaning]
+    return next(iter(names.in_order(same or found) or ()), None)
+
+
+def _join_layers(
+    stored: list[names.Component], needed: list[names.Component]
+) -> list[names.Component]:
+    """Join the attentional layers of several mechanisms to one, if possible.
+
+    Formula:
+
+        [[s; c1] A, [s; c2] B] = [s; c1; c2] [[As, Bs], [Ac, 0], [0, Bc]]
+
+    with the rows `As` of `A` for the state and `Ac` for the context.
+    """
+    wanted = [
+        x.fields[names.KERNEL] for x in needed if names.KERNEL in x.fields
+    ]
+    layers = [x for x in stored if names.KERNEL in x.fields]
+    layers = names.in_order(layers) or layers
+    kernels = [x.fields[names.KERNEL].value for x in layers]
+    if not wanted or len(layers) < 2 or any(x.ndim != 2 for x in kernels):
+        return stored
+    rows = wanted[0].weight.shape[0]
+    state, odd = divmod(sum(map(len, kernels)) - rows, len(layers) - 1)
+    if odd or not 0 < state < min(map(len, kernels)):
+        return stored
+    columns, above = [], 0  # rows of the contexts before this one
+    for kernel in kernels:
+        zeros = ((above, rows - above - len(kernel)), (0, 0))
+        context = np.pad(kernel[state:], zeros)
+        columns.append(np.vstack([kernel[:state], context]))
+        above += len(kernel) - state
+    values = {names.KERNEL: np.hstack(columns)}
+    biases = [
+        x.fields[names.BIAS].value for x in layers if names.BIAS in x.fields
+    ]
+    if biases:
+        values[names.BIAS] = np.hstack(biases)
+    name = " + ".join("/".join(x.owner) for x in layers)
+    joined = {k: names.Stored((f"{name}: {k}",), x) for k, x in values.items()}
+    return [x for x in stored if names.KERNEL not in x.fields] + [
+        names.Component(joined)
+    ]
 
 
 def _complaint(target, differences: dict, prefix: str) -> str:
@@ -142,16 +278,11 @@ def _complaint(target, differences: dict, prefix: str) -> str:
 
 def _warn_of_activation(target, variables):
     """Warn where TFA's own layer, which is linear, meets an activation."""
-    cell = _cell_of(target)
-    if cell is None or cell.attention_layer_size is None:
+    cell = cell_of(target)
+    if cell is None or cell.attention_bias is not None:
         return
-    own = [
-        x.parts[-1]
-        for x in variables
-        if base("".join(x.parts[-2:-1])) == "attention_layer"
-    ]
-    linear = cell.attention_activation is keras.activations.linear
-    if own and "bias" not in own and not linear:
+    own = any(names.LAYER in map(names.base, x.parts[-2:]) for x in variables)
+    if own and cell.attention_activation is not keras.activations.linear:
         name = keras.activations.serialize(cell.attention_activation)
         warnings.warn(
             "The attentional layer of TensorFlow Addons is linear, and that "

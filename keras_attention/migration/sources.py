@@ -1,6 +1,7 @@
 """The variables of a program of TensorFlow and Keras 2, whatever holds them."""
 
 import glob
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,18 +12,18 @@ from keras_attention.checks import described
 from keras_attention.extras import require
 from keras_attention.files import reading
 from keras_attention.migration.hdf5 import read_hdf5
-from keras_attention.migration.stored import SUFFIX
-from keras_attention.migration.stored import Stored
-from keras_attention.migration.stored import split_name
+from keras_attention.migration.names import SUFFIX
+from keras_attention.migration.names import Stored
+from keras_attention.migration.names import split_name
 
-# Variables of optimizers, by the last parts of their names.
-OPTIMIZER = {"learning_rate", "decay", "momentum", "rho", "beta_1", "beta_2"}
-# What holds variables of optimizers, in one of their formats.
-HOLDERS = {".OPTIMIZER_SLOT", "_variables", "keras_api", "Adam", "RMSprop"}
-
+# Names of the variables of optimizers, in all of their formats.
+OPTIMIZER = re.compile(
+    r"(^|/)(\.OPTIMIZER_SLOT|_variables|keras_api|Adam|RMSprop)(/|$)"
+    r"|^optimizer/vars/"
+    r"|(^|/)_*(learning_rate|decay|momentum|rho|beta_1|beta_2)$"
+)
 GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 WRAPPER = {"_cell", "_attention_mechanisms"}  # what an AttentionWrapper holds
-READER = "load_tfa_weights of a checkpoint"
 
 
 def read_variables(source: Mapping | str | Path) -> list[Stored]:
@@ -52,26 +53,23 @@ def read_variables(source: Mapping | str | Path) -> list[Stored]:
             f"source={described(source)}. Of a list of variables make "
             "{v.name: v.numpy() for v in variables}."
         )
-    return [x for x in found if _is_weight(x)]
-
-
-def _is_weight(variable: Stored) -> bool:
-    """Return whether a variable is neither a counter nor of an optimizer."""
-    parts = split_name(variable.names[0])
-    dtype = variable.value.dtype
-    return (
-        (np.issubdtype(dtype, np.floating) or dtype.name == "bfloat16")
-        and not HOLDERS.intersection(parts)
-        and parts[:2] != ("optimizer", "vars")
-        and parts[-1].lstrip("_") not in OPTIMIZER
-    )
+    return [
+        x
+        for x in found
+        if "float" in x.value.dtype.name
+        and not OPTIMIZER.search("/".join(split_name(x.names[0])))
+    ]
 
 
 def _read_path(path: Path) -> list[Stored]:
     if path.is_file() and h5py.is_hdf5(path):
         return read_hdf5(path)
-    checkpoint = _find_checkpoint(path)
-    if checkpoint is None:
+    for one in (path, path / "variables" / "variables"):
+        if one.with_name(f"{one.name}.index").is_file():
+            return _read_checkpoint(one)
+    tensorflow = _tensorflow("tensorflow")
+    last = path.is_dir() and tensorflow.train.latest_checkpoint(str(path))
+    if not last:
         what = "where there is none"
         if path.is_file():
             what = "a file that cannot be read as one of these"
@@ -81,26 +79,17 @@ def _read_path(path: Path) -> list[Stored]:
             "checkpoint is named without its suffix: `ckpt-1`, not "
             "`ckpt-1.index`."
         )
-    return _read_checkpoint(checkpoint)
-
-
-def _find_checkpoint(path: Path) -> Path | None:
-    """Return the path without a suffix of the checkpoint that a path means."""
-    inside = path / "variables" / "variables"
-    for one in (path, inside):
-        if one.with_name(f"{one.name}.index").is_file():
-            return one
-    if not (path / "checkpoint").is_file():
-        return None
-    tensorflow = require("tensorflow", "all", READER)
-    last = tensorflow.train.latest_checkpoint(str(path))
-    if last is not None and not _is_in(Path(last), path):
+    if not _is_in(Path(last), path):
         raise ValueError(
             "`source` must be a folder that has its last checkpoint inside. "
             f"Received: source={str(path)!r}, whose file `checkpoint` names "
             f"{last!r}. Pass the path of a checkpoint."
         )
-    return last and Path(last)
+    return _read_checkpoint(Path(last))
+
+
+def _tensorflow(module):
+    return require(module, "all", "load_tfa_weights of a checkpoint")
 
 
 def _is_in(path: Path, folder: Path) -> bool:
@@ -116,9 +105,7 @@ def _read_checkpoint(path: Path) -> list[Stored]:
     it is a further name, which says what the variable belongs to. So is the
     name that the program gave to a variable that stands in a plain list.
     """
-    tensorflow = require("tensorflow", "all", READER)
-    name = glob.escape(path.name)
-    data = path.parent.glob(f"{name}.data-*")
+    data = path.parent.glob(f"{glob.escape(path.name)}.data-*")
     for file in (path.with_name(f"{path.name}.index"), *data):
         if not (file.is_file() and _is_in(file, path.parent)):
             raise ValueError(
@@ -126,44 +113,41 @@ def _read_checkpoint(path: Path) -> list[Stored]:
                 f"Received: source={str(path)!r}, where {file.name} is not a "
                 "file, or a link to one elsewhere. Copy it to that folder."
             )
+    train = _tensorflow("tensorflow").train
     needed = "`source` must be a checkpoint that can be read."
     with reading(f"source={str(path)!r}", needed):
-        reader = tensorflow.train.load_checkpoint(str(path))
+        reader = train.load_checkpoint(str(path))
         keys = sorted(reader.get_variable_to_shape_map())
-        ways = {}
-        if GRAPH in keys:
-            ways = _ways(reader.get_tensor(GRAPH))
-            keys.remove(GRAPH)
-        return [
-            Stored((_plain(key), *ways.get(key, ())), reader.get_tensor(key))
+        ways = _ways(reader.get_tensor(GRAPH)) if GRAPH in keys else {}
+        return [  # TensorFlow writes a slash within a name as `.S`
+            Stored(
+                (
+                    key.removesuffix(SUFFIX).replace(".S", "/"),
+                    *ways.get(key, ()),
+                ),
+                reader.get_tensor(key),
+            )
             for key in keys
+            if key != GRAPH
         ]
-
-
-def _plain(key):
-    """Return a key as a name: TensorFlow writes a slash within one as `.S`."""
-    return key.removesuffix(SUFFIX).replace(".S", "/")
 
 
 def _ways(graph: bytes) -> dict:
     """Map variables whose first name says too little to a further one."""
-    proto = require(
-        "tensorflow.core.protobuf.trackable_object_graph_pb2", "all", READER
-    )
+    proto = _tensorflow("tensorflow.core.protobuf.trackable_object_graph_pb2")
     nodes = proto.TrackableObjectGraph.FromString(graph).nodes
+    listed, wrapped = {}, {}
     first = _shortest(nodes, 0)
-    ways = {}
     for node, way in first.items():
-        for attribute in nodes[node].attributes:
-            if way[-1:] and way[-1].isdigit() and attribute.full_name:
-                ways[attribute.checkpoint_key] = (attribute.full_name,)
-    for wrapper, way in first.items():
-        if WRAPPER <= {child.local_name for child in nodes[wrapper].children}:
-            for node, inner in _shortest(nodes, wrapper).items():
-                for attribute in nodes[node].attributes:
-                    name = "/".join((*way, *inner))
-                    ways.setdefault(attribute.checkpoint_key, (name,))
-    return ways
+        for x in nodes[node].attributes:
+            if way and way[-1].isdigit() and x.full_name:
+                listed[x.checkpoint_key] = (x.full_name,)
+        if WRAPPER <= {child.local_name for child in nodes[node].children}:
+            for inner, rest in _shortest(nodes, node).items():
+                for x in nodes[inner].attributes:
+                    name = "/".join((*way, *rest))
+                    wrapped.setdefault(x.checkpoint_key, (name,))
+    return wrapped | listed
 
 
 def _shortest(nodes, start: int) -> dict:
@@ -182,8 +166,8 @@ def select(variables: list[Stored], prefix: str) -> list[Stored]:
 
     Args:
         variables: All variables.
-        prefix: Whole parts that their names begin with; if no name does, any
-            beginning, or whole parts anywhere. All variables if it is empty.
+        prefix: Whole parts that their names begin with, or, if no name does,
+            that they have anywhere. All variables if it is empty.
 
     Returns:
         The selected ones.
@@ -194,12 +178,12 @@ def select(variables: list[Stored], prefix: str) -> list[Stored]:
     wanted = _slashed(prefix)
     if wanted == "//":
         return variables
-    for fits in (
-        lambda name: _slashed(name).startswith(wanted),
-        lambda name: name.startswith(prefix),
-        lambda name: wanted in _slashed(name),
-    ):
-        chosen = [x for x in variables if any(map(fits, x.names))]
+    for fits in (str.startswith, str.__contains__):
+        chosen = [
+            x
+            for x in variables
+            if any(fits(_slashed(name), wanted) for name in x.names)
+        ]
         if chosen:
             return chosen
     some = "\n".join(f"  {x.names[0]}" for x in variables[:8])

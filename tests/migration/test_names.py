@@ -1,4 +1,4 @@
-"""load_tfa_weights: variables are told apart by names, shapes and counters."""
+"""load_tfa_weights: variables are told apart by names and counters."""
 
 import h5py
 import keras
@@ -79,13 +79,6 @@ def test_names_that_differ_in_more_give_no_order():
     assert said.index("Missing") < said.index("Left over:\n  upper/kernel")
 
 
-@pytest.mark.parametrize("name", ["embeddings", "kernel", "my_table"])
-def test_a_matrix_that_is_alone_may_have_any_name(name):
-    layer = keras.layers.Embedding(7, 2)
-    layer.build((None,))
-    assert loaded(layer, ["embeddings"], numbered(**{f"a/{name}": (7, 2)}))
-
-
 @pytest.mark.parametrize(
     ("source", "target"),
     [
@@ -128,16 +121,39 @@ def test_layouts_that_are_not_supported_are_named():
 # Mechanisms.
 
 
-@pytest.mark.parametrize("field", ["scale", "score_bias"])
-def test_one_scalar_is_what_the_target_needs(field, tmp_path):
+@pytest.mark.parametrize("name", ["mine", "a/vars", "attention"])
+def test_numbers_of_an_unknown_layer_are_refused(name, tmp_path):
+    """A `.weights.h5` file has no names, and nothing is told by shapes."""
     path = tmp_path / "mine.weights.h5"
     with h5py.File(path, "w") as file:
-        file["mine/vars/0"] = 4.0
-        file["mine/memory_layer/vars/0"] = np.ones((3, 2))
-    scaled = field == "scale"
-    layer = general(scaled, "softmax" if scaled else ka.Monotonic())
-    load_tfa_weights(layer, path)
-    assert to_numpy(getattr(layer if scaled else layer.aligner, field)) == 4
+        file[f"{name}/vars/0"] = 4.0
+        file["mechanism/memory_layer/vars/0"] = np.ones((3, 2))
+    said = refused(general(use_scale=True), path, "dictionary of names")
+    assert f"Left over:\n  {name}/vars/0 ()" in said
+    assert "Missing:\n  luong_general" in said
+
+
+def test_shapes_tell_nothing():
+    """Two equal mechanisms without counters, though only one order fits."""
+    kernels = numbered(**{"m/one/kernel": (2, 3), "m/two/kernel": (4, 2)})
+    layer = keras.Sequential(
+        [keras.layers.Dense(n, use_bias=False) for n in (3, 4)]
+    )
+    layer.build((None, 2))
+    refused(layer, kernels, "neither is taken")
+
+
+def test_a_name_that_comes_twice_is_refused():
+    source = numbered(
+        **{
+            "a/BahdanauAttention/memory_layer/kernel": (3, 5),
+            "b/BahdanauAttention/memory_layer/kernel": (3, 5),
+            f"{INSIDE}attention_v": (5,),
+            f"{INSIDE}kernel": (2, 5),
+        }
+    )
+    for prefix in ("", "m"):
+        refused(additive(), source, "Left over:\n  b/Bahdanau", prefix)
 
 
 def test_indices_give_the_order_and_names_do_not():

@@ -1,0 +1,210 @@
+"""The names that TFA and Keras 2 give to variables, and what they mean."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from typing import NamedTuple
+
+import numpy as np
+
+SUFFIX = "/.ATTRIBUTES/VARIABLE_VALUE"  # of a variable in a checkpoint
+QUERY, MEMORY = "query_layer/kernel", "memory_layer/kernel"
+SCALE, SCORE_BIAS = "attention_g", "attention_score_bias"
+MECHANISM = {QUERY, MEMORY, "attention_v", SCALE, "attention_b", SCORE_BIAS}
+LAYER = "attention_layer"
+KERNEL, BIAS = f"{LAYER}/kernel", f"{LAYER}/bias"
+ATTRIBUTES = {"scale_weight": SCALE}  # what a checkpoint calls it
+
+# What a name tells: the side of the model, the direction, the kind of cell.
+WORDS = (
+    {
+        "source": r"encoder|(^|_)enc(_|$)|source|src|bidirectional"
+        "|^(for|back)ward",
+        "target": r"decoder|(^|_)dec(_|$)|target|tgt|attention_wrapper"
+        "|^_cell$|^output",
+    },
+    {"forward": "^forward_", "backward": "^backward_"},
+    {"lstm": "lstm_cell$", "gru": "gru_cell$", "rnn": "simple_rnn_cell$"},
+)
+# The variables `vars/0`, `vars/1` ... of a `.weights.h5` file, by the last
+# part of their layer's name, and by how many they are.
+NUMBERED = {
+    "bahdanau_attention": "attention_v attention_g attention_b",
+    "bahdanau_monotonic_attention": (
+        "attention_v attention_score_bias attention_g attention_b"
+    ),
+    "luong_attention": "attention_g",
+    "luong_monotonic_attention/1": "attention_score_bias",
+    "luong_monotonic_attention/2": "attention_g attention_score_bias",
+    r"\w*(cell|lstm|gru|rnn)": "kernel recurrent_kernel bias",
+    r"\w*embed\w*": "embeddings",
+    r"\w*norm\w*": "gamma beta",
+    r"\w*(dense|layer|output|logits|fc)": "kernel bias",
+}
+
+
+class Stored(NamedTuple):
+    """A variable that was read from a source.
+
+    Attributes:
+        names: Its names. The first one is for people; the last one says best
+            what it belongs to.
+        value: Its value.
+    """
+
+    names: tuple[str, ...]
+    value: np.ndarray
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the name that says what it belongs to."""
+        return split_name(self.names[-1])
+
+    @property
+    def label(self) -> str:
+        """The name for people, with the shape."""
+        return f"{self.names[0]} {self.value.shape}"
+
+
+class Component(NamedTuple):
+    """An object with weights: a mechanism, a cell, an embedding or a layer.
+
+    Attributes:
+        fields: Its weights, by the names that TFA and Keras 2 give them.
+        meaning: What `meaning_of` its name returned.
+        owner: The parts of its name in a source.
+    """
+
+    fields: dict[Any, Any]
+    meaning: tuple = (None, None, None)
+    owner: tuple[str, ...] = ()
+
+
+def split_name(name: str) -> tuple[str, ...]:
+    """Split a variable's name into its parts.
+
+    Args:
+        name: Such as `"model/lstm/kernel:0"`.
+
+    Returns:
+        Its parts, without the output number.
+    """
+    name = re.sub(r":\d+$", "", name.removesuffix(SUFFIX))
+    return tuple(part for part in name.split("/") if part) or ("",)
+
+
+def base(part: str) -> str:
+    """Return a part of a name without its counter: `"dense"` of `"dense_2"`.
+
+    Args:
+        part: One part, such as `"dense_2"`.
+    """
+    return re.sub(r"_\d+$", "", part)
+
+
+def natural(parts: Iterable[str]) -> list:
+    """Return what sorts names as people count: `"cell_2"`, then `"cell_10"`.
+
+    Args:
+        parts: The parts of a name.
+    """
+    pieces = re.split(r"(\d+)", "/".join(parts))  # text, number, text, ...
+    return [int(x) if i % 2 else x for i, x in enumerate(pieces)]
+
+
+def meaning_of(parts: Iterable[str]) -> tuple[str | None, ...]:
+    """Return the side, the direction and the kind of cell that a name tells.
+
+    Args:
+        parts: The parts of the name, of which the last one that tells counts.
+
+    Returns:
+        `"source"` or `"target"`, `"forward"` or `"backward"`, and `"lstm"`,
+        `"gru"` or `"rnn"`; `None` for what it does not tell.
+    """
+    found = [None] * len(WORDS)
+    for part in parts:
+        for i, words in enumerate(WORDS):
+            part = base(part).lower()
+            told = [k for k, x in words.items() if re.search(x, part)]
+            if len(told) == 1:  # not `encoder_decoder`
+                found[i] = told[0]
+    return tuple(found)
+
+
+def own_name(parts: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Split a variable's name into that of an object and its own.
+
+    Args:
+        parts: The parts of the name.
+
+    Returns:
+        The parts of the object's name, and the variable's name. The variables
+        of norms and of the layers of a mechanism have two parts.
+    """
+    *owner, name = parts
+    name = ATTRIBUTES.get(name, name)
+    holder = base(owner[-1]) if owner else ""
+    if holder.endswith("_norm") or f"{holder}/{name}" in MECHANISM:
+        return tuple(owner[:-1]), f"{holder}/{name}"
+    return tuple(owner), name
+
+
+def components_of(variables: list[Stored]) -> list[Component]:
+    """Put the variables of each object together.
+
+    A mechanism's variables are those with the same last part of the object's
+    name, or the last two if that is a number: the scopes before it differ, as
+    that of a query's kernel is the wrapper, and that of a memory's kernel is
+    whoever set the memory.
+
+    Args:
+        variables: The variables of a source.
+
+    Returns:
+        The objects, in the order of the source. A name that comes twice in
+        one of them is a number, which no object of ours has.
+    """
+    found = {}
+    named = [own_name(x.parts) for x in variables]
+    mechanisms = {_mechanism(owner) for owner, x in named if x in MECHANISM}
+    for x, (owner, name) in zip(variables, named, strict=True):
+        if name == "kernel" and _mechanism(owner) in mechanisms:
+            name = QUERY  # in the mechanism's own scope
+        if name in MECHANISM:
+            owner = _mechanism(owner)
+        elif _is_attentional(owner):
+            name = f"{LAYER}/{name}"
+        fields = found.setdefault(owner, {})
+        fields[len(fields) if name in fields else name] = x
+    return [
+        Component(x, meaning_of(owner), owner) for owner, x in found.items()
+    ]
+
+
+def _mechanism(owner):
+    return owner[-2:] if owner and owner[-1].isdigit() else owner[-1:]
+
+
+def _is_attentional(owner):
+    """Return whether an object is the attentional layer of a wrapper."""
+    *_, scope, name = ("", "", *map(base, owner))
+    if name == LAYER or scope == "_attention_layers":
+        return True
+    return scope == "attention_wrapper" and name.endswith(("dense", "layer"))
+
+
+def in_order(found: list[Component]) -> list[Component] | None:
+    """Sort objects by the counters in their names.
+
+    Args:
+        found: Objects of a source.
+
+    Returns:
+        The same objects; `None` if their names differ in more than counters,
+        whose order says nothing.
+    """
+    names = {tuple(re.sub(r"_?\d+$", "", x) for x in c.owner) for c in found}
+    if len(names) > 1:
+        return None
+    return sorted(found, key=lambda component: natural(component.owner))
