@@ -23,6 +23,7 @@ OPTIMIZER = re.compile(
     r"|(^|/)_*(learning_rate|decay|momentum|rho|beta_1|beta_2)$"
 )
 GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+READER = "load_tfa_weights of a checkpoint"
 WRAPPER = {"_cell", "_attention_mechanisms"}  # what an AttentionWrapper holds
 
 
@@ -67,7 +68,7 @@ def _read_path(path: Path) -> list[Stored]:
     for one in (path, path / "variables" / "variables"):
         if one.with_name(f"{one.name}.index").is_file():
             return _read_checkpoint(one)
-    tensorflow = _tensorflow("tensorflow")
+    tensorflow = require("tensorflow", "all", READER)
     last = path.is_dir() and tensorflow.train.latest_checkpoint(str(path))
     if not last:
         what = "where there is none"
@@ -86,10 +87,6 @@ def _read_path(path: Path) -> list[Stored]:
             f"{last!r}. Pass the path of a checkpoint."
         )
     return _read_checkpoint(Path(last))
-
-
-def _tensorflow(module):
-    return require(module, "all", "load_tfa_weights of a checkpoint")
 
 
 def _is_in(path: Path, folder: Path) -> bool:
@@ -113,7 +110,7 @@ def _read_checkpoint(path: Path) -> list[Stored]:
                 f"Received: source={str(path)!r}, where {file.name} is not a "
                 "file, or a link to one elsewhere. Copy it to that folder."
             )
-    train = _tensorflow("tensorflow").train
+    train = require("tensorflow", "all", READER).train
     needed = "`source` must be a checkpoint that can be read."
     with reading(f"source={str(path)!r}", needed):
         reader = train.load_checkpoint(str(path))
@@ -134,7 +131,9 @@ def _read_checkpoint(path: Path) -> list[Stored]:
 
 def _ways(graph: bytes) -> dict:
     """Map variables whose first name says too little to a further one."""
-    proto = _tensorflow("tensorflow.core.protobuf.trackable_object_graph_pb2")
+    proto = require(
+        "tensorflow.core.protobuf.trackable_object_graph_pb2", "all", READER
+    )
     nodes = proto.TrackableObjectGraph.FromString(graph).nodes
     listed, wrapped = {}, {}
     first = _shortest(nodes, 0)
