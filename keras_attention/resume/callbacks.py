@@ -15,7 +15,6 @@ from keras_attention.resume.file import reading_state
 from keras_attention.resume.file import refuse
 from keras_attention.resume.file import remove_state
 from keras_attention.resume.file import write_state
-from keras_attention.resume.identity import as_list
 
 
 class State(NamedTuple):
@@ -85,7 +84,7 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
     ):
         self.steps, verbose = call["steps_per_epoch"], call["verbose"]
         super().__init__(
-            as_list(call["callbacks"]),
+            getattr(call["callbacks"], "callbacks", call["callbacks"]),
             add_history=True,
             add_progbar=verbose != 0,
             model=model,

@@ -21,7 +21,6 @@ from keras_attention.resume.identity import identify
 from keras_attention.resume.states import has_variables
 
 FILE = "training.state"
-_used = set()  # files of trainings of this program, but of those that failed
 
 
 def resumable_fit(
@@ -45,22 +44,22 @@ def resumable_fit(
     leaves the one before. What it takes is the time to write weights and
     optimizer once; between states it costs nothing.
 
-    - **The same training.** It is refused, and the state is kept, to go on
-      with another model, optimizer, loss or metric, other data, weights,
-      validation data or other arguments of `fit`, and with fewer epochs than
-      were trained. More epochs go on. Arrays and the text of
-      `parallel_dataset` are compared by content, losses by their code and the
-      numbers and functions of its file, and other datasets by what they say of
-      themselves: class, attributes, shapes, number of batches. Callbacks of
-      Keras and of this package are the same with the same arguments; those of
-      your own may come and go.
+    - **The same training.** To resume with another model, optimizer, loss,
+      metric or argument of `fit`, or with fewer epochs than were trained, is
+      an error, and the state is kept. More epochs are possible. Models,
+      optimizers, losses and metrics are compared by their configs, functions
+      by their names, arrays and the text of `parallel_dataset` by their
+      content, other datasets by their class, shapes and number of batches.
+      What no config has, such as the code of a loss function, is not
+      compared. Callbacks are not compared either.
     - **Callbacks.** They hear of one training: of its begin once in a
       process, of its end once. Attributes that are numbers, strings, arrays,
       paths, generators of Keras, or lists, tuples, sets and dictionaries of
-      values are kept, and so is what stands in the files that a callback
-      holds open, as `CSVLogger` does. Anything else a callback makes anew when
-      training begins; if it has changed meanwhile, a warning names it. A
-      callback hears again of the begin of an epoch that goes on.
+      values are saved. Anything else a callback creates anew when training
+      begins; if it has changed meanwhile, a warning names it. Files that a
+      callback writes stay as they are: pass `append=True` to `CSVLogger`, and
+      `save_freq="epoch"` to have each row once. A callback hears again of the
+      begin of an epoch that is resumed.
     - **Data.** A run that goes on within an epoch reads its earlier batches
       again and drops them, which takes the time that reading takes.
       `parallel_dataset` goes on at its epoch, with or without a `seed`. Other
@@ -83,7 +82,8 @@ def resumable_fit(
 
     Args:
         model: A compiled model.
-        folder: The folder of the state, one for each call in a program.
+        folder: The folder of the state. Each call in a program requires a
+            folder of its own, because nothing else tells equal calls apart.
         save_freq: `"epoch"` to write after each epoch, or the number of
             batches from one state to the next. Defaults to `"epoch"`.
         *arguments: Those of `model.fit`.
@@ -93,10 +93,9 @@ def resumable_fit(
         The `History` of all epochs, those before an interruption included.
 
     Raises:
-        ValueError: If an argument has a wrong value, a call of this program
-            has had the folder, JAX runs in several processes, or the state is
-            damaged or that of another training. The message says how they
-            differ, and names the file.
+        ValueError: If an argument has a wrong value, JAX runs in several
+            processes, or the state is damaged or that of another training. The
+            message says how they differ, and names the file.
         OSError: If a state cannot be written. It names the file.
 
     Example:
@@ -137,12 +136,8 @@ def resumable_fit(
     given["callbacks"] = owned = OwnedCallbacks(
         model, call, file, save_freq, identity, state, batches
     )
-    _used.add(file)
     try:
         return model.fit(**given)
-    except BaseException:
-        _used.discard(file)
-        raise
     finally:
         owned.release()
 
@@ -170,15 +165,7 @@ def _check(folder, save_freq):
             "`keras.callbacks.ModelCheckpoint`, and begin all of them with "
             "these weights and with `fit(initial_epoch=...)`."
         )
-    file = path.resolve() / FILE
-    if file in _used:
-        raise ValueError(
-            "resumable_fit needs a folder of its own for each call in a "
-            f"program. Received: folder={str(folder)!r}, which an earlier call "
-            "has had: if one is killed, nothing says which of them. Give each "
-            "call another folder."
-        )
-    return file
+    return path.resolve() / FILE
 
 
 def _find_state(file, identity, epochs):

@@ -1,6 +1,5 @@
 """The states of a training: variables, random generators, callbacks."""
 
-import io
 import random
 import sys
 import warnings
@@ -10,8 +9,8 @@ import keras
 import numpy as np
 
 from keras_attention.resume.identity import digest
-from keras_attention.resume.identity import is_known
 
+KNOWN = ("keras.", "keras_attention.")  # callbacks that need no warning
 SET_BY_KERAS = {"params", "_model", "model"}
 
 
@@ -87,9 +86,8 @@ def _variables(model):
 class KeptCallbacks:
     """Reads and puts back the states of callbacks.
 
-    Attributes that are plain values are kept, generators of Keras, and what
-    stands in the files that a callback writes. What has not changed since
-    training began is left out: it is what the user gave.
+    Attributes that are plain values are kept, and generators of Keras. What has
+    not changed since training began is left out: it is what the user gave.
 
     Args:
         callbacks: The callbacks. Their training has begun.
@@ -105,31 +103,34 @@ class KeptCallbacks:
 
         It warns, once of each, of attributes that cannot be kept.
         """
-        pairs = zip(self.callbacks, self.begun_with, strict=True)
-        return [self._read(*pair) for pair in pairs]
+        states = []
+        for callback, before in zip(
+            self.callbacks, self.begun_with, strict=True
+        ):
+            changed = _marks(callback).items() - before.items()
+            values = {
+                name: _readable(getattr(callback, name))
+                for name, mark in changed
+                if isinstance(mark, str)
+            }
+            self._warn(callback, dict(changed).keys() - values.keys())
+            kind = type(callback).__name__
+            states.append({"class": kind, "values": values})
+        return states
 
-    def _read(self, callback, before):
-        values, lost, files = {}, [], {}
-        for name, mark in _marks(callback).items():
-            value = callback.__dict__[name]
-            if mark != before.get(name):
-                if isinstance(mark, str):
-                    values[name] = _readable(value)
-                else:
-                    lost.append(name)
-        if lost and not is_known(callback) and callback not in self.warned:
+    def _warn(self, callback, lost):
+        """Warn of attributes that are lost; Keras' callbacks make them anew."""
+        own = not type(callback).__module__.startswith(KNOWN)
+        if lost and own and callback not in self.warned:
             self.warned.add(callback)
-            _warn(callback, lost)
-        for name, value in callback.__dict__.items():
-            if _is_written(value):
-                files[name] = _content(value)
-        if "csv_file" in files:  # of a CSVLogger
-            values["append_header"] = not len(files["csv_file"])
-        return {
-            "class": type(callback).__name__,
-            "values": values,
-            "files": files,
-        }
+            kind = type(callback).__name__
+            warnings.warn(
+                "resumable_fit cannot save "
+                f"{', '.join(f'{kind}.{name}' for name in sorted(lost))}: a "
+                "training that is resumed starts without. Use numbers, "
+                "strings, and arrays, or lists and dictionaries of them.",
+                stacklevel=2,
+            )
 
     def put_back(self, states: list[dict[str, Any]]):
         """Set each callback to the state of the first of its class.
@@ -139,28 +140,15 @@ class KeptCallbacks:
         """
         left = list(self.callbacks)
         for state in states:
-            for callback in left:
-                if type(callback).__name__ == state["class"]:
-                    left = [x for x in left if x is not callback]
-                    _set(callback, state)
-                    break
-
-
-def _set(callback, state):
-    attributes = callback.__dict__
-    for name, value in state["values"].items():
-        if isinstance(attributes.get(name), keras.random.SeedGenerator):
-            attributes[name].state.assign(value)
-        else:
-            setattr(callback, name, value)
-    for name, content in state["files"].items():
-        file = attributes.get(name)
-        if _is_written(file):
-            file.seek(0)
-            file.truncate()
-            raw = getattr(file, "buffer", file)  # without other line ends
-            raw.write(content.tobytes())
-            file.flush()
+            same = [x for x in left if type(x).__name__ == state["class"]]
+            for callback in same[:1]:
+                left = [x for x in left if x is not callback]
+                for name, value in state["values"].items():
+                    now = getattr(callback, name, None)
+                    if isinstance(now, keras.random.SeedGenerator):
+                        now.state.assign(value)
+                    else:
+                        setattr(callback, name, value)
 
 
 def _marks(callback):
@@ -170,38 +158,15 @@ def _marks(callback):
     """
     marks = {}
     for name, value in callback.__dict__.items():
-        if name in SET_BY_KERAS or _is_written(value):
-            continue
-        try:
-            marks[name] = digest(_readable(value))
-        except (TypeError, RecursionError):
-            size = len(value) if hasattr(value, "__len__") else 0
-            marks[name] = id(value), size, value
+        if name not in SET_BY_KERAS:
+            try:
+                marks[name] = digest(_readable(value))
+            except (TypeError, RecursionError):
+                size = len(value) if hasattr(value, "__len__") else 0
+                marks[name] = id(value), size
     return marks
 
 
 def _readable(value):
     is_seed = isinstance(value, keras.random.SeedGenerator)
     return np.asarray(value.state) if is_seed else value
-
-
-def _warn(callback, names):
-    lost = ", ".join(f"{type(callback).__name__}.{name}" for name in names)
-    warnings.warn(
-        f"resumable_fit cannot keep {lost}: a run that is resumed begins "
-        "without. Use numbers, strings and arrays, or lists and dictionaries "
-        "of them.",
-        stacklevel=2,
-    )
-
-
-def _is_written(value):
-    opened = isinstance(value, io.IOBase) and not value.closed
-    return opened and value.writable() and value.seekable()
-
-
-def _content(file):
-    """Read what has been written to a file, as an array of bytes."""
-    file.flush()
-    with open(file.name, "rb") as written:
-        return np.frombuffer(written.read(), np.uint8)

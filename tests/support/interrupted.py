@@ -178,20 +178,10 @@ def train(
     if interrupt is not None:
         callbacks.insert(1, interrupt)
     arguments = {**arguments, **(fit or {}), "callbacks": callbacks}
-    try:
-        fitted = ka.resumable_fit(
-            model, folder / "state", data, save_freq=save_freq, **arguments
-        )
-        return results(model, fitted, folder)
-    finally:
-        close_logs(callbacks)
-
-
-def close_logs(callbacks):
-    """Close what an error has left open; Python would warn of it."""
-    for callback in callbacks:
-        if getattr(callback, "csv_file", None):
-            callback.csv_file.close()
+    fitted = ka.resumable_fit(
+        model, folder / "state", data, save_freq=save_freq, **arguments
+    )
+    return results(model, fitted, folder)
 
 
 def make_callbacks(folder, patience):
@@ -208,7 +198,6 @@ def make_callbacks(folder, patience):
             save_best_only=True,
             save_weights_only=True,
         ),
-        kinds.CSVLogger(folder / "log.csv", append=True),
         ka.ScheduledSampling(ka.InverseSigmoidSchedule(2)),
         Draw(),
     ]
@@ -233,7 +222,6 @@ def results(model, fitted, folder):
         },
         **{f"history {k}": v for k, v in fitted.history.items()},
         "epochs": fitted.epoch,
-        "log": (folder / "log.csv").read_text(),
         "files": sorted(x.name for x in folder.iterdir()),
         "drawn": np.random.rand(),
     }
