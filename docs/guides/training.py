@@ -102,8 +102,8 @@ print(history.history["loss"])
 # state is written at the start and after every five batches here, or at the
 # end of each epoch by default; whole or not at all, and without pickle. After
 # the last epoch nothing is left. Within an epoch, earlier batches are read again
-# and dropped. With other data, arguments or callbacks it raises an error, and the
-# state stays. The [reference](../reference/training.md) says what is kept of
+# and dropped. With other data or arguments it raises an error, and the state
+# stays. The [reference](../reference/training.md) says what is kept of
 # callbacks and of other data.
 #
 # ## Saving and loading

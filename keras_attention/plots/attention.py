@@ -37,9 +37,10 @@ def plot_attention(
     """Draw attention as papers print it: a row per target word, source on top.
 
     White is all the attention and black is none, as in the reference. Tokens
-    of any script are drawn with the installed fonts that have them; if there
-    are none, one warning says what to install. Empty tokens at the end are
-    padding: they are left out, with their rows and columns.
+    of any script are drawn with the installed fonts that have them. If there
+    are none, matplotlib warns: install a font, such as Noto Sans CJK, and
+    delete matplotlib's font list, in `matplotlib.get_cachedir()`. Empty tokens
+    at the end are padding: they are left out, with their rows and columns.
 
     Args:
         weights: `(T, Tv)` for one picture. `(N, T, Tv)`, or a list of `N`

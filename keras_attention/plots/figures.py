@@ -1,7 +1,6 @@
 """Figures: a grid of pictures, laid out by matplotlib."""
 
 import functools
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,21 +35,16 @@ def make_axes(caller: str, rooms, columns: int | None = None) -> np.ndarray:
     columns = _best_columns(rooms) if columns is None else columns
     check_integer("columns", columns)
     widths, heights = _tracks(rooms, columns)
-    figure, axes = pyplot.subplots(
-        len(heights),
-        len(widths),
+    figure = pyplot.figure(
         # More than is needed: `fit` takes away what is left over.
         figsize=(1.5 * sum(widths), 1.5 * sum(heights)),
-        squeeze=False,
-        subplot_kw={"anchor": "NW"},
         layout="constrained",
     )
     space = {"w_pad": AIR, "h_pad": AIR, "wspace": 0, "hspace": 0}
     figure.get_layout_engine().set(**space)
-    axes = axes.reshape(-1)
-    for ax in axes[len(rooms) :]:
-        ax.remove()
-    return axes[: len(rooms)]
+    grid = figure.add_gridspec(len(heights), len(widths))
+    places = [grid[n] for n in range(len(rooms))]
+    return np.array([figure.add_subplot(x, anchor="NW") for x in places])
 
 
 def fit(axes: Sequence, sizes, image=None):
@@ -67,15 +61,28 @@ def fit(axes: Sequence, sizes, image=None):
             bar to the right of all pictures. Defaults to `None`.
     """
     figure, grid = axes[0].figure, axes[0].get_gridspec()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")  # `text_style` warned
-        _share_places(axes, grid, np.asarray(sizes, float))
-        _resize(axes, grid)
-        if image is not None:
-            thin = sum(grid.get_height_ratios()) / BAR
-            figure.colorbar(image, ax=list(axes), aspect=thin, panchor=False)
-            _resize(axes, grid)
-            _resize(axes, grid)  # the gap before the bar grew with the figure
+    places = np.array(sizes, float)
+    for ax, place in zip(axes, places, strict=True):
+        ax.set_aspect("auto")  # to fill its place while that is too large
+        width = ax.title.get_window_extent().width / figure.dpi
+        if width > place[0]:  # the layout makes no room for titles
+            place[0] = width
+            ax.title.set(x=0, ha="left")
+    wanted = _tracks(places, grid.ncols)
+    grid.set_width_ratios(wanted[0])
+    grid.set_height_ratios(wanted[1])
+    for n, (ax, size) in enumerate(zip(axes, sizes, strict=True)):
+        row, column = divmod(n, grid.ncols)
+        share = size / (wanted[0][column], wanted[1][row])
+        ax.set_axes_locator(functools.partial(_top_left, share))
+    _resize(axes[0], wanted)
+    if image is not None:
+        thin = sum(wanted[1]) / BAR
+        figure.colorbar(image, ax=list(axes), aspect=thin, panchor=False)
+        _resize(axes[0], wanted)
+        _resize(axes[0], wanted)  # the gap before the bar grew with the figure
+    for ax in axes:
+        ax.set_aspect("equal")
     longest = max(figure.get_size_inches())
     figure.set_dpi(figure.get_dpi() * min(1.0, LONGEST_SIDE / longest))
 
@@ -99,36 +106,13 @@ def color_limits(
     }
 
 
-def _share_places(axes, grid, sizes):
-    """Give each picture a share of its place in the grid."""
-    places = sizes.copy()
-    for ax, place in zip(axes, places, strict=True):
-        width = ax.title.get_window_extent().width / ax.figure.dpi
-        if width > place[0]:  # the layout makes no room for titles
-            place[0] = width
-            ax.title.set(x=0, ha="left")
-    widths, heights = _tracks(places, grid.ncols)
-    grid.set_width_ratios(widths)
-    grid.set_height_ratios(heights)
-    for n, (ax, size) in enumerate(zip(axes, sizes, strict=True)):
-        row, column = divmod(n, grid.ncols)
-        share = size / (widths[column], heights[row])
-        ax.set_axes_locator(functools.partial(_top_left, share))
-
-
-def _resize(axes, grid):
+def _resize(ax, wanted):
     """Add to the figure what its layout leaves too little for pictures."""
-    figure = axes[0].figure
-    for ax in axes:
-        ax.set_aspect("auto")  # to fill its place while that is too large
+    figure = ax.figure
     figure.get_layout_engine().execute(figure)
-    wanted = grid.get_width_ratios(), grid.get_height_ratios()  # inches
     size = figure.get_size_inches()
-    found = axes[0].get_position(original=True).size * size
-    scale = found / [track[0] for track in wanted]
+    scale = ax.get_position(original=True).size * size / [x[0] for x in wanted]
     figure.set_size_inches(size + [sum(x) for x in wanted] * (1 - scale))
-    for ax in axes:
-        ax.set_aspect("equal")
 
 
 def _best_columns(rooms):

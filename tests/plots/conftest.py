@@ -2,8 +2,6 @@
 
 import pytest
 
-from keras_attention.plots import fonts
-
 
 @pytest.fixture(autouse=True)
 def _headless():
@@ -11,7 +9,6 @@ def _headless():
 
     before = pyplot.get_backend()
     pyplot.switch_backend("agg")
-    fonts._warn_of.cache_clear()
     yield
     pyplot.close("all")
     pyplot.switch_backend(before)

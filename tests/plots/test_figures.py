@@ -30,7 +30,8 @@ def make(rooms, columns=None):
 
 
 def drawn(sizes, columns=None, title="picture"):
-    axes = make(np.array(sizes) + 0.5, columns)
+    sizes = np.array(sizes)
+    axes = make(sizes + 0.5, columns)
     for ax, (width, height) in zip(axes, sizes, strict=True):
         ax.imshow(np.zeros((round(20 * height), round(20 * width))))
         ax.set_title(title)
