@@ -88,7 +88,15 @@ def load_tfa_weights(
     variables = select(everything, prefix)
     values, differences = _match(needed_by(target), variables, everything)
     if any(differences.values()):
-        raise ValueError(_complaint(target, differences, prefix))
+        lists = [
+            "\n  ".join([f"{k}:", *x]) for k, x in differences.items() if x
+        ]
+        raise ValueError(
+            "load_tfa_weights requires one variable for each weight of "
+            f"{type(target).__name__}, of its shape. Nothing was changed. "
+            f"Received: prefix={prefix!r} and a source with these differences."
+            "\n" + "\n".join([*lists, WAYS_OUT])
+        )
     check_finite("load_tfa_weights", [(x.names[0], x.value) for x in variables])
     _warn_of_activation(target, variables)
     for weight, value in values:
@@ -128,9 +136,9 @@ def _match(
     everything: list[names.Stored],
 ) -> tuple[list, dict[str, list[str]]]:
     """Find the value of every weight, and what does not fit, by its kind."""
-    if any(names.MEMORY in x.fields for x in needed):
-        variables = _with_memories(variables, everything)
-    stored = _join_layers(names.components_of(variables), needed)
+    attends = any(names.MEMORY in x.fields for x in needed)
+    stored = names.components_of(variables, everything if attends else [])
+    stored = _join_layers(stored, needed)
     values, differences = [], {MISSING: [], LEFT_OVER: [], MISSHAPEN: []}
     for unit, found in _pair(needed, stored):
         fields = dict(found.fields)
@@ -148,33 +156,6 @@ def _match(
                 values.append((slot.weight, value / slot.divisor))
         differences[LEFT_OVER] += [x.label for x in fields.values()]
     return values, differences
-
-
-def _with_memories(variables, everything):
-    """Add the memories of mechanisms whose prefix has only a part of them.
-
-    Whoever sets the memory makes its kernel, outside of the wrapper.
-    """
-    found = [
-        x
-        for x in names.components_of(variables)
-        if names.MECHANISM & x.fields.keys()
-    ]
-    waiting = [x.owner for x in found if names.MEMORY not in x.fields]
-    known = {id(x) for x in variables}
-    outside = [
-        x
-        for x in everything
-        if id(x) not in known
-        and "attention_wrapper" not in map(names.base, x.parts)
-    ]
-    return variables + [
-        x
-        for one in names.components_of(outside)
-        if names.MEMORY in one.fields and (one.owner in waiting or not found)
-        for x in one.fields.values()
-        if names.own_name(x.parts)[1] == names.MEMORY
-    ]
 
 
 def _pair(
@@ -261,19 +242,6 @@ def _join_layers(
     return [x for x in stored if names.KERNEL not in x.fields] + [
         names.Component(joined)
     ]
-
-
-def _complaint(target, differences: dict, prefix: str) -> str:
-    """Return the text of the error, with all that does not fit."""
-    said = [
-        f"load_tfa_weights needs one variable for each weight of "
-        f"{type(target).__name__}, of its shape. Nothing was changed. "
-        f"Received: prefix={prefix!r} and a source with these differences."
-    ]
-    for kind, labels in differences.items():
-        if labels:
-            said.append("\n  ".join([f"{kind}:", *labels]))
-    return "\n".join([*said, WAYS_OUT])
 
 
 def _warn_of_activation(target, variables):

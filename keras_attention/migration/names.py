@@ -150,7 +150,9 @@ def own_name(parts: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
     return tuple(owner), name
 
 
-def components_of(variables: list[Stored]) -> list[Component]:
+def components_of(
+    variables: list[Stored], everything: Iterable[Stored] = ()
+) -> list[Component]:
     """Put the variables of each object together.
 
     A mechanism's variables are those with the same last part of the object's
@@ -159,16 +161,27 @@ def components_of(variables: list[Stored]) -> list[Component]:
     whoever set the memory.
 
     Args:
-        variables: The variables of a source.
+        variables: The variables to take.
+        everything: All variables of the source. Memories of the mechanisms
+            are taken that are set outside of any wrapper, if `variables` has
+            none.
 
     Returns:
         The objects, in the order of the source. A name that comes twice in
         one of them is a number, which no object of ours has.
     """
+    named = [(x, *own_name(x.parts)) for x in variables]
+    mechanisms = {_mechanism(owner) for _, owner, x in named if x in MECHANISM}
+    ready = {_mechanism(owner) for _, owner, x in named if x == MEMORY}
+    waiting = mechanisms - ready
+    for x in everything:
+        owner, name = own_name(x.parts)
+        inside = "attention_wrapper" in map(base, owner)
+        fits = _mechanism(owner) in waiting or not mechanisms
+        if name == MEMORY and fits and not inside:
+            named.append((x, owner, name))
     found = {}
-    named = [own_name(x.parts) for x in variables]
-    mechanisms = {_mechanism(owner) for owner, x in named if x in MECHANISM}
-    for x, (owner, name) in zip(variables, named, strict=True):
+    for x, owner, name in named:
         if name == "kernel" and _mechanism(owner) in mechanisms:
             name = QUERY  # in the mechanism's own scope
         if name in MECHANISM:
