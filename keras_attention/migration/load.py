@@ -164,42 +164,31 @@ def _pair(
     """Find the object of the source for every object of ours.
 
     It has the same fields, and its name tells no other side, direction or kind
-    of cell. What finds none takes one with some of the fields, so that an
-    error can name the others.
+    of cell. Of several, those are meant whose names tell the same as that of
+    ours; of these the first one, if counters give them an order, and else
+    none. What finds none takes one with some of the fields, so that an error
+    can name the others.
     """
-    pairs = []
+    needed, stored, pairs = [*needed], [*stored], []
     for fits in (operator.eq, operator.and_):
-        waiting, needed = needed, []
-        for unit in waiting:
-            fields = unit.fields.keys()
-            alike = [x for x in stored if fits(fields, x.fields.keys())]
-            first = _first(unit, alike)
-            if first is None:
-                needed.append(unit)
-            else:
-                stored = [x for x in stored if x is not first]
+        for unit in [*needed]:
+            alike = [
+                x
+                for x in stored
+                if fits(unit.fields.keys(), x.fields.keys())
+                and all(
+                    None in pair or len({*pair}) == 1
+                    for pair in zip(x.meaning, unit.meaning, strict=True)
+                )
+            ]
+            same = [x for x in alike if x.meaning == unit.meaning]
+            for first in (names.in_order(same or alike) or [])[:1]:
+                needed.remove(unit)
+                stored.remove(first)
                 pairs.append((unit, first))
     nothing = names.Component({})
     pairs += [(x, nothing) for x in needed] + [(nothing, x) for x in stored]
     return pairs
-
-
-def _first(
-    unit: names.Component, found: list[names.Component]
-) -> names.Component | None:
-    """Return the first object that may be this one, or `None`.
-
-    Of several, those are meant whose names tell the same as that of ours; of
-    these the first one, if counters give them an order, and else none.
-    """
-
-    def agrees(one):
-        pairs = zip(one.meaning, unit.meaning, strict=True)
-        return all(None in (x, y) or x == y for x, y in pairs)
-
-    found = [x for x in found if agrees(x)]
-    same = [x for x in found if x.meaning == unit.meaning]
-    return next(iter(names.in_order(same or found) or ()), None)
 
 
 def _join_layers(

@@ -1,5 +1,6 @@
 """The names that TFA and Keras 2 give to variables, and what they mean."""
 
+import dataclasses
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -66,7 +67,8 @@ class Stored(NamedTuple):
         return f"{self.names[0]} {self.value.shape}"
 
 
-class Component(NamedTuple):
+@dataclasses.dataclass(eq=False)
+class Component:
     """An object with weights: a mechanism, a cell, an embedding or a layer.
 
     Attributes:

@@ -68,9 +68,11 @@ def _read_path(path: Path) -> list[Stored]:
     for one in (path, path / "variables" / "variables"):
         if one.with_name(f"{one.name}.index").is_file():
             return _read_checkpoint(one)
-    tensorflow = require("tensorflow", "all", READER)
-    last = path.is_dir() and tensorflow.train.latest_checkpoint(str(path))
-    if not last:
+    last = None
+    if (path / "checkpoint").is_file():
+        tensorflow = require("tensorflow", "all", READER)
+        last = tensorflow.train.latest_checkpoint(str(path))
+    if last is None:
         what = "where there is none"
         if path.is_file():
             what = "a file that cannot be read as one of these"

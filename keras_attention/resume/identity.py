@@ -1,5 +1,6 @@
 """What makes two calls the same training: each part as a short text."""
 
+import contextlib
 import hashlib
 import json
 import re
@@ -36,7 +37,7 @@ def identify(model: keras.Model, call: dict[str, Any]) -> dict[str, str]:
     parts = {
         "backend": backend.name,
         "model": [_name(model), _quietly(model.get_config)],
-        "optimizer": [_name(optimizer), _optimizers.get(optimizer)],
+        "optimizer": [_name(optimizer), optimizer and _optimizers[optimizer]],
         "loss": _describe(model.loss),
         "loss or metrics": {**(compiled or {}), "optimizer": None},
         **{k: _describe(v) for k, v in call.items() if k not in FREE},
@@ -75,20 +76,19 @@ def _describe(value):
     content = getattr(getattr(value, "position", None), "content", None)
     if content is not None:
         return content
+    if hasattr(value, "__array__") and not keras.ops.is_tensor(value):
+        value = np.asarray(value)  # such as a table of pandas
+        value = value.tolist() if value.dtype == object else value
+    with contextlib.suppress(Exception):  # tensors of other kinds raise any
+        return digest(value)
     if isinstance(value, dict):
         return [[k, _describe(v)] for k, v in value.items()]
     if isinstance(value, list | tuple):
         return [_name(value), *map(_describe, value)]
     if hasattr(value, "get_config"):
         return [_name(value), _quietly(value.get_config)]
-    if hasattr(value, "__array__") and not keras.ops.is_tensor(value):
-        value = np.asarray(value)  # such as a table of pandas
-        value = value.tolist() if value.dtype == object else value
-    try:
-        return digest(value)
-    except Exception:  # not plain; tensors of other kinds may raise any
-        spec = getattr(value, "element_spec", None)
-        return [_name(value), str(spec), cardinality(value)]
+    spec = getattr(value, "element_spec", None)
+    return [_name(value), str(spec), cardinality(value)]
 
 
 def _name(value):
@@ -96,12 +96,11 @@ def _name(value):
 
 
 def _quietly(read):
-    try:
+    with contextlib.suppress(Exception):  # models train without a config
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of lambdas in it
             return read()
-    except Exception:  # models need no `get_config` to train
-        return None
+    return None
 
 
 def _text(config):
