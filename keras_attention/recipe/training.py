@@ -197,7 +197,7 @@ def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
             ),
             best,
             _Clock(),
-            keras.callbacks.CSVLogger(work / CURVES),
+            keras.callbacks.CSVLogger(work / CURVES, append=True),
             *callbacks,
             keras.callbacks.LambdaCallback(
                 on_train_end=lambda _: finish(
