@@ -127,15 +127,20 @@ def train_translator(
         report(f"Validation with beam search, {name}: {score}")
     *_, translator = found.values()
     with replaced_folder(folder, MAIN_FILE) as new:
-        if not recipe.distill:
-            translator.save(new)
-            write_report(new, translator, data, recipe)
-        for name in found.keys() - {ENSEMBLE}:
-            place = new if name == STUDENT else new / name
-            shutil.copytree(work / name, place, dirs_exist_ok=True)
+        _save_several(new, work, found, data, recipe)
         (new / NOTE).write_text(whole, encoding="utf-8")
     shutil.rmtree(work)
     return translator
+
+
+def _save_several(folder, work, found, data, recipe):
+    """Save the result, with a folder for each member."""
+    if not recipe.distill:
+        found[ENSEMBLE].save(folder)
+        write_report(folder, found[ENSEMBLE], data, recipe)
+    for name in found.keys() - {ENSEMBLE}:
+        place = folder if name == STUDENT else folder / name
+        shutil.copytree(work / name, place, dirs_exist_ok=True)
 
 
 def _comment(name, texts) -> str:
