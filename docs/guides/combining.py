@@ -96,7 +96,7 @@ language.compile("adam", SequenceCrossentropy())
 language.fit(target[:, :-1], target[:, 1:], 16, epochs=10, verbose=0)
 search = Sampling(seed=1, max_length=8, forbidden_ids=[1])
 found = language.generate(np.zeros((3, 1)), search)
-print(tokenizer.detokenize(found.tokens[:, 0]).numpy())
+print(tokenizer.detokenize(np.array(found.tokens[:, 0])))
 
 # %% [markdown]
 # `ShallowFusion` adds what it says to what a model says. Digits that are drawn at

@@ -125,8 +125,8 @@ for index in range(2):
     part = parallel_dataset(
         "numbers.txt", "numbers.txt", digits, digits, 2, shard=(index, 2)
     )
-    texts = [digits.detokenize(x).numpy() for (x, _), _ in part]
-    print(index, b" ".join(np.concatenate(texts)).decode())
+    texts = [digits.detokenize(x.numpy()) for (x, _), _ in part]
+    print(index, " ".join(np.concatenate(texts)))
 
 # %% [markdown]
 # JAX splits arrays itself: one line before the model is made,

@@ -68,15 +68,15 @@ ids = np.array(tokenizer.tokenize(["decaf"]))
 stream = model.stream(max_length=20)
 for part in np.split(ids, ids.shape[1], axis=1):
     words = stream.push(part)
-    print(part[0], "->", tokenizer.detokenize(words).numpy()[0].decode())
-print("end ->", tokenizer.detokenize(stream.end()).numpy()[0].decode())
+    print(part[0], "->", tokenizer.detokenize(words)[0])
+print("end ->", tokenizer.detokenize(stream.end())[0])
 
 # %% [markdown]
 # Whatever the parts are, these are the words of `generate` on the whole source:
 
 # %%
 whole = model.generate(ids, GreedySearch(max_length=20))
-print(tokenizer.detokenize(whole.tokens[:, 0]).numpy()[0].decode())
+print(tokenizer.detokenize(np.array(whole.tokens[:, 0]))[0])
 
 # %% [markdown]
 # Time for each position, and memory, do not grow with the length of the source

@@ -67,7 +67,7 @@ train = parallel_dataset(*files, *tokenizers, 32, training=True, seed=1)
 val = parallel_dataset("val.de", "val.en", *tokenizers, 32)
 (source, target), wanted = next(iter(train))
 print(source[0].numpy())
-print(tokenizers[0].detokenize(source[:1]).numpy()[0].decode())
+print(tokenizers[0].detokenize(source[:1].numpy())[0])
 
 # %% [markdown]
 # ## The model
