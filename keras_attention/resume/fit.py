@@ -18,7 +18,6 @@ from keras_attention.resume.file import reading_state
 from keras_attention.resume.file import refuse
 from keras_attention.resume.identity import cardinality
 from keras_attention.resume.identity import identify
-from keras_attention.resume.states import has_variables
 
 FILE = "training.state"
 
@@ -205,7 +204,8 @@ def _prepare(model, state, given, call):
             stacklevel=3,
         )
     values = state.variables
-    if state.batch or values is None or has_variables(model, values):
+    made = values is None or len(model.variables) == len(values["model"])
+    if state.batch or made:
         return
     if inspect.isgenerator(call["x"]):
         raise ValueError(
@@ -213,15 +213,13 @@ def _prepare(model, state, given, call):
             "generator. Received: one that is not built. Call `build` first."
         )
     # Without shuffling, since what it draws from is put back only in part.
+
+    def stop(*_, **__):
+        model.stop_training = True
+
+    one = keras.callbacks.LambdaCallback(on_train_batch_end=stop)
     rest = {"shuffle": False, "validation_freq": [], "verbose": 0}
-    model.fit(**{**given, **rest, "callbacks": [_OneStep()]})
-
-
-class _OneStep(keras.callbacks.Callback):
-    """Stops after one step."""
-
-    def on_train_batch_end(self, batch, logs=None):
-        self.model.stop_training = True
+    model.fit(**{**given, **rest, "callbacks": [one]})
 
 
 def _rows(x):

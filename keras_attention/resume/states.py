@@ -53,11 +53,6 @@ def set_variables(
             variable.assign(value)
 
 
-def has_variables(model: keras.Model, values: dict[str, list]) -> bool:
-    """Return whether a model has made as many variables as were read."""
-    return len(_variables(model)["model"]) == len(values["model"])
-
-
 def random_states() -> dict[str, Any]:
     """Read the states of the generators of Python, NumPy and torch."""
     states = {"python": random.getstate(), "numpy": np.random.get_state()}
