@@ -205,10 +205,9 @@ def _join_layers(
     wanted = [
         x.fields[names.KERNEL] for x in needed if names.KERNEL in x.fields
     ]
-    layers = [x for x in stored if names.KERNEL in x.fields]
-    layers = names.in_order(layers) or layers
-    kernels = [x.fields[names.KERNEL].value for x in layers]
-    if not wanted or len(layers) < 2 or any(x.ndim != 2 for x in kernels):
+    layers = names.in_order([x for x in stored if names.KERNEL in x.fields])
+    kernels = [x.fields[names.KERNEL].value for x in layers or []]
+    if not wanted or len(kernels) < 2 or any(x.ndim != 2 for x in kernels):
         return stored
     rows = wanted[0].weight.shape[0]
     state, odd = divmod(sum(map(len, kernels)) - rows, len(layers) - 1)

@@ -194,6 +194,10 @@ def test_attentional_layers_are_joined_with_zeros_between():
     got = joint @ to_numpy(cell.attention_kernel)
     got = got + to_numpy(cell.attention_bias)
     np.testing.assert_allclose(got, np.concatenate(wanted, -1), atol=1e-6)
+    named = {
+        k.replace("attention_layer/", "my_layer/"): source[k] for k in source
+    }
+    refused(cell, named, "Left over:\n  attention_wrapper/my_layer")
     del source["attention_wrapper/attention_layer_2/kernel"]
     refused(cell, source, "attention_kernel takes")
 
