@@ -32,6 +32,7 @@ class Entry(NamedTuple):
         target_tokens: Those of the text, without the start, with the end.
         attention: `(T, Tv)`, or `None` if the model does not attend.
         token_scores: `(T,)`.
+        unknown: What the tokenizer does not know.
     """
 
     texts: Any
@@ -40,6 +41,7 @@ class Entry(NamedTuple):
     target_tokens: Any = None
     attention: Any = None
     token_scores: Any = None
+    unknown: Any = None
 
 
 NOTHING = Entry("", 0.0, [], [], None, [])  # of a blank line

@@ -242,7 +242,7 @@ class AbstractTokenizer:
             [
                 piece
                 for part in self.parts
-                for piece in _unknown(part.read(string))
+                for piece in unknown_pieces(part.read(string))
             ]
             for string in as_texts("text", checked_strings(text))
         ]
@@ -466,7 +466,12 @@ def checked_strings(text: Any) -> Any:
     return text
 
 
-def _unknown(pieces):
+def unknown_pieces(pieces: Pieces) -> list[str]:
+    """List the texts of unknown ids.
+
+    Args:
+        pieces: A text that was read.
+    """
     texts = pieces.texts() if UNKNOWN in pieces.ids else pieces.ids
     pairs = zip(pieces.ids, texts, strict=True)
     return [text for id_, text in pairs if id_ == UNKNOWN]

@@ -17,6 +17,7 @@ from keras_attention.search import RequiredPhrases
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import copied_ids
 from keras_attention.text.base import padded
+from keras_attention.text.base import unknown_pieces
 from keras_attention.text.parallel import stacked
 from keras_attention.text.steps import END
 from keras_attention.text.steps import UNKNOWN
@@ -35,11 +36,14 @@ class Row(NamedTuple):
         words: The word behind each id, `""` behind start and end; none if no
             word can come into a translation.
         count: The number of ids before it was cut.
+        unknown: What its tokenizers do not know, but for words that are
+            copied; `None` of features.
     """
 
     columns: list[np.ndarray]
     words: list[str] = NO_WORDS
     count: int = 0
+    unknown: list[str] | None = None
 
 
 class TranslationProgram:
@@ -88,10 +92,12 @@ class TranslationProgram:
             if self.model.source_ids:
                 ids[0] = self._copied(ids[0], words, ["", *words])
             words = ["", *words[:most], ""]
+        others = found[1:] if self.model.source_ids else found
+        unknown = [x for part in others for x in unknown_pieces(part)]
         columns = [padded([x[:most]])[0] for x in ids]
         if len(columns) > 1:
             columns = [stacked([x[None] for x in columns])[0]]
-        return Row(columns, words, count)
+        return Row(columns, words, count, unknown)
 
     def _copied(self, ids, words, source_words):
         """Give words that are copied the ids that they have in the source."""
@@ -215,7 +221,7 @@ class TranslationProgram:
             copied = self._copies(row, ids.tolist())
             source = self._names(self.source_tokenizer, ids, copied)
             entry["source_tokens"] = source
-        return Translation(**entry)
+        return Translation(**entry, unknown=row.unknown)
 
     def _copies(self, row, ids):
         """Return the source's word behind each id that copies one, or `""`."""

@@ -23,6 +23,9 @@ class Translation(NamedTuple):
         token_scores: An array `(T,)` a text: the model's log probability of
             each of its target tokens, which without penalties add up to its
             score. `None` if not asked for.
+        unknown: For each sentence a list of the characters, words, or pieces
+            that the source tokenizer does not know, so that the model has
+            never seen them. `None` if the source is features, or scored.
     """
 
     texts: list[str] | list[list[str]]
@@ -31,6 +34,7 @@ class Translation(NamedTuple):
     target_tokens: list[list[str]] | list[list[list[str]]] | None = None
     attention: list[np.ndarray | list[np.ndarray] | None] | None = None
     token_scores: list[np.ndarray] | list[list[np.ndarray]] | None = None
+    unknown: list[list[str]] | None = None
 
 
 def join_entries(
@@ -62,5 +66,6 @@ def join_entries(
         "target_tokens": attention or token_scores,
         "attention": attention,
         "token_scores": token_scores,
+        "unknown": all(entry.unknown is not None for entry in entries),
     }
     return Translation(**{k: column(k) for k, yes in asked.items() if yes})

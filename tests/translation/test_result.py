@@ -1,6 +1,7 @@
 """Translation: what was asked for, and nothing else."""
 
 import numpy as np
+from tiny import tiny_translator
 
 from keras_attention.translation import Translation
 from keras_attention.translation import join_entries
@@ -21,6 +22,13 @@ def test_what_was_not_asked_for_is_none():
     assert aligned.source_tokens == [["<s>", "a"]]
     assert aligned.attention[0].shape == (2, 2)
     assert aligned.token_scores is None
+
+
+def test_unknown_tokens_are_told():
+    tiny = tiny_translator()
+    found = tiny(["1x2", "12", "é€"], return_scores=True)
+    assert found.unknown == [["x"], [], ["é", "€"]]
+    assert tiny.score(["1x"], ["r"]).unknown is None
 
 
 def test_features_have_no_source_tokens():
