@@ -32,6 +32,7 @@ from keras_attention.recipe import train_translator
 from keras_attention.training import score_texts
 
 ENGLISH = {
+    "lowercase": True,  # words may be typed with capitals
     "target_tokenizer": "symbol",
     "units": 240,
     "dropout": 0.3,

@@ -36,7 +36,7 @@ def load(file: Path = FILE, threads: int = 0) -> Callable:
     session = onnxruntime.InferenceSession(file, options)
 
     def pronounce(words: list[str]) -> list[str]:
-        texts = np.array([word.lower() for word in words], object)
+        texts = np.array(words, object)
         (found,) = session.run(["translations"], {"text": texts})
         return [row[0] for row in found]
 

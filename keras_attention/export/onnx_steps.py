@@ -224,8 +224,9 @@ class NormalizeForm(AbstractOnnxForm):
 
     def read(self, add, value):
         form, letters = self.step.form, value.letters
-        letters = add.normalized(letters, form)
-        if self.step.lowercase:
+        if not self.step.lowercase or form.startswith("nfk"):
+            letters = add.normalized(letters, form)
+        if self.step.lowercase:  # else compatible letters are capitals still
             letters = add.mapped(letters, _lower_letters())
             letters = OnnxText(add, add.joined(letters)).letters
             letters = add.normalized(letters, form)

@@ -168,6 +168,19 @@ def test_every_character_is_normalized(tmp_path):
         assert found.tolist() == wanted
 
 
+@pytest.mark.parametrize("form", some(["nfc", "nfkd", "nfkc", "nfd"], 1, SLOW))
+def test_letters_are_lowered_one_by_one(form, tmp_path):
+    """A final sigma apart, it is the lower case of Python."""
+    letters = [chr(x) for x in range(1, 0x30000) if not 0xD800 <= x < 0xE000]
+    texts = ["", "A\0B", "E\u0301I\u0307", *letters[::7], "ΣΑΣΑ \u1d2c\u1d573"]
+    step, add = steps.Normalize(form, lowercase=True), OnnxStrings()
+    found = NormalizeForm(step).read(add, OnnxText(add, "text")).text
+    names = [value(x, TensorProto.STRING, [None]) for x in ("text", found)]
+    save(add, tmp_path / "x.onnx", *names)
+    (answer,) = run_alone(tmp_path / "x.onnx", [texts])
+    assert answer[0].tolist() == [*map(step.read, texts)]
+
+
 class Syllables(AbstractTokenizer):
     """A tokenizer of one's own: parts between hyphens, in lower case."""
 
