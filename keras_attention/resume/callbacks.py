@@ -113,11 +113,7 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
         if (self.epoch, 0) >= (state.epoch, state.batch):
             self._arrive()
             return
-        train, batches = (
-            self.model.train_function,
-            self.model.steps_per_execution,
-        )
-        self.model.train_function = _PassedStep(train, batches)
+        self.model.train_function = _PassedStep(self.model)
 
     def on_epoch_begin(self, epoch, logs=None):
         self.epoch, self.batch = epoch, 0
@@ -231,12 +227,12 @@ class _PassedStep:
     variables; their values are put back later.
 
     Args:
-        train: The model's own `train_function`.
-        batches: The number of batches of a step.
+        model: The model.
     """
 
-    def __init__(self, train, batches: int):
-        self.train, self.batches = train, batches
+    def __init__(self, model):
+        self.train = model.train_function
+        self.batches = model.steps_per_execution
         self.is_first = True
 
     def __call__(self, *arguments):
