@@ -134,8 +134,8 @@ def test_numbers_of_an_unknown_layer_are_refused(name, tmp_path):
 
 
 def test_shapes_tell_nothing():
-    """Two equal mechanisms without counters, though only one order fits."""
-    kernels = numbered(**{"m/one/kernel": (2, 3), "m/two/kernel": (4, 2)})
+    """Two layers without counters are refused, though one order fits."""
+    kernels = numbered(**{"m/one/kernel": (2, 3), "m/two/kernel": (3, 4)})
     layer = keras.Sequential(
         [keras.layers.Dense(n, use_bias=False) for n in (3, 4)]
     )
