@@ -256,7 +256,7 @@ print(run.stdout or run.stderr)
 # | `SentencePieceTokenizer`, `WordPieceTokenizer` | with `onnxruntime-extensions` on the source's side |
 # | `TaggedTokenizer` | as the tokenizer inside of it |
 # | several, of an `Ensemble` | as each of them |
-# | any with `lowercase=True` | each character is lowered by itself, so that a final "Σ" becomes "σ" and not "ς" |
+# | any with `lowercase=True` | each character is lowered by itself, so that a final capital sigma becomes the sigma of other places |
 # | your own | by its [steps](own_parts.md); `Replace` needs `onnxruntime-extensions` |
 #
 # With words and pieces, the program loads the operations of the extensions first. It must

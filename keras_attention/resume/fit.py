@@ -20,6 +20,7 @@ from keras_attention.resume.identity import cardinality
 from keras_attention.resume.identity import identify
 
 FILE = "training.state"
+_used = set()  # files of trainings of this program, but of those that failed
 
 
 def resumable_fit(
@@ -82,7 +83,8 @@ def resumable_fit(
     Args:
         model: A compiled model.
         folder: The folder of the state. Each call in a program requires a
-            folder of its own, because nothing else tells equal calls apart.
+            folder of its own, because nothing else tells equal calls apart; a
+            second call with the folder of an earlier one is an error.
         save_freq: `"epoch"` to write after each epoch, or the number of
             batches from one state to the next. Defaults to `"epoch"`.
         *arguments: Those of `model.fit`.
@@ -135,8 +137,12 @@ def resumable_fit(
     given["callbacks"] = owned = OwnedCallbacks(
         model, call, file, save_freq, identity, state, batches
     )
+    _used.add(file)
     try:
         return model.fit(**given)
+    except BaseException:
+        _used.discard(file)
+        raise
     finally:
         owned.release()
 
@@ -164,7 +170,15 @@ def _check(folder, save_freq):
             "`keras.callbacks.ModelCheckpoint`, and begin all of them with "
             "these weights and with `fit(initial_epoch=...)`."
         )
-    return path.resolve() / FILE
+    file = path.resolve() / FILE
+    if file in _used:
+        raise ValueError(
+            "resumable_fit needs a folder of its own for each call in a "
+            f"program. Received: folder={str(folder)!r}, which an earlier call "
+            "has had: if one is killed, nothing says which of them. Give each "
+            "call another folder."
+        )
+    return file
 
 
 def _find_state(file, identity, epochs):

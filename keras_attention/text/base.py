@@ -326,10 +326,12 @@ class AbstractTokenizer:
         """Write the tokenizer as text, as `save` does.
 
         Returns:
-            JSON: the name of the class and its config.
+            JSON: the name of the class, its config, and for readers in other
+            languages its steps, whose vocabularies are in the config.
         """
         name = keras.saving.get_registered_name(type(self))
         content = {"class_name": name, "config": self.get_config()}
+        content["steps"] = [step.describe() for step in self.steps]
         return json.dumps(content, ensure_ascii=False, indent=1)
 
     @classmethod

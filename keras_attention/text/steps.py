@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 from typing import NamedTuple
@@ -25,6 +26,7 @@ NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd", "identity")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 ASCII_SPACES = " \t\n\v\f\r"
 REMEMBERED = 2**16  # parts of texts
+BULKY = "vocabulary", "model", "tags", "tag_ids"  # in configs anyway
 
 
 class Pieces(NamedTuple):
@@ -70,6 +72,21 @@ class AbstractStep:
             A text, pieces, or in the end `Pieces`. By default `value`.
         """
         return value
+
+    def describe(self) -> dict:
+        """Describe the step for JSON, without vocabularies and models.
+
+        Returns:
+            Its class as `"step"`, and its arguments.
+        """
+        found = {"step": type(self).__name__}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "steps":
+                value = [step.describe() for step in value]
+            if field.name not in BULKY:
+                found[field.name] = value
+        return found
 
     def write(self, value: Any) -> Any:
         """Take what the step before has written one step further.

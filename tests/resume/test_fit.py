@@ -457,3 +457,12 @@ def test_several_processes_are_an_error(monkeypatch):
 def test_a_model_that_is_not_compiled_is_named(make, folder):
     with pytest.raises(ValueError, match="must be a compiled model"):
         resumable_fit(make(), folder, [[1.0]], [[1.0]])
+
+
+def test_a_folder_is_of_one_call(folder):
+    with pytest.raises(Interruption):
+        fit(folder, Interrupt("on_epoch_begin", 1))
+    fitted = fit(folder)
+    with pytest.raises(ValueError, match="another folder"):
+        fit(folder)
+    assert fit(folder / "other", model=fitted.model).epoch == [0, 1, 2]

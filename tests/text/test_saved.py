@@ -15,6 +15,7 @@ from tokenizers import train
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
+from keras_attention.text import TaggedTokenizer
 from keras_attention.text import WordTokenizer
 
 
@@ -40,6 +41,19 @@ def test_saved_or_copied_a_tokenizer_comes_back(kind, tmp_path):
         assert type(twin) is kind
         assert twin.get_config() == config
         np.testing.assert_array_equal(twin.tokenize(TEXT), ids)
+
+
+def test_a_file_says_the_steps():
+    steps = json.loads(train(WordTokenizer).to_json())["steps"]
+    kinds = "Normalize Replace Replace Split LookUp Join".split()
+    assert [step.pop("step") for step in steps] == kinds
+    assert steps[0] == {"form": "nfc", "lowercase": False}
+    assert steps[3] == {"separator": "\n"}
+    assert steps[1]["rules"][1] == ["^ | $", ""]
+    tagged = TaggedTokenizer(CharacterTokenizer("ab"), ["X"])
+    (step,) = json.loads(tagged.to_json())["steps"]
+    assert step["separator"] == ";"
+    assert [x["step"] for x in step["steps"]] == [*kinds[:1], *kinds[3:]]
 
 
 def test_another_class_is_not_loaded(tmp_path):
