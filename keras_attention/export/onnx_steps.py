@@ -3,7 +3,6 @@
 `onnx_form` makes them; register the form of a step of your own with it.
 """
 
-import re
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -19,9 +18,8 @@ from keras_attention.export.onnx_strings import SYMBOL
 from keras_attention.export.onnx_strings import OnnxStrings
 from keras_attention.export.onnx_strings import strings
 from keras_attention.export.tensor_unicode import SURROGATES
-from keras_attention.export.tensor_unicode import ranges
 from keras_attention.text import AbstractTokenizer
-from keras_attention.text.patterns import compiled
+from keras_attention.text.patterns import spelled
 from keras_attention.text.steps import PAD
 from keras_attention.text.steps import REPLACEMENT
 from keras_attention.text.steps import SPECIAL_NAMES
@@ -252,19 +250,8 @@ class ReplaceForm(AbstractOnnxForm):
     def read(self, add, value):
         text = value.without_nul()
         for pattern, rewrite in self.step.rules:
-            text = add.replace(text, _spelled(pattern), rewrite)
+            text = add.replace(text, spelled(pattern), rewrite)
         return OnnxText(add, text)
-
-
-def _spelled(pattern):
-    r"""Write out classes such as `\pL`, which other versions know otherwise."""
-    return re.sub(r"\\p(\w|\{\w+\})", lambda x: _members(x[0]), pattern)
-
-
-@cache
-def _members(name):
-    match = compiled(name).fullmatch
-    return ranges(ord(x) for x in letters_of_unicode() if match(x))
 
 
 class SplitForm(AbstractOnnxForm):
@@ -290,7 +277,7 @@ class LookUpForm(AbstractOnnxForm):
         ids |= {name.replace(NUL, NO_CHARACTER): x for name, x in ids.items()}
         found = add.look_up(value, ids, UNKNOWN)
         if self.step.edges:
-            bare = add.replace(value, _spelled(self.step.edges), "")
+            bare = add.replace(value, spelled(self.step.edges), "")
             bare = add("Max", add.look_up(bare, ids, UNKNOWN), UNKNOWN)
             found = add("Where", add("Equal", found, UNKNOWN), bare, found)
         return OnnxPieces(found, value)

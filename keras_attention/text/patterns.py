@@ -6,58 +6,172 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
+from functools import partial
 
-RE2_SPACES = r" \t\n\f\r"
-# What differs from `re`: `\pL`, `\p{Cf}`, `\x{85}`, `\s`, and a final `$`.
-DIFFERENT = re.compile(
-    r"\\p(?P<one>\w)|\\p\{(?P<name>\w+)\}|\\x\{(?P<code>\w+)\}|(?P<space>\\s)"
-    r"|(?P<other>\\.)|(?P<open>\[)|(?P<close>\])|(?P<end>\$)",
-    re.DOTALL,
+ESCAPE = r"(?P<escape>\\[pPx]\{[^}]*\}|\\[pP].|\\x..|\\[0-7]{2,3}|\\.)"
+CLASS = r"(?P<set>\[\^?\]?(?:\[:\^?\w+:\]|\\[pPx]\{[^}]*\}|\\.|[^]\\])*\])"
+FOREIGN = (  # what RE2 does not know, or reads otherwise
+    r"(?P<foreign>\(\?(?!:|P<|[is]*(?:-[is]+)?:)"
+    r"|[*+?]\+|\{\d+,?\d*\}\+|\{,\d+\})"
 )
+FLAGS = r"(?P<flags>\A\(\?[ims]+\))"
+TOKEN = re.compile(rf"(?s){CLASS}|{ESCAPE}|(?P<end>\$)|{FLAGS}|{FOREIGN}")
+# What stands in a class. `re` warns of the last ones.
+MEMBER = re.compile(
+    rf"(?s)\[:(?P<not>\^?)(?P<posix>\w+):\]|{ESCAPE}|(?P<sign>[\[&|~])"
+)
+PERL = {"d": "0-9", "s": r"\t\n\f\r ", "w": "0-9A-Za-z_"}
+POSIX = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "ascii": r"\x00-\x7f",
+    "blank": r"\t ",
+    "cntrl": r"\x00-\x1f\x7f",
+    "digit": "0-9",
+    "graph": "!-~",
+    "lower": "a-z",
+    "print": " -~",
+    "punct": r"!-/:-@\[-`{-\~",
+    "space": r"\t\n\v\f\r ",
+    "upper": "A-Z",
+    "word": "0-9A-Za-z_",
+    "xdigit": "0-9A-Fa-f",
+}
+ASSERTIONS = {"A": r"\A", "z": r"\Z", "b": r"(?a:\b)"}
+SAME = "afnrtv"  # letters behind a backslash that both know
 
 
 @lru_cache
 def compiled(pattern: str) -> re.Pattern:
     r"""Compile a pattern of RE2 for Python.
 
-    Classes such as `\pL` are written out. `\s` is white space of ASCII, and
-    `$` the end of the text, unless the pattern begins with `(?m)`.
+    Classes such as `\pL` are written out, and `\d`, `\s`, `\w` and `\b` are
+    those of ASCII. `$` is the end of the text, unless the pattern begins with
+    flags such as `(?m)`.
 
     Args:
-        pattern: The pattern, without other differences.
+        pattern: The pattern.
 
     Returns:
         The compiled pattern.
+
+    Raises:
+        ValueError: If the pattern has what RE2 does not know, such as
+            look-around, or a script such as `\p{Greek}`.
     """
-    inside = False
-    of_lines = pattern.startswith("(?m)")
+    of_lines = False
 
     def translate(match):
-        nonlocal inside
+        nonlocal of_lines
         kind, found = match.lastgroup, match.group()
-        if kind in ("open", "close"):
-            inside = kind == "open"
-        elif kind == "end":
-            return found if inside or of_lines else r"\Z"
-        elif kind == "code":
-            return f"\\x{int(match['code'], 16):02x}"
-        elif kind in ("one", "name", "space"):
-            name = match[kind]
-            codes = RE2_SPACES if kind == "space" else _category(name)
-            return codes if inside else f"[{codes}]"
-        return found
+        if kind == "flags":
+            of_lines = "m" in found
+            return found
+        if kind == "set":
+            return _set(pattern, found)
+        if kind == "escape":
+            return ASSERTIONS.get(found[1:]) or _escape(pattern, found, "[{}]")
+        if kind == "end":
+            return found if of_lines else r"\Z"
+        return _refuse(pattern, found)
 
-    return re.compile(DIFFERENT.sub(translate, pattern))
+    try:
+        return re.compile(TOKEN.sub(translate, pattern))
+    except re.error as error:
+        raise ValueError(
+            f"A step needs patterns of RE2. Received: {pattern!r}, of which "
+            f"Python's `re` says: {error}."
+        ) from error
+
+
+def spelled(pattern: str) -> str:
+    r"""Write out classes such as `\pL`, which other versions know otherwise.
+
+    Args:
+        pattern: A pattern of RE2.
+
+    Returns:
+        Such a pattern.
+    """
+
+    def translate(match):
+        if match.lastgroup == "set":
+            return MEMBER.sub(partial(_spelled, "{}"), match.group())
+        return _spelled("[{}]", match)
+
+    def _spelled(form, match):
+        found = match.group()
+        if match["escape"] is None or found[1] not in "pP":
+            return found
+        return re.sub(r"\\U(\w{8})", r"\\x{\1}", _escape(pattern, found, form))
+
+    return TOKEN.sub(translate, pattern)
+
+
+def _set(pattern, text):
+    """Write a class in brackets as `re` reads it."""
+
+    def translate(match):
+        kind, found = match.lastgroup, match.group()
+        if kind == "escape":
+            return _escape(pattern, found, "{}")
+        if kind == "sign":
+            return "\\" + found
+        if match["posix"] not in POSIX:
+            return _refuse(pattern, found)
+        members = POSIX[match["posix"]]
+        return _others(members) if match["not"] else members
+
+    return "[" + MEMBER.sub(translate, text[1:])
+
+
+def _escape(pattern, text, form):
+    """Write an escape as `re` reads it, with its members in a form."""
+    kind, name = text[1], text[2:].strip("{}")
+    if kind == "x":
+        return f"\\U{int(name, 16):08x}"
+    if kind in "pP":
+        negated = (kind == "P") != name.startswith("^")
+        members = category(name.removeprefix("^"))
+        if not members:
+            return _refuse(pattern, text)
+        return form.format(_others(members) if negated else members)
+    if kind.lower() in PERL:
+        members = PERL[kind.lower()]
+        return form.format(_others(members) if kind.isupper() else members)
+    known = kind in SAME or name or not kind.isalnum() or kind == "0"
+    return text if known else _refuse(pattern, text)
+
+
+def _refuse(pattern, found):
+    raise ValueError(
+        "A step needs patterns that RE2 and Python's `re` both know: without "
+        "look-around and references to groups, with categories but not scripts "
+        "of Unicode, and with flags such as (?m) at the beginning. Received: "
+        f"{pattern!r}, with {found!r}. Write it otherwise."
+    )
 
 
 @lru_cache
-def _category(name):
-    """List the characters of a category of Unicode, as in a class of `re`."""
-    codes = [
-        code
-        for code in range(sys.maxunicode + 1)
-        if unicodedata.category(chr(code)).startswith(name)
-    ]
+def _others(members):
+    """List the characters that are not in a class, as in a class of `re`."""
+    match = re.compile(f"[{members}]").match
+    return _runs(x for x in range(sys.maxunicode + 1) if not match(chr(x)))
+
+
+@lru_cache
+def category(name: str) -> str:
+    """List the characters of a category of Unicode, as in a class of `re`.
+
+    Args:
+        name: Its name, such as `"L"` or `"Cf"`.
+    """
+    codes = range(sys.maxunicode + 1)
+    kind = unicodedata.category
+    return _runs(x for x in codes if kind(chr(x)).startswith(name))
+
+
+def _runs(codes):
     parts = []
     for _, run in itertools.groupby(enumerate(codes), lambda x: x[1] - x[0]):
         run = [code for _, code in run]
@@ -65,23 +179,62 @@ def _category(name):
     return "".join(parts)
 
 
-def replacement(rewrite: str) -> str | Callable[[re.Match], str]:
-    r"""Return what `re.sub` takes in place of a rewrite of RE2.
-
-    Python would parse the rewrite anew for every text.
+def replacer(pattern: str, rewrite: str) -> Callable[[str], str]:
+    r"""Make the function that replaces all matches in a text.
 
     Args:
-        rewrite: The text for a match, in which `\1` is its first group.
+        pattern: A pattern of RE2.
+        rewrite: The text for a match, in which `\1` is its first group, and
+            `\0` the whole match.
+
+    Raises:
+        ValueError: If `rewrite` has another backslash, or a group that
+            `pattern` does not have.
     """
-    text, *rest = re.split(r"\\(\d)", rewrite)
-    if not rest:
-        return text
-    pairs = [*zip(map(int, rest[::2]), rest[1::2], strict=True)]
+    found = compiled(pattern)
+    new = _replacement(found, pattern, rewrite)
+    # Whatever can be empty is so in an empty text, but for `\b`.
+    if found.search("") or r"\b" in pattern:
+        return lambda text: _replace_all(found, new, text)
+    if "\\" not in rewrite:
+        new = rewrite  # which is faster
+    return lambda text: found.sub(new, text)
+
+
+def _replace_all(pattern, new, text):
+    """Replace matches as RE2 does: none is empty at the end of another."""
+    parts, place, last = [], 0, None
+    while place <= len(text):
+        match = pattern.search(text, place)
+        if match is None:
+            break
+        parts.append(text[place : match.start()])
+        place = match.end()
+        if match.start() == place == last:
+            parts.append(text[place : place + 1])
+            place += 1
+        else:
+            parts.append(new(match))
+            last = place
+    return "".join(parts) + text[place:]
+
+
+def _replacement(found, pattern, rewrite):
+    r"""Make the function that writes what stands for a match."""
+    parts = re.findall(r"(?s)([^\\]+)|\\(\\)|\\(\d?)", rewrite)
+    groups = {int(x) for *_, x in parts if x}
+    if max(groups, default=0) > found.groups or ("", "", "") in parts:
+        raise ValueError(
+            r"A step rewrites by `\0`, the match, `\1`, its first group, and "
+            rf"so on; `\\` is a backslash. Received: {rewrite!r} for "
+            f"{pattern!r}, with {found.groups} groups."
+        )
+    parts = [(text + slash, int(x or 0), x) for text, slash, x in parts]
 
     def replace(match):
-        parts = [text]
-        for group, behind in pairs:
-            parts += match[group] or "", behind
-        return "".join(parts)
+        return "".join(
+            (match[group] or "") if is_group else text
+            for text, group, is_group in parts
+        )
 
     return replace

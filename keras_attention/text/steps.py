@@ -18,7 +18,7 @@ from typing import NamedTuple
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_object
 from keras_attention.text.patterns import compiled
-from keras_attention.text.patterns import replacement
+from keras_attention.text.patterns import replacer
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_NAMES = ("", "<unk>", "<s>", "</s>")  # how `tokens` shows them
@@ -163,15 +163,15 @@ class Replace(AbstractStep):
 
     @cached_property
     def _rules(self):
-        return [(compiled(x).sub, replacement(new)) for x, new in self.rules]
+        return [replacer(*rule) for rule in self.rules]
 
     @cached_property
     def _known(self):
         return Remembered(self._rewrite)
 
     def _rewrite(self, text):
-        for replace, new in self._rules:
-            text = replace(new, text)
+        for replace in self._rules:
+            text = replace(text)
         return text
 
 

@@ -199,3 +199,23 @@ def test_an_own_tokenizer_is_written_by_its_steps(tmp_path):
     texts = ["BA-NA-na", "", "-E\u0301--x-!", "\u0130-ba", "a\0B-ÉÀ"]
     check_reading(tokenizer, tmp_path / "x.onnx", [[], texts], None, False)
     check_writing(tokenizer, tmp_path / "x.onnx")
+
+
+class Kinds(AbstractTokenizer):
+    """A tokenizer of one's own, which replaces categories of Unicode."""
+
+    @property
+    def steps(self):
+        return [
+            steps.Replace([(r"\pN+", "0"), (r"\PM*\x{2019}|[\pP-]", r"-\0-")]),
+            steps.Split("-"),
+            steps.LookUp(self.vocabulary),
+            steps.Join("-"),
+        ]
+
+
+def test_own_patterns_are_written_for_onnx(tmp_path):
+    tokenizer = Kinds(["a0", "b", "\u2019", "!"])
+    texts = ["a12!b", "", "a\u0301\u2019b-a٣", "\U00011f50é!!3b"]
+    check_reading(tokenizer, tmp_path / "x.onnx", [[], texts], None, True)
+    check_writing(tokenizer, tmp_path / "x.onnx")
