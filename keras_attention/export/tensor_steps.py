@@ -165,12 +165,11 @@ def id_table(ids: dict[str, int]) -> tf.lookup.StaticHashTable:
     Args:
         ids: The tokens and their ids.
     """
-    keys = [SPECIAL_NAMES[UNKNOWN], *ids]
-    values = [UNKNOWN, *ids.values()]
-    make = tf.lookup.KeyValueTensorInitializer
-    return tf.lookup.StaticHashTable(
-        make(keys, values, value_dtype=tf.int32), default_value=UNKNOWN
+    ids = {SPECIAL_NAMES[UNKNOWN]: UNKNOWN, **ids}
+    content = tf.lookup.KeyValueTensorInitializer(
+        [*ids], [*ids.values()], value_dtype=tf.int32
     )
+    return tf.lookup.StaticHashTable(content, default_value=UNKNOWN)
 
 
 class LookUpForm(AbstractForm):

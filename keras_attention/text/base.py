@@ -262,7 +262,8 @@ class AbstractTokenizer:
             unknown.
 
         Raises:
-            ValueError: If `ids` is not `(B, T)`, or not of integers.
+            ValueError: If `ids` is not `(B, T)`, or not of integers, or
+                `unknown` has another shape.
         """
         check_dense("`detokenize` needs ids `(B, T)`", "ids", ids)
         if is_tensor(ids):
@@ -277,6 +278,12 @@ class AbstractTokenizer:
         if unknown is not None:
             check_dense("A tokenizer needs strings", "unknown", unknown)
             unknown = np.asarray(unknown, object)
+            if unknown.shape != ids.shape:
+                raise ValueError(
+                    "`detokenize` needs `unknown` of the shape of the ids, "
+                    '"" for those that are known. Received: unknown.shape='
+                    f"{unknown.shape}, ids.shape={ids.shape}."
+                )
             flat = as_texts("unknown", unknown.ravel())
             rows = np.array(flat, object).reshape(unknown.shape)
         pairs = zip(ids.tolist(), rows, strict=True)

@@ -6,6 +6,7 @@ numbers only, so `export/` can write each of them for TensorFlow and for ONNX.
 """
 
 import bisect
+import itertools
 import unicodedata
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -27,6 +28,8 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 ASCII_SPACES = " \t\n\v\f\r"
 REMEMBERED = 2**16  # parts of texts
 BULKY = "vocabulary", "model", "tags", "tag_ids"  # in configs anyway
+MANY_MARKS = 500
+LONG_RUN = rf"\pM{{{MANY_MARKS},}}"
 
 
 class Pieces(NamedTuple):
@@ -132,7 +135,25 @@ class Normalize(AbstractStep):
     def _normalized(self, text):
         if self.form == "identity":
             return text
+        if len(text) > MANY_MARKS:
+            text = compiled(LONG_RUN).sub(_in_order, text)
         return unicodedata.normalize(self.form.upper(), text)
+
+
+def _in_order(run):
+    """Sort marks, which `unicodedata` does in time quadratic in their number.
+
+    Args:
+        run: The match of a run of marks.
+
+    Returns:
+        Marks of which every normal form is the same.
+    """
+    kind = unicodedata.combining
+    marks = "".join(unicodedata.normalize("NFD", x) for x in run[0])
+    groups = itertools.groupby(marks, lambda x: kind(x) > 0)
+    parts = (sorted(x, key=kind) if sorts else x for sorts, x in groups)
+    return "".join(itertools.chain.from_iterable(parts))
 
 
 @dataclass(frozen=True)
@@ -149,10 +170,30 @@ class Replace(AbstractStep):
             for one at its beginning: then Python rewrites each part of a text
             that begins so by itself, and remembers what came out. Defaults to
             `""`: texts are rewritten as a whole.
+
+    Raises:
+        ValueError: If `rules` are no list of pairs of strings, or `apart` is
+            no character.
     """
 
     rules: Sequence[tuple[str, str]]
     apart: str = ""
+
+    def __post_init__(self):
+        rules = self.rules if isinstance(self.rules, list | tuple) else [None]
+        for rule in rules:
+            pair = isinstance(rule, list | tuple) and len(rule) == 2
+            if not pair or not all(isinstance(x, str) for x in rule):
+                raise ValueError(
+                    "`rules` of a Replace must be a list of pairs of strings. "
+                    f"Received: rules={self.rules!r:.80}. Give such as "
+                    "[('a+', 'a')]."
+                )
+        if not isinstance(self.apart, str) or len(self.apart) > 1:
+            raise ValueError(
+                "`apart` of a Replace must be one character, or ''. Received: "
+                f"apart={self.apart!r}. Leave it out."
+            )
 
     def read(self, value: str) -> str:
         if not self.apart:
@@ -200,9 +241,16 @@ class Split(AbstractStep):
     Args:
         separator: What stands between two pieces; `""` splits a text into its
             characters. Defaults to `None`: white space of ASCII.
+
+    Raises:
+        ValueError: If `separator` is neither a string nor `None`.
     """
 
     separator: str | None = None
+
+    def __post_init__(self):
+        if self.separator is not None:
+            check_object("separator", self.separator, str, "Give such as '-'.")
 
     def read(self, value: str) -> list[str]:
         if self.separator == "":
@@ -402,10 +450,15 @@ def read(steps: Sequence[AbstractStep], text: str) -> Pieces:
 
     Returns:
         Its `Pieces`.
+
+    Raises:
+        ValueError: If the steps end in something else.
     """
     value = text
     for step in steps:
         value = step.read(value)
+    if not isinstance(value, Pieces):
+        raise ValueError(_ends("reading", "pieces", steps, value))
     return value
 
 
@@ -421,8 +474,22 @@ def write(
 
     Returns:
         The text.
+
+    Raises:
+        ValueError: If the steps end in something else.
     """
     value = ids, unknown
     for step in steps:
         value = step.write(value)
+    if not isinstance(value, str):
+        raise ValueError(_ends("writing", "text", steps, value))
     return value
+
+
+def _ends(doing, needed, steps, value):
+    names = ", ".join(type(step).__name__ for step in steps)
+    return (
+        f"A tokenizer needs steps that end in {needed} when {doing}. Received: "
+        f"steps=[{names}], which end in an object of {type(value).__name__}. "
+        "Give such as [Normalize(), Split(), LookUp(vocabulary), Join(' ')]."
+    )

@@ -268,3 +268,11 @@ def test_ids_are_counted(tokenizer):
     assert counts.dtype == np.int32
     assert counts.tolist() == (ids > 0).sum(axis=1).tolist()
     assert tokenizer.count([]).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (1, 5), (2, 4)])
+def test_texts_of_unknown_ids_need_their_shape(shape):
+    tokenizer = KINDS[0]("abc")
+    unknown = np.full(shape, "x", object)
+    with pytest.raises(ValueError, match=r"unknown.shape=.*ids.shape=\(1, 4\)"):
+        tokenizer.detokenize([[2, 1, 1, 3]], unknown)

@@ -1,4 +1,5 @@
 import random
+import time
 import unicodedata
 
 import pytest
@@ -118,3 +119,18 @@ def test_tables_are_in_a_graph_once(form):
     size = graph.graph.as_graph_def().ByteSize()
     alone = normalizer(form).graph.as_graph_def().ByteSize()
     assert size < alone + 10_000 < 520_000
+
+
+@pytest.mark.parametrize("form", ["nfc", "nfd", "nfkc", "nfkd"])
+def test_long_runs_of_marks_are_normalized_in_linear_time(form):
+    """`unicodedata` takes two minutes for the long ones."""
+    step, draw = Normalize(form), random.Random(0)
+    pool = "\u0344\u0f73\u0f71\u0f81\u0323\u0301\u0345\u20dd\u0334"
+    for length in (3, 501, 900) * 5:
+        text = "e" + "".join(draw.choices(pool, k=length)) + "\u1100\u1161"
+        text = draw.choice(["\u0301", "Ǖ", "\u0f40"]) + text
+        assert step.read(text) == unicodedata.normalize(form.upper(), text)
+    begin = time.process_time()
+    for run in ("\u0301\u0323", "\u0f73"):
+        step.read("e" + run * 200_000)
+    assert time.process_time() - begin < 10

@@ -156,3 +156,48 @@ def test_old_files_are_read(tmp_path):
         ids = tokenizer.tokenize(texts)
         assert ids.tolist() == case["ids"], case["json"]["class_name"]
         assert tokenizer.detokenize(ids).tolist() == case["written"]
+
+
+class Own(AbstractTokenizer):
+    """A tokenizer of given steps."""
+
+    def __init__(self, *own):
+        super().__init__(["a", "b"])
+        self.own = own
+
+    @property
+    def steps(self):
+        return [*self.own]
+
+
+def test_steps_that_end_too_early_are_named():
+    looks_up = steps.LookUp(["a", "b"])
+    with pytest.raises(ValueError, match=r"\[Split\], which end in .* list"):
+        Own(steps.Split()).tokenize(["a"])
+    with pytest.raises(ValueError, match=r"LookUp\], which end in .* Words"):
+        Own(steps.Split(), looks_up).detokenize([[2, 4, 3]])
+
+
+@pytest.mark.parametrize(
+    "rules", [("ab", "ba"), ["ab"], {"a": "b"}, iter([("a", "b")]), "ab", [1]]
+)
+def test_rules_are_pairs_of_strings(rules):
+    with pytest.raises(ValueError, match=r"list of pairs .* rules="):
+        steps.Replace(rules)
+
+
+def test_other_arguments_of_steps_are_checked():
+    with pytest.raises(ValueError, match=r"one character.*apart='--'"):
+        steps.Replace([("a", "b")], apart="--")
+    with pytest.raises(ValueError, match="separator=3"):
+        steps.Split(3)
+
+
+def test_the_unknown_name_may_be_an_entry():
+    look_up = steps.LookUp(["<unk>", "a"])
+    own = Own(steps.Split(), look_up, steps.Join(" "))
+    wanted = own.tokenize(["a <unk> b"])
+    assert wanted.tolist() == [[2, 5, 4, 1, 3]]
+    assert own.tokenize(tf.constant(["a <unk> b"])).numpy().tolist() == (
+        wanted.tolist()
+    )
