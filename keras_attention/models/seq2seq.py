@@ -300,8 +300,8 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         several = isinstance(encoded, tuple | list)
         memory, *states = encoded if several else [encoded]
         carried = carried_mask(memory)
-        if mask is not None and reversed_by(self.encoder) is not None:
-            memory = ops.flip(memory, axis=1)  # back into the order of its mask
+        if reversed_by(self.encoder) is not None:
+            memory = ops.flip(memory, axis=1)  # back into the order of a mask
         mask = mask if carried is None else carried
         checks.check_length(self.encoder, dropped, memory, mask)
         if self.bridge is not None:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from keras import layers
 from keras import ops
+from masked import masked
 from samples import to_numpy
 from seq2seqs import built_model
 from seq2seqs import make_model
@@ -108,6 +109,16 @@ def test_weights_are_in_the_order_of_the_source():
         (states[0], model.bridge([state])[0]),
     ):
         np.testing.assert_allclose(to_numpy(x), to_numpy(y), atol=1e-6)
+
+
+def test_features_have_one_order_with_and_without_a_mask():
+    model = make(backward, features=5)
+    features = np.random.default_rng(0).normal(size=(1, 4, 5))
+    features = features.astype("float32")
+    plain, _, mask = model.encode(ops.convert_to_tensor(features))
+    assert mask is None
+    given = masked(features, ops.ones((1, 4), "bool"))
+    np.testing.assert_array_equal(*to_numpy((plain, model.encode(given)[0])))
 
 
 @pytest.mark.parametrize(
