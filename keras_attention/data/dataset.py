@@ -135,9 +135,9 @@ def parallel_dataset(
     Raises:
         ValueError: If a number is out of range, a file is broken, two texts
             differ in their number of lines, a list of `str` has names of
-            files, there are too few pairs for a batch, the tokenizers differ
-            in `copying`, or one cannot draw segmentations with
-            `sample_subwords`.
+            files, there are too few pairs for a batch, a tokenizer is several
+            side by side, the tokenizers differ in `copying`, or one cannot
+            draw segmentations with `sample_subwords`.
         OSError: If `cache` cannot be written, or has no room.
 
     Example:
@@ -163,6 +163,12 @@ def parallel_dataset(
     for side, x in zip(SIDES, tokenizers, strict=True):
         way_out = "Train one, such as WordTokenizer.train."
         check_object(f"{side}_tokenizer", x, AbstractTokenizer, way_out)
+        if len(x.parts) > 1:  # of an `Ensemble`, which does not train
+            raise ValueError(
+                f"parallel_dataset needs one `{side}_tokenizer`. Received: "
+                f"{type(x).__name__} of {len(x.parts)}. Train each model by "
+                "itself, with one of its `parts`."
+            )
     check_number("sample_subwords", sample_subwords, least=0, most=1)
     rate = sample_subwords if training else 0
     encoder = PairEncoder(

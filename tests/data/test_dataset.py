@@ -8,6 +8,7 @@ from tiers import some
 from keras_attention.data.dataset import BatchSequence
 from keras_attention.data.dataset import parallel_dataset
 from keras_attention.text import CharacterTokenizer
+from keras_attention.text import ParallelTokenizer
 
 DIGITS = CharacterTokenizer("0123456789-")
 PAIRS = 103
@@ -132,6 +133,15 @@ def test_what_is_no_tokenizer_is_named(side):
     sides = {"source_tokenizer": digits, "target_tokenizer": digits}
     sides[f"{side}_tokenizer"] = CharacterTokenizer
     with pytest.raises(ValueError, match=f"`{side}_tokenizer` .*the class Cha"):
+        parallel_dataset(["1"], ["2"], **sides, batch_size=1)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_several_tokenizers_of_a_side_are_refused(side):
+    digits = CharacterTokenizer("0123456789")
+    sides = {"source_tokenizer": digits, "target_tokenizer": digits}
+    sides[f"{side}_tokenizer"] = ParallelTokenizer([digits, digits])
+    with pytest.raises(ValueError, match=f"one `{side}_tokenizer`.*Parallel"):
         parallel_dataset(["1"], ["2"], **sides, batch_size=1)
 
 
