@@ -70,7 +70,7 @@ def compiled(pattern: str) -> re.Pattern:
         if kind == "set":
             return _set(pattern, found)
         if kind == "escape":
-            return ASSERTIONS.get(found[1:]) or _escape(pattern, found, "[{}]")
+            return ASSERTIONS.get(found[1:]) or _escape(pattern, found)
         if kind == "end":
             return found if of_lines else r"\Z"
         return _refuse(pattern, found)
@@ -96,14 +96,16 @@ def spelled(pattern: str) -> str:
 
     def translate(match):
         if match.lastgroup == "set":
-            return MEMBER.sub(partial(_spelled, "{}"), match.group())
-        return _spelled("[{}]", match)
+            return MEMBER.sub(partial(spell, True), match.group())
+        return spell(False, match)
 
-    def _spelled(form, match):
+    def spell(inside, match):
         found = match.group()
         if match["escape"] is None or found[1] not in "pP":
             return found
-        return re.sub(r"\\U(\w{8})", r"\\x{\1}", _escape(pattern, found, form))
+        return re.sub(
+            r"\\U(\w{8})", r"\\x{\1}", _escape(pattern, found, inside)
+        )
 
     return TOKEN.sub(translate, pattern)
 
@@ -114,7 +116,7 @@ def _set(pattern, text):
     def translate(match):
         kind, found = match.lastgroup, match.group()
         if kind == "escape":
-            return _escape(pattern, found, "{}")
+            return _escape(pattern, found, inside=True)
         if kind == "sign":
             return "\\" + found
         if match["posix"] not in POSIX:
@@ -125,8 +127,8 @@ def _set(pattern, text):
     return "[" + MEMBER.sub(translate, text[1:])
 
 
-def _escape(pattern, text, form):
-    """Write an escape as `re` reads it, with its members in a form."""
+def _escape(pattern, text, inside=False):
+    """Write an escape as `re` reads it, which may be inside of a class."""
     kind, name = text[1], text[2:].strip("{}")
     if kind == "x":
         return f"\\U{int(name, 16):08x}"
@@ -135,10 +137,9 @@ def _escape(pattern, text, form):
         members = category(name.removeprefix("^"))
         if not members:
             return _refuse(pattern, text)
-        return form.format(_others(members) if negated else members)
+        return _class(members, negated, inside)
     if kind.lower() in PERL:
-        members = PERL[kind.lower()]
-        return form.format(_others(members) if kind.isupper() else members)
+        return _class(PERL[kind.lower()], kind.isupper(), inside)
     known = kind in SAME or name or not kind.isalnum() or kind == "0"
     return text if known else _refuse(pattern, text)
 
@@ -150,6 +151,12 @@ def _refuse(pattern, found):
         "of Unicode, and with flags such as (?m) at the beginning. Received: "
         f"{pattern!r}, with {found!r}. Write it otherwise."
     )
+
+
+def _class(members, negated, inside):
+    if inside:
+        return _others(members) if negated else members
+    return f"[^{members}]" if negated else f"[{members}]"
 
 
 @lru_cache

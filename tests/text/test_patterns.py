@@ -61,6 +61,14 @@ def test_matches_are_those_of_re2(pattern, rewrite):
         assert found.numpy().tolist() == wanted.tolist()
 
 
+def test_no_letter_is_outside_of_words_in_any_case():
+    """The long s and the sign of Kelvin are s and k in upper or lower case."""
+    text = "sk\u017f\u212a-"
+    assert replacer(r"(?i)\W", "<>")(text) == "sk\u017f\u212a<>"
+    found = tf.strings.regex_replace(text, r"(?i)\W", "<>")
+    assert found.numpy().decode() == "sk\u017f\u212a<>"
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
