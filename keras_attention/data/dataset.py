@@ -160,15 +160,7 @@ def parallel_dataset(
     if seed is None and shard[1] > 1:
         seed = 0  # the same order in all processes
     tokenizers = source_tokenizer, target_tokenizer
-    for side, x in zip(SIDES, tokenizers, strict=True):
-        way_out = "Train one, such as WordTokenizer.train."
-        check_object(f"{side}_tokenizer", x, AbstractTokenizer, way_out)
-        if len(x.parts) > 1:  # of an `Ensemble`, which does not train
-            raise ValueError(
-                f"parallel_dataset needs one `{side}_tokenizer`. Received: "
-                f"{type(x).__name__} of {len(x.parts)}. Train each model by "
-                "itself, with one of its `parts`."
-            )
+    _check_tokenizers(tokenizers)
     check_number("sample_subwords", sample_subwords, least=0, most=1)
     rate = sample_subwords if training else 0
     encoder = PairEncoder(
@@ -187,6 +179,18 @@ def parallel_dataset(
     dataset.dropped = corpus.dropped
     dataset.position = batches.position
     return dataset
+
+
+def _check_tokenizers(tokenizers):
+    for side, x in zip(SIDES, tokenizers, strict=True):
+        way_out = "Train one, such as WordTokenizer.train."
+        check_object(f"{side}_tokenizer", x, AbstractTokenizer, way_out)
+        if len(x.parts) > 1:  # of an `Ensemble`, which does not train
+            raise ValueError(
+                f"parallel_dataset needs one `{side}_tokenizer`. Received: "
+                f"{type(x).__name__} of {len(x.parts)}. Train each model by "
+                "itself, with one of its `parts`."
+            )
 
 
 def _check_can_sample(rate, tokenizers, copying):
