@@ -214,6 +214,7 @@ class Kinds(AbstractTokenizer):
         ]
 
 
+@pytest.mark.slow
 def test_own_patterns_are_written_for_onnx(tmp_path):
     tokenizer = Kinds(["a0", "b", "\u2019", "!"])
     texts = ["a12!b", "", "a\u0301\u2019b-a٣", "\U00011f50é!!3b"]
