@@ -83,7 +83,7 @@ def read_tokenizer(folder, name):
     found = ka.AbstractTokenizer.load((folder / name).parent)
     ids = found.tokenize(TEXTS)
     texts = found.detokenize(ids).tolist()
-    return [found.to_json(), ids.numpy().tolist(), str(texts)]
+    return [found.to_json(), ids.tolist(), str(texts)]
 
 
 @read_by("shortlist", "x.npz")
