@@ -128,7 +128,7 @@ def quantize(
             for batch, ids in batches_of(translator, sentences):
                 tokens, _ = run(batch, ids)
                 found = tokenizer.detokenize(tokens[:, 0])
-                texts += [text.decode() for text in found]
+                texts += found.tolist()
             seconds = time.perf_counter() - start
             score = metric.corpus_score(texts, [references]).score
             size = path.stat().st_size / 1e6

@@ -103,7 +103,7 @@ def train(
 
     def ids(pairs):
         x, y = source.tokenize(pairs[0]), target.tokenize(pairs[1])
-        return (x.numpy(), y[:, :-1].numpy()), y[:, 1:].numpy()
+        return (x, y[:, :-1]), y[:, 1:]
 
     model = make_model(source.vocabulary_size, target.vocabulary_size, units)
     steps = epochs * -(-len(pairs[0]) // BATCH_SIZE)
