@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_attention.commands.arguments import SCORES
 from keras_attention.commands.arguments import bytes_of
-from keras_attention.text import bare_lines
+from keras_attention.files import bare_lines
 from keras_attention.text import read_lines
 from keras_attention.training import error_rate_of_links
 from keras_attention.training import score_texts

@@ -362,7 +362,7 @@ class TagsForm(AbstractOnnxForm):
 
     def write(self, add, value):
         ids, unknown = value
-        order = sorted(self.step.tag_ids)
+        order = self.step.order
         number = _count(add, order, ids, False)
         is_tag = add("Equal", add("Gather", [*order, -1], number), ids)
         count = add("CumSum", add("Cast", is_tag, to=add.int64), 1)

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 from typing import NamedTuple
@@ -42,12 +43,12 @@ class TensorWords(NamedTuple):
 
     Attributes:
         ids: `(B, T)` int32, with zeros to the right.
-        names: The entries of all ids, strings `(V,)`, of no graph.
+        names: The entries of all ids.
         texts: What is written for each id, strings `(B, T)`.
     """
 
     ids: Any
-    names: tf.Tensor
+    names: Sequence[str]
     texts: Any
 
 
@@ -182,7 +183,8 @@ class LookUpForm(AbstractForm):
     def __init__(self, step: LookUp):
         super().__init__(step)
         self.table = id_table(step.ids)
-        self.names = tf.constant([*SPECIAL_NAMES, *step.vocabulary], tf.string)
+        self.entries = [*SPECIAL_NAMES, *step.vocabulary]
+        self.names = tf.constant(self.entries, tf.string)
 
     def read(self, value):
         ids = tf.ragged.map_flat_values(self._look_up, value)
@@ -199,7 +201,7 @@ class LookUpForm(AbstractForm):
         ids, unknown = value
         names = tf.gather(self.names, ids)
         texts = tf.where(ids == UNKNOWN, unknown, names)
-        return TensorWords(ids, self.names, texts)
+        return TensorWords(ids, self.entries, texts)
 
 
 class JoinForm(AbstractForm):
@@ -216,13 +218,9 @@ class JoinForm(AbstractForm):
     def _signs_of(self, names):
         """Say which entries match each of the four patterns."""
         if self.signs is None:
+            flags = zip(*map(self.step.signs_of, names), strict=True)
             with tf.init_scope():
-                self.signs = [
-                    tf.strings.regex_full_match(names, pattern)
-                    if pattern
-                    else tf.zeros(names.shape, tf.bool)
-                    for pattern in self.step.signs
-                ]
+                self.signs = [tf.constant(column) for column in flags]
         return self.signs
 
     def write(self, value):
@@ -259,9 +257,9 @@ class TagsForm(AbstractForm):
         super().__init__(step)
         self.forms = forms_of(step.steps)
         self.table = id_table(step.ids)
-        self.order = tf.constant(sorted(step.tag_ids), tf.int32)
+        self.order = tf.constant(step.order, tf.int32)
         self.first_ids = tf.constant(step.first_ids, tf.int32)
-        names = [step.names[x] for x in sorted(step.tag_ids)]
+        names = [step.names[x] for x in step.order]
         self.tags = tf.constant([*names, ""], tf.string)
 
     def read(self, value):

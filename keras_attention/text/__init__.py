@@ -5,12 +5,10 @@ from .base import AbstractTokenizer as AbstractTokenizer
 from .character import CharacterTokenizer as CharacterTokenizer
 from .copies import check_shared as check_shared
 from .copies import copied_ids as copied_ids
-from .files import bare_lines as bare_lines
 from .files import read_lines as read_lines
 from .parallel import ParallelTokenizer as ParallelTokenizer
 from .sentencepiece import SentencePieceTokenizer as SentencePieceTokenizer
 from .sentences import as_texts as as_texts
-from .sentences import split_in_parts as split_in_parts
 from .symbol import SymbolTokenizer as SymbolTokenizer
 from .tagged import TaggedTokenizer as TaggedTokenizer
 from .vocabulary import (

@@ -48,18 +48,21 @@ class SentencePieces(AbstractStep):
     model: bytes
 
     @cached_property
+    def _description(self):
+        return parse_model(self.model)
+
+    @cached_property
     def pieces(self) -> tuple[list[int], list[str], list[bytes]]:
         """Our id of each piece, and the names and texts of ids from 4 on."""
-        return own_pieces(parse_model(self.model))
+        return own_pieces(self._description)
 
     @cached_property
     def added_space(self) -> str:
         """The pattern of the space that the model adds, `""` for none."""
-        description = parse_model(self.model)
-        spec = description.normalizer_spec
+        spec = self._description.normalizer_spec
         if not (spec.add_dummy_prefix or spec.remove_extra_whitespaces):
             return ""
-        suffix = description.trainer_spec.treat_whitespace_as_suffix
+        suffix = self._description.trainer_spec.treat_whitespace_as_suffix
         return " $" if suffix else "^ "
 
     def read(self, value: str) -> Pieces:

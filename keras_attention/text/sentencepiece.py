@@ -17,8 +17,6 @@ from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.files import read_sentences
 from keras_attention.text.pieces import NEEDED_BY
 from keras_attention.text.pieces import SentencePieces
-from keras_attention.text.pieces import own_pieces
-from keras_attention.text.pieces import parse_model
 from keras_attention.text.segmentation import load_sampler
 from keras_attention.text.steps import END
 from keras_attention.text.steps import NORMALIZATIONS
@@ -87,13 +85,15 @@ class SentencePieceTokenizer(AbstractTokenizer):
     ):
         self.model = _content(model)
         source = model if isinstance(model, Path) else "bytes"
-        self._ids, names, _ = own_pieces(_description(self.model, source))
+        _check_model(self.model, source)
+        self._pieces = SentencePieces(self.model)
+        self._ids, names, _ = self._pieces.pieces
         super().__init__(names, normalization, lowercase)
 
     @property
     def steps(self) -> list[AbstractStep]:
         """Normalize, and split into the pieces of the model."""
-        return [self.cleaning, SentencePieces(self.model)]
+        return [self.cleaning, self._pieces]
 
     def sample(
         self, text: list[str], rate: float, seed: int
@@ -217,8 +217,8 @@ def _content(model):
         ) from error
 
 
-def _description(model, source):
-    """Parse a model after `sentencepiece` has loaded it without an error."""
+def _check_model(model, source):
+    """Raise a `ValueError` unless `sentencepiece` loads a model."""
     package = require("sentencepiece", "sentencepiece", NEEDED_BY)
     try:
         package.SentencePieceProcessor().LoadFromSerializedProto(model)
@@ -228,4 +228,3 @@ def _description(model, source):
             f"Received: model={source}, {len(model)} bytes, which cannot be "
             f"used: {error}. Copy or train it again."
         ) from error
-    return parse_model(model)

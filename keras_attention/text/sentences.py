@@ -9,8 +9,6 @@ from typing import NoReturn
 
 import numpy as np
 
-from keras_attention.files import split_in_parts as split_in_parts
-
 INFINITE = -1  # the cardinality of a `tf.data.Dataset` without end
 MISSING = 'Give text, and "" where it is missing.'
 REFUSED = (  # would lose values, an order or a mask

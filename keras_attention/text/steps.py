@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import fields
 from functools import cached_property
+from functools import partial
 from typing import Any
 from typing import NamedTuple
 
@@ -397,12 +398,17 @@ class Tags(AbstractStep):
         return dict(zip(self.tag_ids, self.tags, strict=True))
 
     @cached_property
+    def order(self) -> list[int]:
+        """The ids of tags, in rising order."""
+        return sorted(self.tag_ids)
+
+    @cached_property
     def first_ids(self) -> list[int]:
         """The first id of the text after each tag's, in rising order.
 
         An id of the text is larger here by the number of those up to it.
         """
-        return [id_ - i for i, id_ in enumerate(sorted(self.tag_ids))]
+        return [id_ - i for i, id_ in enumerate(self.order)]
 
     def read(self, value: str) -> Pieces:
         text, _, tags = value.partition(TAB)
@@ -414,10 +420,8 @@ class Tags(AbstractStep):
 
     def write(self, value: tuple[list[int], list[str]]) -> str:
         pairs = [*zip(*value, strict=True)]
-        order, names = sorted(self.tag_ids), self.names
-        ids = [
-            x - bisect.bisect_left(order, x) for x, _ in pairs if x not in names
-        ]
+        names, before = self.names, partial(bisect.bisect_left, self.order)
+        ids = [x - before(x) for x, _ in pairs if x not in names]
         texts = [text for x, text in pairs if x not in names]
         tags = [names[x] for x, _ in pairs if x in names]
         text = write(self.steps, ids, texts)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import keras
 import numpy as np
 
-from keras_attention.text import split_in_parts
+from keras_attention.files import split_in_parts
 from keras_attention.translation.program import Row
 
 BYTES_AT_ONCE = 2**20

@@ -7,11 +7,11 @@ import pytest
 import tensorflow as tf
 
 from keras_attention.data.pairs import read_parallel
+from keras_attention.files import split_in_parts
 from keras_attention.search import BeamSearch
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SymbolTokenizer
 from keras_attention.text import as_texts
-from keras_attention.text import split_in_parts
 from keras_attention.training import ValidationScores
 from keras_attention.training import score_texts
 from keras_attention.translation.phrases import read_phrases
