@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 from typing import NoReturn
 
-import keras
 import numpy as np
 
 LARGEST = 2**24  # of sizes and ids; nobody means more
@@ -216,15 +215,6 @@ def is_uneven(value: Any) -> str:
     return ""
 
 
-def tensors_of(x: Any) -> list:
-    """List the tensors of a structure; a list of numbers is one, too."""
-    leaves = keras.tree.flatten(x)
-    if all(isinstance(leaf, numbers.Number) for leaf in leaves):
-        return [x]
-    is_list = isinstance(x, list | tuple)
-    return [z for y in x for z in tensors_of(y)] if is_list else leaves
-
-
 def check_dense(
     needed_by: str,
     name: str,
@@ -287,30 +277,6 @@ def check_built(layer, method: str, way_out: str):
         raise ValueError(
             f"{type(layer).__name__}.{method} needs a layer that has its "
             f"weights. Received: built=False. {way_out}"
-        )
-
-
-def check_loadable(name: str, value: Any):
-    """Raise a `ValueError` for a function that no file can bring back.
-
-    That is a lambda, a `partial`, and one inside of a function or a class,
-    unless it is registered.
-
-    Args:
-        name: The argument, as the user typed it.
-        value: What was given for it, of any kind.
-    """
-    if not callable(value) or hasattr(value, "get_config"):
-        return
-    if getattr(value, "__qualname__", "").isidentifier():
-        return
-    registered = keras.saving.get_custom_objects().values()
-    if not any(value is x for x in registered):
-        raise ValueError(
-            f"`{name}` must be a name or a registered function where a model "
-            f"is saved or exported: no other can be loaded again. Received: "
-            f"{name}={value}. Put it under "
-            "`@keras.saving.register_keras_serializable()`."
         )
 
 

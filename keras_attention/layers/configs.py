@@ -2,10 +2,9 @@
 
 import contextlib
 import inspect
+from typing import Any
 
 import keras
-
-from keras_attention.checks import check_loadable
 
 FROZEN = "frozen_parts"  # in a config, where there are any
 
@@ -33,7 +32,7 @@ class AbstractConfigured:
         for name in names:
             value = getattr(self, name)
             if not isinstance(value, keras.Variable):
-                check_loadable(name, value)
+                _check_loadable(name, value)
                 with contextlib.suppress(TypeError):  # it cannot be serialized
                     config[name] = serialize(value)
         return config
@@ -78,3 +77,27 @@ class AbstractPartMaker:
         for name in config.get(FROZEN, ()):
             parts[name].trainable = False
         return layer
+
+
+def _check_loadable(name: str, value: Any):
+    """Raise a `ValueError` for a function that no file can bring back.
+
+    That is a lambda, a `partial`, and one inside of a function or a class,
+    unless it is registered.
+
+    Args:
+        name: The argument, as the user typed it.
+        value: What was given for it, of any kind.
+    """
+    if not callable(value) or hasattr(value, "get_config"):
+        return
+    if getattr(value, "__qualname__", "").isidentifier():
+        return
+    registered = keras.saving.get_custom_objects().values()
+    if not any(value is x for x in registered):
+        raise ValueError(
+            f"`{name}` must be a name or a registered function where a model "
+            f"is saved or exported: no other can be loaded again. Received: "
+            f"{name}={value}. Put it under "
+            "`@keras.saving.register_keras_serializable()`."
+        )

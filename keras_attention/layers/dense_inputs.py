@@ -1,12 +1,13 @@
 """Layers whose inputs have rows of one length."""
 
 import inspect
+import numbers
+from typing import Any
 
 import keras
 
 from keras_attention.checks import PAD
 from keras_attention.checks import check_dense
-from keras_attention.checks import tensors_of
 from keras_attention.layers.order import mask_in_order
 
 
@@ -41,3 +42,12 @@ class AbstractDenseLayer(keras.layers.Layer):
                 given |= {} if mask is None else {own: mask}
         args = [given.pop(name) for name in names[: len(args)]]
         return super().__call__(*args, **given)
+
+
+def tensors_of(x: Any) -> list:
+    """List the tensors of a structure; a list of numbers is one, too."""
+    leaves = keras.tree.flatten(x)
+    if all(isinstance(leaf, numbers.Number) for leaf in leaves):
+        return [x]
+    is_list = isinstance(x, list | tuple)
+    return [z for y in x for z in tensors_of(y)] if is_list else leaves
