@@ -25,7 +25,7 @@ from keras_attention import Translator
 
 FLOORS = [
     "backend checks extras files version",
-    "ops",
+    "ops steps",
     "layers",
     "alignments",
     "attention search text plots",

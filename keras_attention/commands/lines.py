@@ -123,7 +123,7 @@ class UnknownTokens:
         if self.tokenizer is None or self.action == "ignore":
             return
         found = self.tokenizer.unknown(
-            [b"" if _blank(line) else line for line in lines]
+            ["" if _blank(line) else _text(line) for line in lines]
         )
         for number, names in enumerate(found, first):
             if names:
@@ -165,8 +165,12 @@ def parts(lines: Iterable[bytes], batch_size: int) -> Iterator[list[bytes]]:
     return split_in_parts(bare_lines(lines), len, most, BYTES)
 
 
+def _text(line):
+    return line.decode("utf-8", errors="replace")
+
+
 def _blank(line):
-    return not line.decode("utf-8", errors="replace").strip()
+    return not _text(line).strip()
 
 
 def _row(entry, n, arguments):

@@ -1,7 +1,8 @@
 """`translate FILE`: the same by an exported file, without TensorFlow.
 
 Nothing that is imported here imports Keras, so that a word takes less than a
-second. Files of ids whose tokenizers are of words or pieces import it later.
+second. Files of ids import it later if a tokenizer has steps of its own, is one
+of several, or was written by an earlier version.
 """
 
 import argparse
@@ -15,9 +16,10 @@ from keras_attention.commands.arguments import WrongArguments
 from keras_attention.commands.lines import Entry
 from keras_attention.commands.lines import run_lines
 from keras_attention.commands.main import quiet_start
-from keras_attention.commands.plain_text import read_plain
 from keras_attention.extras import require
 from keras_attention.files import check_seal
+from keras_attention.steps.reader import AbstractReader
+from keras_attention.steps.reader import read_json
 
 EXTENSIONS = b"ai.onnx.contrib"  # names operations that onnxruntime lacks
 SIGNATURE = "translate_ids"  # of a LiteRT file
@@ -61,9 +63,9 @@ def run(arguments: argparse.Namespace):
         )
     if arguments.unknown == "error" and translate.known is None:
         raise WrongArguments(
-            "`--unknown error` needs a file that reads ids, characters or "
-            f"symbols. Received: {path}, unknown='error', which splits words "
-            "by operations of onnxruntime. Use --unknown ignore."
+            "`--unknown error` needs a file with a source tokenizer that can "
+            f"be read without its class. Received: {path}, unknown='error'. "
+            "Export the translator again, or use --unknown ignore."
         )
 
     def translate_all(lines: list[bytes], _) -> Iterator[Entry]:
@@ -110,7 +112,7 @@ class FileTranslator:
     def __init__(self, file: "OnnxFile | LitertFile", path: Path):
         self._run, self._tokenizers = file.run, ()
         if file.inputs == ["text"]:
-            self.known = read_plain(file.metadata[SIDES[0]])
+            self.known = read_json(file.metadata[SIDES[0]])
             return
         if file.inputs != ["source_ids"]:
             raise ValueError(
@@ -143,13 +145,13 @@ class FileTranslator:
         return found
 
 
-def _tokenizer(content):
-    """Read a tokenizer by plain Python, or else by this package with Keras."""
-    plain = read_plain(content)
-    if plain is not None:
-        return plain
+def _tokenizer(content) -> AbstractReader:
+    """Read a tokenizer by its steps, or else by its class."""
+    reader = read_json(content)
+    if reader is not None:
+        return reader
     with quiet_start():
-        needed_by = "`translate` with a file of ids of words"
+        needed_by = "`translate` with this file"
         text = require("keras_attention.text", "tensorflow", needed_by)
     return text.AbstractTokenizer.from_json(content)
 

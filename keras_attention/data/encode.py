@@ -10,12 +10,12 @@ import keras
 import numpy as np
 
 from keras_attention.files import split_in_parts
+from keras_attention.steps.primitives import END
+from keras_attention.steps.primitives import START
 from keras_attention.text.base import FRAME
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.copies import check_shared
 from keras_attention.text.copies import copied_ids
-from keras_attention.text.steps import END
-from keras_attention.text.steps import START
 
 SENTENCES_AT_ONCE = 1024
 CHARACTERS_AT_ONCE = 2**20

@@ -11,10 +11,10 @@ from keras_attention.export.ids import chosen
 from keras_attention.export.ids import input_specs
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
-from keras_attention.text.steps import END
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import START
-from keras_attention.text.steps import UNKNOWN
+from keras_attention.steps.primitives import END
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import START
+from keras_attention.steps.primitives import UNKNOWN
 
 TEXTS = tf.TensorSpec((None, None), tf.int32, "texts")
 # Batches `(B, T)` that double at one length, and then shrink and grow, find

@@ -7,13 +7,13 @@ from keras_attention.export.tensor_tokenizer import TensorTokenizer
 from keras_attention.export.tensor_tokenizer import framed
 from keras_attention.export.tensor_tokenizer import own_ids
 from keras_attention.extras import require
+from keras_attention.steps.pieces import INNER_JOINER
+from keras_attention.steps.pieces import NormalizeWords
+from keras_attention.steps.pieces import WordPieces
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import UNKNOWN
+from keras_attention.steps.primitives import Split
 from keras_attention.text import AbstractTokenizer
-from keras_attention.text.pieces import INNER_JOINER
-from keras_attention.text.pieces import NormalizeWords
-from keras_attention.text.pieces import WordPieces
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import UNKNOWN
-from keras_attention.text.steps import Split
 
 STEPS = NormalizeWords, Split, WordPieces
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from keras_attention.export.onnx_strings import OnnxStrings
 from keras_attention.export.onnx_strings import strings
-from keras_attention.text.steps import UNKNOWN
+from keras_attention.steps.primitives import UNKNOWN
 
 
 def spell(add: OnnxStrings, ids: str, words: str, size: int) -> str:

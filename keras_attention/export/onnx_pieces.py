@@ -15,13 +15,13 @@ from keras_attention.export.onnx_steps import onnx_form
 from keras_attention.export.onnx_strings import NO_CHARACTER
 from keras_attention.export.onnx_strings import NUL
 from keras_attention.export.onnx_strings import strings
-from keras_attention.text.pieces import INNER_JOINER
-from keras_attention.text.pieces import LONGEST_WORD
-from keras_attention.text.pieces import NormalizeWords
-from keras_attention.text.pieces import SentencePieces
-from keras_attention.text.pieces import WordPieces
-from keras_attention.text.steps import PAD
-from keras_attention.text.steps import UNKNOWN
+from keras_attention.steps.pieces import INNER_JOINER
+from keras_attention.steps.pieces import LONGEST_WORD
+from keras_attention.steps.pieces import NormalizeWords
+from keras_attention.steps.pieces import SentencePieces
+from keras_attention.steps.pieces import WordPieces
+from keras_attention.steps.primitives import PAD
+from keras_attention.steps.primitives import UNKNOWN
 
 NO_BYTES = NO_CHARACTER.encode()
 NO_BYTE = 256  # a piece of text that is not a single byte

@@ -18,20 +18,20 @@ from keras_attention.export.onnx_strings import SYMBOL
 from keras_attention.export.onnx_strings import OnnxStrings
 from keras_attention.export.onnx_strings import strings
 from keras_attention.export.tensor_unicode import SURROGATES
+from keras_attention.steps.patterns import spelled
+from keras_attention.steps.primitives import PAD
+from keras_attention.steps.primitives import REPLACEMENT
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import UNKNOWN
+from keras_attention.steps.primitives import AbstractStep
+from keras_attention.steps.primitives import Join
+from keras_attention.steps.primitives import LookUp
+from keras_attention.steps.primitives import Normalize
+from keras_attention.steps.primitives import Replace
+from keras_attention.steps.primitives import Split
+from keras_attention.steps.tags import TAB
+from keras_attention.steps.tags import Tags
 from keras_attention.text import AbstractTokenizer
-from keras_attention.text.patterns import spelled
-from keras_attention.text.steps import PAD
-from keras_attention.text.steps import REPLACEMENT
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import TAB
-from keras_attention.text.steps import UNKNOWN
-from keras_attention.text.steps import AbstractStep
-from keras_attention.text.steps import Join
-from keras_attention.text.steps import LookUp
-from keras_attention.text.steps import Normalize
-from keras_attention.text.steps import Replace
-from keras_attention.text.steps import Split
-from keras_attention.text.steps import Tags
 
 FIRST = len(SPECIAL_NAMES)
 

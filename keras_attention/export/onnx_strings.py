@@ -9,10 +9,10 @@ from keras_attention.export.tensor_unicode import COMPOSED
 from keras_attention.export.tensor_unicode import SHIFT
 from keras_attention.export.tensor_unicode import read_unicode
 from keras_attention.extras import require
+from keras_attention.steps.primitives import END
+from keras_attention.steps.primitives import START
+from keras_attention.steps.primitives import UNKNOWN
 from keras_attention.text.base import FRAME
-from keras_attention.text.steps import END
-from keras_attention.text.steps import START
-from keras_attention.text.steps import UNKNOWN
 
 EXTENSIONS = "ai.onnx.contrib"  # of `onnxruntime-extensions`
 DOMAINS = {

@@ -40,12 +40,12 @@ from keras_attention.extras import require
 from keras_attention.files import replaced_file
 from keras_attention.models import Seq2Seq
 from keras_attention.search import AbstractSearch
+from keras_attention.steps.primitives import END
+from keras_attention.steps.primitives import PAD
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import UNKNOWN
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import ParallelTokenizer
-from keras_attention.text.steps import END
-from keras_attention.text.steps import PAD
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import UNKNOWN
 
 OPSETS = {  # 20 is the first with `StringConcat`
     "": 20,

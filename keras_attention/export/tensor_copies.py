@@ -4,10 +4,10 @@ import tensorflow as tf
 
 from keras_attention.export.tensor_tokenizer import TensorTokenizer
 from keras_attention.export.tensor_tokenizer import cut_or_pad
-from keras_attention.text.steps import END
-from keras_attention.text.steps import PAD
-from keras_attention.text.steps import START
-from keras_attention.text.steps import UNKNOWN
+from keras_attention.steps.primitives import END
+from keras_attention.steps.primitives import PAD
+from keras_attention.steps.primitives import START
+from keras_attention.steps.primitives import UNKNOWN
 
 
 def aligned_words(tokenizer: TensorTokenizer, text, ids):

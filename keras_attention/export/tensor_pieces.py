@@ -6,14 +6,14 @@ from keras_attention.export.tensor_steps import AbstractForm
 from keras_attention.export.tensor_steps import TensorPieces
 from keras_attention.export.tensor_steps import tensor_form
 from keras_attention.extras import require
-from keras_attention.text.pieces import INNER_JOINER
-from keras_attention.text.pieces import LONGEST_WORD
-from keras_attention.text.pieces import NEEDED_BY
-from keras_attention.text.pieces import NormalizeWords
-from keras_attention.text.pieces import SentencePieces
-from keras_attention.text.pieces import WordPieces
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import UNKNOWN
+from keras_attention.steps.pieces import INNER_JOINER
+from keras_attention.steps.pieces import LONGEST_WORD
+from keras_attention.steps.pieces import NEEDED_BY
+from keras_attention.steps.pieces import NormalizeWords
+from keras_attention.steps.pieces import SentencePieces
+from keras_attention.steps.pieces import WordPieces
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import UNKNOWN
 
 
 class SentencePiecesForm(AbstractForm):

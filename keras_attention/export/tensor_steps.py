@@ -12,18 +12,18 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from keras_attention.export.tensor_unicode import normalizer
-from keras_attention.text.steps import PAD
-from keras_attention.text.steps import REPLACEMENT
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import TAB
-from keras_attention.text.steps import UNKNOWN
-from keras_attention.text.steps import AbstractStep
-from keras_attention.text.steps import Join
-from keras_attention.text.steps import LookUp
-from keras_attention.text.steps import Normalize
-from keras_attention.text.steps import Replace
-from keras_attention.text.steps import Split
-from keras_attention.text.steps import Tags
+from keras_attention.steps.primitives import PAD
+from keras_attention.steps.primitives import REPLACEMENT
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import UNKNOWN
+from keras_attention.steps.primitives import AbstractStep
+from keras_attention.steps.primitives import Join
+from keras_attention.steps.primitives import LookUp
+from keras_attention.steps.primitives import Normalize
+from keras_attention.steps.primitives import Replace
+from keras_attention.steps.primitives import Split
+from keras_attention.steps.tags import TAB
+from keras_attention.steps.tags import Tags
 
 
 class TensorPieces(NamedTuple):

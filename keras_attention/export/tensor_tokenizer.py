@@ -9,13 +9,13 @@ from keras_attention.export.tensor_pieces import mend
 from keras_attention.export.tensor_steps import forms_of
 from keras_attention.export.tensor_steps import read
 from keras_attention.export.tensor_steps import write
+from keras_attention.steps.primitives import END
+from keras_attention.steps.primitives import PAD
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import START
+from keras_attention.steps.primitives import UNKNOWN
 from keras_attention.text.base import FRAME
 from keras_attention.text.base import AbstractTokenizer
-from keras_attention.text.steps import END
-from keras_attention.text.steps import PAD
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import START
-from keras_attention.text.steps import UNKNOWN
 
 
 class TensorTokenizer(tf.Module):

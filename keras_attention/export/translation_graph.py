@@ -13,8 +13,8 @@ from keras_attention.models import AbstractModel
 from keras_attention.models.generation import search_words
 from keras_attention.search import AbstractSearch
 from keras_attention.search import RequiredPhrases
+from keras_attention.steps.primitives import UNKNOWN
 from keras_attention.text import AbstractTokenizer
-from keras_attention.text.steps import UNKNOWN
 from keras_attention.translation import NO_ID
 
 TEXT = tf.TensorSpec((None,), tf.string, name="text")

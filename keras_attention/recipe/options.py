@@ -18,11 +18,11 @@ from keras_attention.checks import check_number
 from keras_attention.checks import check_object
 from keras_attention.checks import check_rate
 from keras_attention.outputs import HardAttention
+from keras_attention.steps.primitives import NORMALIZATIONS
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import SymbolTokenizer
 from keras_attention.text import WordTokenizer
-from keras_attention.text.steps import NORMALIZATIONS
 from keras_attention.text.tagged import check_separator
 from keras_attention.training import MODES
 

@@ -13,10 +13,10 @@ from keras_attention.recipe.options import TOKENIZERS
 from keras_attention.recipe.options import Recipe
 from keras_attention.recipe.pairs import TrainingPairs
 from keras_attention.recipe.pairs import read_training_pairs
+from keras_attention.steps.tags import TAB
+from keras_attention.steps.tags import split_tags
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import TaggedTokenizer
-from keras_attention.text.steps import TAB
-from keras_attention.text.steps import split_tags
 from keras_attention.translator import Translator
 
 USUAL, TIMES, SHORT = 99, 4, 50  # per cent, times their longest; tokens

@@ -1,6 +1,7 @@
 """From text to ids and back."""
 
-from . import steps as steps
+from keras_attention import steps as steps
+
 from .base import AbstractTokenizer as AbstractTokenizer
 from .character import CharacterTokenizer as CharacterTokenizer
 from .copies import check_shared as check_shared

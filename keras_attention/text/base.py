@@ -1,7 +1,6 @@
 """What all tokenizers share: special ids, steps, frames, and files."""
 
 import json
-from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -16,25 +15,17 @@ from keras_attention.checks import check_integer
 from keras_attention.files import open_to_read
 from keras_attention.files import reading
 from keras_attention.files import replaced_file
+from keras_attention.steps.primitives import Normalize
+from keras_attention.steps.reader import FRAME
+from keras_attention.steps.reader import AbstractReader
 from keras_attention.text.sentences import as_texts
-from keras_attention.text.steps import END
-from keras_attention.text.steps import PAD
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import START
-from keras_attention.text.steps import UNKNOWN
-from keras_attention.text.steps import AbstractStep
-from keras_attention.text.steps import Normalize
-from keras_attention.text.steps import Pieces
-from keras_attention.text.steps import read
-from keras_attention.text.steps import write
 from keras_attention.text.tensors import form_of
 from keras_attention.text.tensors import is_tensor
 
-FRAME = 2  # start and end
 FILE_NAME = "tokenizer.json"
 
 
-class AbstractTokenizer:
+class AbstractTokenizer(AbstractReader):
     """Turns strings into ids and back.
 
     The ids 0 to 3 are pad, unknown, start and end. The tokens of a vocabulary
@@ -90,8 +81,6 @@ class AbstractTokenizer:
     ([[2, 4, 5, 5, 3]], ['ba-na-na'])
     """
 
-    unknown_text = SPECIAL_NAMES[UNKNOWN]
-
     def __init__(
         self,
         names: Iterable[str],
@@ -101,70 +90,11 @@ class AbstractTokenizer:
         self.cleaning = Normalize(normalization, lowercase)
         self.normalization = normalization
         self.lowercase = lowercase
-        self._names = [*SPECIAL_NAMES, *names]
-
-    @property
-    @abstractmethod
-    def steps(self) -> list[AbstractStep]:
-        """What the tokenizer does with a text, and with ids."""
-        raise NotImplementedError
-
-    @cached_property
-    def _steps(self):
-        return tuple(self.steps)
+        super().__init__(names)
 
     @cached_property
     def _form(self):
         return form_of(self)
-
-    @property
-    def parts(self) -> list["AbstractTokenizer"]:
-        """The tokenizers whose ids `tokenize` gives: itself alone."""
-        return [self]
-
-    @property
-    def vocabulary_size(self) -> int:
-        """The number of ids, with the four special ones."""
-        return len(self._names)
-
-    @property
-    def vocabulary(self) -> list[str]:
-        """The names of the ids 4, 5, ..., in this order."""
-        return self._names[len(SPECIAL_NAMES) :]
-
-    def read(self, text: str) -> Pieces:
-        """Turn one text into ids.
-
-        Args:
-            text: The text.
-
-        Returns:
-            The ids, without start and end, and what each stands for.
-        """
-        return read(self._steps, text)
-
-    def write(self, ids: list[int], unknown: list[str] | None = None) -> str:
-        """Turn ids into one text.
-
-        Args:
-            ids: As a model says them. Pads and starts are dropped, and so is
-                everything from the first end on.
-            unknown: The text of an unknown id in the same place, as of
-                `detokenize`. Defaults to `None`.
-
-        Returns:
-            The text.
-        """
-        if END in ids:
-            ids = ids[: ids.index(END)]
-        size, name = len(self._names), self.unknown_text
-        places = [i for i, x in enumerate(ids) if x not in (PAD, START)]
-        ids = [ids[i] if 0 <= ids[i] < size else UNKNOWN for i in places]
-        if unknown is None:
-            texts = [name] * len(ids)
-        else:
-            texts = [unknown[i] or name for i in places]
-        return write(self._steps, ids, texts)
 
     def tokenize(self, text: Any, max_length: int | None = None):
         """Turn strings into ids.
@@ -186,9 +116,7 @@ class AbstractTokenizer:
             check_integer("max_length", max_length, FRAME)
         if is_tensor(checked_strings(text)):
             return self._form.tokenize(text, max_length)
-        most = None if max_length is None else max_length - FRAME
-        texts = as_texts("text", text)
-        return padded([self.read(x).ids[:most] for x in texts])
+        return super().tokenize(as_texts("text", text), max_length)
 
     def count(self, text: Any):
         """Count the ids of `tokenize`, in memory linear in the text.
@@ -238,14 +166,7 @@ class AbstractTokenizer:
         Raises:
             ValueError: If `text` is not `(B,)`.
         """
-        return [
-            [
-                piece
-                for part in self.parts
-                for piece in unknown_pieces(part.read(string))
-            ]
-            for string in as_texts("text", checked_strings(text))
-        ]
+        return super().unknown(as_texts("text", checked_strings(text)))
 
     def detokenize(self, ids: Any, unknown: Any = None):
         """Turn ids into strings.
@@ -274,7 +195,6 @@ class AbstractTokenizer:
                 "`detokenize` needs a batch of rows, `(B, T)`. "
                 f"Received: ids.shape={ids.shape}. Put one row into a list."
             )
-        rows = [None] * len(ids)
         if unknown is not None:
             check_dense("A tokenizer needs strings", "unknown", unknown)
             unknown = np.asarray(unknown, object)
@@ -285,9 +205,8 @@ class AbstractTokenizer:
                     f"{unknown.shape}, ids.shape={ids.shape}."
                 )
             flat = as_texts("unknown", unknown.ravel())
-            rows = np.array(flat, object).reshape(unknown.shape)
-        pairs = zip(ids.tolist(), rows, strict=True)
-        return string_array([self.write(*pair) for pair in pairs])
+            unknown = np.array(flat, object).reshape(unknown.shape)
+        return super().detokenize(ids, unknown)
 
     def tokens(self, ids: Any):
         """Look up the name of every id, as plots of the attention show it.
@@ -302,13 +221,7 @@ class AbstractTokenizer:
         check_dense("`tokens` needs ids", "ids", ids)
         if is_tensor(ids):
             return self._form.tokens(ids)
-        ids = _as_ids("tokens", ids)
-        inside = (ids >= 0) & (ids < self.vocabulary_size)
-        return self._name_array[np.where(inside, ids, UNKNOWN)]
-
-    @cached_property
-    def _name_array(self):
-        return string_array(self._names)
+        return super().tokens(_as_ids("tokens", ids))
 
     def get_config(self) -> dict:
         """Return the arguments that build an equal tokenizer, for JSON."""
@@ -333,12 +246,17 @@ class AbstractTokenizer:
         """Write the tokenizer as text, as `save` does.
 
         Returns:
-            JSON: the name of the class, its config, and for readers in other
-            languages its steps, whose vocabularies are in the config.
+            JSON: the name of the class, its config, and for readers without
+            the class its steps, with vocabularies that are not in the config.
         """
-        name = keras.saving.get_registered_name(type(self))
-        content = {"class_name": name, "config": self.get_config()}
-        content["steps"] = [step.describe() for step in self.steps]
+        name, config = (
+            keras.saving.get_registered_name(type(self)),
+            self.get_config(),
+        )
+        content = {"class_name": name, "config": config}
+        if self.parts == [self]:
+            content["unknown_text"] = self.unknown_text
+            content["steps"] = [step.describe(config) for step in self.steps]
         return json.dumps(content, ensure_ascii=False, indent=1)
 
     @classmethod
@@ -427,35 +345,6 @@ class AbstractTokenizer:
         )
 
 
-def padded(rows: list[list[int]]) -> np.ndarray:
-    """Put start and end around rows of ids, and zeros after them.
-
-    Args:
-        rows: The ids of each row.
-
-    Returns:
-        `(B, T)` int32.
-    """
-    longest = max(map(len, rows), default=0)
-    found = np.full((len(rows), longest + FRAME), PAD, "int32")
-    found[:, 0] = START
-    for row, ids in zip(found, rows, strict=True):
-        row[1 : len(ids) + 1] = ids
-        row[len(ids) + 1] = END
-    return found
-
-
-def string_array(strings: list[str]) -> np.ndarray:
-    """Return strings `(N,)` as an array of Python strings.
-
-    Args:
-        strings: The strings.
-    """
-    found = np.empty(len(strings), object)
-    found[:] = strings
-    return found
-
-
 def checked_strings(text: Any) -> Any:
     """Refuse ragged and sparse tensors of strings.
 
@@ -473,17 +362,6 @@ def checked_strings(text: Any) -> Any:
     )
     check_dense("A tokenizer needs strings", "text", text, way_out)
     return text
-
-
-def unknown_pieces(pieces: Pieces) -> list[str]:
-    """List the texts of unknown ids.
-
-    Args:
-        pieces: A text that was read.
-    """
-    texts = pieces.texts() if UNKNOWN in pieces.ids else pieces.ids
-    pairs = zip(pieces.ids, texts, strict=True)
-    return [text for id_, text in pairs if id_ == UNKNOWN]
 
 
 def _as_ids(method, ids):

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from keras_attention.steps.primitives import UNKNOWN
 from keras_attention.text.base import AbstractTokenizer
-from keras_attention.text.steps import UNKNOWN
 
 
 def check_shared(

@@ -8,10 +8,10 @@ import keras
 import numpy as np
 
 from keras_attention.checks import check_object
+from keras_attention.steps.primitives import AbstractStep
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.base import checked_strings
 from keras_attention.text.sentences import as_texts
-from keras_attention.text.steps import AbstractStep
 from keras_attention.text.tensors import is_tensor
 
 

@@ -19,10 +19,10 @@ from math import exp
 from math import log
 from random import Random
 
-from keras_attention.text.pieces import NEEDED_BY
-from keras_attention.text.pieces import SPACE
-from keras_attention.text.pieces import load_processor
-from keras_attention.text.pieces import parse_model
+from keras_attention.steps.pieces import NEEDED_BY
+from keras_attention.steps.pieces import SPACE
+from keras_attention.steps.pieces import load_processor
+from keras_attention.steps.pieces import parse_model
 
 KEPT = 2**14  # words whose lattices are kept,
 SHORT = 32  # if they have no more characters

@@ -13,16 +13,16 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.extras import require
 from keras_attention.files import open_to_read
+from keras_attention.steps.pieces import NEEDED_BY
+from keras_attention.steps.pieces import SentencePieces
+from keras_attention.steps.primitives import END
+from keras_attention.steps.primitives import NORMALIZATIONS
+from keras_attention.steps.primitives import START
+from keras_attention.steps.primitives import AbstractStep
+from keras_attention.steps.primitives import Normalize
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.files import read_sentences
-from keras_attention.text.pieces import NEEDED_BY
-from keras_attention.text.pieces import SentencePieces
 from keras_attention.text.segmentation import load_sampler
-from keras_attention.text.steps import END
-from keras_attention.text.steps import NORMALIZATIONS
-from keras_attention.text.steps import START
-from keras_attention.text.steps import AbstractStep
-from keras_attention.text.steps import Normalize
 from keras_attention.text.training import check_room
 from keras_attention.text.training import learn_pieces
 

@@ -6,11 +6,11 @@ from typing import Self
 
 import keras
 
-from keras_attention.text.steps import ASCII_SPACES
-from keras_attention.text.steps import AbstractStep
-from keras_attention.text.steps import Join
-from keras_attention.text.steps import LookUp
-from keras_attention.text.steps import Split
+from keras_attention.steps.primitives import ASCII_SPACES
+from keras_attention.steps.primitives import AbstractStep
+from keras_attention.steps.primitives import Join
+from keras_attention.steps.primitives import LookUp
+from keras_attention.steps.primitives import Split
 from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
 from keras_attention.text.vocabulary import check_no_space
 from keras_attention.text.vocabulary import frequent_tokens

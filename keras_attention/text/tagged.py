@@ -10,13 +10,13 @@ from typing import Self
 import keras
 
 from keras_attention.checks import check_object
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import AbstractStep
+from keras_attention.steps.tags import TAB
+from keras_attention.steps.tags import Tags
+from keras_attention.steps.tags import split_tags
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.sentences import as_texts
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import TAB
-from keras_attention.text.steps import AbstractStep
-from keras_attention.text.steps import Tags
-from keras_attention.text.steps import split_tags
 from keras_attention.text.vocabulary import check_vocabulary
 
 
@@ -91,9 +91,7 @@ class TaggedTokenizer(AbstractTokenizer):
                 f"`tag_ids` must be {len(tags)} ids of {own}, one for each "
                 f"tag. Received: tag_ids={self.tag_ids}. Leave it out."
             )
-        names = dict(zip(self.tag_ids, tags, strict=True))
-        text = iter(tokenizer.vocabulary)
-        names = [names[x] if x in names else next(text) for x in own]
+        names = self.steps[0].among(tokenizer.vocabulary)
         super().__init__(names, "identity")
 
     @property

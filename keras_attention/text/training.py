@@ -8,12 +8,12 @@ from itertools import accumulate
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.extras import require
-from keras_attention.text.pieces import SPACE
-from keras_attention.text.steps import END
-from keras_attention.text.steps import PAD
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import START
-from keras_attention.text.steps import UNKNOWN
+from keras_attention.steps.pieces import SPACE
+from keras_attention.steps.primitives import END
+from keras_attention.steps.primitives import PAD
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import START
+from keras_attention.steps.primitives import UNKNOWN
 
 NOT_LEARNED = f" {SPACE}\0\N{LOWER FIVE EIGHTHS BLOCK}"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Self
 
 from keras_attention.checks import check_integer
+from keras_attention.steps.patterns import compiled
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import AbstractStep
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.files import read_sentences
-from keras_attention.text.patterns import compiled
 from keras_attention.text.sentences import as_texts
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import AbstractStep
 from keras_attention.text.training import check_room
 
 

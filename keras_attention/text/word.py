@@ -5,11 +5,11 @@ from collections.abc import Iterable
 
 import keras
 
-from keras_attention.text.steps import AbstractStep
-from keras_attention.text.steps import Join
-from keras_attention.text.steps import LookUp
-from keras_attention.text.steps import Replace
-from keras_attention.text.steps import Split
+from keras_attention.steps.primitives import AbstractStep
+from keras_attention.steps.primitives import Join
+from keras_attention.steps.primitives import LookUp
+from keras_attention.steps.primitives import Replace
+from keras_attention.steps.primitives import Split
 from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
 from keras_attention.text.vocabulary import check_no_space
 

@@ -6,18 +6,18 @@ from typing import Self
 
 import keras
 
+from keras_attention.steps.pieces import INNER_JOINER
+from keras_attention.steps.pieces import JOINER
+from keras_attention.steps.pieces import SPACE
+from keras_attention.steps.pieces import NormalizeWords
+from keras_attention.steps.pieces import WordPieces
+from keras_attention.steps.pieces import parse_model
+from keras_attention.steps.primitives import ASCII_SPACES
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import AbstractStep
+from keras_attention.steps.primitives import Split
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.files import read_sentences
-from keras_attention.text.pieces import INNER_JOINER
-from keras_attention.text.pieces import JOINER
-from keras_attention.text.pieces import SPACE
-from keras_attention.text.pieces import NormalizeWords
-from keras_attention.text.pieces import WordPieces
-from keras_attention.text.pieces import parse_model
-from keras_attention.text.steps import ASCII_SPACES
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import AbstractStep
-from keras_attention.text.steps import Split
 from keras_attention.text.training import check_room
 from keras_attention.text.training import learn_pieces
 from keras_attention.text.vocabulary import check_no_space

@@ -14,13 +14,13 @@ from keras_attention.models import AbstractModel
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
 from keras_attention.search import RequiredPhrases
+from keras_attention.steps.primitives import END
+from keras_attention.steps.primitives import UNKNOWN
+from keras_attention.steps.reader import padded
+from keras_attention.steps.reader import unknown_pieces
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import copied_ids
-from keras_attention.text.base import padded
-from keras_attention.text.base import unknown_pieces
 from keras_attention.text.parallel import stacked
-from keras_attention.text.steps import END
-from keras_attention.text.steps import UNKNOWN
 from keras_attention.translation.result import Translation
 
 NO_ID = 2**30  # of what no vocabulary has, and so no text

@@ -4,7 +4,6 @@ import shutil
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from shell import load
 from shell import saved
@@ -15,10 +14,6 @@ from keras_attention import BeamSearch
 from keras_attention import Translator
 from keras_attention.commands import translate_file
 from keras_attention.commands.lines import NOTHING
-from keras_attention.commands.plain_text import read_plain
-from keras_attention.text import CharacterTokenizer
-from keras_attention.text import SymbolTokenizer
-from keras_attention.text import WordTokenizer
 from keras_attention.translation import Translation
 
 WORDS = ROOT / "saved_models" / "pronounce_en" / "pronounce.onnx"
@@ -77,7 +72,7 @@ def test_files_of_ids_use_the_tokenizers_in_them(monkeypatch):
     assert (code, out) == (0, "2021-05-12\n2024-02-29\n")
     code, out, _ = shell("translate", DATES, "--scores", given=given)
     assert [x.count("\t") for x in out.splitlines()] == [1, 1]
-    monkeypatch.setattr(translate_file, "read_plain", lambda _: None)
+    monkeypatch.setattr(translate_file, "read_json", lambda _: None)
     assert shell("translate", DATES, "--scores", given=given)[1] == out
 
 
@@ -91,31 +86,6 @@ def test_unknown_characters_are_told():
     words = "translate", WORDS, "--unknown"
     assert shell(*words, "error", given=given)[0] == 1  # a text, no option
     assert shell(*words, "ignore", given=given)[2] == ""
-
-
-def as_texts(strings):
-    strings = np.asarray(strings).tolist()
-    return [x.decode() if isinstance(x, bytes) else x for x in strings]
-
-
-@pytest.mark.parametrize("lowercase", [False, True])
-@pytest.mark.parametrize("form", ["identity", "nfd"])
-def test_plain_tokenizers_do_what_the_tokenizers_do(form, lowercase):
-    characters = CharacterTokenizer("abe\u0301", form, lowercase)
-    symbols = SymbolTokenizer(["ab", "e\u0301"])
-    ids = np.array([[2, 4, 1, 5, 3, 4], [5, 0, 0, 0, 0, 0]], "int32")
-    lines = [
-        x.encode() for x in ("Ab\u00e9", "ab  e\u0301\tx\u00a0y", "", "A\0B")
-    ]
-    for tokenizer in (characters, symbols):
-        plain = read_plain(tokenizer.to_json())
-        assert plain.unknown(lines) == tokenizer.unknown(lines)
-        texts = [x.decode() for x in lines]
-        wanted = np.asarray(tokenizer.tokenize(texts))
-        np.testing.assert_array_equal(plain.tokenize(texts), wanted)
-        assert plain.detokenize(ids) == as_texts(tokenizer.detokenize(ids))
-        assert [*plain.tokens(ids[0])] == as_texts(tokenizer.tokens(ids[0]))
-    assert read_plain(WordTokenizer(["ab"]).to_json()) is None
 
 
 @pytest.mark.parametrize(

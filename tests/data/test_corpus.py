@@ -9,10 +9,10 @@ from keras_attention.data.cache import Cache
 from keras_attention.data.corpus import read_corpus
 from keras_attention.data.dataset import parallel_dataset
 from keras_attention.data.encode import PairEncoder
+from keras_attention.steps.primitives import Pieces
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import WordTokenizer
-from keras_attention.text.steps import Pieces
 
 DIGITS = CharacterTokenizer("0123456789")
 LINES = [str(7919 * n % 10 ** (1 + n % 9)) for n in range(40)]

@@ -12,12 +12,12 @@ from tokenizers import strings
 from tokenizers import train
 
 from keras_attention.export.tensor_unicode import normalizer
+from keras_attention.steps.primitives import Normalize
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SymbolTokenizer
 from keras_attention.text import WordPieceTokenizer
 from keras_attention.text import WordTokenizer
 from keras_attention.text import as_texts
-from keras_attention.text.steps import Normalize
 
 EXACT = SymbolTokenizer, WordPieceTokenizer
 NORMALIZING = [kind for kind in KINDS if kind not in EXACT]

@@ -5,22 +5,22 @@ ids; `write` of one after another turns ids into a text. Steps hold strings and
 numbers only, so `export/` can write each of them for TensorFlow and for ONNX.
 """
 
-import bisect
+import base64
 import itertools
 import unicodedata
 from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import fields
+from dataclasses import is_dataclass
 from functools import cached_property
-from functools import partial
 from typing import Any
 from typing import NamedTuple
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_object
-from keras_attention.text.patterns import compiled
-from keras_attention.text.patterns import replacer
+from keras_attention.steps.patterns import compiled
+from keras_attention.steps.patterns import replacer
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_NAMES = ("", "<unk>", "<s>", "</s>")  # how `tokens` shows them
@@ -28,7 +28,7 @@ NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd", "identity")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 ASCII_SPACES = " \t\n\v\f\r"
 REMEMBERED = 2**16  # parts of texts
-BULKY = "vocabulary", "model", "tags", "tag_ids"  # in configs anyway
+BULKY = "vocabulary", "model", "tags", "tag_ids"  # most are in configs
 MANY_MARKS = 500
 LONG_RUN = rf"\pM{{{MANY_MARKS},}}"
 
@@ -66,6 +66,8 @@ class AbstractStep:
     `keras_attention.export.onnx_steps`.
     """
 
+    entries: Sequence[str] | None = None  # the names of the ids from 4 on
+
     def read(self, value: Any) -> Any:
         """Take what the step before has read one step further.
 
@@ -77,19 +79,28 @@ class AbstractStep:
         """
         return value
 
-    def describe(self) -> dict:
-        """Describe the step for JSON, without vocabularies and models.
+    def describe(self, config: dict) -> dict:
+        """Describe the step for JSON.
+
+        Args:
+            config: The config of its tokenizer. A vocabulary or model that is
+                in there is left out.
 
         Returns:
             Its class as `"step"`, and its arguments.
         """
         found = {"step": type(self).__name__}
-        for field in fields(self):
+        for field in fields(self) if is_dataclass(self) else ():
             value = getattr(self, field.name)
             if field.name == "steps":
-                value = [step.describe() for step in value]
-            if field.name not in BULKY:
-                found[field.name] = value
+                value = [step.describe(config) for step in value]
+            elif isinstance(value, bytes):
+                value = base64.b64encode(value).decode()
+            elif field.name in BULKY:
+                value = [*value]
+            if field.name in BULKY and value == held(config, field.name):
+                continue
+            found[field.name] = value
         return found
 
     def write(self, value: Any) -> Any:
@@ -103,6 +114,24 @@ class AbstractStep:
             `Words`, or in the end a text. By default `value`.
         """
         return value
+
+
+def held(config: dict, name: str) -> Any:
+    """Return what a config says of a name, or that of a tokenizer in it.
+
+    Args:
+        config: The config of a tokenizer.
+        name: The name.
+
+    Returns:
+        The first value that is found, or `None`.
+    """
+    if name in config:
+        return config[name]
+    values = (x if isinstance(x, list) else [x] for x in config.values())
+    inner = itertools.chain.from_iterable(values)
+    configs = (x.get("config") for x in inner if isinstance(x, dict))
+    return next(filter(None, (held(x, name) for x in configs if x)), None)
 
 
 @dataclass(frozen=True)
@@ -275,6 +304,11 @@ class LookUp(AbstractStep):
     vocabulary: Sequence[str]
     edges: str = ""
 
+    @property
+    def entries(self) -> Sequence[str]:
+        """The names of the ids from 4 on."""
+        return self.vocabulary
+
     @cached_property
     def ids(self) -> dict[str, int]:
         """The id of each entry."""
@@ -367,84 +401,6 @@ class Join(AbstractStep):
         return self._known[name]
 
 
-@dataclass(frozen=True)
-class Tags(AbstractStep):
-    """Reads tags after a tab, and puts them before the pieces of the text.
-
-    Args:
-        steps: Those of the text before the tab. Their ids are given to what
-            no tag has, in their order.
-        tags: The tags.
-        tag_ids: The id of each tag.
-        separator: What stands between two tags. Defaults to `";"`.
-    """
-
-    steps: Sequence[AbstractStep]
-    tags: Sequence[str]
-    tag_ids: Sequence[int]
-    separator: str = ";"
-
-    @cached_property
-    def ids(self) -> dict[str, int]:
-        """The ids of tags, which have no white space around them."""
-        ids = dict(zip(self.tags, self.tag_ids, strict=True))
-        # Those of old files may have some; what has none wins.
-        stripped = {tag.strip(ASCII_SPACES): id_ for tag, id_ in ids.items()}
-        return stripped | {tag: x for tag, x in ids.items() if tag in stripped}
-
-    @cached_property
-    def names(self) -> dict[int, str]:
-        """The tag of each id that has one."""
-        return dict(zip(self.tag_ids, self.tags, strict=True))
-
-    @cached_property
-    def order(self) -> list[int]:
-        """The ids of tags, in rising order."""
-        return sorted(self.tag_ids)
-
-    @cached_property
-    def first_ids(self) -> list[int]:
-        """The first id of the text after each tag's, in rising order.
-
-        An id of the text is larger here by the number of those up to it.
-        """
-        return [id_ - i for i, id_ in enumerate(self.order)]
-
-    def read(self, value: str) -> Pieces:
-        text, _, tags = value.partition(TAB)
-        tags = split_tags(tags, self.separator)
-        found = read(self.steps, text)
-        ids = [self.ids.get(tag, UNKNOWN) for tag in tags]
-        ids += [x + bisect.bisect_right(self.first_ids, x) for x in found.ids]
-        return Pieces(ids, lambda: tags + found.texts())
-
-    def write(self, value: tuple[list[int], list[str]]) -> str:
-        pairs = [*zip(*value, strict=True)]
-        names, before = self.names, partial(bisect.bisect_left, self.order)
-        ids = [x - before(x) for x, _ in pairs if x not in names]
-        texts = [text for x, text in pairs if x not in names]
-        tags = [names[x] for x, _ in pairs if x in names]
-        text = write(self.steps, ids, texts)
-        return text + (TAB + self.separator.join(tags) if tags else "")
-
-
-TAB = "\t"
-
-
-def split_tags(text: str, separator: str) -> list[str]:
-    """List the tags of a text, as `Tags` reads what follows a tab.
-
-    Args:
-        text: The tags.
-        separator: What stands between two of them.
-
-    Returns:
-        The tags, without white space around them, and without blank ones.
-    """
-    tags = [tag.strip(ASCII_SPACES) for tag in text.split(separator)]
-    return [tag for tag in tags if tag]
-
-
 def read(steps: Sequence[AbstractStep], text: str) -> Pieces:
     """Turn a text into ids.
 
@@ -488,6 +444,16 @@ def write(
     if not isinstance(value, str):
         raise ValueError(_ends("writing", "text", steps, value))
     return value
+
+
+def entries_of(steps: Sequence[AbstractStep]) -> Sequence[str]:
+    """Return the names of the ids from 4 on.
+
+    Args:
+        steps: The steps, one of which has `entries`.
+    """
+    (entries,) = (x.entries for x in steps if x.entries is not None)
+    return entries
 
 
 def _ends(doing, needed, steps, value):

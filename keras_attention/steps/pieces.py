@@ -8,15 +8,15 @@ from functools import cached_property
 from functools import lru_cache
 
 from keras_attention.extras import require
-from keras_attention.text.patterns import compiled
-from keras_attention.text.steps import ASCII_SPACES
-from keras_attention.text.steps import END
-from keras_attention.text.steps import PAD
-from keras_attention.text.steps import SPECIAL_NAMES
-from keras_attention.text.steps import START
-from keras_attention.text.steps import UNKNOWN
-from keras_attention.text.steps import AbstractStep
-from keras_attention.text.steps import Pieces
+from keras_attention.steps.patterns import compiled
+from keras_attention.steps.primitives import ASCII_SPACES
+from keras_attention.steps.primitives import END
+from keras_attention.steps.primitives import PAD
+from keras_attention.steps.primitives import SPECIAL_NAMES
+from keras_attention.steps.primitives import START
+from keras_attention.steps.primitives import UNKNOWN
+from keras_attention.steps.primitives import AbstractStep
+from keras_attention.steps.primitives import Pieces
 
 NEEDED_BY = "SentencePieceTokenizer"
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"  # how `sentencepiece` writes a space
@@ -55,6 +55,11 @@ class SentencePieces(AbstractStep):
     def pieces(self) -> tuple[list[int], list[str], list[bytes]]:
         """Our id of each piece, and the names and texts of ids from 4 on."""
         return own_pieces(self._description)
+
+    @property
+    def entries(self) -> list[str]:
+        """The names of the ids from 4 on."""
+        return self.pieces[1]
 
     @cached_property
     def added_space(self) -> str:
@@ -211,6 +216,11 @@ class WordPieces(AbstractStep):
     """
 
     vocabulary: Sequence[str]
+
+    @property
+    def entries(self) -> Sequence[str]:
+        """The names of the ids from 4 on."""
+        return self.vocabulary
 
     @cached_property
     def names(self) -> list[str]:

@@ -4,9 +4,9 @@ import hostile
 import pytest
 import tensorflow as tf
 
-from keras_attention.text.patterns import compiled
-from keras_attention.text.patterns import replacer
-from keras_attention.text.patterns import spelled
+from keras_attention.steps.patterns import compiled
+from keras_attention.steps.patterns import replacer
+from keras_attention.steps.patterns import spelled
 
 TEXTS = [
     *(
