@@ -173,9 +173,21 @@ def category(name: str) -> str:
     Args:
         name: Its name, such as `"L"` or `"Cf"`.
     """
+    runs = (codes for kind, codes in _kinds() if kind.startswith(name))
+    return _runs(itertools.chain.from_iterable(runs))
+
+
+@lru_cache
+def _kinds():
+    """List all categories, each with a range of characters that have it."""
     codes = range(sys.maxunicode + 1)
-    kind = unicodedata.category
-    return _runs(x for x in codes if kind(chr(x)).startswith(name))
+    kinds = map(unicodedata.category, map(chr, codes))
+    found, first = [], 0
+    for kind, run in itertools.groupby(kinds):
+        last = first + sum(1 for _ in run)
+        found.append((kind, range(first, last)))
+        first = last
+    return found
 
 
 def _runs(codes):
