@@ -4,13 +4,16 @@
 
 Each model answers one request at a time on one core: as a file of every format
 and quantization, as what `Model.export` of Keras writes, and by `predict`. All
-are timed alternately. It prints the rows of the table in the guide to exports,
-and needs the extras `litert` and `onnx`.
+are timed alternately. Files of the captioner have the search inside:
+`Translator.export` writes them, and `translator(images)` and the scores of its
+captions are what they are compared with. It prints the rows of the table in the
+guide to exports, and needs the extras `litert` and `onnx`.
 """
 
 import argparse
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import keras
@@ -61,35 +64,75 @@ def forecaster() -> keras.Model:
     return keras.Model(past, run(past[:, -1], memory, ka.StateBridge()(states)))
 
 
+def captioner() -> ka.Translator:
+    """A greedy captioner of images of 48 x 48 pixels, of 12 words at most."""
+
+    def encode(image):
+        for filters in (UNITS // 2, UNITS, UNITS):
+            image = layers.Conv2D(filters, 4, 2, "same", activation="relu")(
+                image
+            )
+        grid = layers.Reshape((36, UNITS))(image)
+        mean = layers.GlobalAveragePooling1D()(grid)
+        return grid, mean, mean
+
+    image = keras.Input((48, 48, 3))
+    cell = layers.LSTMCell(UNITS)
+    tokenizer = ka.SymbolTokenizer([f"word{i}" for i in range(500)])
+    model = ka.Seq2Seq(
+        target_vocabulary_size=tokenizer.vocabulary_size,
+        embedding_dim=UNITS,
+        encoder=keras.Model(image, encode(image)),
+        bridge=ka.StateBridge(units=UNITS, bidirectional=False),
+        decoder=ka.AttentionDecoder(
+            ka.AttentionDecoderCell(cell, ka.BahdanauAttention(UNITS))
+        ),
+    )
+    ids = np.ones((1, 12), "int32")
+    model.compile("adam", ka.SequenceCrossentropy())
+    model.fit((np.zeros((1, 48, 48, 3), "float32"), ids), ids, verbose=0)
+    return ka.Translator(model, None, tokenizer, ka.GreedySearch(12))
+
+
 MODELS = {
     "classifier, LSTM": lambda: classifier(layers.LSTM),
     "classifier, GRU": lambda: classifier(layers.GRU),
     "classifier, self-attention": self_attention,
     "forecaster": forecaster,
+    "captioner": captioner,
 }
+SIGNATURES = "serving_default", "translate_ids", "translate_source"
 
 
 def load(path: Path):
-    """Load a file; return a function from an array to an array."""
+    """Load a file; return a function from an array to floats."""
     if path.suffix == ".tflite":
         interpreter = Interpreter(str(path), num_threads=1)
-        run = interpreter.get_signature_runner("serving_default")
+        known = interpreter.get_signature_list()
+        (signature,) = (x for x in SIGNATURES if x in known)
+        run = interpreter.get_signature_runner(signature)
         (name,) = run.get_input_details()
-        return lambda x: next(iter(run(**{name: x}).values()))
+        return lambda x: floats(run(**{name: x}).values())
     if path.suffix == ".onnx":
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         session = onnxruntime.InferenceSession(path, options)
         (found,) = session.get_inputs()
-        return lambda x: session.run(None, {found.name: x})[0]
+        return lambda x: floats(session.run(None, {found.name: x}))
     served = tf.saved_model.load(path)
     run = served.signatures["serving_default"]
     (name,) = run.structured_input_signature[1]
 
     def answer(x, _=served):  # which keeps its variables
-        return next(iter(run(**{name: tf.constant(x)}).values())).numpy()
+        return floats(run(**{name: tf.constant(x)}).values())
 
     return answer
+
+
+def floats(outputs) -> np.ndarray:
+    """The only output of floating-point numbers."""
+    (found,) = (x for x in map(np.asarray, outputs) if x.dtype == "float32")
+    return found
 
 
 def size(path: Path) -> int:
@@ -109,29 +152,55 @@ def milliseconds(runs: dict, x: np.ndarray, count: int) -> dict[str, float]:
     return {name: float(np.median(each)) for name, each in times.items()}
 
 
-def measure(kind: str, model: keras.Model, folder: Path, count: int):
-    """Print the rows of one model."""
-    (spec,), draw = model.inputs, np.random.default_rng(0)
+def write(made, folder: Path) -> tuple[dict[str, Path], dict, np.ndarray]:
+    """Write all files of a model or a translator.
+
+    Returns:
+        Their paths by format, functions that answer without a file, and what
+        one request takes.
+    """
+    draw = np.random.default_rng(0)
+    if isinstance(made, ka.Translator):
+        x = draw.uniform(size=(1, 48, 48, 3)).astype("float32")
+        others = {"translator": lambda x: made(x, return_scores=True)[1]}
+        return written(made.export, folder), others, x
     sample = draw.normal(size=(SAMPLES, WORDS, 1)).astype("float32")
-    if spec.dtype == "int32":
+    if made.inputs[0].dtype == "int32":
         sample = draw.integers(1, VOCABULARY, (SAMPLES, WORDS)).astype("int32")
-    x = sample[:1]
+    paths = written(
+        lambda path, **options: ka.export_model(
+            made, path, sample=sample, **options
+        ),
+        folder,
+    )
+    paths["SavedModel of Keras"] = folder / "keras"
+    paths["ONNX of Keras"] = folder / "keras.onnx"
+    made.export(folder / "keras", verbose=False)
+    made.export(folder / "keras.onnx", format="onnx", verbose=False)
+    others = {"predict": lambda x: made.predict(x, verbose=0)}
+    return paths, others, sample[:1]
+
+
+def written(export: Callable, folder: Path) -> dict[str, Path]:
+    """Export to each format; return the paths of those that are not refused."""
     paths = {}
     for name, (pattern, quantize) in FORMATS.items():
         path = folder / pattern.format("ours")
         try:
-            ka.export_model(model, path, sample=sample, quantize=quantize)
+            export(path, quantize=quantize)
         except ValueError as error:
-            print(f"| {kind} | {name} | refused: {error}")
+            print(f"{name} is refused: {error}")
             continue
         paths[name] = path
-    paths["SavedModel of Keras"] = folder / "keras"
-    paths["ONNX of Keras"] = folder / "keras.onnx"
-    model.export(folder / "keras", verbose=False)
-    model.export(folder / "keras.onnx", format="onnx", verbose=False)
-    runs = {name: load(path) for name, path in paths.items()}
-    runs["predict"] = lambda x: model.predict(x, verbose=0)
-    wanted = model(x).numpy()
+    return paths
+
+
+def measure(kind: str, made: keras.Model | ka.Translator, folder, count: int):
+    """Print the rows of one model."""
+    paths, runs, x = write(made, folder)
+    ((_, reference),) = runs.items()
+    wanted = np.asarray(reference(x))
+    runs |= {name: load(path) for name, path in paths.items()}
     apart = {name: np.abs(run(x) - wanted).max() for name, run in runs.items()}
     for name, ms in milliseconds(runs, x, count).items():
         path = paths.get(name)
