@@ -6,7 +6,7 @@ Each program of `tfa_cases.py` is built with TensorFlow Addons, gets random
 weights, and computes logits, alignments, greedy and beam search. Weights and
 outputs go to `tests/golden/tfa`, and some programs also as the files that
 their users have. So do weights and outputs of the program of TFA in
-`docs/guides/coming_from_tfa.py`. `tests/migration` and `tests/docs` load them
+`docs/guides/coming_from_tfa.md`. `tests/migration` and `tests/docs` load them
 into our layers, and compare.
 """
 

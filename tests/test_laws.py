@@ -46,7 +46,7 @@ CODE = [
     *PACKAGE.rglob("*.py"),
     *(ROOT / "examples").rglob("*.py"),
     *(ROOT / "benchmarks").rglob("*.py"),
-    *(ROOT / "docs" / "hooks").glob("*.py"),
+    *(ROOT / "docs").rglob("*.py"),
 ]
 CLASSES = [(path, c) for path in FILES for c in source.classes(path)]
 REGISTERED = (
@@ -94,6 +94,14 @@ def test_every_file_has_its_tests(path):
     inside = path.relative_to(PACKAGE)
     mirror = ROOT / "tests" / inside.with_name(f"test_{inside.name}")
     assert mirror.exists(), f"write {mirror.relative_to(ROOT)}"
+
+
+def test_the_page_of_rooms_has_them_all_and_none_below_what_it_imports():
+    """A table, the highest floor first."""
+    page = (ROOT / "docs" / "hood" / "house.md").read_text()
+    rooms = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", page, re.M)
+    assert sorted(rooms) == sorted(FLOOR)
+    assert rooms == sorted(rooms, key=lambda room: -FLOOR[room])
 
 
 def test_the_top_level_is_small():

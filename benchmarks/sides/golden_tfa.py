@@ -18,8 +18,7 @@ from tfa_cases import STEPS
 from tfa_cases import TARGET
 from tfa_cases import Case
 
-CELL = re.compile(r"^# %%( \[markdown\])?.*\n((?:(?!# %%).*\n)*)", re.M)
-FENCE = re.compile(r"^```py\n(.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^```(py|python)\n(.*?)^```$", re.M | re.S)
 
 
 def make_clear(case: Case, seed: int) -> tuple[Program, dict]:
@@ -87,13 +86,10 @@ def write_files(program: Program, form: str, folder: Path):
 
 def program_of(page: Path) -> tuple[str, str]:
     """Return the cell before the program of TFA, its data, and the program."""
-    data, program = "", []
-    for is_text, lines in CELL.findall(page.read_text()):
-        if is_text:
-            program += FENCE.findall(re.sub("^# ?", "", lines, flags=re.M))
-        elif not program:
-            data = lines
-    return data, "\n".join(program)
+    blocks = FENCE.findall(page.read_text())
+    first = [kind for kind, _ in blocks].index("py")
+    program = [code for kind, code in blocks if kind == "py"]
+    return blocks[first - 1][1], "\n".join(program)
 
 
 def run_page(page: Path, folder: Path):

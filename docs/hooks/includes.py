@@ -1,20 +1,16 @@
-"""Pages made of what stands elsewhere: README, changelog, examples.
+"""Pages that are files of the repository, and links that leave the site.
 
-A page may have these lines, which are replaced when the site is built:
+A page may have a line that is only a link and a comment. On the site, the text
+below that heading, or the whole file without its title, replaces the line:
 
-    {{ include README.md#In 20 lines }}
-    {{ example karate_club: what one sees in the picture }}
-
-The first is the text below a heading, or a whole file without its title. The
-second is the question of an example, its picture with this alternative text (or
-`none`), what its docstring says, and a link to its source.
+    [The commands, in the README](../README.md#install) <!-- include -->
 """
 
-import ast
 import posixpath
 import re
 from pathlib import Path
 
+from markdown.extensions.toc import slugify
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[2]
@@ -26,9 +22,9 @@ PAGES = {  # files that are pages of their own
     "examples/serve/README.md": "guides/tensorflow_serving.md",
 }
 WHOLE = {x: y for x, y in PAGES.items() if not y.startswith("hood/")}
-GUIDE = re.compile(r"^(guides/\w+)\.py$")  # a script that becomes a page
-INCLUDE = re.compile(r"^\{\{ include ([^#}]+?)(?:#([^}]+?))? \}\}$", re.M)
-EXAMPLE = re.compile(r"^\{\{ example (\w+): ([^}]+?) \}\}$", re.M)
+INCLUDE = re.compile(
+    r"^\[[^\]]*\]\((?:\.\./)+([^)#]+)#?([\w-]*)\) <!-- include -->$", re.M
+)
 CODE = re.compile(r'<div class="(?:[\w-]+ )*highlight"')
 LINK = re.compile(
     r"(!?)\[((?:[^\]]|\]\()*?)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)"
@@ -45,24 +41,15 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, **_):
-    """Put in what a page includes, and mend links that leave the site."""
+    """Insert what a page includes, and adapt links that leave the site."""
     uri = page.file.src_uri
     if uri in WHOLE.values():
         return markdown
-    markdown = _relink(markdown, f"docs/{uri}", uri, config.repo_url)
-
-    def entry(found):
-        source = f"[examples/{found[1]}.py](examples/{found[1]}.py)"
-        source = _relink(source, "README.md", uri, config.repo_url)
-        return f"{_example(found)}\n\nSource: {source}"
-
-    markdown = EXAMPLE.sub(entry, markdown)
-
-    def included(found):
-        text = section(found[1], found[2])
-        return _relink(text, found[1], uri, config.repo_url)
-
-    return INCLUDE.sub(included, markdown)
+    own, *rest = INCLUDE.split(markdown)
+    texts = [(f"docs/{uri}", own)]
+    for path, slug, text in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
+        texts += [(path, section(path, slug)), (f"docs/{uri}", text)]
+    return "".join(_relink(x, path, uri, config.repo_url) for path, x in texts)
 
 
 def on_page_content(html, config, **_):
@@ -77,37 +64,25 @@ def on_page_content(html, config, **_):
     return html
 
 
-def section(path: str, heading: str | None) -> str:
+def section(path: str, slug: str) -> str:
     """Return what stands below a heading of a file, or below its title.
 
     Args:
         path: The file, from the root of the repository.
-        heading: The text of the heading, or `None` for the title.
+        slug: The anchor of the heading; empty for the title.
 
     Raises:
         ValueError: If there is no such heading.
     """
     text = (ROOT / path).read_text(encoding="utf-8")
-    if heading is None:
+    if not slug:
         return text.partition("\n")[2].strip()
-    level = re.search(rf"^(#+) {re.escape(heading)}$", text, re.M)
-    if level is None:
-        raise ValueError(f"{path} has no heading {heading!r}.")
-    rest = text[level.end() :]
-    end = re.search(rf"^#{{1,{len(level[1])}}} ", rest, re.M)
-    return rest[: end.start() if end else None].strip()
-
-
-def _example(found):
-    """Write the entry of an example in the gallery."""
-    name, seen = found[1], found[2]
-    source = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
-    said = ast.get_docstring(ast.parse(source))
-    question, _, more = said.partition("\n")
-    parts = [f"## {question}"]
-    if seen != "none":
-        parts.append(f"![{seen}]({name}.png)")
-    return "\n\n".join([*parts, more.strip()])
+    for found in re.finditer(r"^(#+) (.+)$", text, re.M):
+        if slugify(found[2], "-") == slug:
+            rest = text[found.end() :]
+            end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, re.M)
+            return rest[: end.start() if end else None].strip()
+    raise ValueError(f"{path} has no heading with the anchor {slug!r}.")
 
 
 def _relink(text: str, path: str, uri: str, repository: str | None) -> str:
@@ -121,7 +96,7 @@ def _relink(text: str, path: str, uri: str, repository: str | None) -> str:
             return found[0]
         inside = PAGES.get(target)
         if target.startswith("docs/"):
-            inside = GUIDE.sub(r"\1.md", target.removeprefix("docs/"))
+            inside = target.removeprefix("docs/")
         if inside:
             link = posixpath.relpath(inside, posixpath.dirname(uri) or ".")
             return f"{mark}[{label}]({link}{anchor})"

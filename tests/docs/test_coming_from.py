@@ -1,13 +1,13 @@
 """Pages for those who come from elsewhere: they run, and leave nothing out."""
 
 import re
-import runpy
 from pathlib import Path
 
 import keras
 import numpy as np
 import pages
 import pytest
+import run
 from gradients import to_numpy
 from tfa_programs import GOLDEN
 
@@ -16,7 +16,7 @@ import keras_attention as ka
 pytestmark = pytest.mark.tensorflow
 
 DOCS = Path(__file__).parents[2] / "docs"
-TFA = DOCS / "guides" / "coming_from_tfa.py"
+TFA = DOCS / "guides" / "coming_from_tfa.md"
 OTHERS = DOCS / "coming_from_others.md"
 PAGES = [TFA, OTHERS]
 # All public names of `tfa.seq2seq` in version 0.23.
@@ -33,29 +33,23 @@ safe_embedding_lookup_sparse
 """.split()
 
 
-def text_of(page):
-    """A page as Markdown, also if it is a script whose text is comments."""
-    text = page.read_text()
-    script = page.suffix == ".py"
-    return re.sub("^# ?", "", text, flags=re.M) if script else text
-
-
 def rows(page):
     """The first and the second column of all rows of all tables."""
-    found = re.findall(r"^\| (.+?) \| (.+) \|$", text_of(page), re.M)
+    found = re.findall(r"^\| (.+?) \| (.+) \|$", page.read_text(), re.M)
     return [row for row in found if not row[0].startswith("---")]
 
 
 def table(title):
     """The rows of one table of the page on TFA, by its first heading."""
-    text = text_of(TFA).partition(f"| {title} |")[2]
+    text = TFA.read_text().partition(f"| {title} |")[2]
     return text.partition("\n\n")[0]
 
 
 @pytest.mark.slow
 def test_the_program_of_tfa_runs_here_with_its_weights(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    scope = runpy.run_path(TFA)
+    page, _, scope = run.run_guide(TFA)
+    assert run.differences(TFA.read_text(), page) == []
     assert scope["difference"] < 1e-5
     assert scope["history"].history["loss"][-1] < 0.5
     logits, target = scope["logits"], scope["target"]
@@ -103,7 +97,5 @@ def test_every_name_of_ours_exists(page):
     said = re.findall(r"`([A-Z][a-z]\w+)\b", " ".join(r[1] for r in rows(page)))
     other = {"Generation", "True", "False", "None", "Dense"}
     assert set(said) - known - other == set()
-    for path in re.findall(r"\]\(([^)#:]+)", text_of(page)):
-        target = page.parent / path
-        sources = target, target.with_suffix(".py")  # of guides
-        assert any(source.exists() for source in sources), path
+    for path in re.findall(r"\]\(([^)#:]+)", page.read_text()):
+        assert (page.parent / path).exists(), path

@@ -1,36 +1,90 @@
-"""Guides as pages and notebooks, from a notebook that has been run."""
+"""Guides: each runs as it stands, and prints what its page shows."""
 
-import guides
+import subprocess
+import sys
+
+import nbformat
+import notebooks
 import pytest
-from nbformat.v4 import new_code_cell
-from nbformat.v4 import new_notebook
-from nbformat.v4 import new_output
+import run
+from source import ROOT
+
+pytestmark = pytest.mark.tensorflow
+
+PAGES = {x.stem: x for x in run.FOLDER.glob("*.md") if x.stem != "index"}
+OTHERS = {"coming_from_tfa"}  # test_coming_from.py runs it
+PAGE = """# Title
+
+```python
+import matplotlib.pyplot as plt
+
+print("loss 0.{0}")
+plt.plot([{0}, 2])
+```
+
+```text
+loss 0.1
+```
+"""
+PICTURE = "\n![A line](images/page-1.png)\n"
 
 
-def test_a_picture_needs_its_alternative_text():
-    picture = new_output("display_data", data={"image/png": "YQ=="})
-    cell = new_code_cell("plot()", outputs=[picture])
-    with pytest.raises(KeyError, match="alt"):
-        guides.as_markdown("first", new_notebook(cells=[cell]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(PAGES) - OTHERS))
+def test_it_runs_and_prints_what_the_page_shows(name):
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "run.py", "--check", name],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_guides_run_once_and_again_when_they_change(tmp_path, monkeypatch):
-    ran = []
-    monkeypatch.setattr(guides, "ROOT", tmp_path)
-    monkeypatch.setattr(guides, "FOLDER", tmp_path)
-    monkeypatch.setattr(guides, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(guides, "_run", lambda fresh: ran.append([*fresh]))
-    for name in "ab":
-        (tmp_path / f"{name}.py").write_text("# %%\n1 + 1\n")
-    assert [*guides.run_guides()] == ["a", "b"]
-    guides.run_guides()
-    (tmp_path / "b.py").write_text("# %%\n1 + 2\n")
-    assert guides.run_guides()["b"].cells[0].source == "1 + 2"
-    monkeypatch.setattr(guides, "BESIDE", {"a": ["beside/*.py"]})
-    (tmp_path / "beside").mkdir()
-    for file in ("beside/used.py", "beside/used.txt", "other.txt"):
-        (tmp_path / file).write_text("1")
-        guides.run_guides()
-    assert sorted(ran[:2]) == [["a"], ["b"]]  # beside one another
-    assert ran[2:] == [["b"], ["a"]]
-    assert len([*(tmp_path / "cache").iterdir()]) == 2
+@pytest.mark.parametrize("name", PAGES)
+def test_its_pictures_are_there(name):
+    text = PAGES[name].read_text(encoding="utf-8")
+    shown = {x for x in text.split("](") if x.startswith("images/")}
+    shown = {x.partition(")")[0] for x in shown}
+    files = run.FOLDER.glob(f"images/{name}-*.png")
+    assert shown == {f"images/{x.name}" for x in files}
+
+
+def written(folder, text):
+    page = folder / "page.md"
+    page.write_text(text)
+    return page
+
+
+def test_a_run_writes_output_and_pictures(tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    page = written(tmp_path, PAGE.format(3) + PICTURE)
+    text, pictures, scope = run.run_guide(page)
+    assert "```text\nloss 0.3\n```\n\n![A line](images/page-1.png)" in text
+    assert pictures["images/page-1.png"].startswith(b"\x89PNG")
+    assert "plt" in scope
+    assert run.differences(page.read_text(), text) == []
+
+
+def test_a_picture_needs_its_alternative_text(tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    page = written(tmp_path, PAGE.format(3))
+    with pytest.raises(ValueError, match="draws 1 pictures, and 0 lines"):
+        run.run_guide(page)
+
+
+def test_a_check_compares_words_and_the_number_of_lines():
+    page = PAGE.format(1)
+    assert run.differences(page, page.replace("loss 0.1", "loss -2e-05")) == []
+    for other in ("less 0.1", "loss 0.1\nend"):
+        assert run.differences(page, page.replace("loss 0.1", other))
+
+
+def test_a_notebook_installs_what_it_needs_and_has_no_output():
+    text = notebooks.as_notebook(PAGE.format(1), "https://example.org/a/b")
+    first, title, code, *rest = nbformat.reads(text, 4).cells
+    assert first.source.startswith("%pip install -q")
+    assert "git+https://example.org/a/b" in first.source
+    assert title.source == "# Title"
+    assert code.cell_type == "code"
+    assert rest == []

@@ -1,5 +1,7 @@
 """What pages include from elsewhere, and where links lead."""
 
+from types import SimpleNamespace
+
 import includes
 import pytest
 from includes import section
@@ -10,13 +12,25 @@ def relinked(text, path, uri, repository=None):
 
 
 def test_a_section_is_what_stands_below_its_heading():
-    text = section("README.md", "In 20 lines")
+    text = section("README.md", "in-20-lines")
     assert text.startswith("```python")
     assert "## From text" not in text
-    assert "### Rare words" in section("docs/quality.md", "What was tried")
-    assert not section("CHANGELOG.md", None).startswith("#")
-    with pytest.raises(ValueError, match="has no heading 'Nothing'"):
-        section("README.md", "Nothing")
+    assert "### Rare words" in section("docs/quality.md", "what-was-tried")
+    assert not section("CHANGELOG.md", "").startswith("#")
+    with pytest.raises(
+        ValueError, match="no heading with the anchor 'nothing'"
+    ):
+        section("README.md", "nothing")
+
+
+def test_a_link_with_a_comment_becomes_the_section():
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="hood/x.md"))
+    config = SimpleNamespace(repo_url=None)
+    line = "[Code](../../README.md#in-20-lines) <!-- include -->"
+    text = f"[a](../index.md)\n\n{line}\n\nThe end."
+    found = includes.on_page_markdown(text, page, config)
+    assert found.startswith("[a](../index.md)\n\n```python\nfrom keras")
+    assert found.endswith("```\n\nThe end.") or "decoding.md" in found
 
 
 def test_links_lead_to_the_repository_if_it_is_known():

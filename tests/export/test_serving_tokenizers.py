@@ -95,4 +95,4 @@ def test_the_error_without_tensorflow_text_is_in_the_guide(exported, name):
     error = f"Op type not registered '{PIECES[name]}' in binary running on"
     with pytest.raises(RuntimeError, match=error):
         ask([request], with_operations=False)
-    assert error in (ROOT / "docs/guides/exporting.py").read_text()
+    assert error in (ROOT / "docs/guides/exporting.md").read_text()

@@ -1,0 +1,192 @@
+"""Run the guides, and write their output and pictures into their pages.
+
+    python docs/run.py                      # all guides
+    python docs/run.py first_layer speed    # these
+    python docs/run.py --check first_layer  # compare, and write nothing
+
+A guide is a page of Markdown in `docs/guides`. Its cells are the blocks of
+`python`, which run in order, each guide in a process and a temporary folder of
+its own. Below a cell stand its output, a block of `text`, and its pictures. A
+new picture needs a line with its alternative text below the cell:
+`![What it shows](images/NAME-1.png)`. A block of `py` is shown but not run.
+
+A check compares the output line by line, apart from numbers, because those
+depend on the time and the machine.
+"""
+
+import argparse
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "guides"
+CELL = re.compile(
+    r"^```python\n(?P<code>.*?)^```\n"
+    r"(?P<shown>(?:\n```text\n.*?^```\n|\n!\[[^\]]*\]\(images/[^)]+\)\n)*)",
+    re.M | re.S,
+)
+NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?")
+CURSOR = re.compile(r"\x1b\[[0-9;]*m|[^\n]*\r(?!\n)|[^\n]*\x08+")
+ENVIRONMENT = {
+    "CUDA_VISIBLE_DEVICES": "-1",
+    "KERAS_BACKEND": "tensorflow",
+    "MPLBACKEND": "agg",
+    "PYTHONPATH": str(ROOT),
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+}
+
+
+def run_guide(page: Path) -> tuple[str, dict[str, bytes], dict]:
+    """Run the cells of a guide in this process and the current folder.
+
+    Args:
+        page: The Markdown file.
+
+    Returns:
+        The page with the output of this run, its pictures by their paths from
+        the folder of the page, and the names that the guide has defined.
+    """
+    import keras
+
+    warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")
+    keras.utils.set_random_seed(0)
+    text = page.read_text(encoding="utf-8")
+    scope, pictures = {"__name__": "guide"}, {}
+
+    def run_cell(cell):
+        line = text[: cell.start("code")].count("\n")
+        code = compile("\n" * line + cell["code"], page, "exec")
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, scope)
+        parts = [f"```python\n{cell['code']}```\n"]
+        if lines := CURSOR.sub("", printed.getvalue()).strip("\n"):
+            parts.append(f"```text\n{lines}\n```\n")
+        texts = re.findall(r"^!\[([^\]]*)\]", cell["shown"], re.M)
+        drawn = _pictures()
+        if len(texts) != len(drawn):
+            raise ValueError(
+                f"{page}, line {line}: the cell draws {len(drawn)} pictures, "
+                f"and {len(texts)} lines `![What it shows](images/...)` are "
+                "below it. Write one line per picture."
+            )
+        for alternative, picture in zip(texts, drawn, strict=True):
+            path = f"images/{page.stem}-{len(pictures) + 1}.png"
+            pictures[path] = picture
+            parts.append(f"![{alternative}]({path})\n")
+        return "\n".join(parts)
+
+    return CELL.sub(run_cell, text), pictures, scope
+
+
+def _pictures() -> list[bytes]:
+    """Return the open figures as PNG files, and close them."""
+    if "matplotlib.pyplot" not in sys.modules:
+        return []
+    import matplotlib.pyplot as plt
+
+    files = []
+    for number in plt.get_fignums():
+        file = io.BytesIO()
+        plt.figure(number).savefig(
+            file, bbox_inches="tight", metadata={"Software": None}
+        )
+        files.append(file.getvalue())
+    plt.close("all")
+    return files
+
+
+def differences(old: str, new: str) -> list[str]:
+    """Return the output lines of two pages that differ, apart from numbers.
+
+    Args:
+        old: The page as it is.
+        new: The page after a run.
+    """
+    found = []
+    for before, after in zip(
+        CELL.finditer(old), CELL.finditer(new), strict=True
+    ):
+        lines = [_plain(x["shown"]) for x in (before, after)]
+        if lines[0] != lines[1]:
+            found += [f"- {before['shown'].strip()}", f"+ {after['shown']}"]
+    return found
+
+
+def _plain(shown):
+    """Return output without numbers and the spaces that align them."""
+    lines = NUMBER.sub("#", shown).splitlines()
+    return [" ".join(re.sub(r"([\[\]])", r" \1 ", x).split()) for x in lines]
+
+
+def update(page: Path, check: bool):
+    """Run one guide, and write its page and pictures or compare the output.
+
+    Args:
+        page: The Markdown file.
+        check: Whether to compare, and to write nothing.
+    """
+    old = page.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        new, pictures, _ = run_guide(page)
+    if check:
+        if lines := differences(old, new):
+            sys.exit("\n".join([f"{page} prints other lines:", *lines]))
+        return
+    for left in FOLDER.glob(f"images/{page.stem}-*.png"):
+        left.unlink()
+    for path, picture in pictures.items():
+        (FOLDER / path).parent.mkdir(exist_ok=True)
+        (FOLDER / path).write_bytes(picture)
+    page.write_text(new, encoding="utf-8")
+
+
+def main():
+    """Run the guides that the command line names, one process for each."""
+    parser = argparse.ArgumentParser(
+        description="Run guides, and write their output into their pages."
+    )
+    parser.add_argument("names", nargs="*", help="guides (default: all)")
+    parser.add_argument(
+        "--check", action="store_true", help="compare, and write nothing"
+    )
+    parser.add_argument(
+        "--here", action="store_true", help="run in this process"
+    )
+    given = parser.parse_args()
+    pages = {x.stem: x for x in sorted(FOLDER.glob("*.md"))}
+    del pages["index"]
+    if unknown := set(given.names) - set(pages):
+        parser.error(f"no guide {sorted(unknown)}. Guides: {', '.join(pages)}.")
+    failed = []
+    for name in given.names or pages:
+        if given.here:
+            update(pages[name], given.check)
+            continue
+        print(f"{name} ...", end=" ", flush=True)
+        began = time.perf_counter()
+        check = ["--check"] if given.check else []
+        done = subprocess.run(
+            [sys.executable, __file__, "--here", *check, name],
+            env={**os.environ, **ENVIRONMENT},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        print(f"{time.perf_counter() - began:.0f} s", flush=True)
+        if done.returncode:
+            failed.append(name)
+            print(done.stderr, file=sys.stderr)
+    sys.exit(f"Failed: {', '.join(failed)}" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
