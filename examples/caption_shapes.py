@@ -5,12 +5,13 @@ a blue square":
 
     python examples/caption_shapes.py
 
-It needs no data and no network, only the extras `onnx` and `plots`. `shapes.py`
-draws the pictures. A small convolutional network turns each of them into a grid
-of 6 x 6 feature vectors, and the decoder attends to the grid as it would to the
-words of a sentence. No caption of the test set occurs in training: the model
-has to combine words that it has seen apart. This is a small version of [Xu et
-al., 2015](https://arxiv.org/abs/1502.03044), with their soft attention.
+It needs no data and no network, only the extras `onnx` and `plots`.
+`helpers/shapes.py` draws the pictures. A small convolutional network turns each
+of them into a grid of 6 x 6 feature vectors, and the decoder attends to the
+grid as it would to the words of a sentence. No caption of the test set occurs
+in training: the model has to combine words that it has seen apart. This is a
+small version of [Xu et al., 2015](https://arxiv.org/abs/1502.03044), with their
+soft attention.
 
 On TensorFlow the model is exported to an ONNX file, which takes a picture and
 gives the caption, its words, and where each of them looked. The last picture is
@@ -23,7 +24,7 @@ from pathlib import Path
 
 import keras
 import numpy as np
-import shapes
+from helpers import shapes
 from keras import ops
 
 from keras_attention import AttentionDecoder

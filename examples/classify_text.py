@@ -6,9 +6,10 @@ show which words it is made of:
 
     python examples/classify_text.py
 
-`reviews.py` makes up the reviews, so it is known which clause decides: "the
-story was hardly dull" does, "the hall was hardly full" does not. The test set
-has pairs of a negator and an adjective that never occur together in training.
+`helpers/reviews.py` makes up the reviews, so it is known which clause decides:
+"the story was hardly dull" does, "the hall was hardly full" does not. The test
+set has pairs of a negator and an adjective that never occur together in
+training.
 
 The weights are over the outputs of an LSTM, which also contain earlier and
 later words. Within the clause that decides, the largest weight may lie on any
@@ -31,8 +32,8 @@ from pathlib import Path
 
 import keras
 import numpy as np
-from reviews import Review
-from reviews import make_reviews
+from helpers.reviews import Review
+from helpers.reviews import make_reviews
 
 import keras_attention
 from keras_attention import AttentionPooling

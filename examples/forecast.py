@@ -9,9 +9,9 @@ forecasts 24 months from every quarter of the years after, with the quantiles
 An encoder reads the last five years. `FreeRunningDecoder` runs a decoder that
 attends to them on its own forecasts, in training as in use, so nothing has to
 be fed to it. It is compared with the value of the last season, and with the ETS
-model of statsmodels, which is made for such series. `co2.py` has the data and
-the others. In the end the model is an ONNX file, which runs without Keras. It
-needs the extras `forecast`, `onnx` and `plots`.
+model of statsmodels, which is made for such series. `helpers/co2.py` has the
+data and the others. In the end the model is an ONNX file, which runs without
+Keras. It needs the extras `forecast`, `onnx` and `plots`.
 """
 
 import argparse
@@ -20,14 +20,14 @@ from pathlib import Path
 
 import keras
 import numpy as np
-from co2 import QUANTILES
-from co2 import YEAR
-from co2 import exponential_smoothing
-from co2 import monthly
-from co2 import scores
-from co2 import tilted
-from co2 import windows
-from co2 import with_quantiles
+from helpers.co2 import QUANTILES
+from helpers.co2 import YEAR
+from helpers.co2 import exponential_smoothing
+from helpers.co2 import monthly
+from helpers.co2 import scores
+from helpers.co2 import tilted
+from helpers.co2 import windows
+from helpers.co2 import with_quantiles
 from keras import ops
 
 import keras_attention

@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
-from club import ADMINISTRATOR
-from club import INSTRUCTOR
-from club import MEMBERS
-from club import friendships
-from club import sides
+from helpers.club import ADMINISTRATOR
+from helpers.club import INSTRUCTOR
+from helpers.club import MEMBERS
+from helpers.club import friendships
+from helpers.club import sides
 
 from keras_attention import GraphAttention
 from keras_attention.extras import require

@@ -25,9 +25,9 @@ import time
 from pathlib import Path
 
 import keras
-from french import write_corpus
-from multi30k import PARTS
-from multi30k import find
+from helpers.french import write_corpus
+from helpers.multi30k import PARTS
+from helpers.multi30k import find
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell

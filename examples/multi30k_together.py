@@ -18,11 +18,11 @@ import tempfile
 from pathlib import Path
 
 import keras
-from multi30k import made_up_corpus
-from multi30k_recipe import build
-from multi30k_report import export as export_all
-from multi30k_report import measure
-from multi30k_report import report
+from helpers.multi30k import made_up_corpus
+from helpers.multi30k_recipe import build
+from helpers.multi30k_report import export as export_all
+from helpers.multi30k_report import measure
+from helpers.multi30k_report import report
 from translate_multi30k import make_recipe
 from translate_multi30k import make_tokenizer
 from translate_multi30k import read_corpus

@@ -9,7 +9,8 @@ The recipe is that of `python -m keras_attention train`, the same for all
 languages. An epoch is chosen by the words of `dev`; those of `test` are read
 once, by a beam search. A training takes some minutes on two cores. Its folder
 in `--output` has the translator, a LiteRT file of int8 weights and an ONNX
-file, the curves, and the attention of ten words. `g2p2020.py` has the data.
+file, the curves, and the attention of ten words. `helpers/g2p2020.py` has the
+data.
 
     python examples/pronounce.py --data g2p2020 --language all --seeds 3
 
@@ -27,7 +28,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import g2p2020
+from helpers import g2p2020
 
 from keras_attention import Ensemble
 from keras_attention import Translator

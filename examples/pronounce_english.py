@@ -4,8 +4,8 @@
 
 trains an attentive LSTM on the CMU Pronouncing Dictionary, with its stress
 marks, in 70 minutes on a core; an interrupted command goes on when it runs
-again. `english.py` says which words are tested. It writes `pronounce.onnx`,
-from text to text and attention, which `pronounce_word.py` and
+again. `helpers/english.py` says which words are tested. It writes
+`pronounce.onnx`, from text to text and attention, which `pronounce_word.py` and
 `serve/onnx_server.py` run, and `pronounce.tflite`, which `litert_translate.py`
 runs, both with weights of 8 bits, and tests both: they are in
 `saved_models/pronounce_en`. It needs the extras `text`, `evaluation`, `plots`,
@@ -22,9 +22,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import english
 import litert_translate
 import pronounce_word
+from helpers import english
 
 from keras_attention import BeamSearch
 from keras_attention.recipe import Recipe

@@ -11,19 +11,19 @@ character is named ([Raffel et al., 2017](https://arxiv.org/abs/1704.00784),
 with the chunks of [Chiu and Raffel, 2018](https://arxiv.org/abs/1712.05382)),
 and a decoder to write it. So the LSTM deciphers, and attention decides what is
 written, and when: live, in chunks of 50 ms. No word, call sign or number of the
-test occurs in training. `timing.py` reads the same audio by threshold and
-timing, and learns nothing.
+test occurs in training. `helpers/timing.py` reads the same audio by threshold
+and timing, and learns nothing.
 
     python examples/read_morse.py --wav recording.wav
     python examples/read_morse.py --compare
 
 The first reads a file by the model that an earlier run has saved, or trains
 one. The second trains chunkwise, additive, location-aware and GMM attention on
-what such a model names, and reads messages four times as long as the usual
-one in training: who loses the thread? It takes ten minutes.
-`morse.py` makes the audio, `messages.py` many of it, `ear.py` its features,
-`listener.py` the model, `live.py` reads live and draws, `long_messages.py`
-compares. It needs the extra `plots`.
+what such a model names, and reads messages four times as long as the usual one
+in training: who loses the thread? It takes ten minutes. `helpers/morse.py`
+makes the audio, `helpers/messages.py` many of it, `helpers/ear.py` its
+features, `helpers/listener.py` the model, `helpers/live.py` reads live and
+draws, `helpers/long_messages.py` compares. It needs the extra `plots`.
 
 On TensorFlow the model is exported to a file for phones, of 0.5 MB, which reads
 a message without Keras: that needs the extra `litert`.
@@ -35,26 +35,26 @@ from pathlib import Path
 
 import keras
 import numpy as np
-import timing
-from ear import IDS
-from ear import STEP
-from ear import hear
-from ear import to_text
-from listener import chunkwise
-from listener import make_model
-from listener import read
-from listener import train
-from listener import train_encoder
-from live import delays
-from live import draw
-from live import read_live
-from long_messages import compare_attentions
-from messages import count_characters
-from messages import error_rate
-from messages import make_messages
-from morse import RATE
-from morse import Heard
-from morse import read_wav
+from helpers import timing
+from helpers.ear import IDS
+from helpers.ear import STEP
+from helpers.ear import hear
+from helpers.ear import to_text
+from helpers.listener import chunkwise
+from helpers.listener import make_model
+from helpers.listener import read
+from helpers.listener import train
+from helpers.listener import train_encoder
+from helpers.live import delays
+from helpers.live import draw
+from helpers.live import read_live
+from helpers.long_messages import compare_attentions
+from helpers.messages import count_characters
+from helpers.messages import error_rate
+from helpers.messages import make_messages
+from helpers.morse import RATE
+from helpers.morse import Heard
+from helpers.morse import read_wav
 
 from keras_attention import CharacterTokenizer
 from keras_attention import GreedySearch

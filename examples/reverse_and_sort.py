@@ -31,14 +31,14 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
+from helpers.letters import LENGTH
+from helpers.letters import TASKS
+from helpers.letters import VOCABULARY_SIZE
+from helpers.letters import Task
+from helpers.letters import make_sentences
+from helpers.letters import make_task
 from keras import layers
 from keras import ops
-from letters import LENGTH
-from letters import TASKS
-from letters import VOCABULARY_SIZE
-from letters import Task
-from letters import make_sentences
-from letters import make_task
 
 import keras_attention
 from keras_attention import AbstractAlignment

@@ -5,12 +5,13 @@ Dates as people write them in seven languages go in, ISO 8601 comes out:
     python examples/translate_dates.py
 
 It needs no data and no network, only the extras `text`, `plots` and `litert`.
-`dates.py` writes the dates, and a model of characters learns to read them. The
-script prints the share of held-out dates that come out exactly right, and draws
-where the model looked. It exports the model for TensorFlow Serving, and runs
-this export in a new process, without `keras_attention`. It also writes a LiteRT
-file, for phones, which `litert_translate.py` runs. What `Translator.save` wrote
-is for the command line; three commands to try are printed at the end.
+`helpers/dates.py` writes the dates, and a model of characters learns to read
+them. The script prints the share of held-out dates that come out exactly right,
+and draws where the model looked. It exports the model for TensorFlow Serving,
+and runs this export in a new process, without `keras_attention`. It also writes
+a LiteRT file, for phones, which `litert_translate.py` runs. What
+`Translator.save` wrote is for the command line; three commands to try are
+printed at the end.
 
 All files go to `outputs/dates`, or to the folder of `--output`.
 """
@@ -24,8 +25,8 @@ import time
 from pathlib import Path
 
 import keras
-from dates import all_dates
-from dates import make_pairs
+from helpers.dates import all_dates
+from helpers.dates import make_pairs
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell

@@ -9,10 +9,10 @@ Trains a bidirectional LSTM encoder and an attentional decoder on Multi30k
 both languages, one sentence a line, plain or gzip: `train.de.gz`,
 `train.en.gz`... `--download` fetches them into this folder first. It needs the
 extras `text`, `evaluation` and `plots`, and `--export` needs `litert` and
-`onnx`. `multi30k_recipe.py` has the recipe: one vocabulary of cased pieces,
-one matrix of embeddings for source, target and output, lexical translation,
-dropout of embeddings, outputs and states, label smoothing, and averaged
-weights, of which those of the best BLEU on `val` are kept.
+`onnx`. `helpers/multi30k_recipe.py` has the recipe: one vocabulary of cased
+pieces, one matrix of embeddings for source, target and output, lexical
+translation, dropout of embeddings, outputs and states, label smoothing, and
+averaged weights, of which those of the best BLEU on `val` are kept.
 
 `--folder` has the state of the training: the same command goes on with one
 that was stopped, or measures one that is done. All but `--export` also runs
@@ -33,19 +33,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import keras
-from multi30k import PARTS
-from multi30k import download
-from multi30k import find
-from multi30k import made_up_corpus
-from multi30k_recipe import WEIGHTS
-from multi30k_recipe import Recipe
-from multi30k_recipe import build
-from multi30k_recipe import claim
-from multi30k_recipe import train
-from multi30k_report import draw_attention
-from multi30k_report import export as export_all
-from multi30k_report import plot_curves
-from multi30k_report import report
+from helpers.multi30k import PARTS
+from helpers.multi30k import download
+from helpers.multi30k import find
+from helpers.multi30k import made_up_corpus
+from helpers.multi30k_recipe import WEIGHTS
+from helpers.multi30k_recipe import Recipe
+from helpers.multi30k_recipe import build
+from helpers.multi30k_recipe import claim
+from helpers.multi30k_recipe import train
+from helpers.multi30k_report import draw_attention
+from helpers.multi30k_report import export as export_all
+from helpers.multi30k_report import plot_curves
+from helpers.multi30k_report import report
 
 import keras_attention
 from keras_attention import GreedySearch

@@ -25,13 +25,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import keras
-from multi30k import PARTS
-from multi30k import find
-from multi30k import made_up_corpus
-from multi30k_recipe import SCORES
-from multi30k_recipe import Recipe
-from multi30k_recipe import claim
-from multi30k_report import measure
+from helpers.multi30k import PARTS
+from helpers.multi30k import find
+from helpers.multi30k import made_up_corpus
+from helpers.multi30k_recipe import SCORES
+from helpers.multi30k_recipe import Recipe
+from helpers.multi30k_recipe import claim
+from helpers.multi30k_report import measure
 from translate_multi30k import QUICK
 from translate_multi30k import fit
 from translate_multi30k import make_tokenizer

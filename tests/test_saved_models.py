@@ -7,9 +7,9 @@ from pathlib import Path
 import litert_translate
 import numpy as np
 import pytest
-import shapes
-from dates import all_dates
-from dates import make_pairs
+from helpers import shapes
+from helpers.dates import all_dates
+from helpers.dates import make_pairs
 from served import ask
 
 ROOT = Path(__file__).parents[1]

@@ -1,7 +1,7 @@
 import classify_text as example
 import keras
 import pytest
-import reviews
+from helpers import reviews
 
 WRITTEN = reviews.make_reviews(500, held_out=False, seed=0)
 HELD_OUT = reviews.make_reviews(500, held_out=True, seed=0)

@@ -1,11 +1,11 @@
 import re
 import sys
 
-import co2
 import forecast as example
 import keras
 import numpy as np
 import pytest
+from helpers import co2
 
 pytestmark = pytest.mark.tensorflow
 

@@ -1,7 +1,7 @@
-import club
 import karate_club as example
 import numpy as np
 import pytest
+from helpers import club
 
 CLUB, SIDES = club.friendships(), club.sides()
 FRIENDS = CLUB.sum(axis=1)

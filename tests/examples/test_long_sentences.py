@@ -4,8 +4,8 @@ import pytest
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
-    import french
     import long_sentences as example
+    from helpers import french
 
 
 def test_some_sentences_are_longer_than_all_that_are_trained(tmp_path):

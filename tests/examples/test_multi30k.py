@@ -1,9 +1,9 @@
-"""multi30k.py: the download."""
+"""helpers/multi30k.py: the download."""
 
 import hashlib
 
-import multi30k
 import pytest
+from helpers import multi30k
 
 
 def test_download_checks_what_it_fetched(tmp_path, monkeypatch):

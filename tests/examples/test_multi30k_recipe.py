@@ -1,12 +1,12 @@
-"""multi30k_recipe.py: its models, and what its trainings leave."""
+"""helpers/multi30k_recipe.py: its models, and what its trainings leave."""
 
 from dataclasses import replace
 
 import pytest
-from multi30k_recipe import SCORES
-from multi30k_recipe import Recipe
-from multi30k_recipe import build
-from multi30k_recipe import claim
+from helpers.multi30k_recipe import SCORES
+from helpers.multi30k_recipe import Recipe
+from helpers.multi30k_recipe import build
+from helpers.multi30k_recipe import claim
 
 SMALL = replace(Recipe(), units=4, epochs=2, batch_size=2, warmup=2, heads=2)
 

@@ -1,4 +1,4 @@
-"""multi30k_report.py: the tokens that are counted, and exported files."""
+"""helpers/multi30k_report.py: counted tokens, and exported files."""
 
 import keras
 import pytest
@@ -7,7 +7,7 @@ from tiers import some
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
-    import multi30k_report as example
+    from helpers import multi30k_report as example
     from tiny import tiny_translator
 
 

@@ -8,8 +8,8 @@ import pytest
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
-    import multi30k_report
     import multi30k_together as example
+    from helpers import multi30k_report
 
     from keras_attention import Ensemble
     from keras_attention import Translator

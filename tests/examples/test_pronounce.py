@@ -1,8 +1,8 @@
 import json
 
-import g2p2020
 import pronounce
 import pytest
+from helpers import g2p2020
 
 from keras_attention import Translator
 from keras_attention.recipe import CURVES

@@ -1,17 +1,17 @@
 import re
 import wave
 
-import ear
-import long_messages
-import messages
-import morse
 import numpy as np
 import pytest
 import read_morse as example
-import timing
+from helpers import ear
+from helpers import long_messages
+from helpers import messages
+from helpers import morse
+from helpers import timing
+from helpers.listener import Listener
+from helpers.listener import naming
 from keras import ops
-from listener import Listener
-from listener import naming
 
 pytestmark = pytest.mark.tensorflow
 

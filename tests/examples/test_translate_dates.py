@@ -5,11 +5,11 @@ import shutil
 import subprocess
 import sys
 
-import dates
 import keras
 import pytest
 import translate_dates
-from dates import LANGUAGES
+from helpers import dates
+from helpers.dates import LANGUAGES
 from source import ROOT
 from tiers import THOROUGH
 

@@ -20,8 +20,8 @@ print(translate_multi30k.main(quick=True, folder=sys.argv[1]))
 """
 
 if keras.backend.backend() == "tensorflow":
-    import multi30k_report
     import translate_multi30k as example
+    from helpers import multi30k_report
 
     from keras_attention import Translator
 

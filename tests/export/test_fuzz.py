@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dates import all_dates
-from dates import make_pairs
+from helpers.dates import all_dates
+from helpers.dates import make_pairs
 from hostile import hostile_texts
 from served import ask
 

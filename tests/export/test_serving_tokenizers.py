@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 import tensorflow as tf
-from dates import all_dates
-from dates import make_pairs
+from helpers.dates import all_dates
+from helpers.dates import make_pairs
 from hostile import hostile_texts
 from served import ask
 from source import ROOT

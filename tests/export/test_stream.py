@@ -4,12 +4,12 @@ import json
 import subprocess
 import sys
 
-import ear
-import listener
 import numpy as np
 import pytest
 import samples
 import tensorflow as tf
+from helpers import ear
+from helpers import listener
 from streams import LONGEST
 from streams import draw_ids
 from streams import joined

@@ -1,10 +1,10 @@
 """Which attention reads messages that are longer than those of training?
 
 Four attentions are trained alike. All read what the trained encoder of
-`listener.py` names, a character or nothing every 100 ms. An LSTM, trained with
-each attention, reads these names, so that a position can tell what came before
-it, and where it is. Messages, epochs, loss and seed are the same, and no loss
-guides the attention. In training 3 to 8 seconds are keyed.
+`helpers/listener.py` names, a character or nothing every 100 ms. An LSTM,
+trained with each attention, reads these names, so that a position can tell what
+came before it, and where it is. Messages, epochs, loss and seed are the same,
+and no loss guides the attention. In training 3 to 8 seconds are keyed.
 
 Additive attention compares contents alone. Chunkwise attention goes on from its
 last stop to the next position that looks like one. Location-aware attention
@@ -14,18 +14,18 @@ by as much as the decoder says, whatever stands there.
 
 import keras
 import numpy as np
-from ear import VOCABULARY_SIZE
-from ear import begins
-from ear import hear
-from ear import to_ids
-from ear import to_text
+from helpers.ear import VOCABULARY_SIZE
+from helpers.ear import begins
+from helpers.ear import hear
+from helpers.ear import to_ids
+from helpers.ear import to_text
+from helpers.listener import BATCH_SIZE
+from helpers.listener import Listener
+from helpers.listener import name_positions
+from helpers.listener import optimizer
+from helpers.messages import error_rate
+from helpers.messages import make_messages
 from keras import ops
-from listener import BATCH_SIZE
-from listener import Listener
-from listener import name_positions
-from listener import optimizer
-from messages import error_rate
-from messages import make_messages
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -148,7 +148,7 @@ def compare_attentions(
     """Train each attention, and read messages of usual and fourfold length.
 
     Args:
-        encoder: The trained encoder of `listener.py`, which names.
+        encoder: The trained encoder of `helpers/listener.py`, which names.
         quick: Whether to train for seconds only.
         epochs: Number of epochs of each.
         seed: Seed of the messages and of each training.

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import keras
 import numpy as np
+from helpers.morse import CODES
+from helpers.morse import RATE
+from helpers.morse import Heard
 from keras import ops
-from morse import CODES
-from morse import RATE
-from morse import Heard
 
 FRAME, HOP, FRAMES = 128, 40, 5  # samples, samples, frames of one position
 SIZE = HOP * FRAMES  # samples of one position

@@ -8,17 +8,17 @@ encoder begins to name a character.
 
 import keras
 import numpy as np
-from ear import END
-from ear import FRAMES
-from ear import NOTHING
-from ear import VOCABULARY_SIZE
-from ear import hear
-from ear import names
-from ear import places
-from ear import to_ids
-from ear import to_text
+from helpers.ear import END
+from helpers.ear import FRAMES
+from helpers.ear import NOTHING
+from helpers.ear import VOCABULARY_SIZE
+from helpers.ear import hear
+from helpers.ear import names
+from helpers.ear import places
+from helpers.ear import to_ids
+from helpers.ear import to_text
+from helpers.morse import Heard
 from keras import ops
-from morse import Heard
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell

@@ -8,12 +8,12 @@ dits and dahs, and between gaps, adapt to the hand.
 """
 
 import numpy as np
-from ear import BAND
-from ear import HOP
-from ear import spectra
-from morse import LETTERS
-from morse import RATE
-from morse import Heard
+from helpers.ear import BAND
+from helpers.ear import HOP
+from helpers.ear import spectra
+from helpers.morse import LETTERS
+from helpers.morse import RATE
+from helpers.morse import Heard
 
 REACH = 75  # frames to each side in which the loudest is looked for
 CLEAR = np.log(3.3)  # of a mark above the noise, as an amplitude

@@ -7,7 +7,7 @@ Some test sentences are longer than any in training.
 import random
 from pathlib import Path
 
-from multi30k import PARTS
+from helpers.multi30k import PARTS
 
 NOUNS = {
     "cat": "chat",

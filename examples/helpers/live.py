@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from ear import SIZE
-from ear import STEP
-from ear import Ear
-from ear import features
-from ear import spectra
-from ear import to_text
+from helpers.ear import SIZE
+from helpers.ear import STEP
+from helpers.ear import Ear
+from helpers.ear import features
+from helpers.ear import spectra
+from helpers.ear import to_text
+from helpers.morse import RATE
+from helpers.morse import Heard
 from keras import ops
-from morse import RATE
-from morse import Heard
 
 from keras_attention import GreedySearch
 from keras_attention import Seq2Seq

@@ -1,8 +1,8 @@
 """Messages in Morse code, and how much of them was read wrongly."""
 
 import numpy as np
-from morse import Heard
-from morse import heard
+from helpers.morse import Heard
+from helpers.morse import heard
 
 
 def make_messages(
