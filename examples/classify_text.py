@@ -1,4 +1,4 @@
-"""Which words decide the class of a text? Attention pooling shows it.
+"""Which words decide the class of a text? Attention pooling shows them.
 
 A bidirectional LSTM reads a review, and `AttentionPooling` takes the weighted
 mean of its outputs. A classifier decides by this one vector, so the weights

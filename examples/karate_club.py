@@ -1,4 +1,4 @@
-"""Which side does each member take when a club splits? Graph attention says.
+"""Which side does each member of a club take? Graph attention predicts it.
 
 A karate club of 34 members split in two in 1972: one half stayed with the
 instructor, the other with the administrator. Zachary had written down who met

@@ -1,4 +1,4 @@
-"""What was attention before neural networks? A weighted mean of neighbours.
+"""What was attention before neural networks? A weighted mean of neighbors.
 
 In 1964 Nadaraya and Watson fitted a curve to noisy points: the value at x is
 the mean of all measured values, weighted by how near to x they were measured.

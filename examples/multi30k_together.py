@@ -1,4 +1,4 @@
-"""Do several translators of captions say it better than one?
+"""Do several caption translators translate better than one?
 
 Joins what `translate_multi30k.py --save` leaves of trainings that differ in
 their seeds, and measures and exports the `Ensemble` as that example does it

@@ -1,4 +1,4 @@
-"""How are words pronounced, learned from 3,600 of them?
+"""Can 3,600 words teach a model to pronounce a language (G2P)?
 
 Trains an attentive LSTM to read the words of a language letter by letter, and
 to write their sounds:

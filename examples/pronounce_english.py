@@ -1,4 +1,4 @@
-"""How is English pronounced? Learned from 111,000 words, for small machines.
+"""How is English pronounced? A small model learns it from 111,000 words.
 
     python examples/pronounce_english.py --data cmudict --download
 

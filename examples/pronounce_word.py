@@ -1,4 +1,4 @@
-"""How is an English word said? Ask one small file, without TensorFlow.
+"""How is an English word pronounced? One small file answers, without Keras.
 
     python examples/pronounce_word.py attention
 

@@ -1,4 +1,4 @@
-"""Can hard attention write down Morse code while it is still being keyed?
+"""Can hard attention transcribe Morse code while it is still being keyed?
 
 Makes noisy audio of Morse code, keyed by unsteady hands, and learns to read it:
 

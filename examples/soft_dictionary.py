@@ -1,4 +1,4 @@
-"""Can a dictionary be learned from its answers? If its lookup is soft.
+"""Can a dictionary be learned from its answers? Yes, if its lookup is soft.
 
 A Python dictionary needs the exact key; for any other it raises `KeyError`.
 Attention is a soft lookup: the query is compared with every key, and the answer

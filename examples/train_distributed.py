@@ -1,4 +1,4 @@
-r"""Does training on two devices learn the same? Losses side by side with one.
+r"""Does training on two devices give the losses of one? A comparison.
 
 Each mode trains the same small model on the same files, with one device and
 with two, and prints both losses of every epoch and the throughput:

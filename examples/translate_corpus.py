@@ -1,4 +1,4 @@
-r"""How is a text of a hundred million lines translated? In parts, by Beam.
+r"""How do you translate a hundred million lines? In parts, with Apache Beam.
 
 Apache Beam hands the parts of a text to workers, on this machine or on a
 cluster, and starts again what a lost worker had. Each worker loads the

@@ -1,4 +1,4 @@
-"""Can attention read a date? It learns to, in two minutes.
+"""Can attention learn to normalize dates in seven languages? In two minutes.
 
 Dates as people write them in seven languages go in, ISO 8601 comes out:
 

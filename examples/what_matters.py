@@ -1,4 +1,4 @@
-"""Which part of a translator brings how much? One table, a row for each.
+"""How much does each component of a translator contribute? A table.
 
 Trains the recipe of `translate_multi30k.py` in small, and then again with one
 thing changed: another attention, another order, a part left out. Each row is
