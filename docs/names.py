@@ -25,7 +25,7 @@ from formulas import typeset
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "keras_attention"
 REFERENCE = ROOT / "docs" / "reference"
-TABLE = re.compile(r"^<!-- names: ([\w. ]+) -->\n\n(?:\|.*\n)*", re.M)
+TABLE = re.compile(r"^<!-- names: ([\w. ]+) -->\n\n?(?:\|.*\n)*", re.M)
 ROW = re.compile(
     r"^\| \[`([\w.]+)`\]\(\.\./\.\./keras_attention/[\w/]+\.py\) \| (.*)$", re.M
 )
