@@ -16,6 +16,7 @@ depend on the time and the machine.
 
 import argparse
 import contextlib
+import difflib
 import io
 import os
 import re
@@ -111,14 +112,11 @@ def differences(old: str, new: str) -> list[str]:
         old: The page as it is.
         new: The page after a run.
     """
-    found = []
-    for before, after in zip(
-        CELL.finditer(old), CELL.finditer(new), strict=True
-    ):
-        lines = [_plain(x["shown"]) for x in (before, after)]
-        if lines[0] != lines[1]:
-            found += [f"- {before['shown'].strip()}", f"+ {after['shown']}"]
-    return found
+    shown = (
+        [line for x in CELL.finditer(page) for line in _plain(x["shown"])]
+        for page in (old, new)
+    )
+    return [*difflib.unified_diff(*shown, "page", "run", n=1, lineterm="")]
 
 
 def _plain(shown):
