@@ -8,9 +8,11 @@ import re
 import sys
 from pathlib import Path
 
-import jupytext
 import nbformat
 from mkdocs.structure.files import File
+from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_markdown_cell
+from nbformat.v4 import new_notebook
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -19,6 +21,11 @@ from run import FOLDER
 
 EXTRAS = "text,plots,litert,onnx,serving"
 IN_A_CLONE = {"coming_from_tfa", "serving"}  # guides that read its files
+KERNELSPEC = {
+    "display_name": "Python 3",
+    "language": "python",
+    "name": "python3",
+}
 GUIDE = re.compile(r"^guides/(\w+)\.md$")
 LINK = "[Download this page as a notebook]({0}.ipynb){{ download }}\n"
 
@@ -55,13 +62,18 @@ def as_notebook(markdown: str, repository: str | None) -> str:
         repository: The address of the repository; `None` if it is not known,
             or if the guide needs a clone.
     """
-    code = CELL.sub(lambda m: f"```python\n{m['code']}```\n", markdown)
-    whole = jupytext.reads(code, fmt="md")
     what = f'# In a clone of the repository:\n%pip install -q -e ".[{EXTRAS}]"'
     if repository:
         package = f"keras-rnn-attention[{EXTRAS}] @ git+{repository}"
         what = f'%pip install -q "{package}"'
-    whole.cells.insert(0, nbformat.v4.new_code_cell(what))
-    for number, cell in enumerate(whole.cells):
+    cells, end = [new_code_cell(what)], 0
+    for cell in CELL.finditer(markdown):
+        if text := markdown[end : cell.start()].strip():
+            cells.append(new_markdown_cell(text))
+        cells.append(new_code_cell(cell["code"].strip()))
+        end = cell.end()
+    cells.append(new_markdown_cell(markdown[end:].strip()))
+    for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"  # the same in every build
-    return nbformat.writes(whole)
+    metadata = {"kernelspec": KERNELSPEC}
+    return nbformat.writes(new_notebook(cells=cells, metadata=metadata))

@@ -81,10 +81,13 @@ def test_a_check_compares_words_and_the_number_of_lines():
 
 
 def test_a_notebook_installs_what_it_needs_and_has_no_output():
-    text = notebooks.as_notebook(PAGE.format(1), "https://example.org/a/b")
-    first, title, code, *rest = nbformat.reads(text, 4).cells
+    shown = "```sh\nls\n```"
+    page = f"{PAGE.format(1)}\nIn a shell:\n\n{shown}\n"
+    text = notebooks.as_notebook(page, "https://example.org/a/b")
+    first, title, code, last = nbformat.reads(text, 4).cells
     assert first.source.startswith("%pip install -q")
     assert "git+https://example.org/a/b" in first.source
     assert title.source == "# Title"
-    assert code.cell_type == "code"
-    assert rest == []
+    assert code.source.endswith("plt.plot([1, 2])")
+    assert code.outputs == []
+    assert last.source == f"In a shell:\n\n{shown}"
