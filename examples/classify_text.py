@@ -30,6 +30,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import helpers.quiet  # noqa: F401
+
+# isort: split
 import keras
 import numpy as np
 from helpers.reviews import Review

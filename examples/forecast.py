@@ -18,6 +18,9 @@ import argparse
 import time
 from pathlib import Path
 
+import helpers.quiet  # noqa: F401
+
+# isort: split
 import keras
 import numpy as np
 from helpers.co2 import QUANTILES

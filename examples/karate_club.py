@@ -18,6 +18,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
+import helpers.quiet  # noqa: F401
+
+# isort: split
 import keras
 import numpy as np
 from helpers.club import ADMINISTRATOR

@@ -17,6 +17,9 @@ import argparse
 import time
 from pathlib import Path
 
+import helpers.quiet  # noqa: F401
+
+# isort: split
 import keras
 import numpy as np
 

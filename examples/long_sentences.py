@@ -24,6 +24,9 @@ import tempfile
 import time
 from pathlib import Path
 
+import helpers.quiet  # noqa: F401
+
+# isort: split
 import keras
 from helpers.french import write_corpus
 from helpers.multi30k import PARTS

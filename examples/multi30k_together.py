@@ -17,6 +17,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
+import helpers.quiet  # noqa: F401
+
+# isort: split
 import keras
 from helpers.multi30k import made_up_corpus
 from helpers.multi30k_recipe import build

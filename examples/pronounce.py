@@ -28,6 +28,9 @@ import tempfile
 import time
 from pathlib import Path
 
+import helpers.quiet  # noqa: F401
+
+# isort: split
 from helpers import g2p2020
 
 from keras_attention import Ensemble

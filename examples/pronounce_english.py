@@ -22,10 +22,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import helpers.quiet  # noqa: F401
 import litert_translate
 import pronounce_word
 from helpers import english
 
+# isort: split
 from keras_attention import BeamSearch
 from keras_attention.recipe import Recipe
 from keras_attention.recipe import train_translator

@@ -29,6 +29,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import helpers.quiet  # noqa: F401
+
+# isort: split
 import keras
 import numpy as np
 from helpers.letters import LENGTH

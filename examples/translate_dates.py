@@ -24,6 +24,9 @@ import sys
 import time
 from pathlib import Path
 
+import helpers.quiet  # noqa: F401
+
+# isort: split
 import keras
 from helpers.dates import all_dates
 from helpers.dates import make_pairs

@@ -32,6 +32,9 @@ from dataclasses import asdict
 from dataclasses import replace
 from pathlib import Path
 
+import helpers.quiet  # noqa: F401
+
+# isort: split
 import keras
 from helpers.multi30k import PARTS
 from helpers.multi30k import download

@@ -89,7 +89,7 @@ def test_every_snippet_runs_in_its_order(tmp_path, monkeypatch, sizes):
 
 
 def test_it_is_short():
-    assert len(TEXT.splitlines()) <= 250
+    assert len(TEXT.splitlines()) <= 220
     assert len(next(snippets(TEXT)).strip().splitlines()) <= 20
 
 
