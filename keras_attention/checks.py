@@ -1,8 +1,10 @@
 """Checks of arguments, with one wording for all who make them."""
 
 import contextlib
+import inspect
 import math
 import numbers
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from typing import Any
@@ -18,8 +20,7 @@ UNEVEN = {
 }
 PAD = (
     "Pad it with zeros: `.to_tensor()` of a ragged tensor, "
-    "`tf.sparse.to_dense`, or `keras.utils.pad_sequences(..., "
-    "padding='post')`."
+    "`tf.sparse.to_dense`, or `keras.utils.pad_sequences(..., padding='post')`."
 )
 
 
@@ -164,6 +165,40 @@ def check_object(name: str, value: Any, kind: type, way_out: str):
     )
 
 
+def check_function(name: str, value: Any, needed: str, way_out: str) -> Any:
+    """Return a function or a callable object, or raise a `ValueError`.
+
+    Args:
+        name: The argument, as the user typed it.
+        value: What was given for it.
+        needed: What it must be, such as `"a layer or a function"`.
+        way_out: A sentence that says what to do instead.
+    """
+    if isinstance(value, type) or not callable(value):
+        raise ValueError(
+            f"`{name}` must be {needed}. Received: {name}={described(value)}. "
+            f"{way_out}"
+        )
+    return value
+
+
+def check_count(needed: str, name: str, values, other: str, others):
+    """Raise a `ValueError` unless there is one value for each of others.
+
+    Args:
+        needed: What is needed, such as `"one reference for each source"`.
+        name: The argument, as the user typed it.
+        values: What was given for it.
+        other: Name of the others.
+        others: What there must be one of for each.
+    """
+    if len(values) != len(others):
+        raise ValueError(
+            f"`{name}` needs {needed}. Received: {len(values)} {name} for "
+            f"{len(others)} {other}. Give as many of both."
+        )
+
+
 def described(value: Any) -> str:
     """Describe a value in an error, where a class may be taken for it."""
     is_class = isinstance(value, type)
@@ -250,8 +285,8 @@ def check_finite(needed_by: str, weights: Iterable[tuple[str, Any]]):
         if not np.isfinite(np.asarray(x)).all():
             raise ValueError(
                 f"{needed_by} needs weights that are finite numbers. Received: "
-                f"{name}, which has NaN or infinity. Take the weights of an "
-                "earlier epoch."
+                f"NaN or infinity in {name}. Take the weights of an earlier "
+                "epoch."
             )
 
 
@@ -300,9 +335,28 @@ def check_same_features(layer, query_shape, key_shape):
     if query_shape[-1] != key_shape[-1]:
         raise ValueError(
             f"{type(layer).__name__} needs query and key with the same number "
-            f"of features. Received: query_shape={query_shape}, "
-            f"key_shape={key_shape}. To compare two different sizes, use "
-            "LuongGeneral, which learns the map between them."
+            f"of features. Received: query_shape={query_shape}, key_shape="
+            f"{key_shape}. LuongGeneral compares keys of another size."
+        )
+
+
+def check_shape(needs: str, name: str, shape, wanted, way_out: str):
+    """Raise a `ValueError` unless a shape is the one that is needed.
+
+    Args:
+        needs: Who needs what, such as "`push` needs a mask (B, n)".
+        name: The argument, as the user typed it.
+        shape: Its shape, `None` for a size that is not known.
+        wanted: The sizes that it must have; `None` or a name, such as `"B"`,
+            stands for any size.
+        way_out: A sentence that says what to do instead.
+    """
+    sizes = [size if isinstance(size, int) else None for size in wanted]
+    if not shapes_agree(shape, sizes):
+        said = ["any" if size is None else str(size) for size in wanted]
+        here = f", here ({', '.join(said)})" if any(sizes) else ""
+        raise ValueError(
+            f"{needs}{here}. Received: {name}.shape={tuple(shape)}. {way_out}"
         )
 
 
@@ -313,15 +367,13 @@ def shapes_agree(one, other) -> bool:
     return same and len(one) == len(other)
 
 
-def missing_method(
-    owner, signature: str, reason: str = ""
-) -> NotImplementedError:
+def missing_method(method: Callable) -> NotImplementedError:
     """Return the error of an abstract class whose subclass lacks a method.
 
     Args:
-        owner: The object of the subclass.
-        signature: The method with its arguments.
-        reason: What it is for. Defaults to nothing.
+        method: The method of the object. Its docstring says what it is for.
     """
-    kind, more = type(owner).__name__, f", {reason}" if reason else ""
-    return NotImplementedError(f"{kind} must define `{signature}`{more}.")
+    purpose, _, _ = (method.__doc__ or "").partition("\n")
+    needed = f"{method.__name__}{inspect.signature(method)}"
+    needed = f"{type(method.__self__).__name__} must define `{needed}`"
+    return NotImplementedError(f"{needed}. {purpose}")

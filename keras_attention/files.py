@@ -404,9 +404,9 @@ def _exchange(draft: Path, path: Path, old: Path, made_by: str):
 def _check_replaceable(path, made_by):
     if not _is_free(path, made_by):
         raise ValueError(
-            f"Will not replace what was not written here: it is no folder, or "
-            f"has no `{made_by}`. Received: path={str(path)!r}. Name a new "
-            "folder, or remove this one."
+            "Will not replace what was not written here, without a "
+            f"`{made_by}`. Received: path={str(path)!r}. Name a new folder, or "
+            "remove this."
         )
 
 

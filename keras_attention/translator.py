@@ -18,6 +18,7 @@ import keras
 
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
+from keras_attention.checks import check_count
 from keras_attention.checks import check_integer
 from keras_attention.extras import require
 from keras_attention.files import check_file
@@ -26,7 +27,7 @@ from keras_attention.files import recover
 from keras_attention.files import replaced_folder
 from keras_attention.files import sha256_of
 from keras_attention.models import AbstractModel
-from keras_attention.models.checks import check_functions
+from keras_attention.models.base import check_functions
 from keras_attention.ops.programs import Programs
 from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
@@ -541,12 +542,8 @@ def _formats():
 
 
 def _one_each(name, texts, sentences):
-    texts = as_texts(name, texts)
-    if len(texts) != len(sentences):
-        raise ValueError(
-            f"`{name}` needs one string a sentence, empty for none. Received: "
-            f"{len(texts)} {name} for {len(sentences)} sentences."
-        )
+    texts, needed = as_texts(name, texts), "one string a sentence"
+    check_count(needed, name, texts, "sentences", sentences)
     return texts
 
 

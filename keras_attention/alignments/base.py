@@ -108,11 +108,7 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
         Returns:
             Weights `(B, K, Tv)`, 0 where masked, and the next state.
         """
-        raise missing_method(
-            self,
-            "align(scores, mask, state, noise, query, lengths)",
-            "from scores (B, K, Tv) to weights and the next state",
-        )
+        raise missing_method(self.align)
 
     def align_source(self, scores, mask, state, noise, query, real) -> tuple:
         """Align as `align`, by where the real positions are.

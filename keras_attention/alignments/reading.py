@@ -30,7 +30,7 @@ class AbstractReading:
         Returns:
             Tuple of tensors `(B, ...)`, as the attention's `step` takes them.
         """
-        raise missing_method(self, "place(head, places, dtype)")
+        raise missing_method(self.place)
 
     def follow(self, head, places, state) -> tuple:
         """Return whether the weights of a step are final, and the next heads.
@@ -44,7 +44,7 @@ class AbstractReading:
             Three tensors `(B,)`: whether the weights are final; the head if
             the row waits; and the head if it goes on to the next step.
         """
-        raise missing_method(self, "follow(head, places, state)")
+        raise missing_method(self.follow)
 
 
 class HardReading(AbstractReading):

@@ -88,7 +88,6 @@ def get_alignment(
         return SimplexAlignment(identifier)
     raise ValueError(
         f"`alignment` must be one of {tuple(MAPPINGS)}, an object of an "
-        "alignment, such as Monotonic(), or its config. Received: "
-        f"alignment={described(identifier)}. Other alignments have no name: "
-        "import the class from keras_attention and pass an object of it."
+        "alignment, such as Monotonic(), or its config. Received: alignment="
+        f"{described(identifier)}. Import others from keras_attention."
     )

@@ -31,8 +31,6 @@ from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
 from keras_attention.ops.replicas import add_shared_loss
 
-SCORES = "from projected queries and keys to scores (B, Tq, Tv)"
-HISTORY = "as its scores depend on earlier weights"
 BUILD = "Call it once, or `layer.build(query_shape, value_shape)`."
 KEY_ALONE = (
     "Use a score of the query and a key, as that of BahdanauAttention; one of "
@@ -186,7 +184,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         Returns:
             Scores `(B, Tq, Tv)`.
         """
-        raise missing_method(self, "score(query, keys)", SCORES)
+        raise missing_method(self.score)
 
     def first_history(self, real):
         """Return the history that `score` gets at the first step.
@@ -197,7 +195,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         Returns:
             One tensor `(B, K, ...)`.
         """
-        raise missing_method(self, "first_history(real)", HISTORY)
+        raise missing_method(self.first_history)
 
     def next_history(self, history, weights):
         """Return the history after a step.
@@ -209,7 +207,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         Returns:
             One tensor `(B, K, ...)`.
         """
-        raise missing_method(self, "next_history(history, weights)", HISTORY)
+        raise missing_method(self.next_history)
 
     def first_state(self, real) -> tuple:
         """Return the state before the first step.
@@ -456,8 +454,8 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         use_causal_mask: bool = False,
     ):
         self._check_form(return_attention_scores)
-        check_query(self, query, value, query_mask, attention_mask)
         memory = self.prepare(value, key, value_mask)
+        check_query(self, query, value, query_mask, attention_mask)
         query = self._float(query)
         mask = visible_positions(query, memory, attention_mask, use_causal_mask)
         queries = ops.shape(query)[1]

@@ -181,9 +181,8 @@ def _check_monotonic(attention):
     check_object("monotonic", attention, AbstractAttention, MONOTONIC)
     if not isinstance(attention.alignment, Monotonic):
         raise ValueError(
-            "`monotonic` must be an attention layer with "
-            "alignment=Monotonic(...). Received: monotonic with "
-            f"alignment={attention.alignment!r}. {MONOTONIC}"
+            "`monotonic` must be an attention with alignment=Monotonic(...). "
+            f"Received: alignment={attention.alignment!r}. {MONOTONIC}"
         )
 
 
@@ -192,9 +191,8 @@ def _check_chunk(attention):
     if getattr(attention.aligner, "mapping", None) != "softmax":
         raise ValueError(
             "`chunk` must be an attention layer whose weights are the softmax "
-            "of its scores, which is taken over each chunk. Received: "
-            f"chunk={attention!r} with alignment={attention.alignment!r}. "
-            f"{CHUNK}"
+            f"of its scores. Received: chunk={attention!r} with alignment="
+            f"{attention.alignment!r}. {CHUNK}"
         )
 
 

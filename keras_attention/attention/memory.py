@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_attention.checks import PAD
 from keras_attention.checks import check_dense
-from keras_attention.checks import shapes_agree
+from keras_attention.checks import check_shape
 from keras_attention.ops import cast
 from keras_attention.ops import join_masks
 from keras_attention.ops import keep_real
@@ -44,11 +44,9 @@ def check_source(layer, value, key=None, value_mask=None):
     shape = check_rank_3(layer, "value", value, "(B, Tv, Dv)")
     if key is not None:
         keys = check_rank_3(layer, "key", key, "(B, Tv, Dk)")
-        if not shapes_agree(keys[:2], shape[:2]):
-            raise ValueError(
-                f"{type(layer).__name__} needs one key for each value. "
-                f"Received: key.shape={keys}, value.shape={shape}."
-            )
+        needs = f"{type(layer).__name__} needs one key for each value"
+        way_out = "Leave `key` out where the values are the keys."
+        check_shape(needs, "key", keys, (*shape[:2], None), way_out)
     check_mask(layer, "value_mask", value_mask, shape[:2], "(B, Tv)")
 
 
@@ -67,13 +65,10 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
         ValueError: If a shape does not fit.
     """
     queries = check_rank_3(layer, "query", query, "(B, Tq, Dq)")
-    source = check_rank_3(layer, "value", value, "(B, Tv, Dv)")
-    if not shapes_agree(queries[:1], source[:1]):
-        raise ValueError(
-            f"{type(layer).__name__} needs queries and values of one batch. "
-            f"Received: query.shape={queries}, value.shape={source}. Give as "
-            "many rows of both."
-        )
+    source = shape_of(value)
+    needs = f"{type(layer).__name__} needs queries and values of one batch"
+    rows = (source[0], *queries[1:])
+    check_shape(needs, "query", queries, rows, "Give as many rows of both.")
     check_mask(layer, "query_mask", query_mask, queries[:2], "(B, Tq)")
     if attention_mask is None:
         return
@@ -82,9 +77,8 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
     fits = all(None in pair or pair[0] in (1, pair[1]) for pair in pairs)
     if len(given) > 3 or not fits:
         raise ValueError(
-            f"{type(layer).__name__} needs an attention mask that broadcasts "
-            f"to (B, Tq, Tv). Received: attention_mask.shape={given} for "
-            f"(B, Tq, Tv)={table}."
+            f"{type(layer).__name__} needs a mask that broadcasts to {table}, "
+            f"as (B, Tq, Tv). Received: attention_mask.shape={given}."
         )
 
 
@@ -124,16 +118,15 @@ def check_mask(layer, name: str, mask, shape, wanted: str):
     Raises:
         ValueError: If the mask has another shape.
     """
-    needed_by = f"{type(layer).__name__} needs `{name}` {wanted}"
-    check_dense(needed_by, name, mask, PAD)
-    given = () if mask is None else shape_of(mask)
-    if mask is not None and not shapes_agree(given, shape):
-        raise ValueError(
-            f"{type(layer).__name__} needs `{name}` as booleans {wanted}, True "
-            f"where there is no padding. Received: {name}.shape={given} "
-            f"for {wanted}={tuple(shape)}. Of lengths (B,), make a mask: "
-            "np.arange(T) < lengths[:, None]."
-        )
+    if mask is None:
+        return
+    needs = (
+        f"{type(layer).__name__} needs `{name}` as booleans {wanted}, True "
+        "where there is no padding"
+    )
+    check_dense(needs, name, mask, PAD)
+    way_out = "Of lengths (B,), make a mask: np.arange(T) < lengths[:, None]."
+    check_shape(needs, name, shape_of(mask), shape, way_out)
 
 
 def check_rank_3(layer, name: str, x, wanted: str) -> tuple:
@@ -148,15 +141,13 @@ def check_rank_3(layer, name: str, x, wanted: str) -> tuple:
     Raises:
         ValueError: If it has more or fewer axes.
     """
-    needed_by = f"{type(layer).__name__} needs `{name}` {wanted}"
-    check_dense(needed_by, name, x, f"{PAD} Say by a mask what is real.")
-    shape = shape_of(x)
-    if len(shape) != 3:
-        raise ValueError(
-            f"{type(layer).__name__} needs `{name}` of the shape {wanted}. "
-            f"Received: {name}.shape={shape}. A single sequence needs a batch "
-            "axis, x[None]."
-        )
+    needs = f"{type(layer).__name__} needs `{name}` of the shape {wanted}"
+    check_dense(needs, name, x, f"{PAD} Say by a mask what is real.")
+    shape, way_out = (
+        shape_of(x),
+        "A single sequence needs a batch axis, x[None].",
+    )
+    check_shape(needs, name, shape, (None, None, None), way_out)
     return shape
 
 

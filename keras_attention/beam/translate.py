@@ -199,8 +199,7 @@ class Translate(beam.PTransform):
         if not isinstance(folder, str | Path) or not str(folder):
             raise ValueError(
                 "`folder` must name what `Translator.save` has written. "
-                f"Received: folder={folder!r}. Save the translator, and give "
-                "its folder."
+                f"Received: folder={folder!r}. Save the translator first."
             )
         self.folder = folder
         self.batch_size = check_integer("batch_size", batch_size)

@@ -13,7 +13,7 @@ from keras_attention.attention.memory import check_rank_3
 from keras_attention.attention.memory import real_positions
 from keras_attention.attention.memory import with_features
 from keras_attention.checks import check_object
-from keras_attention.checks import shapes_agree
+from keras_attention.checks import check_shape
 from keras_attention.decoder.window import AttentionWindow
 from keras_attention.layers import symbolic_result
 from keras_attention.ops import first_position
@@ -49,8 +49,7 @@ class Attentions(Sequence):
         elif isinstance(attention, list | tuple) and not attention:
             raise ValueError(
                 "`attention` must hold at least one layer. Received: "
-                f"attention={attention!r}. A decoder without attention has "
-                "attention=None."
+                f"attention={attention!r}. For none, use attention=None."
             )
         several = isinstance(attention, list | tuple)
         self.layers = list(attention) if several else [attention]
@@ -140,12 +139,11 @@ class Attentions(Sequence):
             return
         source = check_rank_3(layer, "memory", memory, "(B, Tv, Dv)")
         check_features(layer, "memory", source, self.memory_size)
-        if not shapes_agree(shape[:1], source[:1]):
-            raise ValueError(
-                f"{type(layer).__name__} needs `{name}` and `memory` of one "
-                f"batch. Received: {name}.shape={tuple(shape)}, memory.shape="
-                f"{source}. Give as many rows of both."
-            )
+        needs = (
+            f"{type(layer).__name__} needs `{name}` and `memory` of one batch"
+        )
+        rows = (*shape[:1], *source[1:])
+        check_shape(needs, "memory", source, rows, "Give as many rows of both.")
         check_mask(layer, "memory_mask", memory_mask, source[:2], "(B, Tv)")
 
     def build(self, query_size: int, memory_shape) -> int:

@@ -113,11 +113,7 @@ class AbstractEquations:
         Returns:
             The output `(B, U)`, and the list of the next states.
         """
-        raise missing_method(
-            self,
-            "step(cell, x, rest, states, masks=None)",
-            "to the output and the next states",
-        )
+        raise missing_method(self.step)
 
 
 @register_equations(keras.layers.LSTMCell)

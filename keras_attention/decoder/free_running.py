@@ -5,9 +5,10 @@ from collections.abc import Callable
 import keras
 from keras import ops
 
+from keras_attention.checks import check_function
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
-from keras_attention.checks import described
+from keras_attention.checks import check_shape
 from keras_attention.decoder.loop import AttentionDecoder
 from keras_attention.layers import AbstractConfigured
 from keras_attention.layers import AbstractDenseLayer
@@ -16,6 +17,7 @@ from keras_attention.ops import freeze
 from keras_attention.ops import loop_over_time
 
 Function = keras.layers.Layer | Callable
+LAYER = "a layer or a registered function", "Try keras.layers.Dense(units)."
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -119,13 +121,13 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
         way_out = "Use AttentionDecoder(AttentionDecoderCell(cell, attention))."
         check_object("decoder", decoder, AttentionDecoder, way_out)
         self.decoder = decoder
-        self.readout = _check_function("readout", readout)
+        self.readout = check_function("readout", readout, *LAYER)
         self.steps = check_integer("steps", steps)
         self.feed = self.stop = None
         if feed is not None:
-            self.feed = _check_function("feed", feed)
+            self.feed = check_function("feed", feed, *LAYER)
         if stop is not None:
-            self.stop = _check_function("stop", stop)
+            self.stop = check_function("stop", stop, *LAYER)
         self.return_lengths = return_lengths
         self.return_attention_scores = return_attention_scores
         self.return_state = return_state
@@ -145,9 +147,8 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
             name = "readout" if self.feed is None else "feed"
             raise ValueError(
                 f"FreeRunningDecoder feeds back what `{name}` gives, which "
-                "must have the size of `first`. Received: first of size "
-                f"{first_shape[-1]}, and {name} gives {fed[-1]}. Let `feed` be "
-                f"a layer that gives {first_shape[-1]}."
+                f"must have the size of `first`. Received: {first_shape[-1]} "
+                f"features of `first`, {fed[-1]} of `{name}`. Change `feed`."
             )
 
     def call(
@@ -160,12 +161,9 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
     ):
         cell = self.decoder.cell
         first = ops.cast(ops.convert_to_tensor(first), cell.compute_dtype)
-        if len(first.shape) != 2:
-            raise ValueError(
-                "FreeRunningDecoder needs `first` of shape (B, D), one input. "
-                f"Received: first.shape={tuple(first.shape)}. For a sequence "
-                "of known inputs use AttentionDecoder."
-            )
+        needs = "FreeRunningDecoder needs `first` of shape (B, D), one input"
+        way_out = "For a sequence of known inputs use AttentionDecoder."
+        check_shape(needs, "first", first.shape, ("B", "D"), way_out)
         cell.attentions.check_source(
             self, memory, memory_mask, "first", first.shape
         )
@@ -292,15 +290,6 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
 
     def compute_mask(self, first, previous_mask=None):
         return None
-
-
-def _check_function(name, value):
-    if isinstance(value, type) or not callable(value):
-        raise ValueError(
-            f"`{name}` must be a layer or a registered function. Received: "
-            f"{name}={described(value)}. Try keras.layers.Dense(units)."
-        )
-    return value
 
 
 def _build(part, shape):

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Iterable
+from typing import NoReturn
 
 import numpy as np
 import tensorflow as tf
@@ -168,7 +169,8 @@ def _compare(made, name, wanted, answers, exact, score=None):
         for key in (name, *found):
             x, y = answer[key], found[key]
             if (x.shape, x.dtype) != (y.shape, y.dtype) or (x != x).any():
-                _fail(made, key, x, y)  # what is not itself is NaN
+                # What is not itself is NaN.
+                fail(made, key, x.tolist(), y.tolist())
         texts, truth = answer[name], found[name]
         given, scores = answer["scores"], found["scores"]
         if not exact:
@@ -179,13 +181,13 @@ def _compare(made, name, wanted, answers, exact, score=None):
             new = given if score is None else score(batch, texts)
             scores = np.where(other, new, scores)
         if not np.allclose(given, scores, rtol=TOLERANCE, atol=TOLERANCE):
-            _fail(made, "scores", given, scores)
+            fail(made, "scores", given.tolist(), scores.tolist())
         same.extend(equal)
         for key in found if all(equal) else ():
             if not close(answer[key], found[key]):
-                _fail(made, key, answer[key], found[key])
+                fail(made, key, answer[key].tolist(), found[key].tolist())
     if exact and 2 * sum(same) < len(same):
-        _fail(made, name, texts, truth)
+        fail(made, name, texts.tolist(), truth.tolist())
 
 
 def _wide(x):
@@ -256,8 +258,7 @@ def check_near(
                 f"8 bits are too few for this model: in the {made} `{name}` "
                 f"is {apart:.2g} apart on average, of values from "
                 f"{values.min():.2g} to {values.max():.2g}. Nothing was "
-                "written. Take quantize='int8', which stores the weights "
-                "alone in 8 bits."
+                "written. Take quantize='int8', which rounds weights alone."
             )
 
 
@@ -288,9 +289,16 @@ def close(x: np.ndarray, y: np.ndarray) -> bool:
     return np.array_equal(x, y)
 
 
-def _fail(made, name, given, wanted):
+def fail(made: str, name: str, given: list, wanted: list) -> NoReturn:
+    """Raise the `RuntimeError` of a file that gives something else.
+
+    Args:
+        made: What was written, such as `"LiteRT file"`.
+        name: Name of the output.
+        given: What the file gives.
+        wanted: What the model gives.
+    """
     raise RuntimeError(
-        f"The {made} gives other `{name}` than the model. Received: "
-        f"{given.tolist()}, wanted: {wanted.tolist()}. Nothing was written. "
-        "Please report this."
+        f"The {made} gives other `{name}` than the model. Received: {given}, "
+        f"wanted: {wanted}. Nothing was written. Please report this."
     )

@@ -140,9 +140,8 @@ def check_outputs(outputs: Collection[str]) -> tuple[str, ...]:
         check_choice("outputs", name, known)
     if not {*OUTPUTS} <= {*given}:
         raise ValueError(
-            f"`outputs` must have all of {OUTPUTS}, which every file gives. "
-            f"Received: outputs={outputs!r}. Add the others of "
-            f"{MORE_OUTPUTS} to them."
+            f"`outputs` must have all of {OUTPUTS}. Received: "
+            f"outputs={outputs!r}. Add some of {MORE_OUTPUTS} to them."
         )
     return tuple(name for name in known if name in given)
 

@@ -56,9 +56,8 @@ def check_ids_only(model: Seq2Seq, needed_by: str):
     if model.source_ids:
         raise ValueError(
             f"{needed_by} needs a model whose ids are all of its vocabulary. "
-            "Received: copying=True, whose ids of other words mean nothing "
-            "without the text. Export it text to text, as a SavedModel or "
-            "with format='onnx_text'."
+            "Received: copying=True, whose other ids mean nothing without "
+            "text. Export it as a SavedModel, or with format='onnx_text'."
         )
 
 
@@ -77,9 +76,9 @@ def check_float32(
         if isinstance(part, kind) and part.compute_dtype in OTHER_FLOATS:
             raise ValueError(
                 f"{needed_by} needs a model that computes in float32. "
-                f"Received: dtype={part.dtype_policy.name!r}. Build the same "
-                "model with dtype policy float32, and give it the weights of "
-                "this one, new_model.set_weights(model.get_weights())."
+                f"Received: dtype={part.dtype_policy.name!r}. Build it with "
+                "dtype='float32', and "
+                "new_model.set_weights(model.get_weights())."
             )
 
 
@@ -107,9 +106,8 @@ def chosen(found: dict, outputs: Collection[str] | None) -> dict:
     for name in outputs or ():
         if name not in found:
             raise ValueError(
-                "`outputs` must be what the model gives. Received: "
-                f"{name!r}, of a model whose decoder has no attention. Leave "
-                "it out."
+                f"`outputs` must be what the model gives. Received: {name!r}, "
+                "of a model whose decoder has no attention. Leave it out."
             )
     return found if outputs is None else {name: found[name] for name in outputs}
 
@@ -212,6 +210,6 @@ def check_deterministic(
     if draws(function):
         raise ValueError(
             "LiteRT and ONNX files draw no random numbers. Received: "
-            f"{received}. Use GreedySearch or BeamSearch, "
-            "and no layer that is random outside of training."
+            f"{received}. Use BeamSearch, and no layer that draws outside of "
+            "training."
         )

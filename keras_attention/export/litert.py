@@ -334,9 +334,8 @@ def try_litert(
                 if not np.array_equal(x, again[name], equal_nan=nan):
                     raise RuntimeError(
                         f"The LiteRT file gives different `{name}` in two "
-                        f"processes. Received: {x.tolist()} and "
-                        f"{again[name].tolist()}. Nothing was written. Please "
-                        "report this."
+                        f"processes: {x.tolist()} and {again[name].tolist()}. "
+                        "Nothing was written. Please report this."
                     )
     own = run_litert(file, *call, "own")
     return answers + [{k: _unclipped(x) for k, x in y.items()} for y in own]

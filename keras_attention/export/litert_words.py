@@ -28,10 +28,9 @@ def check_litert_tokenizer(side: str, tokenizer: AbstractTokenizer):
     steps = tokenizer.steps
     if tuple(map(type, steps)) != STEPS or steps[1] != Split():
         raise ValueError(
-            f"`{side}_tokenizer` must be a WordPieceTokenizer, or have its "
-            "steps, the only ones that LiteRT has operations for. Received: "
-            f"{type(tokenizer).__name__}. Export ids to ids, with "
-            "format='litert', and tokenize outside of the file."
+            f"`{side}_tokenizer` must have the steps of a WordPieceTokenizer, "
+            f"as LiteRT runs no others. Received: {type(tokenizer).__name__}. "
+            "Use format='litert', ids to ids, and tokenize outside."
         )
 
 

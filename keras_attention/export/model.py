@@ -198,10 +198,9 @@ def _write_litert(draft, model, function, quantize, _, sample):
     _check_numbers(model, function)
     if quantize == FULL_INT8 and operations_of(function) & LOOPS:
         raise ValueError(
-            "`quantize='full_int8'` needs a model without loops, which LiteRT "
-            "computes in 8 bits with large errors. Received: "
-            f"`{model.name}`, with a recurrent layer or another loop. Take "
-            "quantize='int8', which stores the weights alone in 8 bits."
+            "`quantize='full_int8'` needs a model without loops, as errors add "
+            f"up in them. Received: `{model.name}`, with a recurrent layer or "
+            "another loop. Take quantize='int8', of weights alone."
         )
     given = model, {SIGNATURE: function}, quantize
     draft.write_bytes(convert_to_litert(*given, sample=sample))

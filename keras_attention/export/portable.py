@@ -34,9 +34,8 @@ def check_exportable(needed_by: str):
     if backend.name != "tensorflow":
         raise ValueError(
             f"{needed_by} needs Keras on TensorFlow. Received: "
-            f"backend={backend.name!r}. Save the translator or model, and load "
-            "and export it in a process with the environment variable "
-            "KERAS_BACKEND=tensorflow."
+            f"backend={backend.name!r}. Save the model, and export it in a "
+            "process with the environment variable KERAS_BACKEND=tensorflow."
         )
 
 
@@ -93,10 +92,9 @@ def refuse_name(received: str) -> NoReturn:
         received: What has it.
     """
     raise ValueError(
-        "Names of models and layers that are exported must be of the letters A "
-        "to Z, digits, and any of `_-./` after the first one. Received: "
-        f"{received}. Build the same model with other names, and give it the "
-        "weights of this one, new_model.set_weights(model.get_weights())."
+        "Names of exported models and layers must be of A to Z, digits, and "
+        f"after the first one any of `_-./`. Received: {received}. Build it "
+        "with others, and new_model.set_weights(model.get_weights())."
     )
 
 
@@ -171,8 +169,7 @@ def run_program(made: str, name: str, arguments: list, question: str) -> str:
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()
         raise RuntimeError(
-            f"The {made} was made, but cannot be run. Its process ended with "
-            f"{done.returncode}: {said[-800:]}. Nothing was written. Please "
-            "report this."
+            f"The {made} was made, but its process ended with {done.returncode}"
+            f": {said[-800:]}. Nothing was written. Please report this."
         )
     return done.stdout.decode()

@@ -12,6 +12,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_attention.checks import check_shape
 from keras_attention.checks import is_uneven
 
 # Rows, and factors of the lengths of the sample: they grow and shrink, as
@@ -105,9 +106,8 @@ class Interface:
             raise ValueError(
                 f"`{self._model.name}` must run for all sizes of its inputs "
                 f"{shapes}. Received: a model that fails where a size is "
-                f"unknown: {error}. In its layers take ops.shape(x)[1], say, "
-                "in place of x.shape[1], or fix the size, as by "
-                "keras.Input(shape=(40,))."
+                f"unknown: {error}. In its layers take ops.shape(x)[1], not "
+                "x.shape[1], or fix the size: keras.Input(shape=(40,))."
             ) from error
         return function
 
@@ -310,24 +310,16 @@ def _as_array(name, x):
     ):
         raise ValueError(
             "`sample` must hold arrays of numbers or of strings. Received: "
-            f"`{name}` with {x.flat[0]!r:.80}. Pad rows to one length, and "
-            "fill in what is missing."
+            f"`{name}` with {x.flat[0]!r:.80}. Pad rows to one length."
         )
     return x.astype(keras.config.floatx()) if x.dtype == "float64" else x
 
 
 def _fitted(name, x, declared):
     """Return an array in the declared type, or raise an error."""
-    shape = declared.shape
-    fits = x.ndim == len(shape) and all(
-        size in (None, n) for size, n in zip(shape, x.shape, strict=True)
-    )
-    if not fits:
-        raise ValueError(
-            f"`sample` must fit the model, whose input `{name}` has the shape "
-            f"{shape}. Received: an array of shape {x.shape}. The "
-            "first axis is that of the batch."
-        )
+    needs = f"`sample` must fit the input `{name}` of the model"
+    way_out = "The first axis is that of the batch."
+    check_shape(needs, "sample", x.shape, declared.shape, way_out)
     is_text = declared.dtype == "string"
     found = x.astype(object if is_text else declared.dtype)
     if x.dtype.kind == "f" and found.dtype.kind != "f" and (found != x).any():
@@ -342,9 +334,9 @@ def _fitted(name, x, declared):
 def _check_array(name, x):
     if x.ndim == 0 or x.size == 0:
         raise ValueError(
-            "`sample` must have at least one row, and no axis of size 0. "
-            f"Received: `{name}` of shape {x.shape}. A single example needs a "
-            "batch axis, x[None]."
+            "`sample` must have a row, and no axis of size 0. Received: "
+            f"`{name}` of shape {x.shape}. One example needs a batch axis, "
+            "x[None]."
         )
     if not WRITABLE.fullmatch(name) or keyword.iskeyword(name):
         raise ValueError(

@@ -9,6 +9,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from keras_attention.export.agreement import close
+from keras_attention.export.agreement import fail
 from keras_attention.export.agreement import probe_inputs
 from keras_attention.export.formats import OUTPUTS
 from keras_attention.export.formats import ExportFormat
@@ -138,11 +139,7 @@ def _check_written(folder, functions, probes):
         given = signatures[name](**inputs)
         for key, value in function(*inputs.values()).items():
             if not close(given[key].numpy(), value.numpy()):
-                raise RuntimeError(
-                    f"The SavedModel's `{name}` gives other `{key}` than the "
-                    f"model. Received: {given[key]}, wanted: {value}. Nothing "
-                    "was written. Please report this."
-                )
+                fail(f"SavedModel's `{name}`", key, given[key], value)
 
 
 def save_signatures(

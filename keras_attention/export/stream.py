@@ -10,6 +10,7 @@ from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
+from keras_attention.export.agreement import fail
 from keras_attention.export.formats import choose_format
 from keras_attention.export.ids import check_float32
 from keras_attention.export.litert import QUANTIZATIONS
@@ -252,10 +253,7 @@ def _check_words(made, run, model, max_length, start_id, end_id, exact=True):
             same += [given == found for given, found in pairs]
     if exact and 2 * sum(same) < len(same):
         given = [_words(x) for x in answers if "tokens" in x]
-        raise RuntimeError(
-            f"The {made} writes other words than the model. Received: {given}, "
-            f"wanted: {wanted}. Nothing was written. Please report this."
-        )
+        fail(made, "words", given, wanted)
 
 
 def _probe_parts(model):

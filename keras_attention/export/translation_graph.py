@@ -16,6 +16,7 @@ from keras_attention.search import RequiredPhrases
 from keras_attention.steps.primitives import UNKNOWN
 from keras_attention.text import AbstractTokenizer
 from keras_attention.translation import NO_ID
+from keras_attention.translation.checks import check_attends
 
 TEXT = tf.TensorSpec((None,), tf.string, name="text")
 REQUIRED = tf.TensorSpec((None, None), tf.string, name="required")
@@ -259,12 +260,7 @@ class TranslationGraph:
 
     def _attended(self, words, weights):
         """Find the source's word for every token, as strings `(B, N, T)`."""
-        if weights is None:
-            raise ValueError(
-                "`replace_unknown` needs a model that attends to its source. "
-                "Received: replace_unknown=True with a model whose decoder "
-                "has no attention. Leave `replace_unknown` out."
-            )
+        check_attends(weights)
         real = tf.cast(words != "", weights.dtype)[:, None, None]
         best = tf.argmax(weights * real, axis=-1)
         return tf.gather(words, best, batch_dims=1)

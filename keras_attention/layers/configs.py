@@ -97,7 +97,6 @@ def _check_loadable(name: str, value: Any):
     if not any(value is x for x in registered):
         raise ValueError(
             f"`{name}` must be a name or a registered function where a model "
-            f"is saved or exported: no other can be loaded again. Received: "
-            f"{name}={value}. Put it under "
+            f"is saved or exported. Received: {name}={value}. Put it under "
             "`@keras.saving.register_keras_serializable()`."
         )

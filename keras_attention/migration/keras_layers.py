@@ -61,8 +61,7 @@ def from_keras_layers(source: Any) -> Any:
     raise ValueError(
         "from_keras_layers needs a keras.layers.AdditiveAttention, a "
         "keras.layers.Attention, or a functional model with such layers. "
-        f"Received: source={described(source)}. No other layer of Keras has "
-        "an equal here."
+        f"Received: source={described(source)}. Other layers have no equal."
     )
 
 

@@ -107,26 +107,23 @@ def _check_target(target):
     """Check that the target is built, and can compute what TFA does."""
     if not target.built:
         raise ValueError(
-            "load_tfa_weights needs a target that is built, since its weights "
-            "say what to look for. Received: target of class "
-            f"{type(target).__name__} with built=False. Build it, or call it "
-            "once."
+            "load_tfa_weights needs a target that is built, and has weights. "
+            f"Received: target of class {type(target).__name__} with "
+            "built=False. Build it, or call it once."
         )
     cell = cell_of(target)
     if cell is not None and cell.attentions and cell.order != "luong":
         raise ValueError(
             "load_tfa_weights needs a cell that attends after its recurrent "
-            "cell, as an AttentionWrapper does. Received: "
-            f"order={cell.order!r}. Use AttentionDecoderCell(..., "
-            "order='luong')."
+            f"cell. Received: order={cell.order!r}. Use "
+            "AttentionDecoderCell(..., order='luong')."
         )
     if isinstance(target, Seq2Seq) and target.tie_embeddings:
         raise ValueError(
-            "load_tfa_weights needs a model with an output layer: Seq2Seq "
-            "multiplies embeddings by sqrt(embedding_dim), but not the output "
-            "layer that is tied to them. Received: tie_embeddings=True. Use "
-            "tie_embeddings=False, and a dictionary that has the table "
-            "transposed as 'output_layer/kernel'."
+            "load_tfa_weights needs a model with an output layer of its own, "
+            "since Seq2Seq scales tied embeddings. Received: "
+            "tie_embeddings=True. Use tie_embeddings=False, and a dictionary "
+            "that has the table transposed as 'output_layer/kernel'."
         )
 
 

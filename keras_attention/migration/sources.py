@@ -78,9 +78,8 @@ def _read_path(path: Path) -> list[Stored]:
             what = "a file that cannot be read as one of these"
         raise ValueError(
             "`source` must name a checkpoint, an HDF5 file or the folder of a "
-            f"SavedModel. Received: source={str(path)!r}, {what}. A "
-            "checkpoint is named without its suffix: `ckpt-1`, not "
-            "`ckpt-1.index`."
+            f"SavedModel. Received: source={str(path)!r}, {what}. A checkpoint "
+            "has no suffix: `ckpt-1`, not `ckpt-1.index`."
         )
     if not _is_in(Path(last), path):
         raise ValueError(

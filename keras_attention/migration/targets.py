@@ -85,9 +85,9 @@ def _attention(layer: AbstractAttention) -> names.Component:
     else:
         raise ValueError(
             "load_tfa_weights requires an attention that TFA has: "
-            "BahdanauAttention or LuongGeneral, with use_scale=True or False, "
-            "and with the alignment 'softmax', Monotonic() or one of yours "
-            f"without weights. Received: {type(layer).__name__} with "
+            "BahdanauAttention or LuongGeneral, whose alignment has no "
+            "weights, such as 'softmax' or Monotonic(). Received: "
+            f"{type(layer).__name__} with "
             f"use_scale={getattr(layer, 'use_scale', None)!r}."
         )
     if isinstance(layer.aligner, Monotonic):

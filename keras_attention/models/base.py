@@ -1,16 +1,22 @@
 """What a model is, for all that generates with it."""
 
+import contextlib
 import functools
 from typing import Any
 from typing import NamedTuple
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_attention.backend import backend
 from keras_attention.checks import check_built
+from keras_attention.checks import check_dense
+from keras_attention.checks import check_function
 from keras_attention.checks import check_object
+from keras_attention.checks import check_shape
 from keras_attention.checks import missing_method
+from keras_attention.checks import shapes_agree
 from keras_attention.layers import AbstractDenseLayer
 from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import carried_mask
@@ -28,7 +34,10 @@ from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
 from keras_attention.search import GreedySearch
+from keras_attention.search.base import check_row_words
+from keras_attention.search.constraints import as_prefix
 
+SEARCH = "an object of a search strategy"
 BUILD = "Train it, load it, or `model.build(((None, None), (None, None)))`."
 
 
@@ -123,9 +132,7 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         Returns:
             A `Begun`.
         """
-        raise missing_method(
-            self, "begin(source, beams=1, search=None, prefix=None)"
-        )
+        raise missing_method(self.begin)
 
     def next_word(self, tokens, states, prepared) -> tuple:
         """Score the words that may come next.
@@ -139,7 +146,7 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
             Log probabilities `(B, K, V)`, or `(B, K, S)` of the ids that
             `begin` told; the next states; and weights `(B, K, Tv)` or `None`.
         """
-        raise missing_method(self, "next_word(tokens, states, prepared)")
+        raise missing_method(self.next_word)
 
     def log_probabilities(self, scores):
         """Compute what `next_word` gives of what a call gives.
@@ -164,7 +171,7 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
             A list of the weights `(B, T, Tv)` of each attention, `[]` without
             any.
         """
-        raise missing_method(self, "attend(source, target)")
+        raise missing_method(self.attend)
 
     def limited_to(self, shortlist: Shortlist) -> "AbstractModel":
         """Return this model, writing only the words of a shortlist.
@@ -211,9 +218,9 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
 
     def _read_apart(self):
         raise ValueError(
-            "Several source tokenizers need a model made of models, such as "
-            f"an Ensemble. Received: {type(self).__name__} `{self.name}`. "
-            "Give one tokenizer."
+            "Several source tokenizers need a model of models, as an Ensemble. "
+            f"Received: {type(self).__name__} `{self.name}`. Give one "
+            "tokenizer."
         )
 
     def generate(
@@ -272,9 +279,10 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
             limited = self.limited_to(shortlist)
             return limited.generate(source, search, prefix, attends)
         search = GreedySearch() if search is None else search
-        checks.check_search(search)
-        (source,) = checks.as_tensors(self, "generate", source)
-        prefix = checks.check_generation(self, source, search, prefix)
+        way_out = "Try BeamSearch(5) or GreedySearch()."
+        check_function("search", search, SEARCH, way_out)
+        (source,) = as_tensors(self, "generate", source)
+        prefix = check_generation(self, source, search, prefix)
         empty = source.shape[0] == 0
         if empty:  # no reshape infers a size of a tensor without elements
             shape = (1, *ops.shape(source)[1:])
@@ -313,8 +321,8 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
                 outside of a graph, an id is not in the vocabulary.
         """
         check_built(self, "score", BUILD)
-        source, target = checks.as_tensors(self, "score", source, target)
-        checks.check_scored(self, source, target)
+        source, target = as_tensors(self, "score", source, target)
+        check_scored(self, source, target)
         run = score_compiled
         if backend.is_traced(source) or carried_mask(source) is not None:
             run = backend.do_not_convert(score_words)
@@ -375,10 +383,116 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         input_signature=None,
         **options,
     ):
-        checks.check_functions(self)
+        check_functions(self)
         if input_signature is None:  # of any batch size and any length
             ids = keras.InputSpec(shape=(None, None), dtype="int32")
             input_signature = [(self.source_spec, ids)]
         return super().export(
             filepath, format, verbose, input_signature, **options
         )
+
+
+def as_tensors(model, method: str, *arguments) -> list:
+    """Convert what a method of a model gets to tensors.
+
+    Args:
+        model: The model.
+        method: Name of the method, for the error.
+        *arguments: Its source, and its target if there is one.
+
+    Raises:
+        ValueError: If their rows have several lengths.
+    """
+    for name, x in zip(("source", "target"), arguments, strict=False):
+        check_dense(f"{type(model).__name__}.{method} needs tensors", name, x)
+    return [keras.ops.convert_to_tensor(x) for x in arguments]
+
+
+def check_functions(model):
+    """Raise a `ValueError` if a function in a model cannot be loaded again."""
+    # Layers of the user's own may have no config.
+    with contextlib.suppress(NotImplementedError):
+        model.get_config()
+
+
+def check_generation(model, source, search, prefix=None):
+    """Check what `generate` gets; ids only outside of graphs.
+
+    Args:
+        model: A `Seq2Seq` that is built.
+        source: A tensor, ids `(B, Tv)` or features `(B, Tv, D)`.
+        search: The search strategy.
+        prefix: Ids `(B, P)`, or `None`.
+
+    Returns:
+        The prefix, a tensor `(B, P)` or `None`.
+
+    Raises:
+        ValueError: If the source has another rank than that which the model
+            is built for, the prefix is not one row of ids for each source, an
+            id is not in its vocabulary, or the prefix holds the start id,
+            which is never generated.
+    """
+    _check_rank("generate", model, source)
+    prefix = as_prefix(prefix, source.shape[0])
+    if isinstance(search, AbstractSearch):
+        check_row_words(search, source.shape[0])
+    if backend.is_traced(source) or backend.is_traced(prefix):
+        return prefix
+    _check_sides("generate", model, source, "prefix", prefix)
+    start = getattr(search, "start_id", 0)
+    if prefix is None or start in (0, getattr(search, "end_id", None)):
+        return prefix
+    if np.any(keras.ops.convert_to_numpy(prefix) == start):
+        raise ValueError(
+            "`prefix` must be what comes after the start id, which is never "
+            f"generated. Received: start_id={start} in it. Leave it out: "
+            "prefix[:, 1:]."
+        )
+    return prefix
+
+
+def check_scored(model, source, target):
+    """Check what `score` gets; ids only outside of graphs.
+
+    Args:
+        model: An `AbstractModel` that is built.
+        source: A tensor, ids `(B, Tv)` or features `(B, Tv, D)`.
+        target: A tensor, ids `(B, T)`.
+
+    Raises:
+        ValueError: If the source has another rank than that which the model
+            is built for, the target is not one row of ids for each source, or
+            an id is not in its vocabulary.
+    """
+    _check_rank("score", model, source)
+    shape, rows = tuple(target.shape), source.shape[0]
+    if not shapes_agree(shape, (rows, None)) or shape[1] in (0, 1):
+        raise ValueError(
+            f"{type(model).__name__}.score needs a target (B, T) of ids, one "
+            "row a source, with the start id and what is scored after it. "
+            f"Received: target.shape={shape} for {rows} sources."
+        )
+    if not backend.is_traced(source) and not backend.is_traced(target):
+        _check_sides("score", model, source, "target", target)
+
+
+def _check_rank(method, model, source):
+    sizes = [None] * len(model.source_spec.shape)
+    wanted = f"features of {len(sizes)} axes"
+    if len(sizes) == 2:
+        wanted = "ids (B, Tv)"
+    elif isinstance(model.source_vocabulary_size, tuple):
+        sizes[2] = model.source_spec.shape[2]
+        wanted = f"ids (B, Tv, {sizes[2]})"
+    needs = f"{type(model).__name__}.{method} needs a source as the model is "
+    needs += f"built for: {wanted}"
+    way_out = "A single source needs a batch axis, source[None]."
+    check_shape(needs, "source", source.shape, sizes, way_out)
+
+
+def _check_sides(method, model, source, name, target):
+    copies = source.shape[1] if model.source_ids else 0
+    if not model.source_ids:
+        checks.check_side(method, "source", "source", source, model)
+    checks.check_side(method, name, "target", target, model, copies)

@@ -1,27 +1,19 @@
-"""Checks of the parts and the inputs of a model."""
+"""Checks of the parts of a Seq2Seq, and of what a model is trained with."""
 
-import contextlib
 import inspect
 
 import keras
 import numpy as np
 
-from keras_attention.backend import backend
 from keras_attention.checks import check_dense
 from keras_attention.checks import check_ids
 from keras_attention.checks import check_object
-from keras_attention.checks import described
-from keras_attention.checks import shapes_agree
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import StateBridge
-from keras_attention.layers import sublayers
 from keras_attention.layers.dense_inputs import tensors_of
 from keras_attention.layers.recurrence import directions
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.outputs import AbstractOutput
-from keras_attention.search import AbstractSearch
-from keras_attention.search.base import check_row_words
-from keras_attention.search.constraints import as_prefix
 
 
 def as_pair(inputs, method: str):
@@ -50,22 +42,6 @@ def as_pair(inputs, method: str):
     return inputs
 
 
-def as_tensors(model, method: str, *arguments) -> list:
-    """Convert what a method of a model gets to tensors.
-
-    Args:
-        model: The model.
-        method: Name of the method, for the error.
-        *arguments: Its source, and its target if there is one.
-
-    Raises:
-        ValueError: If their rows have several lengths.
-    """
-    for name, x in zip(("source", "target"), arguments, strict=False):
-        check_dense(f"{type(model).__name__}.{method} needs tensors", name, x)
-    return [keras.ops.convert_to_tensor(x) for x in arguments]
-
-
 def check_one_vocabulary(argument: str, model):
     """Check that source and target of a model have one vocabulary.
 
@@ -79,10 +55,9 @@ def check_one_vocabulary(argument: str, model):
     source, target = model.source_vocabulary_size, model.target_vocabulary_size
     if source != target:
         raise ValueError(
-            f"{argument} needs one vocabulary for source and target. "
-            f"Received: source_vocabulary_size={source}, "
-            f"target_vocabulary_size={target}. Train one "
-            "tokenizer on both sides, and use it for both."
+            f"{argument} needs one vocabulary for source and target. Received: "
+            f"source_vocabulary_size={source}, target_vocabulary_size={target}"
+            ". Train one tokenizer on both sides."
         )
 
 
@@ -101,8 +76,7 @@ def check_output(model):
         name, _, _ = output.argument.partition("=")
         raise ValueError(
             f"{output.argument} needs a source of ids, which are embedded. "
-            "Received: source_vocabulary_size=None, a source of features. "
-            f"Leave `{name}` out."
+            f"Received: source_vocabulary_size=None. Leave `{name}` out."
         )
     needing = [output.argument] if output.attends else []
     if model.return_attention_scores and not output.aligns:
@@ -112,29 +86,6 @@ def check_output(model):
         raise ValueError(
             f"`{name}` needs a decoder that attends to its source. "
             f"Received: {needing[0]} with attention=None."
-        )
-
-
-def check_steps(encoder, source):
-    """Refuse what Keras cannot run over steps of which a graph has no number.
-
-    `TimeDistributed` of Keras 3.15 then runs as many steps as there are rows.
-    """
-    if isinstance(source, keras.KerasTensor) or source.shape[1] is not None:
-        return
-    wrong = [
-        part
-        for part in sublayers(encoder)
-        if isinstance(part, keras.layers.TimeDistributed)
-    ]
-    if wrong:
-        raise ValueError(
-            "Seq2Seq needs an encoder that reads sources of any length. "
-            f"Received: encoder with {wrong[0].name!r}, a TimeDistributed of "
-            f"{type(wrong[0].layer).__name__}, which reads as many steps as "
-            "there are rows in a graph of TensorFlow that knows no lengths. "
-            "Leave it out where the layer reads each step alone, as Dense does."
-            " Otherwise join rows and steps by `ops.reshape` around the layer."
         )
 
 
@@ -175,148 +126,6 @@ def _directions(encoder):
         return set().union(*map(_directions, encoder.layers))
     parts = directions(encoder)
     return {x.go_backwards for x in parts if isinstance(x, keras.layers.RNN)}
-
-
-def check_states(encoder, states):
-    """Check that an encoder returned states for the bridge.
-
-    Raises:
-        ValueError: If there are no states.
-    """
-    if not states:
-        raise ValueError(
-            "Seq2Seq with a bridge needs an encoder that returns `sequence, "
-            f"*states`. Received: {type(encoder).__name__} "
-            f"`{encoder.name}`, which returns no states. Make it with "
-            "return_state=True, or use bridge=None."
-        )
-
-
-def check_length(encoder, source, memory, mask):
-    """Check that an encoder returns as many positions as their mask has.
-
-    Args:
-        encoder: The encoder, for the error.
-        source: What it has read, `(B, Tv, D)`.
-        memory: What it returned, `(B, n, Dv)`.
-        mask: The mask `(B, n)` that it returned, or else that of the source.
-
-    Raises:
-        ValueError: If it changes the length, and not that of the mask.
-    """
-    if mask is None or shapes_agree(memory.shape[1:2], mask.shape[1:2]):
-        return
-    raise ValueError(
-        "Seq2Seq needs an encoder that keeps the length of its source, or "
-        "that returns the mask of what it makes of it. Received: "
-        f"{type(encoder).__name__} `{encoder.name}`, {memory.shape[1]} "
-        f"positions of {source.shape[1]}, with a mask of {mask.shape[1]}. Put "
-        "it into a layer with `supports_masking = True` whose `compute_mask` "
-        "returns the mask of its outputs."
-    )
-
-
-def check_functions(model):
-    """Raise a `ValueError` if a function in a model cannot be loaded again."""
-    # Layers of the user's own may have no config.
-    with contextlib.suppress(NotImplementedError):
-        model.get_config()
-
-
-def check_search(search):
-    """Check that `search` is an object of a search, or a function.
-
-    Raises:
-        ValueError: If it is a class, or cannot be called.
-    """
-    if isinstance(search, type) or not callable(search):
-        raise ValueError(
-            "`search` must be an object of a search strategy. Received: "
-            f"search={described(search)}. Try BeamSearch(5) or GreedySearch()."
-        )
-
-
-def check_generation(model, source, search, prefix=None):
-    """Check what `generate` gets; ids only outside of graphs.
-
-    Args:
-        model: A `Seq2Seq` that is built.
-        source: A tensor, ids `(B, Tv)` or features `(B, Tv, D)`.
-        search: The search strategy.
-        prefix: Ids `(B, P)`, or `None`.
-
-    Returns:
-        The prefix, a tensor `(B, P)` or `None`.
-
-    Raises:
-        ValueError: If the source has another rank than that which the model
-            is built for, the prefix is not one row of ids for each source, an
-            id is not in its vocabulary, or the prefix holds the start id,
-            which is never generated.
-    """
-    _check_rank("generate", model, source)
-    prefix = as_prefix(prefix, source.shape[0])
-    if isinstance(search, AbstractSearch):
-        check_row_words(search, source.shape[0])
-    if backend.is_traced(source) or backend.is_traced(prefix):
-        return prefix
-    _check_sides("generate", model, source, "prefix", prefix)
-    start = getattr(search, "start_id", 0)
-    if prefix is None or start in (0, getattr(search, "end_id", None)):
-        return prefix
-    if np.any(keras.ops.convert_to_numpy(prefix) == start):
-        raise ValueError(
-            "`prefix` must be what comes behind the start id, which is never "
-            f"generated. Received: a prefix with start_id={start}. Leave it "
-            "out: prefix[:, 1:]."
-        )
-    return prefix
-
-
-def check_scored(model, source, target):
-    """Check what `score` gets; ids only outside of graphs.
-
-    Args:
-        model: An `AbstractModel` that is built.
-        source: A tensor, ids `(B, Tv)` or features `(B, Tv, D)`.
-        target: A tensor, ids `(B, T)`.
-
-    Raises:
-        ValueError: If the source has another rank than that which the model
-            is built for, the target is not one row of ids for each source, or
-            an id is not in its vocabulary.
-    """
-    _check_rank("score", model, source)
-    shape, rows = tuple(target.shape), source.shape[0]
-    if not shapes_agree(shape, (rows, None)) or shape[1] in (0, 1):
-        raise ValueError(
-            f"{type(model).__name__}.score needs a target (B, T) of ids, one "
-            "row a source, with the start id and what is scored after it. "
-            f"Received: target.shape={shape} for {rows} sources."
-        )
-    if not backend.is_traced(source) and not backend.is_traced(target):
-        _check_sides("score", model, source, "target", target)
-
-
-def _check_rank(method, model, source):
-    shape, rank = tuple(source.shape), 1 + len(model.source_spec.shape[1:])
-    apart = isinstance(model.source_vocabulary_size, tuple)
-    if len(shape) != rank or (apart and shape[2] != model.source_spec.shape[2]):
-        wanted = "ids (B, Tv)" if rank == 2 else f"features of {rank} axes"
-        if apart:
-            wanted = f"ids (B, Tv, {model.source_spec.shape[2]})"
-        raise ValueError(
-            f"{type(model).__name__}.{method} needs a source as the model is "
-            f"built for: {wanted}. Received: source.shape={shape}. A single "
-            "source needs a batch axis, source[None]."
-        )
-
-
-def _check_sides(method, model, source, name, target):
-    copies = source.shape[1] if model.source_ids else 0
-    if not model.source_ids:
-        _check_side(method, "source", "source", source, model)
-    _check_side(method, name, "target", target, model, copies)
 
 
 def check_compiled(model, *arguments, **options):
@@ -402,9 +211,8 @@ def check_classes(model, method: str, *arguments, **options):
         raise ValueError(
             f"{type(model).__name__}.{method} takes no `class_weight`: a row "
             "has many words, not one class. Received: class_weight="
-            f"{given['class_weight']!r}. Weight the words themselves: "
-            "sample_weight=weights[targets], of the shape (B, T), with "
-            "`weights` an array of one number for each id."
+            f"{given['class_weight']!r}. Weight the words themselves, by an "
+            "array of one weight for each id: sample_weight=weights[targets]."
         )
 
 
@@ -426,14 +234,14 @@ def check_arrays(model, x, y):
             check_dense(f"{type(model).__name__}.fit needs tensors", name, ids)
     if model.source_ids:  # ids of copied words are beyond the vocabulary
         return
-    _check_side("fit", "source", "source", source, model)
-    _check_side("fit", "target", "target", target, model)
+    check_side("fit", "source", "source", source, model)
+    check_side("fit", "target", "target", target, model)
     if isinstance(y, list | tuple) and y:
         y = y[0]
-    _check_side("fit", "target", "target", y, model)
+    check_side("fit", "target", "target", y, model)
 
 
-def _check_side(method, name, side, ids, model, copies=0):
+def check_side(method, name, side, ids, model, copies=0):
     """Check ids `(B, T)` of the source or the target; all else passes."""
     size_name = f"{side}_vocabulary_size"
     size = getattr(model, size_name)
@@ -472,11 +280,10 @@ def check_losses(model, history):
     # Keras keeps in a `History` what trainings before have had.
     if epochs and np.isnan(losses[-epochs:][:1]).any():
         raise ValueError(
-            "Seq2Seq.fit needs ids that its vocabularies have. Received: "
-            "a first epoch whose loss is NaN, with "
+            "Seq2Seq.fit needs ids of its vocabularies. Received: a first "
+            "epoch whose loss is NaN, with "
             f"source_vocabulary_size={model.source_vocabulary_size}, "
-            f"target_vocabulary_size={model.target_vocabulary_size}. "
-            "Check that the data comes from the model's tokenizers, and "
-            "that features are finite. The callback TerminateOnNaN ends a "
-            "training at once."
+            f"target_vocabulary_size={model.target_vocabulary_size}. Check "
+            "that the data comes from the model's tokenizers, and has finite "
+            "features. TerminateOnNaN ends a training at once."
         )

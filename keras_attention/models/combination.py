@@ -69,8 +69,8 @@ class AbstractCombination(AbstractModel):
             raise ValueError(
                 f"{type(self).__name__} needs models that write all words, or "
                 f"those of one shortlist. Received: {len(lists)} models with "
-                "shortlists that are not the same object. Combine the models, "
-                "and limit what comes of it: model.limited_to(shortlist)."
+                "several shortlists. Combine the models first, and then limit "
+                "their combination: model.limited_to(shortlist)."
             )
         [self.target_vocabulary_size] = sizes
         self.shortlist = _first(lists)
@@ -105,7 +105,7 @@ class AbstractCombination(AbstractModel):
         Returns:
             `(B, K, V)`.
         """
-        raise missing_method(self, "combine(log_probs)")
+        raise missing_method(self.combine)
 
     def copied(self, log_probs):
         """Return what a member that copies no word says of copied ones.
@@ -120,7 +120,7 @@ class AbstractCombination(AbstractModel):
 
     def of(self, models: list[AbstractModel]) -> "AbstractCombination":
         """Return a combination with the same options of other members."""
-        raise missing_method(self, "of(models)")
+        raise missing_method(self.of)
 
     def _limit(self, shortlist):
         pairs = zip(self.models, self.shares, strict=True)

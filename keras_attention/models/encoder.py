@@ -13,6 +13,7 @@ from keras_attention.backend import backend
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
+from keras_attention.checks import shapes_agree
 from keras_attention.decoder import LayerNormLSTMCell
 from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.stack import run_cells
@@ -21,7 +22,10 @@ from keras_attention.layers import AbstractDenseLayer
 from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import Dropout
 from keras_attention.layers import call_masked
+from keras_attention.layers import carried_mask
 from keras_attention.layers import directions
+from keras_attention.layers import reversed_by
+from keras_attention.layers import sublayers
 
 LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
 MOST = 1000  # layers
@@ -276,3 +280,81 @@ class RecurrentEncoder(
 
     def compute_mask(self, sequence, previous_mask=None):
         return previous_mask
+
+
+def encode(encoder, source, mask, training: bool | None) -> tuple:
+    """Run an encoder of any kind.
+
+    Args:
+        encoder: A layer or a model.
+        source: What it reads, `(B, Tv, D)`.
+        mask: The mask `(B, Tv)` of the source, or `None`.
+        training: Whether it is trained.
+
+    Returns:
+        What it returned: a memory `(B, n, Dv)` in the order of its mask, a
+        list of states, and the mask `(B, n)` or `None`.
+
+    Raises:
+        ValueError: If it cannot read any length, or changes the length and
+            returns no mask.
+    """
+    _check_steps(encoder, source)
+    encoded = call_masked(encoder, source, mask, training)
+    several = isinstance(encoded, tuple | list)
+    memory, *states = encoded if several else [encoded]
+    carried = carried_mask(memory)
+    if reversed_by(encoder) is not None:
+        memory = ops.flip(memory, axis=1)  # back into the order of a mask
+    mask = mask if carried is None else carried
+    _check_length(encoder, source, memory, mask)
+    return memory, states, mask
+
+
+def _check_steps(encoder, source):
+    """Refuse what Keras cannot run over steps of which a graph has no number.
+
+    `TimeDistributed` of Keras 3.15 then runs as many steps as there are rows.
+    """
+    if isinstance(source, keras.KerasTensor) or source.shape[1] is not None:
+        return
+    wrong = [
+        part
+        for part in sublayers(encoder)
+        if isinstance(part, keras.layers.TimeDistributed)
+    ]
+    if wrong:
+        raise ValueError(
+            "Seq2Seq needs an encoder that reads sources of any length. "
+            f"Received: encoder with {wrong[0].name!r}, a TimeDistributed of "
+            f"{type(wrong[0].layer).__name__}, which miscounts steps in a "
+            "graph. Leave it out where the layer reads each step alone, as "
+            "Dense does, or join rows and steps by `ops.reshape` around it."
+        )
+
+
+def check_states(encoder, states):
+    """Check that an encoder returned states for the bridge.
+
+    Raises:
+        ValueError: If there are no states.
+    """
+    if not states:
+        raise ValueError(
+            "Seq2Seq with a bridge needs an encoder that returns `sequence, "
+            f"*states`. Received: {type(encoder).__name__} `{encoder.name}`, "
+            "which returns no states. Use return_state=True, or bridge=None."
+        )
+
+
+def _check_length(encoder, source, memory, mask):
+    """Refuse another length of a memory than that of its mask."""
+    if mask is None or shapes_agree(memory.shape[1:2], mask.shape[1:2]):
+        return
+    raise ValueError(
+        "Seq2Seq needs an encoder that keeps the length of its source, or "
+        f"returns a mask of its own. Received: {type(encoder).__name__} "
+        f"`{encoder.name}`, {memory.shape[1]} positions of {source.shape[1]}, "
+        f"with a mask of {mask.shape[1]}. Put it into a layer with "
+        "`supports_masking = True` and a `compute_mask` of its outputs."
+    )

@@ -182,20 +182,18 @@ def check_alike(
         ([x.dtype for x in model.weights], _options(config))
         for model, config in zip(models, members_config(models), strict=True)
     ]
-    needed = (
-        "Ensemble.average needs members with the same options and float "
-        "weights, such as checkpoints of one training. Received: "
-    )
-    way_out = "Use the ensemble itself."
-    for name, fact in zip(names, facts, strict=True):
-        if fact != facts[0]:
-            raise ValueError(
-                f"{needed}{name}, which differs from {names[0]}. {way_out}"
-            )
-    other = [x for x in facts[0][0] if not keras.backend.is_float_dtype(x)]
-    if other:
+    wrong = [
+        f"{name}, which differs from {names[0]}"
+        for name, fact in zip(names, facts, strict=True)
+        if fact != facts[0]
+    ]
+    dtypes = [x for x in facts[0][0] if not keras.backend.is_float_dtype(x)]
+    wrong += [f"{names[0]}, which has weights of {x}" for x in dtypes]
+    if wrong:
         raise ValueError(
-            f"{needed}{names[0]}, which has weights of {other[0]}. {way_out}"
+            "Ensemble.average needs members with the same options and float "
+            "weights, such as checkpoints of one training. Received: "
+            f"{wrong[0]}. Use the ensemble itself."
         )
 
 

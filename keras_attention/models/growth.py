@@ -58,9 +58,8 @@ def extended_model(
     ]
     if kinds[0] != kinds[1]:
         raise ValueError(
-            f"{needed} Received: a model whose weights are not those of its "
-            "config, such as one that is quantized, or has LoRA. Extend it "
-            "before that."
+            f"{needed} Received: weights that are not those of its config: it "
+            "is quantized, or has LoRA. Extend it before that."
         )
     for old, larger in zip(model.weights, new.weights, strict=True):
         larger.assign(_grown(old, larger.shape))

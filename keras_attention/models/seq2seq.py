@@ -14,18 +14,19 @@ from keras_attention.decoder import AttentionDecoder
 from keras_attention.layers import AbstractConfigured
 from keras_attention.layers import Dropout
 from keras_attention.layers import WordDropout
-from keras_attention.layers import call_masked
 from keras_attention.layers import carried_mask
 from keras_attention.layers import obeys_masks
-from keras_attention.layers import reversed_by
 from keras_attention.layers import symbolic_result
 from keras_attention.models import checks
 from keras_attention.models.base import BUILD
 from keras_attention.models.base import AbstractModel
 from keras_attention.models.base import Begun
+from keras_attention.models.base import as_tensors
 from keras_attention.models.embedding import embed
 from keras_attention.models.embedding import make_embeddings
 from keras_attention.models.encoder import RecurrentEncoder
+from keras_attention.models.encoder import check_states
+from keras_attention.models.encoder import encode
 from keras_attention.models.scheduled_sampling import feed_guesses
 from keras_attention.models.views import WithOutput
 from keras_attention.ops.positions import with_a_position
@@ -294,18 +295,10 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             source = with_a_position(source)
             mask = ops.not_equal(source, 0)
             source = self.embed_source(source, training)
-        checks.check_steps(self.encoder, source)
         dropped = self.drop(source, training=training)
-        encoded = call_masked(self.encoder, dropped, mask, training)
-        several = isinstance(encoded, tuple | list)
-        memory, *states = encoded if several else [encoded]
-        carried = carried_mask(memory)
-        if reversed_by(self.encoder) is not None:
-            memory = ops.flip(memory, axis=1)  # back into the order of a mask
-        mask = mask if carried is None else carried
-        checks.check_length(self.encoder, dropped, memory, mask)
+        memory, states, mask = encode(self.encoder, dropped, mask, training)
         if self.bridge is not None:
-            checks.check_states(self.encoder, states)
+            check_states(self.encoder, states)
             states = self.bridge(states)
         return memory, states or None, mask
 
@@ -462,7 +455,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             output if it has its own; `[]` without any.
         """
         check_built(self, "attend", BUILD)
-        source, target = checks.as_tensors(self, "attend", source, target)
+        source, target = as_tensors(self, "attend", source, target)
         encoded = self.encode(source, training=False)
         decoded = self._decode(target, encoded, False, True)
         if not self.readout.aligns:

@@ -102,8 +102,8 @@ class OwnSource(AbstractView):
             raise ValueError(
                 "Several source tokenizers need models that read ids. "
                 f"Received: models[{number}], {type(model).__name__} "
-                f"`{model.name}`, which {reason}. Give one tokenizer that all "
-                "models read by, or another order of models."
+                f"`{model.name}`, which {reason}. Give one tokenizer for all, "
+                "or another order of models."
             )
 
     def call(self, inputs, training: bool | None = None):
@@ -132,6 +132,5 @@ class OwnSource(AbstractView):
     def _limit(self, shortlist):
         raise ValueError(
             "`shortlist` lists words by the ids of one source. Received: "
-            "several source tokenizers. Leave `shortlist` out, or give one "
-            "tokenizer that all models read by."
+            "several source tokenizers. Give one, or leave `shortlist` out."
         )

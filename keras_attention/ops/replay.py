@@ -260,9 +260,8 @@ def _once(x):
 
     def gradient(*_):
         raise NotImplementedError(
-            "The training loop of a decoder or an encoder has only a first "
-            "derivative. Call the layer with training=False for a loop that "
-            "has every derivative."
+            "The training loop of a decoder or an encoder has one derivative. "
+            "Call the layer with training=False for more derivatives."
         )
 
     return backend.custom_gradient(lambda x: (x, gradient))(x)

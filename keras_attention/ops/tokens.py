@@ -14,7 +14,7 @@ from keras import ops
 
 from keras_attention.backend import backend
 from keras_attention.checks import check_dense
-from keras_attention.checks import shapes_agree
+from keras_attention.checks import check_shape
 from keras_attention.ops.numerics import wide_dtype
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.rows import reshaped
@@ -45,16 +45,13 @@ def token_weights(y_true, sample_weight=None, dtype="float32"):
     if sample_weight is None:
         return real
     weight = ops.cast(ops.convert_to_tensor(sample_weight), dtype)
-    shape, rows = tuple(weight.shape), tuple(y_true.shape)
-    if len(shape) == 1:
+    if len(weight.shape) == 1:
         weight = ops.expand_dims(weight, 1)
     whole = weight.shape[-1:] == (1,)  # one weight for a whole sentence
-    if not shapes_agree(weight.shape, (rows[0], 1) if whole else rows):
-        raise ValueError(
-            "`sample_weight` needs one number a sentence, (B,), or one a "
-            f"token, (B, T). Received: sample_weight.shape={shape}, "
-            f"y_true.shape={rows}."
-        )
+    wanted = (y_true.shape[0], 1) if whole else tuple(y_true.shape)
+    needs = "`sample_weight` needs one number a sentence, or one a token"
+    way_out = "Give numbers of the shape (B,) or (B, T), as `y_true` has."
+    check_shape(needs, "sample_weight", weight.shape, wanted, way_out)
     return real * weight
 
 
@@ -199,13 +196,10 @@ def check_tokens(y_true, logits):
     Raises:
         ValueError: If the shapes do not fit.
     """
-    ids, scores = tuple(y_true.shape), tuple(logits.shape)
-    if len(ids) != 2 or not shapes_agree(ids, scores[:-1]):
-        raise ValueError(
-            "Targets need the shape (B, T) and logits (B, T, V), with the "
-            f"same B and T. Received: y_true.shape={ids}, "
-            f"y_pred.shape={scores}. Targets are ids, not one-hot vectors."
-        )
+    needs = "Targets need the shape (B, T), and logits (B, T, V)"
+    way_out = "Targets are ids, not one-hot vectors."
+    check_shape(needs, "y_pred", logits.shape, ("B", "T", "V"), way_out)
+    check_shape(needs, "y_true", y_true.shape, logits.shape[:2], way_out)
 
 
 @contextlib.contextmanager

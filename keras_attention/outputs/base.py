@@ -196,7 +196,7 @@ class AbstractOutput(keras.layers.Layer):
             Scores `(B, T, V)`, and weights `(B, T, Tv)` of its own, or `None`
             if those of the decoder hold.
         """
-        raise missing_method(self, "call(decoded, prepared, training=None)")
+        raise missing_method(self.call)
 
     def step(self, decoded: Decoded, state, prepared) -> tuple:
         """Score the next words of one step of a search.

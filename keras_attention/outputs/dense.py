@@ -42,10 +42,10 @@ class DenseOutput(AbstractOutput):
         size = self.layer.output_dim
         if outputs.shape[-1] != size:
             raise ValueError(
-                "`tie_embeddings` needs a decoder whose outputs have the size "
-                "of the embeddings. Received: outputs of size "
-                f"{outputs.shape[-1]}, embedding_dim={size}. "
-                "Set attention_layer_size of its cell to embedding_dim."
+                "`tie_embeddings` needs decoder outputs of the size of the "
+                f"embeddings. Received: outputs of size {outputs.shape[-1]}, "
+                f"embedding_dim={size}. Set attention_layer_size={size} in its "
+                "cell."
             )
         return self.layer(outputs, reverse=True)
 

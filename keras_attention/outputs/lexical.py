@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
+from keras_attention.checks import check_shape
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Dropout
@@ -121,13 +122,10 @@ class LexicalTranslation(AbstractKernelLayer):
 
 
 def _check_places(weights_shape, words_shape):
-    places, count = weights_shape[-1], words_shape[1]
-    if places != count and None not in (places, count):
-        raise ValueError(
-            "LexicalTranslation needs a weight for each source word. "
-            f"Received: weights of {places} positions for {count} words. "
-            "Take an encoder that keeps the length."
-        )
+    needs = "LexicalTranslation needs a weight for each source word"
+    way_out = "Take an encoder that keeps the length."
+    wanted = (*weights_shape[:-1], words_shape[1])
+    check_shape(needs, "weights", weights_shape, wanted, way_out)
 
 
 class LexicalOutput(AbstractOutput):

@@ -230,9 +230,8 @@ class Shortlist:
 def _refuse(received) -> NoReturn:
     raise ValueError(
         "Shortlist.train needs a model that reads ids, attends to each of "
-        f"them and copies none. Received: {received}. Make a table by other "
-        "means, such as a word aligner, and give it to Shortlist(table, "
-        "always)."
+        f"them and copies none. Received: {received}. Make a table by a word "
+        "aligner, and give it to Shortlist(table, always)."
     )
 
 
@@ -306,10 +305,9 @@ class ShortlistOutput(AbstractOutput):
         search, size = source.search, self.vocabulary_size
         if not all(hasattr(search, name) for name in ID_OPTIONS):
             raise ValueError(
-                "`search` with a shortlist must have the attributes start_id, "
-                f"end_id and forbidden_ids. Received: "
-                f"search={described(search)}. Write it as a subclass of "
-                "AbstractSearch."
+                "`search` with a shortlist must have the attributes "
+                f"{ID_OPTIONS}. Received: search={described(search)}. Write it "
+                "as a subclass of AbstractSearch."
             )
         check_search_ids(search, size)
         special = search.start_id, search.end_id, *search.forbidden_ids
@@ -367,8 +365,8 @@ def _check_fit(output, shortlist, source_size, target_size):
     if rows != source_size or largest >= target_size:
         raise ValueError(
             "`shortlist` must have a row for each source id of the model, and "
-            f"target ids that it knows. Received: {rows} rows, target ids up "
-            f"to {largest}, with source_vocabulary_size={source_size}, "
+            f"its target ids. Received: {rows} rows, target ids up to "
+            f"{largest}, with source_vocabulary_size={source_size}, "
             f"target_vocabulary_size={target_size}. Train one: "
             "Shortlist.train(model, batches)."
         )

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from keras_attention.checks import check_count
 from keras_attention.plots.figures import color_limits
 from keras_attention.plots.figures import fit
 from keras_attention.plots.figures import make_axes
 from keras_attention.plots.fonts import columns_of
 from keras_attention.plots.fonts import text_style
-from keras_attention.plots.pictures import check_one_each
+from keras_attention.plots.pictures import ONE_EACH
 from keras_attention.plots.pictures import read_pictures
 
 if TYPE_CHECKING:
@@ -195,12 +196,11 @@ def plot_attention_heads(
     if any(picture[1:] != pictures[0][1:] for picture in pictures):
         raise ValueError(
             "plot_attention_heads needs the tokens of one sentence. Received: "
-            "different tokens for different heads. For several sentences, use "
-            "plot_attention_batch."
+            "several for its heads. Try plot_attention_batch."
         )
     if titles is None:
         titles = [f"head {n}" for n, _ in enumerate(pictures, 1)]
-    check_one_each("titles", titles, pictures)
+    check_count(ONE_EACH, "titles", titles, "matrices", pictures)
     if mean:
         average = np.mean([picture.matrix for picture in pictures], 0)
         pictures = [*pictures, pictures[0]._replace(matrix=average)]
@@ -221,14 +221,14 @@ def _draw(
     cmap, vmin, vmax, colorbar = look
     if titles is None or isinstance(titles, str):
         titles = [titles] * len(pictures)
-    check_one_each("titles", titles, pictures)
+    check_count(ONE_EACH, "titles", titles, "matrices", pictures)
     sizes = CELL * np.array([p.matrix.shape[::-1] for p in pictures])
     if ax is None:
         rooms = sizes + _margins(pictures)
         axes = make_axes(caller, rooms, columns)
     else:
         axes = np.asarray(ax, dtype=object).reshape(-1)
-        check_one_each("ax", axes, pictures)
+        check_count(ONE_EACH, "ax", axes, "matrices", pictures)
     limits = color_limits([p.matrix for p in pictures], vmin, vmax)
     words = [word for p in pictures for word in p.source + p.target]
     style = text_style(caller, [*words, *(title or "" for title in titles)])

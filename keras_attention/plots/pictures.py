@@ -6,6 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
+from keras_attention.checks import check_count
+
+ONE_EACH = "one entry for each matrix of `weights`"
+
 
 class _Picture(NamedTuple):
     matrix: np.ndarray  # (T, Tv)
@@ -71,7 +75,7 @@ def read_tokens(
     tokens = np.asarray(tokens).tolist() if hasattr(tokens, "shape") else tokens
     nested = any(isinstance(x, (list, tuple, np.ndarray)) for x in tokens)
     sentences = tokens if nested else [tokens] * len(matrices)
-    check_one_each(name, sentences, matrices)
+    check_count(ONE_EACH, name, sentences, "matrices", matrices)
     for sentence, matrix in zip(sentences, matrices, strict=True):
         size = matrix.shape[axis]
         if len(sentence) > size or (len(sentence) < size and not nested):
@@ -81,15 +85,6 @@ def read_tokens(
                 f"{len(sentence)} tokens for weights of shape {matrix.shape}."
             )
     return [[_text(token) for token in sentence] for sentence in sentences]
-
-
-def check_one_each(name: str, values: Sequence, pictures: Sequence):
-    """Raise a `ValueError` unless there is one value for each picture."""
-    if len(values) != len(pictures):
-        raise ValueError(
-            f"`{name}` needs one entry for each matrix of `weights`. "
-            f"Received: {len(values)} for {len(pictures)}."
-        )
 
 
 def real(tokens: list[str]) -> int:
@@ -122,8 +117,8 @@ def _trimmed(matrix, source, target):
     unnamed = matrix[:rows, len(source) :]
     if unnamed.any():
         raise ValueError(
-            "`source_tokens` needs a token for each column that holds "
-            f"attention. Received: {len(source)} tokens, and a weight of "
-            f"{unnamed.max():.3g} after them."
+            "`source_tokens` needs a token for each column with attention. "
+            f"Received: {len(source)} tokens, and {unnamed.max():.3g} after "
+            "them."
         )
     return _Picture(matrix[:rows, :columns], source[:columns], target[:rows])

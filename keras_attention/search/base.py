@@ -14,10 +14,11 @@ from keras import ops
 from keras import tree
 
 from keras_attention.backend import backend
+from keras_attention.checks import check_function
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_list
+from keras_attention.checks import check_shape
 from keras_attention.checks import missing_method
-from keras_attention.checks import shapes_agree
 from keras_attention.search.constraints import as_memory_mask
 from keras_attention.search.constraints import as_prefix
 from keras_attention.search.step import CONTRACT
@@ -152,9 +153,8 @@ class AbstractSearch:
         self.forbidden_ids = _check_ids("forbidden_ids", forbidden_ids)
         if self.min_length > self.max_length:
             raise ValueError(
-                "`min_length` cannot exceed `max_length`. Received: "
-                f"min_length={min_length}, max_length={max_length}. Both "
-                "count tokens, the end token included."
+                "`min_length` cannot exceed `max_length`. Received: min_length="
+                f"{min_length}, max_length={max_length}. Raise `max_length`."
             )
 
     def __call__(
@@ -166,11 +166,7 @@ class AbstractSearch:
         prefix=None,
         **varying,
     ) -> Generation:
-        if not callable(step):
-            raise ValueError(
-                f"`step` must be a function. Received: step={step!r}. "
-                f"{CONTRACT}"
-            )
+        check_function("step", step, "a function", CONTRACT)
 
         def checked_step(tokens, state):
             return check_found(self, tokens, step(tokens, state))
@@ -211,11 +207,7 @@ class AbstractSearch:
             A `Generation`, sorted by scores. Whatever has the score `-inf`
             is emptied afterwards.
         """
-        raise missing_method(
-            self,
-            "call(step, state, batch_size, memory_mask=None, prefix=None)",
-            "which returns a Generation",
-        )
+        raise missing_method(self.call)
 
     def program_key(self) -> tuple:
         """Return what is fixed in a compiled program of this search.
@@ -268,12 +260,10 @@ def check_row_words(search: AbstractSearch, rows, **options):
     rows = rows if isinstance(rows, int) else None
     for name in search.row_words:
         given = options.get(name, getattr(search, name))
-        if not shapes_agree(given.shape[:1], (rows,)):
-            raise ValueError(
-                f"`{name}` needs a row for each source. Received: {name} of "
-                f"shape {tuple(given.shape)}, for {rows} sources. Give a row "
-                "of zeros to a source that asks for nothing."
-            )
+        needs = f"`{name}` needs a row for each source"
+        way_out = "Give a row of zeros to a source that asks for nothing."
+        shape = tuple(given.shape)
+        check_shape(needs, name, shape, (rows, *shape[1:]), way_out)
 
 
 def keep_possible(found: Generation) -> Generation:

@@ -120,8 +120,8 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
             raise ValueError(
                 "`length_penalty` must leave ((5 + max_length) / 6) ** "
                 "length_penalty between 1e-30 and 1e30. Received: "
-                f"length_penalty={power}, max_length={longest}. 0.6 to 1 is "
-                "usual."
+                f"length_penalty={power}, max_length={longest}. Try numbers "
+                "from 0.6 to 1."
             )
         if self.n_best > self.beam_size:
             raise ValueError(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
-from keras_attention.checks import shapes_agree
+from keras_attention.checks import check_shape
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.rows import at_most
 from keras_attention.ops.rows import take_rows
@@ -158,16 +158,11 @@ def coverage_scores(coverage, mask, weight: float):
     Raises:
         ValueError: If the mask has another `Tv`.
     """
-    if mask is not None and not shapes_agree(
-        mask.shape[1:], coverage.shape[2:]
-    ):
-        raise ValueError(
-            "`memory_mask` must have a boolean for every position that is "
-            f"attended to. Received: memory_mask.shape={tuple(mask.shape)} for "
-            f"weights of {coverage.shape[2]} positions. Give the mask of the "
-            "memory, not of another sequence."
-        )
     covered = ops.clip(widen(coverage), UNSEEN, 1.0)
     if mask is not None:
+        needs = "`memory_mask` must have a boolean for each position"
+        way_out = "Give the mask of the memory, not of another sequence."
+        wanted = ("B", coverage.shape[2])
+        check_shape(needs, "memory_mask", mask.shape, wanted, way_out)
         covered = ops.where(ops.expand_dims(mask, 1), covered, 1.0)
     return weight * ops.sum(ops.log(covered), axis=-1)

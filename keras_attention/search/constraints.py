@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_dense
-from keras_attention.checks import shapes_agree
+from keras_attention.checks import check_shape
 from keras_attention.ops.tokens import pick
 from keras_attention.search.loop import choose
 
@@ -133,15 +133,13 @@ def as_prefix(prefix, batch_size=None):
     if len(shape) != 2:
         raise ValueError(
             "`prefix` must be ids of the shape (B, P), one row a text. "
-            f"Received: prefix.shape={shape}. Pad shorter rows with 0 on the "
-            "right."
+            f"Received: prefix.shape={shape}. Pad shorter rows with 0."
         )
     rows = known_integer(batch_size)
     if rows is not None and shape[0] not in (None, rows):
         raise ValueError(
-            "`prefix` must have one row a text. Received: prefix.shape="
-            f"{shape} for {rows} texts. For the same one everywhere: "
-            f"np.repeat(prefix, {rows}, axis=0)."
+            f"`prefix` must have one row a text. Received: prefix.shape={shape}"
+            f" for {rows} texts. Repeat it: np.repeat(prefix, {rows}, axis=0)."
         )
     dtype = keras.backend.standardize_dtype(prefix.dtype)
     if shape[1] != 0 and "int" not in dtype:  # an empty list becomes floats
@@ -170,12 +168,9 @@ def as_memory_mask(mask, batch_size=None):
     check_dense("A search needs booleans (B, Tv)", "memory_mask", mask)
     mask = ops.cast(ops.convert_to_tensor(mask), "bool")
     rows = known_integer(batch_size)
-    if not shapes_agree(tuple(mask.shape), (rows, None)):
-        raise ValueError(
-            "`memory_mask` must be booleans (B, Tv), one row a text. "
-            f"Received: memory_mask.shape={tuple(mask.shape)} for B={rows}. "
-            "Of lengths (B,), make it: np.arange(Tv) < lengths[:, None]."
-        )
+    needs = "`memory_mask` must be booleans (B, Tv), one row a text"
+    way_out = "Of lengths (B,), make it: np.arange(Tv) < lengths[:, None]."
+    check_shape(needs, "memory_mask", mask.shape, (rows, "Tv"), way_out)
     return mask
 
 

@@ -93,8 +93,8 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
             return ids.astype("int32")
         raise ValueError(
             "`phrases` must be ids (B, C, L), without start and end, padded "
-            f"with 0 on the right. Received: {said}. For C phrases of one "
-            "row: [[[5, 6], [7, 0]]]."
+            f"with 0 on the right. Received: {said}. Give such as [[[5, 6], "
+            "[7, 0]]]."
         )
 
     def call(

@@ -3,9 +3,13 @@
 from keras import ops
 from keras import tree
 
-from keras_attention.checks import shapes_agree
+from keras_attention.checks import check_shape
 from keras_attention.search.constraints import known_integer
 
+BEAM = (
+    "Add the beam with `ops.expand_dims(x, 1)`; what all beams share, such as "
+    "the memory, is not part of the state: let the step capture it."
+)
 ID_OPTIONS = ("start_id", "end_id", "forbidden_ids")  # of every search
 CONTRACT = (
     "A search calls `log_probs, state, weights = step(tokens, state)` with "
@@ -33,15 +37,9 @@ def check_state(state, batch_size):
         if x is None:
             return None
         x = ops.convert_to_tensor(x)
-        if not shapes_agree(x.shape[:2], (rows, 1)):
-            raise ValueError(
-                "`state` must hold tensors of shape (B, 1, ...): the batch, "
-                f"then one beam, here ({_said(rows)}, 1, ...). "
-                f"Received: a tensor of shape {tuple(x.shape)}. Add the beam "
-                "with `ops.expand_dims(x, 1)`; what all beams share, such as "
-                "the memory, is not part of the state: let the step capture "
-                "it."
-            )
+        needs = "`state` must hold tensors of shape (B, 1, ...)"
+        wanted = (rows, 1, *x.shape[2:])
+        check_shape(needs, "leaf", x.shape, wanted, BEAM)
         return x
 
     return tree.map_structure(convert, state)
@@ -70,9 +68,8 @@ def check_found(search, tokens, found) -> tuple:
         said = f"one value of {type(found).__name__}"
         said = f"{len(found)} values" if several else said
         raise ValueError(
-            "`step` must return log_probs, state, weights; without "
-            f"attention, weights are None. Received: {said}. "
-            f"{CONTRACT}"
+            "`step` must return log_probs, state, weights; without attention, "
+            f"weights are None. Received: {said}. {CONTRACT}"
         )
     log_probs, state, weights = found
     log_probs = _check_shape("log_probs", log_probs, tokens, "V")
@@ -85,12 +82,8 @@ def check_found(search, tokens, found) -> tuple:
 def _check_shape(name, x, tokens, last):
     x = ops.convert_to_tensor(x)
     rows, beams = tokens.shape
-    if not shapes_agree(x.shape, (rows, beams, None)):
-        raise ValueError(
-            f"`step` must return {name} of shape (B, K, {last}), here "
-            f"({_said(rows)}, {beams}, {last}). Received: {name}.shape="
-            f"{tuple(x.shape)}. {CONTRACT}"
-        )
+    needs = f"`step` must return {name} of shape (B, K, {last})"
+    check_shape(needs, name, x.shape, (rows, beams, last), CONTRACT)
     return x
 
 
@@ -109,12 +102,7 @@ def check_search_ids(search, classes):
         if max(value if several else [value], default=0) >= classes:
             said = "ids" if several else "an id"
             raise ValueError(
-                f"`{name}` must be {said} of the model, 0 to "
-                f"{classes - 1}, since its step returns log_probs of "
-                f"{classes} classes. Received: {name}={value}. Give the ids of "
-                f"the model's data to the search: {kind}(..., {name}=...)."
+                f"`{name}` must be {said} of the model, 0 to {classes - 1}. "
+                f"Received: {name}={value}. Give the ids of the model's data "
+                f"to the search: {kind}(..., {name}=...)."
             )
-
-
-def _said(size):
-    return "B" if size is None else size

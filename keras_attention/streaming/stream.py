@@ -4,6 +4,7 @@ import numpy as np
 from keras import ops
 
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_shape
 from keras_attention.layers import carried_mask
 from keras_attention.ops.programs import SIZES
 from keras_attention.ops.programs import compiled
@@ -208,35 +209,24 @@ class Stream:
 def _check_part(chunk, mask, rows: int, axes: tuple, classes: int | None):
     """Check the ids `(B, n)` of a part, or its features `(B, n, *axes)`."""
     shape = tuple(chunk.shape)
-    wanted = (rows, *shape[1:2], *axes)
-    if len(shape) != 2 + len(axes) or shape != wanted:
-        names = "(B, n)" if classes else "(B, n, D)"
-        said = ", ".join(map(str, (rows, "n", *axes)))
-        raise ValueError(
-            f"`push` needs a chunk of shape {names}, here ({said}). Received: "
-            f"chunk.shape={shape}. A single row needs a batch axis, x[None]; "
-            "for another batch use `model.stream(batch_size=B)`."
-        )
+    needs = "`push` needs a chunk of shape (B, n" + ", D" * len(axes) + ")"
+    way_out = "For another batch, use `model.stream(batch_size=B)`."
+    check_shape(needs, "chunk", shape, (rows, "n", *axes), way_out)
     if mask is not None and classes:
         raise ValueError(
             "`push` takes a mask for features alone: id 0 is padding. "
-            f"Received: mask of shape {np.shape(mask)}. Put 0 where there is "
-            "no id."
+            f"Received: mask of shape {np.shape(mask)}. Leave it out."
         )
-    if mask is not None and np.shape(mask) != shape[:2]:
-        raise ValueError(
-            "`push` needs a mask (B, n), True at real positions. Received: "
-            f"mask.shape={np.shape(mask)} for chunk.shape={shape}. "
-            "Leave it out if all positions are real."
-        )
+    if mask is not None:
+        needs = "`push` needs a mask (B, n), True at real positions"
+        way_out = "Leave it out if all positions are real."
+        check_shape(needs, "mask", np.shape(mask), shape[:2], way_out)
     if classes and shape[1]:
         ids = ops.convert_to_numpy(chunk)
-        if ids.dtype.kind not in "iu" or not (
-            ids.min() >= 0 and ids.max() < classes
-        ):
+        in_range = 0 <= ids.min() <= ids.max() < classes
+        if ids.dtype.kind not in "iu" or not in_range:
             raise ValueError(
                 f"`push` needs whole numbers from 0 to {classes - 1}, as "
-                f"source_vocabulary_size={classes}. Received: {ids.dtype} "
-                f"from {ids.min()} to {ids.max()}. Use the tokenizer that "
-                "belongs to the model."
+                f"source_vocabulary_size={classes}. Received: {ids.dtype} from "
+                f"{ids.min()} to {ids.max()}. Use the model's tokenizer."
             )

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attention.checks import check_count
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
 from keras_attention.extras import require
@@ -99,11 +100,8 @@ class AttentionImages(keras.callbacks.Callback):
         self.targets = targets
         if targets is not None:
             self.targets = _read_ids("target", targets, target_tokenizer)
-            if len(self.targets) != len(self.sources):
-                raise ValueError(
-                    "`targets` needs one target for each source. Received: "
-                    f"{len(self.targets)} targets, {len(self.sources)} sources."
-                )
+            pair = self.targets, "sources", self.sources
+            check_count("one target for each source", "targets", *pair)
         self.frequency = frequency
         self.name = name
         self._writer = None
@@ -114,8 +112,7 @@ class AttentionImages(keras.callbacks.Callback):
         if not getattr(cell, "attentions", ()):
             raise ValueError(
                 "AttentionImages needs a Seq2Seq that attends. Received: "
-                f"model={self.model}. Give its AttentionDecoderCell an "
-                "attention."
+                f"model={self.model}. Give its cell an attention."
             )
         tensorflow = require("tensorflow", "text", "AttentionImages")
         self._writer = tensorflow.summary.create_file_writer(str(self.log_dir))
@@ -196,9 +193,8 @@ def _read_ids(side, given, tokenizer):
     if rows.dtype.kind in "OSU":  # strings, also those of TensorFlow
         if tokenizer is None:
             raise ValueError(
-                f"AttentionImages needs a `{side}_tokenizer` to read `{side}s`"
-                " that are strings. Received: "
-                f"{side}_tokenizer=None. Give the tokenizer, or ids."
+                f"AttentionImages needs a `{side}_tokenizer` to read strings. "
+                f"Received: {side}_tokenizer=None. Give the tokenizer, or ids."
             )
         rows = tokenizer.tokenize(rows)
     if rows.ndim not in ((2, 3) if side == "source" else (2,)):

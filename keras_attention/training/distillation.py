@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_number
-from keras_attention.checks import shapes_agree
+from keras_attention.checks import check_shape
 from keras_attention.layers import carried_mask
 from keras_attention.layers.recurrence import with_mask
 from keras_attention.ops.numerics import widen
@@ -67,13 +67,12 @@ class SequenceDistillation(keras.distillation.DistillationLoss):
         Returns:
             A scalar.
         """
-        shapes = tuple(teacher_outputs.shape), tuple(student_outputs.shape)
-        if not shapes_agree(*shapes):
-            raise ValueError(
-                "SequenceDistillation needs a teacher and a student with the "
-                f"same target vocabulary. Received: outputs {shapes[0]} and "
-                f"{shapes[1]}. Give both models the same tokenizers."
-            )
+        needs = "SequenceDistillation needs outputs of one target vocabulary"
+        way_out = "Give teacher and student the same tokenizers."
+        shape = tuple(teacher_outputs.shape)
+        check_shape(
+            needs, "student_outputs", student_outputs.shape, shape, way_out
+        )
         teacher, student = (
             ops.log_softmax(widen(ops.convert_to_tensor(x)) / self.temperature)
             for x in (teacher_outputs, student_outputs)

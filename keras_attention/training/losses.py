@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_number
-from keras_attention.checks import shapes_agree
+from keras_attention.checks import check_shape
 from keras_attention.ops import entmax15
 from keras_attention.ops import sparsemax
 from keras_attention.ops.numerics import MASKED
@@ -279,11 +279,7 @@ class GuidedAlignmentLoss(AbstractSequenceLoss):
 
 
 def _check_links(links, weights):
-    shapes = tuple(links.shape), tuple(weights.shape)
-    if len(shapes[0]) != 3 or not shapes_agree(*shapes):
-        raise ValueError(
-            "GuidedAlignmentLoss needs links and weights of one shape, (B, T, "
-            f"Tv). Received: y_true.shape={shapes[0]}, "
-            f"y_pred.shape={shapes[1]}. Pad the links with zeros, as source "
-            "and target are padded."
-        )
+    needs = "GuidedAlignmentLoss needs links and weights of one shape"
+    way_out = "Pad the links with zeros, as source and target are padded."
+    check_shape(needs, "y_pred", weights.shape, ("B", "T", "Tv"), way_out)
+    check_shape(needs, "y_true", links.shape, tuple(weights.shape), way_out)

@@ -92,11 +92,7 @@ class AbstractTokenMetric(AbstractMeanMetric):
         Returns:
             A tensor `(B, T)`; padding may have any value.
         """
-        raise missing_method(
-            self,
-            "measure(y_true, logits)",
-            "from (B, T) and (B, T, V) to one number per token, (B, T)",
-        )
+        raise missing_method(self.measure)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true, y_pred = as_targets(y_true, y_pred)
@@ -314,10 +310,9 @@ def _read_attention(metric, y_true, y_pred):
     fits = shapes_agree(given, needed[: len(given)])
     if len(needed) != 3 or len(given) < 2 or not fits:
         raise ValueError(
-            f"{type(metric).__name__} needs weights (B, T, Tv), and target "
-            "ids (B, T) or links (B, T, Tv). Received: "
-            f"y_true.shape={given}, y_pred.shape={needed}. It belongs to the "
-            "second output of a model that returns logits and weights."
+            f"{type(metric).__name__} needs weights (B, T, Tv), and target ids "
+            f"(B, T) or links (B, T, Tv). Received: y_true.shape={given}, "
+            f"y_pred.shape={needed}. Use it for the second output of a model."
         )
     real = ops.not_equal(y_true, 0)
     steps = ops.any(real, axis=-1) if len(given) == 3 else real

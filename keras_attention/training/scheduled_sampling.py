@@ -5,6 +5,8 @@ from collections.abc import Callable
 import keras
 from keras import ops
 
+from keras_attention.checks import check_function
+
 
 class ScheduledSampling(keras.callbacks.Callback):
     """Feeds a decoder more and more of its own words, by a schedule.
@@ -49,14 +51,9 @@ class ScheduledSampling(keras.callbacks.Callback):
 
     def __init__(self, schedule: Callable):
         super().__init__()
-        if isinstance(schedule, type) or not callable(schedule):
-            raise ValueError(
-                "`schedule` must be a function from the number of a step to "
-                "the probability of the right word. Received: "
-                f"schedule={schedule!r}. Give one such as "
-                "InverseSigmoidSchedule(1000); for a constant, `lambda step: "
-                "0.5`."
-            )
+        needed = "a function from a step to a probability of the right word"
+        way_out = "Try InverseSigmoidSchedule(1000), or `lambda step: 0.5`."
+        check_function("schedule", schedule, needed, way_out)
         self.schedule = schedule
         self._steps = None  # before this epoch
         self._steps_of_epoch = 0
@@ -65,9 +62,8 @@ class ScheduledSampling(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         if getattr(self.model, "sampling_probability", None) is None:
             raise ValueError(
-                "ScheduledSampling needs a model that can be fed its own "
-                f"words. Received: model={self.model}, which has no "
-                "`sampling_probability`. Make it with "
+                "ScheduledSampling needs a model that is fed its own words. "
+                f"Received: model={self.model}. Make it with "
                 "Seq2Seq(scheduled_sampling=True)."
             )
         self._steps = None

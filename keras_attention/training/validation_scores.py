@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import keras
 
 from keras_attention.checks import check_choice
+from keras_attention.checks import check_function
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_list
 from keras_attention.extras import require
@@ -87,14 +88,10 @@ class ValidationScores(keras.callbacks.Callback):
             raise ValueError(
                 "ValidationScores needs sources, and one reference for each. "
                 f"Received: {len(self.sources)} sources, "
-                f"{len(self.references)} references. Read both from parallel "
-                "files."
+                f"{len(self.references)} references. Read parallel files."
             )
-        if not callable(translator):
-            raise ValueError(
-                "`translator` must be a Translator, or a function. Received: "
-                f"translator={translator!r}."
-            )
+        needed = "a Translator, or a function of texts and `batch_size`"
+        check_function("translator", translator, needed, "Try Translator.load.")
         self.metrics = [metrics] if isinstance(metrics, str) else metrics
         check_list("metrics", self.metrics, "names")
         self.batch_size = check_integer("batch_size", batch_size)

@@ -28,10 +28,7 @@ def check_translator(
         The model; if there are several source tokenizers, `reading_apart`.
     """
     check_object(
-        "model",
-        model,
-        AbstractModel,
-        "Only a Seq2Seq, or a model like it, generates translations.",
+        "model", model, AbstractModel, "Give a Seq2Seq, or an Ensemble."
     )
     check_object("search", search, AbstractSearch, "Give a `BeamSearch(5)`.")
     if isinstance(source_tokenizer, ParallelTokenizer):
@@ -43,6 +40,19 @@ def check_translator(
     if model.source_ids:
         check_shared("Translator", source_tokenizer, target_tokenizer)
     return model
+
+
+def check_attends(weights):
+    """Raise a `ValueError` where `replace_unknown` has no weights to go by.
+
+    Args:
+        weights: The weights of a `Generation`, or `None`.
+    """
+    if weights is None:
+        raise ValueError(
+            "`replace_unknown` needs a model that attends to its source. "
+            "Received: replace_unknown=True without attention. Leave it out."
+        )
 
 
 def _check_side(side, tokenizer, model):

@@ -79,7 +79,7 @@ def _extended(
     if not alike or given.vocabulary[: len(old)] != old:
         raise ValueError(
             f"A new {side} tokenizer must have all entries of the old one "
-            f"first, with the same ids. Received: {type(given).__name__} with "
+            f"first. Received: {type(given).__name__} with "
             f"{len(given.vocabulary)} entries. Make it by "
             "`tokenizer.extended(texts)`."
         )

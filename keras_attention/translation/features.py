@@ -5,6 +5,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attention.checks import check_shape
 from keras_attention.translation.program import Row
 
 
@@ -43,12 +44,10 @@ def feature_rows(
     masks = [np.ones(len(row), bool) for row in rows]
     if mask is not None:
         given = np.asarray(mask)
-        if given.shape != (len(rows), *{len(row) for row in rows}):
-            raise ValueError(
-                "`mask` must have a row for each row of features, all of one "
-                f"length. Received: mask of shape {given.shape} for "
-                f"{len(rows)} rows. Leave it out for a list of lengths."
-            )
+        needs = "`mask` must have a row for each row of features, of one length"
+        wanted = (len(rows), *{len(row) for row in rows})
+        way_out = "Leave it out for rows of several lengths."
+        check_shape(needs, "mask", given.shape, wanted, way_out)
         masks = list(given.astype(bool))
     return [Row([*pair]) for pair in zip(rows, masks, strict=True)]
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from keras_attention.checks import check_count
 from keras_attention.checks import check_object
 from keras_attention.search import AbstractSearch
 from keras_attention.search import BeamSearch
@@ -31,12 +32,8 @@ def read_phrases(
     """
     way_out = "`required` needs several beams: BeamSearch(10)."
     check_object("search", search, BeamSearch, way_out)
-    rows = list(required)
-    if len(rows) != count:
-        raise ValueError(
-            "`required` needs a list of phrases a sentence, empty for none. "
-            f"Received: {len(rows)} lists for {count} sentences."
-        )
+    rows, needed = list(required), "a list of phrases a sentence"
+    check_count(needed, "required", rows, "sentences", range(count))
     return [as_texts(f"required[{i}]", row) for i, row in enumerate(rows)]
 
 

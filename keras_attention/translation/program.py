@@ -21,6 +21,7 @@ from keras_attention.steps.reader import unknown_pieces
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import copied_ids
 from keras_attention.text.parallel import stacked
+from keras_attention.translation.checks import check_attends
 from keras_attention.translation.result import Translation
 
 NO_ID = 2**30  # of what no vocabulary has, and so no text
@@ -138,12 +139,8 @@ class TranslationProgram:
         found = Generation(
             *(x if x is None else ops.convert_to_numpy(x) for x in found)
         )
-        if self.replace_unknown and found.weights is None:
-            raise ValueError(
-                "`replace_unknown` needs a model that attends to its source. "
-                "Received: replace_unknown=True with a model whose decoder "
-                "has no attention. Leave `replace_unknown` out."
-            )
+        if self.replace_unknown:
+            check_attends(found.weights)
         width = batch[0].shape[1]
         for i, row in enumerate(rows):
             own = Generation(*(x if x is None else x[i] for x in found))

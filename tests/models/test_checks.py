@@ -18,7 +18,7 @@ from keras_attention import RecurrentEncoder
 from keras_attention import SequenceCrossentropy
 from keras_attention import StateBridge
 from keras_attention import TokenAccuracy
-from keras_attention.models.checks import check_generation
+from keras_attention.models.base import check_generation
 
 SOURCE = np.array([[2, 4, 5, 3], [2, 4, 3, 0]], "int32")
 BACKEND = keras.backend.backend()

@@ -138,10 +138,13 @@ class TestErrors:
             ((weights(), SOURCE[1:], TARGET), "`source_tokens` needs one tok"),
             ((weights(), SOURCE, SOURCE), "`target_tokens` needs one token"),
             (([weights()], SOURCE, [SOURCE]), "`target_tokens` needs one tok"),
-            ((weights(2, 3, 4), [SOURCE], TARGET), "entry.* Received: 1 for 2"),
+            (
+                (weights(2, 3, 4), [SOURCE], TARGET),
+                "entry.* Received: 1 source_tokens for 2",
+            ),
             (
                 (weights(2, 3, 4), [SOURCE, SOURCE[1:]], TARGET),
-                r"holds attention\. Received: 3",
+                r"attention\. Received: 3",
             ),
         ],
     )
@@ -229,7 +232,7 @@ class TestHeads:
         assert [matrix(ax).shape for ax in axes] == [(1, 2)] * 3
 
     def test_several_sentences_are_not_heads(self):
-        with pytest.raises(ValueError, match="use plot_attention_batch"):
+        with pytest.raises(ValueError, match="plot_attention_batch"):
             plot_attention_heads(
                 weights(2, 3, 4), [SOURCE, list("abcd")], TARGET
             )

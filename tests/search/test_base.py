@@ -130,7 +130,9 @@ class TestArguments:
 
     @pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 1, 4)])
     def test_refuses_a_memory_mask_of_other_rows(self, shape):
-        with pytest.raises(ValueError, match=r"`memory_mask` must.* for B=2"):
+        with pytest.raises(
+            ValueError, match=r"`memory_mask` must.*here \(2, Tv\)"
+        ):
             BeamSearch(2, coverage_penalty=0.1)(
                 never, (), 2, memory_mask=np.ones(shape, "bool")
             )

@@ -34,5 +34,5 @@ class TestCoverage:
     @pytest.mark.parametrize("length", [1, 4])
     def test_refuses_a_mask_of_another_length(self, length):
         mask = np.ones((2, length), bool)
-        with pytest.raises(ValueError, match="for weights of 3 positions"):
+        with pytest.raises(ValueError, match=r"here \(B, 3\)"):
             self.score(np.ones((2, 1, 3)), mask)

@@ -82,7 +82,7 @@ STATE = r"`state` must hold tensors of sha"
             (model(), {"h": ZEROS, "c": np.zeros(x)}, STATE)
             for x in [(), (2,), (2, 8), (2, 2, 8)]
         ),
-        (model(), [np.zeros((5, 1, 8))], r"Received: .*shape \(5, 1, 8\)"),
+        (model(), [np.zeros((5, 1, 8))], r"leaf.shape=\(5, 1, 8\)"),
     ],
 )
 def test_refuses_other_steps_and_states(step, state, match):

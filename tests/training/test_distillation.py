@@ -132,7 +132,7 @@ def test_a_distiller_trains_by_it():
 def test_other_arguments_are_refused():
     with pytest.raises(ValueError, match="`temperature` must be"):
         SequenceDistillation(0)
-    with pytest.raises(ValueError, match=r"vocabulary.*3, 5\) and .*3, 4\)"):
+    with pytest.raises(ValueError, match=r"vocabulary.*3, 5\).*3, 4\)"):
         SequenceDistillation().compute_loss(TEACHER, STUDENT[..., 1:])
     loss = SequenceDistillation(3.0)
     again = keras.saving.deserialize_keras_object(

@@ -65,7 +65,7 @@ def test_an_interrupted_fit_goes_on():
     "schedule", [0.5, None, "linear", [1.0, 0.5], InverseSigmoidSchedule]
 )
 def test_refuses_what_is_no_function_of_the_step(schedule):
-    with pytest.raises(ValueError, match="Give one such as Inverse"):
+    with pytest.raises(ValueError, match=r"`schedule` must.*Try Inverse"):
         ScheduledSampling(schedule)
 
 

@@ -47,7 +47,7 @@ def test_what_is_no_tokenizer_is_refused(side, tokenizer, received):
 
 def test_a_model_that_does_not_generate_is_refused():
     for model in (keras.layers.Dense(1), keras.Model(), "model.keras", None):
-        with pytest.raises(ValueError, match=r"`model` must .*generates"):
+        with pytest.raises(ValueError, match=r"`model` must .*Seq2Seq"):
             check(model=model)
     with pytest.raises(ValueError, match="Received: model=the class Seq2Seq"):
         check(model=type(tiny_translator().model))
