@@ -285,7 +285,7 @@ def check_finite(needed_by: str, weights: Iterable[tuple[str, Any]]):
         if not np.isfinite(np.asarray(x)).all():
             raise ValueError(
                 f"{needed_by} needs weights that are finite numbers. Received: "
-                f"NaN or infinity in {name}. Take the weights of an earlier "
+                f"{name}, which has NaN or infinity. Take those of an earlier "
                 "epoch."
             )
 

@@ -9,7 +9,7 @@ from keras_attention.alignments import get_alignment
 from keras_attention.attention.memory import Memory
 from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_query
-from keras_attention.attention.memory import check_rank_3
+from keras_attention.attention.memory import check_sequence
 from keras_attention.attention.memory import check_source
 from keras_attention.attention.memory import real_positions
 from keras_attention.attention.memory import visible_positions
@@ -259,7 +259,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
             scores = score_one_by_one(self, projected, keys)
         else:
             scores = widen(self.score(projected, keys, *history))
-        check_rank_3(self, "score", scores, "(B, Tq, Tv)")
+        check_sequence(self, "score", scores, "(B, Tq, Tv)")
         weights, rest = self.aligner.align_source(
             scores, mask, rest, noise, query, memory.mask
         )
@@ -432,7 +432,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
                 axes.
         """
         check_built(self, "step", BUILD)
-        check_rank_3(self, "query", query, "(B, K, Dq)")
+        check_sequence(self, "query", query, "(B, K, Dq)")
         keys, values, mask = Memory(*memory)
         memory = Memory(self._float(keys), self._float(values), as_mask(mask))
         visible = visible_positions(query, memory, attention_mask)

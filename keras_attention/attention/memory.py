@@ -41,13 +41,12 @@ def check_source(layer, value, key=None, value_mask=None):
     Raises:
         ValueError: If a shape does not fit.
     """
-    shape = check_rank_3(layer, "value", value, "(B, Tv, Dv)")
+    shape = check_sequence(layer, "value", value, "(B, Tv, Dv)", value_mask)
     if key is not None:
-        keys = check_rank_3(layer, "key", key, "(B, Tv, Dk)")
+        keys = check_sequence(layer, "key", key, "(B, Tv, Dk)")
         needs = f"{type(layer).__name__} needs one key for each value"
         way_out = "Leave `key` out where the values are the keys."
         check_shape(needs, "key", keys, (*shape[:2], None), way_out)
-    check_mask(layer, "value_mask", value_mask, shape[:2], "(B, Tv)")
 
 
 def check_query(layer, query, value, query_mask=None, attention_mask=None):
@@ -64,12 +63,11 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
     Raises:
         ValueError: If a shape does not fit.
     """
-    queries = check_rank_3(layer, "query", query, "(B, Tq, Dq)")
+    queries = check_sequence(layer, "query", query, "(B, Tq, Dq)", query_mask)
     source = shape_of(value)
     needs = f"{type(layer).__name__} needs queries and values of one batch"
     rows = (source[0], *queries[1:])
     check_shape(needs, "query", queries, rows, "Give as many rows of both.")
-    check_mask(layer, "query_mask", query_mask, queries[:2], "(B, Tq)")
     if attention_mask is None:
         return
     given, table = shape_of(attention_mask), (*queries[:2], source[1])
@@ -98,48 +96,35 @@ def real_sequence(layer, name: str, x, mask, wanted: str) -> tuple:
     Raises:
         ValueError: If a shape does not fit.
     """
-    shape = check_rank_3(layer, name, x, wanted)
-    axes, *_ = wanted.rpartition(",")
-    check_mask(layer, "mask", mask, shape[:2], f"{axes})")
+    check_sequence(layer, name, x, wanted, mask, "mask")
     mask = as_mask(mask)
     return keep_real(cast(x, layer.compute_dtype), mask), mask
 
 
-def check_mask(layer, name: str, mask, shape, wanted: str):
-    """Check the shape of a mask, as far as it is known; `None` passes.
+def check_sequence(
+    layer,
+    name: str,
+    x,
+    wanted: str,
+    mask=None,
+    mask_name: str | None = None,
+    size: int | None = None,
+) -> tuple:
+    """Check a sequence and its mask as far as known, and return its shape.
 
     Args:
         layer: The layer that needs it, for the error.
-        name: Name of the argument, for the error.
-        mask: A tensor, an array or a list.
-        shape: The required shape, `None` for an unknown size.
-        wanted: The required axes, for the error.
+        name: Name of the sequence, for the error.
+        x: A tensor, an array or a list, which must have three axes.
+        wanted: These axes, such as `"(B, T, D)"`, for the error.
+        mask: Its mask, which must have the first two axes. Defaults to
+            `None`.
+        mask_name: Name of the mask. Defaults to `None`, that of the sequence
+            and `"_mask"`.
+        size: As of `check_features`. Defaults to `None`.
 
     Raises:
-        ValueError: If the mask has another shape.
-    """
-    if mask is None:
-        return
-    needs = (
-        f"{type(layer).__name__} needs `{name}` as booleans {wanted}, True "
-        "where there is no padding"
-    )
-    check_dense(needs, name, mask, PAD)
-    way_out = "Of lengths (B,), make a mask: np.arange(T) < lengths[:, None]."
-    check_shape(needs, name, shape_of(mask), shape, way_out)
-
-
-def check_rank_3(layer, name: str, x, wanted: str) -> tuple:
-    """Check that a tensor has three axes, and return its shape.
-
-    Args:
-        layer: The layer that needs it, for the error.
-        name: Name of the argument, for the error.
-        x: A tensor, an array or a list.
-        wanted: The required axes, for the error.
-
-    Raises:
-        ValueError: If it has more or fewer axes.
+        ValueError: If a shape does not fit.
     """
     needs = f"{type(layer).__name__} needs `{name}` of the shape {wanted}"
     check_dense(needs, name, x, f"{PAD} Say by a mask what is real.")
@@ -148,6 +133,15 @@ def check_rank_3(layer, name: str, x, wanted: str) -> tuple:
         "A single sequence needs a batch axis, x[None].",
     )
     check_shape(needs, name, shape, (None, None, None), way_out)
+    check_features(layer, name, shape, size)
+    if mask is None:
+        return shape
+    name, (axes, *_) = mask_name or f"{name}_mask", wanted.rpartition(",")
+    needs = f"{type(layer).__name__} needs `{name}` as booleans {axes}), True "
+    needs += "where there is no padding"
+    check_dense(needs, name, mask, PAD)
+    way_out = "Of lengths (B,), make a mask: np.arange(T) < lengths[:, None]."
+    check_shape(needs, name, shape_of(mask), shape[:2], way_out)
     return shape
 
 

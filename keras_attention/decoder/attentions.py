@@ -7,9 +7,7 @@ from keras import ops
 
 from keras_attention.attention import AbstractAttention
 from keras_attention.attention import Memory
-from keras_attention.attention.memory import check_features
-from keras_attention.attention.memory import check_mask
-from keras_attention.attention.memory import check_rank_3
+from keras_attention.attention.memory import check_sequence
 from keras_attention.attention.memory import real_positions
 from keras_attention.attention.memory import with_features
 from keras_attention.checks import check_object
@@ -137,14 +135,11 @@ class Attentions(Sequence):
         self.check_memory(memory)
         if not self.layers:
             return
-        source = check_rank_3(layer, "memory", memory, "(B, Tv, Dv)")
-        check_features(layer, "memory", source, self.memory_size)
-        needs = (
-            f"{type(layer).__name__} needs `{name}` and `memory` of one batch"
-        )
-        rows = (*shape[:1], *source[1:])
+        given = "memory", memory, "(B, Tv, Dv)", memory_mask
+        source = check_sequence(layer, *given, size=self.memory_size)
+        kind, rows = type(layer).__name__, (*shape[:1], *source[1:])
+        needs = f"{kind} needs `{name}` and `memory` of one batch"
         check_shape(needs, "memory", source, rows, "Give as many rows of both.")
-        check_mask(layer, "memory_mask", memory_mask, source[:2], "(B, Tv)")
 
     def build(self, query_size: int, memory_shape) -> int:
         """Build every layer, and return the size of all contexts together.

@@ -4,9 +4,7 @@ import keras
 from keras import ops
 
 from keras_attention.attention.memory import as_mask
-from keras_attention.attention.memory import check_features
-from keras_attention.attention.memory import check_mask
-from keras_attention.attention.memory import check_rank_3
+from keras_attention.attention.memory import check_sequence
 from keras_attention.checks import check_object
 from keras_attention.decoder.cell import AttentionDecoderCell
 from keras_attention.layers import AbstractConfigured
@@ -120,9 +118,8 @@ class AttentionDecoder(AbstractConfigured, AbstractDenseLayer):
 
     def _check(self, sequence, memory, sequence_mask, memory_mask):
         """Raise a `ValueError` unless the shapes of a call fit."""
-        shape = check_rank_3(self, "sequence", sequence, "(B, T, D)")
-        check_features(self, "sequence", shape, self.cell.input_size)
-        check_mask(self, "sequence_mask", sequence_mask, shape[:2], "(B, T)")
+        given = "sequence", sequence, "(B, T, D)", sequence_mask
+        shape = check_sequence(self, *given, size=self.cell.input_size)
         attentions = self.cell.attentions
         attentions.check_source(self, memory, memory_mask, "sequence", shape)
 

@@ -169,7 +169,8 @@ def run_program(made: str, name: str, arguments: list, question: str) -> str:
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()
         raise RuntimeError(
-            f"The {made} was made, but its process ended with {done.returncode}"
-            f": {said[-800:]}. Nothing was written. Please report this."
+            f"The {made} was made, but cannot be run: its process ended with "
+            f"{done.returncode}: {said[-800:]}. Nothing was written. Please "
+            "report this."
         )
     return done.stdout.decode()

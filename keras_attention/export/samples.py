@@ -334,9 +334,8 @@ def _fitted(name, x, declared):
 def _check_array(name, x):
     if x.ndim == 0 or x.size == 0:
         raise ValueError(
-            "`sample` must have a row, and no axis of size 0. Received: "
-            f"`{name}` of shape {x.shape}. One example needs a batch axis, "
-            "x[None]."
+            "`sample` must have at least one row, and no axis of size 0. "
+            f"Received: `{name}` of shape {x.shape}. Add a batch axis, x[None]."
         )
     if not WRITABLE.fullmatch(name) or keyword.iskeyword(name):
         raise ValueError(

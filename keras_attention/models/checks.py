@@ -95,9 +95,8 @@ def check_parts(encoder, decoder, bridge):
     Raises:
         ValueError: If one of them has a wrong type or wrong options.
     """
-    check_object(
-        "encoder", encoder, keras.layers.Layer, "Try RecurrentEncoder(256)."
-    )
+    layer = keras.layers.Layer
+    check_object("encoder", encoder, layer, "Try RecurrentEncoder(256).")
     way_out = "Wrap the cell: AttentionDecoder(cell)."
     check_object("decoder", decoder, AttentionDecoder, way_out)
     if not decoder.return_sequences:
@@ -107,7 +106,7 @@ def check_parts(encoder, decoder, bridge):
         )
     if bridge is None:
         return
-    check_object("bridge", bridge, keras.layers.Layer, "Try StateBridge().")
+    check_object("bridge", bridge, layer, "Try StateBridge().")
     joins = isinstance(bridge, StateBridge) and bridge.mode != "zeros"
     if joins and bridge.bidirectional and len(_directions(encoder)) == 1:
         raise ValueError(
@@ -143,8 +142,7 @@ def check_compiled(model, *arguments, **options):
             for words; or if the loss is of other probabilities than the
             model's output.
     """
-    signature = inspect.signature(keras.Model.compile)
-    given = signature.bind(model, *arguments, **options).arguments
+    given = _given("compile", model, arguments, options)
     for loss in keras.tree.flatten(given.get("loss"))[:1]:
         ours = "loss=SequenceCrossentropy()"
         _refuse_keras("loss", loss, keras.losses, ours, model)
@@ -158,6 +156,11 @@ def check_compiled(model, *arguments, **options):
         for metric in keras.tree.flatten(metrics):
             ours = f"{name}=[TokenAccuracy()], or Perplexity()"
             _refuse_keras(name, metric, keras.metrics, ours, model)
+
+
+def _given(method, model, arguments, options):
+    signature = inspect.signature(getattr(keras.Model, method))
+    return signature.bind(model, *arguments, **options).arguments
 
 
 def _refuse_keras(name, given, module, ours, model):
@@ -205,8 +208,7 @@ def check_classes(model, method: str, *arguments, **options):
     Raises:
         ValueError: If there is a `class_weight`.
     """
-    signature = inspect.signature(getattr(keras.Model, method))
-    given = signature.bind(model, *arguments, **options).arguments
+    given = _given(method, model, arguments, options)
     if given.get("class_weight") is not None:
         raise ValueError(
             f"{type(model).__name__}.{method} takes no `class_weight`: a row "

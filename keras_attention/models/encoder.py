@@ -7,8 +7,7 @@ from keras import ops
 
 from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_features
-from keras_attention.attention.memory import check_mask
-from keras_attention.attention.memory import check_rank_3
+from keras_attention.attention.memory import check_sequence
 from keras_attention.backend import backend
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
@@ -167,9 +166,8 @@ class RecurrentEncoder(
             sequence_shape = (*sequence_shape[:-1], width)
 
     def call(self, sequence, mask=None, training: bool | None = None) -> tuple:
-        shape = check_rank_3(self, "sequence", sequence, "(B, T, D)")
-        check_features(self, "sequence", shape, self.input_size)
-        check_mask(self, "mask", mask, shape[:2], "(B, T)")
+        given = "sequence", sequence, "(B, T, D)", mask, "mask"
+        check_sequence(self, *given, self.input_size)
         sequence, states = self._run(sequence, mask, training)
         return (sequence, *(states[0] if self.depth == 1 else states))
 

@@ -129,18 +129,13 @@ def as_prefix(prefix, batch_size=None):
         prefix = ops.convert_to_tensor(prefix, ragged=False)  # pads with 0
         shape = tuple(prefix.shape)
     except (TypeError, ValueError):
-        shape = "rows of several lengths"
-    if len(shape) != 2:
-        raise ValueError(
-            "`prefix` must be ids of the shape (B, P), one row a text. "
-            f"Received: prefix.shape={shape}. Pad shorter rows with 0."
-        )
-    rows = known_integer(batch_size)
-    if rows is not None and shape[0] not in (None, rows):
-        raise ValueError(
-            f"`prefix` must have one row a text. Received: prefix.shape={shape}"
-            f" for {rows} texts. Repeat it: np.repeat(prefix, {rows}, axis=0)."
-        )
+        shape = ("rows of several lengths",)
+    rows, needs = known_integer(batch_size), "`prefix` must be ids (B, P)"
+    way_out = "Pad shorter rows with 0. For the same one everywhere: "
+    way_out += f"np.repeat(prefix, {rows}, axis=0)."
+    check_shape(
+        f"{needs}, one row a text", "prefix", shape, (rows, "P"), way_out
+    )
     dtype = keras.backend.standardize_dtype(prefix.dtype)
     if shape[1] != 0 and "int" not in dtype:  # an empty list becomes floats
         raise ValueError(

@@ -156,7 +156,7 @@ X = np.ones((2, 4, 3))
             r"inputs of .* \['a', 'b'\]. Received: \['a'\]",
         ),
         (two_inputs, [X[0]], "Received: 1"),
-        (one_input, X[..., :2], r"`x` has the shape .*3\).*\(2, 4, 2\)"),
+        (one_input, X[..., :2], r"input `x` .*3\).*\(2, 4, 2\)"),
         (one_input, X[0], "axis is that of the batch"),
         (one_input, X[:0], "at least one row"),
         (one_input, tf.ragged.constant([[[1.0]], []]), "Pad its rows"),

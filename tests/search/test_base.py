@@ -94,14 +94,14 @@ class TestArguments:
 
     @pytest.mark.parametrize("shape", [(3,), (1, 2, 3)])
     def test_refuses_a_prefix_of_other_axes(self, shape):
-        with pytest.raises(ValueError, match="`prefix` must be ids of the sh"):
+        with pytest.raises(ValueError, match=r"`prefix` must be ids \(B, P\)"):
             GreedySearch()(never, (), 1, prefix=np.ones(shape, "int32"))
 
     @pytest.mark.parametrize(
         ("prefix", "message"),
         [
             (np.ones((1, 3), "int32"), r"one row a text.*np.repeat\(prefix, 2"),
-            (np.ones((3, 3), "int32"), r"one row a text.*shape=\(3, 3\) for 2"),
+            (np.ones((3, 3), "int32"), r"a text, here \(2, P\).*=\(3, 3\)"),
             (np.array([[4.5], [5.0]]), "whole numbers.*dtype=float"),
             (np.array([[True], [False]]), "whole numbers.*dtype=bool"),
         ],
