@@ -113,9 +113,7 @@ class Monotonic(AbstractAlignment):
         self.mode = mode
         self._score_bias = check_number("score_bias", score_bias)
         self.score_bias = self._score_bias  # `build` replaces it by a weight
-        self.sigmoid_noise = check_number(
-            "sigmoid_noise", sigmoid_noise, least=0
-        )
+        self.sigmoid_noise = check_number("sigmoid_noise", sigmoid_noise, 0)
         if stepwise and strict:
             raise ValueError(
                 "A step that must move on cannot stay. Received: "
@@ -156,17 +154,12 @@ class Monotonic(AbstractAlignment):
 
     def reading(self) -> HardReading:
         if self.mode != "hard":
-            refuse_to_stream(
-                f"Monotonic(mode={self.mode!r})",
-                "spreads its weights up to the end of the source",
-                "Train with it, and call `model.harden()` before you stream.",
-            )
+            reason = "spreads its weights up to the end of the source"
+            way_out = "Train with it, then call `model.harden()`, and stream."
+            refuse_to_stream(f"Monotonic(mode={self.mode!r})", reason, way_out)
         if self.stepwise:
-            refuse_to_stream(
-                "Monotonic(stepwise=True)",
-                "may move beyond what has come",
-                "Leave `stepwise` out.",
-            )
+            why = "may move beyond what has come"
+            refuse_to_stream("Monotonic(stepwise=True)", why, "Leave it out.")
         return HardReading(strict=self.strict)
 
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:

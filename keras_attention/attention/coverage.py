@@ -95,9 +95,7 @@ class CoverageAttention(AbstractKernelLayer, AbstractAttention):
             **kwargs,
         )
         self.units = check_integer("units", units)
-        self.coverage_loss = check_number(
-            "coverage_loss", coverage_loss, least=0
-        )
+        self.coverage_loss = check_number("coverage_loss", coverage_loss, 0)
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)

@@ -268,11 +268,9 @@ class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
         return weights * self._heads_first(factors)  # from (B, Tq, H, Tv)
 
     def reading(self):
-        refuse_to_stream(
-            "MultiHead",
-            "has heads that stop at different positions",
-            "Use several attentions, AttentionDecoderCell(cell, [...]).",
-        )
+        way_out = "Use several attentions, AttentionDecoderCell(cell, [...])."
+        reason = "has heads that stop at different positions"
+        refuse_to_stream("MultiHead", reason, way_out)
 
     def harden(self) -> list[str]:
         return [change for head in self.heads for change in head.harden()]

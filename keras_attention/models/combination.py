@@ -193,12 +193,10 @@ class AbstractCombination(AbstractModel):
 
     def stream(self, *arguments, **options):
         """Refuse to stream: a stream keeps one encoder and one memory."""
-        refuse_to_stream(
-            f"{type(self).__name__} of {len(self.models)} models",
-            "read the source each at its own pace",
-            "Stream one of them, or for checkpoints of one training what "
-            "Ensemble.average() returns.",
-        )
+        received = f"{type(self).__name__} of {len(self.models)} models"
+        way_out = "Stream one of them, or what Ensemble.average() returns."
+        reason = "read the source each at its own pace"
+        refuse_to_stream(received, reason, way_out)
 
     def _known(self, model, ids, size=None):
         """Let a member that copies no words read copied ones as unknown."""

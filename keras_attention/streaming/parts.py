@@ -38,11 +38,9 @@ def find_readings(model) -> list[AbstractReading]:
         refuse_to_stream("attention=None", reason, HARD)
     _check_bridge(model.bridge, model.encoder)
     if model.decoder.cell.attention_window is not None:
-        refuse_to_stream(
-            "attention_window",
-            "follows the largest weight, and not where a stream has read",
-            "Leave it out: a stream keeps only what may still be read.",
-        )
+        reason = "follows the largest weight, and not where a stream has read"
+        way_out = "Leave it out: a stream keeps only what may still be read."
+        refuse_to_stream("attention_window", reason, way_out)
     return [layer.reading() for layer in attentions]
 
 
@@ -54,11 +52,10 @@ def _check_bridge(bridge, encoder):
     if isinstance(bridge, StateBridge) and mode == "zeros":
         return
     kind = None if bridge is None else type(bridge).__name__
-    refuse_to_stream(
-        f"bridge={kind}({mode!r})" if mode else f"bridge={kind}",
-        "begins the decoder with the encoder's last states",
-        "Use StateBridge('zeros', units=...), and train with it.",
-    )
+    received = f"bridge={kind}({mode!r})" if mode else f"bridge={kind}"
+    reason = "begins the decoder with the encoder's last states"
+    way_out = "Use StateBridge('zeros', units=...), and train with it."
+    refuse_to_stream(received, reason, way_out)
 
 
 def find_reader(encoder: layers.Layer):

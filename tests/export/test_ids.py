@@ -39,7 +39,7 @@ def test_xla_cudnn_and_padded_kernels_are_off_while_it_is_traced(monkeypatch):
 
 @pytest.mark.slow
 def test_a_search_that_draws_is_named():
-    with pytest.raises(ValueError, match=r"Sampling.*Use GreedySearch"):
+    with pytest.raises(ValueError, match=r"Sampling.*Use BeamSearch"):
         trace_ids(tiny_translator().model, Sampling(max_length=3))
 
 

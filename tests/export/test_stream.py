@@ -138,7 +138,7 @@ def test_what_writes_other_words_leaves_the_old_folder(tmp_path, monkeypatch):
         return [[0] for _ in answer["lengths"]]
 
     monkeypatch.setattr(module, "_words", other)
-    with pytest.raises(RuntimeError, match="other words than the model"):
+    with pytest.raises(RuntimeError, match="other `words` than the model"):
         export_stream(tmp_path / "x", model, 3)
     assert list(tmp_path.iterdir()) == []
 

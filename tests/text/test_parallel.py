@@ -174,7 +174,7 @@ def test_what_does_not_fit_is_refused(tokenizers, message):
 def test_what_cannot_read_apart_is_refused():
     one, other = members()
     sides = [LETTERS, SYMBOLS], LETTERS
-    with pytest.raises(ValueError, match="need a model made of models"):
+    with pytest.raises(ValueError, match="need a model of models"):
         ka.Translator(one, *sides)
     features = make_model(source_vocabulary_size=None)
     with pytest.raises(ValueError, match="which reads features"):
