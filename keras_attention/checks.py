@@ -351,10 +351,11 @@ def check_shape(needs: str, name: str, shape, wanted, way_out: str):
             stands for any size.
         way_out: A sentence that says what to do instead.
     """
-    sizes = [size if isinstance(size, int) else None for size in wanted]
+    sizes = [None if isinstance(size, str) else size for size in wanted]
     if not shapes_agree(shape, sizes):
-        said = ["any" if size is None else str(size) for size in wanted]
-        here = f", here ({', '.join(said)})" if any(sizes) else ""
+        said = ", ".join("any" if x is None else str(x) for x in wanted)
+        known = any(size is not None for size in sizes)
+        here = f", here ({said})" if known else ""
         raise ValueError(
             f"{needs}{here}. Received: {name}.shape={tuple(shape)}. {way_out}"
         )

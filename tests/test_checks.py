@@ -7,9 +7,12 @@ from functools import partial
 import numpy as np
 import pytest
 
+from keras_attention.checks import check_count
+from keras_attention.checks import check_function
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.checks import check_rate
+from keras_attention.checks import check_shape
 from keras_attention.checks import shapes_agree
 
 POSITIVE = partial(check_number, above=0)
@@ -94,3 +97,36 @@ def test_number_names_its_bounds(bounds, words):
 )
 def test_shapes_agree_as_far_as_they_are_known(one, other, agree):
     assert shapes_agree(one, other) == shapes_agree(other, one) == agree
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted", "says"),
+    [
+        ((2, 3), (2, "T", "D"), r"`x` \(B, T, D\), here \(2, T, D\)\."),
+        ((2, 3), (None, None, None), r"needs `x` \(B, T, D\)\. Received"),
+        ((None, 4, 5), ("B", np.int64(3), None), r"here \(B, 3, any\)"),
+    ],
+)
+def test_a_shape_that_does_not_fit_is_named(shape, wanted, says):
+    given = "It needs `x` (B, T, D)", "x", shape
+    with pytest.raises(ValueError, match=says) as error:
+        check_shape(*given, wanted, "Give another.")
+    assert f"Received: x.shape={shape}. Give another." in str(error.value)
+
+
+def test_a_size_that_is_not_known_may_fit():
+    check_shape("It needs `x`", "x", (None, 3), (2, "T"), "")
+
+
+def test_as_many_are_needed_of_both():
+    check_count("one of each", "x", [1, 2], "others", [3, 4])
+    says = r"`x` needs one of each\. Received: 1 x for 2 others\. Give"
+    with pytest.raises(ValueError, match=says):
+        check_count("one of each", "x", [1], "others", [3, 4])
+
+
+@pytest.mark.parametrize("value", [None, "sum", int])
+def test_a_class_is_no_function(value):
+    assert check_function("f", abs, "a function", "") is abs
+    with pytest.raises(ValueError, match=r"`f` must be a function\. Received"):
+        check_function("f", value, "a function", "Try abs.")
