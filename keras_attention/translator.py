@@ -542,7 +542,7 @@ def _formats():
 
 
 def _one_each(name, texts, sentences):
-    texts, needed = as_texts(name, texts), "one string a sentence"
+    texts, needed = as_texts(name, texts), "one string a sentence, perhaps ''"
     check_count(needed, name, texts, "sentences", sentences)
     return texts
 

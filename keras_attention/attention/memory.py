@@ -75,8 +75,9 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
     fits = all(None in pair or pair[0] in (1, pair[1]) for pair in pairs)
     if len(given) > 3 or not fits:
         raise ValueError(
-            f"{type(layer).__name__} needs a mask that broadcasts to {table}, "
-            f"as (B, Tq, Tv). Received: attention_mask.shape={given}."
+            f"{type(layer).__name__} needs an `attention_mask` that broadcasts "
+            f"to (B, Tq, Tv), here {table}. Received: attention_mask.shape="
+            f"{given}. Give sizes of 1 where it is the same."
         )
 
 

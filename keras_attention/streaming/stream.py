@@ -210,7 +210,9 @@ def _check_part(chunk, mask, rows: int, axes: tuple, classes: int | None):
     """Check the ids `(B, n)` of a part, or its features `(B, n, *axes)`."""
     shape = tuple(chunk.shape)
     needs = "`push` needs a chunk of shape (B, n" + ", D" * len(axes) + ")"
-    way_out = "For another batch, use `model.stream(batch_size=B)`."
+    way_out = (
+        "One row is x[None]; of another batch, model.stream(batch_size=B)."
+    )
     check_shape(needs, "chunk", shape, (rows, "n", *axes), way_out)
     if mask is not None and classes:
         raise ValueError(
