@@ -103,7 +103,7 @@ def tensor_form(step: AbstractStep) -> AbstractForm:
     """
     raise ValueError(
         "A tokenizer needs steps that have a form on tensors. Received: "
-        f"{type(step).__name__}. Register it: `tensor_form.register(MyStep, "
+        f"{type(step).__name__}. Register one: `tensor_form.register(MyStep, "
         "MyForm)`."
     )
 
