@@ -25,8 +25,11 @@ if importlib.util.find_spec("tensorflow") is None:
 
 
 def import_rooms():
-    """Import what has classes that a file names, or Keras knows them not."""
-    for room in dict.fromkeys(NAMES.values()):
+    """Import what has classes that a file names, or Keras knows them not.
+
+    And streams, which register themselves for `Seq2Seq.stream`.
+    """
+    for room in [*dict.fromkeys(NAMES.values()), "streaming"]:
         if room != LATE:
             importlib.import_module(f".{room}", __name__)
     tensors = importlib.import_module(".text.tensors", __name__)

@@ -30,6 +30,7 @@ from keras_attention.search import ban
 from keras_attention.search.base import warn_of_none
 
 SHORTEST = 8
+_streams: list[Callable] = []  # one function, of the room above
 
 
 def search_words(
@@ -306,6 +307,31 @@ class GenerationProgram:
 
         seeds = [generator.state for generator in _generators(search)]
         return compiled(generate, model, seeds)
+
+
+def register_streams(begin: Callable) -> Callable:
+    """Say how streams begin, which stand above the models: a decorator.
+
+    Args:
+        begin: Function of a built model and of the arguments of
+            `Seq2Seq.stream`, which returns the stream.
+
+    Returns:
+        The same function.
+    """
+    _streams[:] = [begin]
+    return begin
+
+
+def begin_stream(model, *arguments: int):
+    """Begin a stream of a model, as `Seq2Seq.stream` says.
+
+    Args:
+        model: A `Seq2Seq`.
+        *arguments: Those of `stream`, in their order.
+    """
+    (begin,) = _streams
+    return begin(model, *arguments)
 
 
 def _generators(search):

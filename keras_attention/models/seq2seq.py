@@ -27,6 +27,7 @@ from keras_attention.models.embedding import make_embeddings
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.models.encoder import check_states
 from keras_attention.models.encoder import encode
+from keras_attention.models.generation import begin_stream
 from keras_attention.models.scheduled_sampling import feed_guesses
 from keras_attention.models.views import WithOutput
 from keras_attention.ops.positions import with_a_position
@@ -38,8 +39,6 @@ from keras_attention.outputs import Source
 from keras_attention.outputs import check_arguments
 from keras_attention.outputs import extended_output
 from keras_attention.outputs import plain_output
-from keras_attention.streaming import Stream
-from keras_attention.streaming import StreamProgram
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -473,7 +472,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         batch_size: int = 1,
         start_id: int = 2,
         end_id: int = 3,
-    ) -> Stream:
+    ):
         """Begin to generate targets for sources that still come in.
 
         It needs an encoder that reads one way, `StateBridge("zeros")`, and
@@ -491,8 +490,9 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             end_id: The token that ends a text. Defaults to `3`.
 
         Returns:
-            A `Stream`. All words of its `push(chunk)` and `end()` are those
-            of `generate(whole, GreedySearch(max_length))`.
+            A `keras_attention.streaming.Stream`. All words of its
+            `push(chunk)` and `end()` are those of `generate(whole,
+            GreedySearch(max_length))`.
 
         Raises:
             ValueError: If the model is not built, a number is not positive,
@@ -500,10 +500,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
                 needs the end of the source.
         """
         check_built(self, "stream", BUILD)
-        make = functools.partial(StreamProgram, self, start_id, end_id)
-        key = "stream", start_id, end_id
-        program = self.programs.get(self.version, key, make)
-        return Stream(program, max_length, batch_size)
+        return begin_stream(self, max_length, batch_size, start_id, end_id)
 
     def harden(self) -> list[str]:
         """Make trained monotonic attentions hard, for inference.

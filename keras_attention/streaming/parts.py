@@ -9,6 +9,7 @@ from keras_attention.decoder import StateBridge
 from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.stack import run_cells
 from keras_attention.layers import loops_as_keras
+from keras_attention.models import Seq2Seq
 
 HARD = (
     "Give the decoder an attention that reads on, such as "
@@ -21,11 +22,11 @@ ONE_WAY = (
 )
 
 
-def find_readings(model) -> list[AbstractReading]:
+def find_readings(model: Seq2Seq) -> list[AbstractReading]:
     """Return how each attention of a model reads a source.
 
     Args:
-        model: A model with the parts of a `Seq2Seq`.
+        model: The model.
 
     Raises:
         ValueError: If the decoder or a part of it needs the end of the

@@ -8,6 +8,7 @@ from keras import ops
 from keras import tree
 
 from keras_attention.attention import Memory
+from keras_attention.models import Seq2Seq
 from keras_attention.ops import first_position
 from keras_attention.ops import freeze
 from keras_attention.ops import hoister
@@ -36,10 +37,9 @@ class StreamSteps:
     """Reads and writes for a model, state in, state out.
 
     Args:
-        model: A model that scores words by `next_word`, and has the parts of
-            a `Seq2Seq`: `encoder`, `bridge`, `decoder`, `embed_source` and
-            `readout`. What `next_word` takes as prepared is a pair, of the
-            decoder's memory and of what the output has prepared: nothing.
+        model: A `Seq2Seq`. What its `next_word` takes as prepared is a pair,
+            of the decoder's memory and of what the output has prepared:
+            nothing.
         start_id: The token to begin with. Defaults to `2`.
         end_id: The token that ends a text. Defaults to `3`.
 
@@ -52,7 +52,7 @@ class StreamSteps:
         ValueError: If a part of the model needs the end of the source.
     """
 
-    def __init__(self, model, start_id: int = 2, end_id: int = 3):
+    def __init__(self, model: Seq2Seq, start_id: int = 2, end_id: int = 3):
         self.model = model
         self.readings = find_readings(model)
         self.reader = find_reader(model.encoder)

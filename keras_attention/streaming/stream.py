@@ -1,11 +1,15 @@
 """Generation while the source still comes in."""
 
+import functools
+
 import numpy as np
 from keras import ops
 
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_shape
 from keras_attention.layers import carried_mask
+from keras_attention.models import Seq2Seq
+from keras_attention.models.generation import register_streams
 from keras_attention.ops.programs import SIZES
 from keras_attention.ops.programs import compiled
 from keras_attention.ops.programs import compiles_each_shape
@@ -32,7 +36,7 @@ class StreamProgram:
         ValueError: If a part of the model needs the end of the source.
     """
 
-    def __init__(self, model, start_id: int, end_id: int):
+    def __init__(self, model: Seq2Seq, start_id: int, end_id: int):
         search = GreedySearch(start_id=start_id, end_id=end_id)
         check_search_ids(search, model.target_vocabulary_size)
         steps = StreamSteps(model, start_id, end_id)
@@ -204,6 +208,28 @@ class Stream:
                 f"`{method}` needs a stream whose source goes on. Received: "
                 f"{method}() after end(). Make a new one: model.stream()."
             )
+
+
+@register_streams
+def begin_stream(
+    model: Seq2Seq, max_length: int, batch_size: int, start_id: int, end_id: int
+) -> Stream:
+    """Begin a stream, as `Seq2Seq.stream` says.
+
+    Args:
+        model: The model that writes, which is built.
+        max_length: Longest text, in tokens, the end token included.
+        batch_size: Number of sources that are read together.
+        start_id: The token to begin with.
+        end_id: The token that ends a text.
+
+    Returns:
+        A `Stream`, by programs that all streams of the model share.
+    """
+    make = functools.partial(StreamProgram, model, start_id, end_id)
+    key = "stream", start_id, end_id
+    program = model.programs.get(model.version, key, make)
+    return Stream(program, max_length, batch_size)
 
 
 def _check_part(chunk, mask, rows: int, axes: tuple, classes: int | None):
