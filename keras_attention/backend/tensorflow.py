@@ -9,7 +9,7 @@ import tensorflow as tf
 from keras import tree
 
 from keras_attention.backend.base import AbstractBackend
-from keras_attention.backend.states import run_with_states
+from keras_attention.backend.base import run_with_states
 
 
 def _on_cpu():

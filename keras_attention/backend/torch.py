@@ -6,7 +6,7 @@ import keras
 import torch
 
 from keras_attention.backend.base import AbstractBackend
-from keras_attention.backend.states import run_with_states
+from keras_attention.backend.base import run_with_states
 
 
 def _run_packed(kind, weights, sequence, mask, repeats):

@@ -2,6 +2,7 @@
 
 from .configs import AbstractConfigured as AbstractConfigured
 from .configs import AbstractPartMaker as AbstractPartMaker
+from .configs import symbolic_result as symbolic_result
 from .dense_inputs import AbstractDenseLayer as AbstractDenseLayer
 from .embeddings import Dropout as Dropout
 from .embeddings import Embedding as Embedding
@@ -19,4 +20,3 @@ from .recurrence import loops_as_keras as loops_as_keras
 from .recurrence import obeys_masks as obeys_masks
 from .recurrence import sublayers as sublayers
 from .recurrence import with_mask as with_mask
-from .symbolic import symbolic_result as symbolic_result

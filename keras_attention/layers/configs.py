@@ -1,7 +1,8 @@
-"""Configs of layers: the arguments of their constructors, frozen parts."""
+"""Of layers that do not run: their configs, and the shapes of results."""
 
 import contextlib
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -100,3 +101,25 @@ def _check_loadable(name: str, value: Any):
             f"is saved or exported. Received: {name}={value}. Put it under "
             "`@keras.saving.register_keras_serializable()`."
         )
+
+
+class _Operation(keras.Operation):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def call(self, *arguments):
+        return self.function(*arguments)
+
+
+def symbolic_result(function: Callable, *arguments: keras.KerasTensor):
+    """Infer the shapes and dtypes of a function's results.
+
+    Args:
+        function: Function from tensors to any structure of tensors.
+        *arguments: Symbolic tensors.
+
+    Returns:
+        The same structure of `keras.KerasTensor`s.
+    """
+    return _Operation(function).compute_output_spec(*arguments)

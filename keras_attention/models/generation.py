@@ -1,4 +1,4 @@
-"""From a model to what a search finds, in programs that searches share."""
+"""What a model writes, scores and guesses word by word, in shared programs."""
 
 import copy
 import functools
@@ -21,12 +21,14 @@ from keras_attention.ops import widen
 from keras_attention.ops.programs import compiled
 from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.ops.programs import fitting_size
+from keras_attention.ops.replicas import own_seed
 from keras_attention.ops.rows import take_rows
 from keras_attention.ops.tokens import pick
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
 from keras_attention.search import GreedySearch
 from keras_attention.search import ban
+from keras_attention.search import draw_tokens
 from keras_attention.search.base import warn_of_none
 
 SHORTEST = 8
@@ -150,6 +152,63 @@ def score_words(model, source, target):
     steps = ops.shape(words)[0] - 2
     _, (more,) = loop_over_time(read, states, rest, blank, steps)
     return ops.transpose(ops.concatenate([gains[None], more]))
+
+
+def feed_guesses(step, states, target, probability, seed_generator):
+    """Replace target words by words drawn from the model's predictions.
+
+    The decoder runs word by word, as in a search. With the given probability
+    the next input is not the target word but a word drawn from the model's
+    distribution after all inputs before it. No gradient flows through the
+    drawn words: training on the result is teacher forcing with other inputs.
+
+    Args:
+        step: Step function `step(tokens, states)`, as a search calls it.
+        states: List of the states before the first step.
+        target: Ids `(B, T)`. The first id of a row and padding stay.
+        probability: Scalar tensor: probability of replacing each other id.
+        seed_generator: A `keras.random.SeedGenerator`.
+
+    Returns:
+        Ids `(B, T)`, in the dtype of `target`. If the probability is 0, it is
+        `target`, and the decoder does not run.
+
+    Reference:
+        [Bengio et al., 2015](https://arxiv.org/abs/1506.03099), section 2.4.
+    """
+    if 0 in tuple(target.shape):  # torch draws no row of no rows
+        return target
+    shape = (2, *ops.shape(target)[::-1])  # (2, T, B)
+    luck = keras.random.uniform(shape, seed=own_seed(seed_generator))
+    words = ops.swapaxes(ops.cast(target, "int32"), 0, 1)  # (T, B)
+
+    def feed(carry, inputs):
+        guess, *before = carry
+        word, coin, drawn = inputs
+        is_guess = ops.logical_and(coin < probability, guess > 0)
+        is_guess = ops.logical_and(is_guess, word > 0)
+        word = ops.where(is_guess, guess, word)  # (B,)
+        log_probs, after, _ = step(ops.expand_dims(word, 1), before)
+        guess = draw_tokens(log_probs, ops.reshape(drawn, (-1, 1, 1)))
+        after = [
+            ops.cast(x, y.dtype) for x, y in zip(after, before, strict=True)
+        ]
+        return [ops.squeeze(guess, 1), *after], [word]
+
+    def fed():
+        steps, rows = ops.shape(words)
+        no_guess = ops.zeros((rows,), "int32")
+        _, (inputs,) = loop_over_time(
+            feed,
+            [no_guess, *states],
+            [words, luck[0], luck[1]],
+            [no_guess],
+            steps,
+        )
+        return inputs
+
+    inputs = ops.cond(probability > 0, fed, lambda: words)
+    return ops.cast(ops.swapaxes(inputs, 0, 1), target.dtype)
 
 
 def score_compiled(model, source, target):

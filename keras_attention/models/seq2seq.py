@@ -28,7 +28,7 @@ from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.models.encoder import check_states
 from keras_attention.models.encoder import encode
 from keras_attention.models.generation import begin_stream
-from keras_attention.models.scheduled_sampling import feed_guesses
+from keras_attention.models.generation import feed_guesses
 from keras_attention.models.views import WithOutput
 from keras_attention.ops.positions import with_a_position
 from keras_attention.ops.programs import compiles_each_shape

@@ -3,9 +3,6 @@
 from .additive import additive_scores as additive_scores
 from .additive import featured_additive_scores as featured_additive_scores
 from .loops import loop_over_time as loop_over_time
-from .masked_loop import freeze as freeze
-from .masked_loop import last_real as last_real
-from .masked_loop import masked_loop as masked_loop
 from .numerics import cast as cast
 from .numerics import join_masks as join_masks
 from .numerics import keep_real as keep_real
@@ -24,6 +21,9 @@ from .products import joint_product as joint_product
 from .products import mix as mix
 from .products import product as product
 from .recorders import hoister as hoister
+from .replay import freeze as freeze
+from .replay import last_real as last_real
+from .replay import masked_loop as masked_loop
 from .replay import trainable_loop as trainable_loop
 from .sparse import entmax15 as entmax15
 from .sparse import sparsemax as sparsemax

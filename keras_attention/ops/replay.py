@@ -1,4 +1,4 @@
-"""The loop over time for training, with a gradient loop of its own.
+"""Loops over time for training, masked or not, with a gradient of their own.
 
 The forward loop keeps the results of the step's operations
 (`ops/operations.py`). The backward loop replays the step: each operation
@@ -11,17 +11,112 @@ cotangents of all steps are multiplied in one product.
 import contextlib
 from collections.abc import Callable
 
+import keras
 from keras import ops
 from keras import tree
 
 from keras_attention.backend import backend
 from keras_attention.ops.loops import loop_over_time
-from keras_attention.ops.pure_step import PureStep
-from keras_attention.ops.pure_step import is_float
-from keras_attention.ops.pure_step import split
+from keras_attention.ops.numerics import cast
+from keras_attention.ops.operations import recording
 from keras_attention.ops.recorders import Recorder
 from keras_attention.ops.recorders import Replayer
 from keras_attention.ops.recorders import hoister
+
+
+def masked_loop(
+    step: Callable,
+    states,
+    inputs,
+    real,
+    blank,
+    steps,
+    layer,
+    constants=(),
+    training: bool | None = None,
+    reverse: bool = False,
+    masked_outputs: Callable | None = None,
+):
+    """Run a step over time; a masked step keeps the states.
+
+    Args:
+        step: As in `trainable_loop`; the dtypes of its results do not matter.
+        states: List of tensors `(B, ...)` before the first step.
+        inputs: Structure of tensors with time on axis 0; `None` stays `None`.
+        real: Boolean `(T, B)`, `True` at real steps, or `None` for all.
+        blank: List of zeros, with the shape and dtype of each output: the
+            outputs of a masked step.
+        steps: Number of steps, an integer or a scalar tensor.
+        layer: As in `trainable_loop`.
+        constants: As in `trainable_loop`. Defaults to none.
+        training: As in `trainable_loop`. Defaults to `None`.
+        reverse: As in `loop_over_time`. Defaults to `False`.
+        masked_outputs: Function from the states to other outputs of a masked
+            step.
+            Defaults to `None`, those of `blank`.
+
+    Returns:
+        The final states, and a list of outputs with time on axis 0.
+    """
+
+    def masked_step(layer, states, inputs, constants):
+        inputs, real = inputs
+        after, outputs = step(layer, states, inputs, constants)
+        kept = blank if masked_outputs is None else masked_outputs(states)
+        return freeze(real, after, states), freeze(real, outputs, kept)
+
+    return trainable_loop(
+        masked_step,
+        states,
+        [inputs, real],
+        blank,
+        steps,
+        layer,
+        constants,
+        training,
+        reverse,
+    )
+
+
+def freeze(mask, new, old):
+    """Keep the old tensors of rows whose step is masked.
+
+    Args:
+        mask: Boolean `(B,)`, `True` where the step is real, or `None` if it
+            is real in all rows.
+        new: List of tensors `(B, ...)` after the step.
+        old: List of tensors before the step, which broadcast to `new`.
+
+    Returns:
+        List of tensors `(B, ...)`, in the dtypes of the old ones.
+    """
+
+    def choose(x, y):
+        x = cast(x, y.dtype)
+        if mask is None:
+            return x
+        shape = (-1, *[1] * (len(x.shape) - 1))
+        return ops.where(ops.reshape(mask, shape), x, y)
+
+    return [choose(x, y) for x, y in zip(new, old, strict=True)]
+
+
+def last_real(x, mask=None):
+    """Return the last unmasked step of each row.
+
+    Args:
+        x: `(B, T, D)`, zero at masked steps.
+        mask: Boolean `(B, T)`, `True` at real steps, or `None` for all.
+
+    Returns:
+        `(B, D)`, zeros in rows without a real step.
+    """
+    if mask is None:
+        return x[:, -1]
+    positions = ops.arange(ops.shape(x)[1], dtype="int32")
+    last = ops.max(ops.where(mask, positions, 0), axis=1)
+    last = ops.reshape(last, (-1, 1, 1))
+    return ops.squeeze(ops.take_along_axis(x, last, axis=1), axis=1)
 
 
 def trainable_loop(
@@ -265,3 +360,84 @@ def _once(x):
         )
 
     return backend.custom_gradient(lambda x: (x, gradient))(x)
+
+
+def is_float(x) -> bool:
+    """Return whether a tensor or a variable has a float dtype."""
+    if x is None:
+        return False
+    dtype = keras.backend.standardize_dtype(x.dtype)
+    return keras.backend.is_float_dtype(dtype)
+
+
+def split(tensors, *sizes: int) -> list[list]:
+    """Split a list into lists of these sizes, and the rest."""
+    parts, left = [], list(tensors)
+    for size in sizes:
+        parts.append(left[:size])
+        left = left[size:]
+    return [*parts, left]
+
+
+class PureStep:
+    """Runs a step with given values of its layer's variables.
+
+    Args:
+        step: As in `trainable_loop`.
+        inputs: Structure of the inputs of all steps.
+        layer: What has the `variables` that the step reads. A graph refers to
+            it weakly: what keeps the graph must not keep the layer.
+        constants: Structure of the tensors that every step reads.
+    """
+
+    def __init__(self, step: Callable, inputs, layer, constants):
+        self.step = step
+        refer = backend.reference_to
+        self.layer = refer(layer)
+        self._variables = [refer(x) for x in layer.variables if is_float(x)]
+        self.inputs, self.constants = _Parts(inputs), _Parts(constants)
+        values = [ops.convert_to_tensor(x.value) for x in self.variables]
+        self.given = [*values, *self.constants.floats]
+        self.hoisted = None  # before the first step
+
+    @property
+    def variables(self) -> list:
+        """The float variables of the layer."""
+        if self.layer() is None:
+            raise RuntimeError(
+                "A training loop needs its layer for the gradient, and the "
+                "layer was deleted. Keep the model as long as its graph."
+            )
+        return [x() for x in self._variables]
+
+    def recorder(self, kind: type, constants, *arguments):
+        """Make a recorder of a kind for given or hoisted constants."""
+        return kind(*arguments, self.variables, constants, self.hoisted)
+
+    def run(self, recorder, carry, floats, rest):
+        """Run one step with the constants of the recorder."""
+        variables = self.variables
+        values, constants, _ = split(
+            recorder.constants, len(variables), len(self.constants.floats)
+        )
+        constants = self.constants.join(constants, self.constants.rest)
+        inputs = self.inputs.join(floats, rest)
+        pairs = [*zip(variables, values, strict=True)]
+        with recording(recorder), keras.StatelessScope(pairs):
+            return self.step(self.layer(), carry, inputs, constants)
+
+
+class _Parts:
+    """Splits a structure into float tensors and the rest."""
+
+    def __init__(self, structure):
+        self.structure = structure
+        leaves = tree.flatten(structure)
+        self.is_float = [is_float(x) for x in leaves]
+        self.floats = [x for x in leaves if is_float(x)]
+        self.rest = [x for x in leaves if not is_float(x)]
+
+    def join(self, floats, rest):
+        floats, rest = iter(floats), iter(rest)
+        leaves = [next(floats if yes else rest) for yes in self.is_float]
+        return tree.pack_sequence_as(self.structure, leaves)

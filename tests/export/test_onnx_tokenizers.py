@@ -18,7 +18,6 @@ from keras_attention import SymbolTokenizer
 from keras_attention import TaggedTokenizer
 from keras_attention import WordPieceTokenizer
 from keras_attention import WordTokenizer
-from keras_attention.export.onnx_copies import spell
 from keras_attention.export.onnx_steps import NormalizeForm
 from keras_attention.export.onnx_steps import OnnxText
 from keras_attention.export.onnx_steps import read
@@ -27,6 +26,7 @@ from keras_attention.export.onnx_strings import NO_CHARACTER
 from keras_attention.export.onnx_strings import NUL
 from keras_attention.export.onnx_strings import OnnxStrings
 from keras_attention.export.onnx_text import OPSETS
+from keras_attention.export.onnx_text import spell
 from keras_attention.text import AbstractTokenizer
 from keras_attention.text import copied_ids
 from keras_attention.text import steps

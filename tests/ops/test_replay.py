@@ -22,6 +22,7 @@ from keras_attention.ops import loop_over_time
 from keras_attention.ops import mix
 from keras_attention.ops import product
 from keras_attention.ops import trainable_loop
+from keras_attention.ops.replay import PureStep
 
 B, T, S, U = 3, 4, 5, 6
 is_fast = pytest.mark.skipif(
@@ -207,3 +208,42 @@ def test_without_training_there_is_a_second_derivative(weights):
 
     found = derivative(lambda x: ops.sum(first(x)), to_tensor(given[0]))
     assert np.abs(to_numpy(found)).max() > 1e-3
+
+
+# The step of a loop as a pure function.
+
+
+class Counted:
+    def __init__(self):
+        self.number = keras.Variable(2.0)
+        self.count = keras.Variable(3, dtype="int32", trainable=False)
+        self.variables = [self.number, self.count]
+
+
+def pure_step(layer):
+    """Its result is `number * x + constant`, and it counts by integers."""
+
+    def step(layer, carry, inputs, constants):
+        (x, n), (y,) = inputs, constants
+        found = layer.number * x + y
+        return [carry[0] + ops.cast(n, "float32")], [found]
+
+    inputs = [ops.ones((4, 1)), ops.ones((4,), "int32")]
+    return PureStep(step, inputs, layer, [ops.ones((1,))])
+
+
+@pytest.mark.tensorflow
+def test_a_graph_does_not_keep_the_layer():
+    import tensorflow as tf
+
+    with tf.Graph().as_default():
+        layer = Counted()
+        step = pure_step(layer)
+        assert step.layer() is layer
+        del layer
+        with pytest.raises(RuntimeError, match="the layer was deleted"):
+            step.variables  # noqa: B018
+    layer = Counted()
+    step = pure_step(layer)
+    del layer
+    assert len(step.variables) == 1

@@ -16,9 +16,9 @@ from keras_attention.recipe import NOTE
 from keras_attention.recipe import Recipe
 from keras_attention.recipe import train_translator
 from keras_attention.recipe import training
-from keras_attention.recipe.distill import read_unlabeled
-from keras_attention.recipe.distill import taught_texts
 from keras_attention.recipe.texts import TrainingTexts
+from keras_attention.recipe.translator import read_unlabeled
+from keras_attention.recipe.translator import taught_texts
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore:.*{x}")
