@@ -28,7 +28,6 @@ from keras_attention.files import replaced_folder
 from keras_attention.files import sha256_of
 from keras_attention.models import AbstractModel
 from keras_attention.models.base import check_functions
-from keras_attention.ops.programs import Programs
 from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch
 from keras_attention.search import GreedySearch
@@ -180,40 +179,32 @@ class Translator:
         self.max_source_length = max_source_length
         self.replace_unknown = replace_unknown
         self.shortlist = shortlist
-        self._programs = Programs(kept=1)
-        self._find_program()
+        self._checked_program()
 
-    def _find_program(self):
-        """Return the program; a new one, if a part or option has changed."""
+    def _checked_program(self):
+        """Return the program of parts and options, which may have changed.
+
+        What is compiled, the model keeps.
+        """
         self.max_source_length = check_integer(
             "max_source_length", self.max_source_length, least=2
         )
         if isinstance(self.source_tokenizer, list | tuple):
             self.source_tokenizer = ParallelTokenizer(self.source_tokenizer)
-        parts = [getattr(self, name) for name in PARTS]
         if self.replace_unknown and self.source_tokenizer is None:
             raise ValueError(
                 "`replace_unknown` needs a `source_tokenizer`, whose words it "
                 "copies. Received: source_tokenizer=None. Leave it out."
             )
-
-        def make():
-            model, others = check_translator(*parts), parts[1:]
-            if self.shortlist is not None:
-                model = model.limited_to(self.shortlist)
-            return TranslationProgram(model, *others, self.replace_unknown)
-
-        options = None
-        if isinstance(self.search, AbstractSearch):
-            options = repr(self.search.get_config())
-        version = getattr(self.model, "version", None)
-        given = *parts, self.shortlist, self.replace_unknown
-        # The program holds them, so that no other object gets their ids.
-        return self._programs.get(version, (*map(id, given), options), make)
+        parts = [getattr(self, name) for name in PARTS]
+        model = check_translator(*parts)
+        if self.shortlist is not None:
+            model = model.limited_to(self.shortlist)
+        return TranslationProgram(model, *parts[1:], self.replace_unknown)
 
     def _ready_program(self):
         """Return the program of a model that has its weights."""
-        program = self._find_program()
+        program = self._checked_program()
         check_built(self.model, "generate", "Train it, load it, or build it.")
         return program
 

@@ -133,27 +133,6 @@ def test_threads_share_a_translator_from_the_first_call_on():
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        lambda x, _: setattr(x, "replace_unknown", True),
-        lambda x, _: setattr(x, "search", ka.GreedySearch(max_length=8)),
-        lambda x, _: setattr(x.search, "max_length", 7),
-        # As `harden` counts.
-        lambda x, patch: patch.setattr(x.model, "changes", 1),
-    ],
-)
-def test_a_program_is_kept_until_something_changes(change, monkeypatch):
-    translator = make(search=ka.GreedySearch(max_length=8))
-    program = translator._find_program()
-    translator.max_source_length = 12
-    assert translator._find_program() is program
-    change(translator, monkeypatch)
-    after = translator._find_program()
-    assert after is not program
-    assert translator._find_program() is after
-
-
-@pytest.mark.parametrize(
     ("name", "wrong", "message"),
     [
         ("search", keras.layers.Dense(3), "`search` must be an object"),
@@ -162,19 +141,19 @@ def test_a_program_is_kept_until_something_changes(change, monkeypatch):
 )
 def test_what_does_not_fit_is_told_again_and_again(name, wrong, message):
     translator = make()
-    program, right = translator._find_program(), getattr(translator, name)
+    right, wanted = getattr(translator, name), translator(["1"])
     setattr(translator, name, wrong)
     for _ in range(2):
         with pytest.raises(ValueError, match=message):
             translator(["1"])
     setattr(translator, name, right)
-    assert translator._find_program() is program
+    assert translator(["1"]) == wanted
 
 
 def test_a_limit_of_numpy_is_a_number_that_files_have():
     translator = make()
     translator.max_source_length = np.int64(9)
-    translator._find_program()
+    translator._checked_program()
     assert type(translator.max_source_length) is int
 
 

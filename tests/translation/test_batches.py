@@ -36,7 +36,7 @@ def test_nothing_needs_no_batch():
 
 def test_long_rows_are_cut_and_closed_and_counted_before():
     tiny = tiny_translator()
-    row = tiny._find_program().read("12345", 4)
+    row = tiny._checked_program().read("12345", 4)
     wanted = tiny.source_tokenizer.tokenize(["12345"], 4)
     assert row.columns[0].tolist() == wanted[0].tolist()
     assert row.count == 7
