@@ -20,7 +20,9 @@ from keras_attention.resume.identity import cardinality
 from keras_attention.resume.identity import identify
 
 FILE = "training.state"
-_used = set()  # files of trainings of this program, but of those that failed
+# Files of trainings of this program, but of those that failed. A training leaves
+# nothing in its folder, so nothing else tells that the folder had one before.
+_used = set()
 
 
 def resumable_fit(
