@@ -1,7 +1,5 @@
 """Pure functions on `keras.ops`: no weights, no classes, no backend names."""
 
-from .additive import additive_scores as additive_scores
-from .additive import featured_additive_scores as featured_additive_scores
 from .loops import loop_over_time as loop_over_time
 from .numerics import cast as cast
 from .numerics import join_masks as join_masks
@@ -16,7 +14,9 @@ from .operations import hoist as hoist
 from .operations import portable_program as portable_program
 from .positions import first_position as first_position
 from .positions import source_positions as source_positions
+from .products import additive_scores as additive_scores
 from .products import dot_scores as dot_scores
+from .products import featured_additive_scores as featured_additive_scores
 from .products import joint_product as joint_product
 from .products import mix as mix
 from .products import product as product

@@ -20,8 +20,8 @@ from keras_attention.resume.identity import cardinality
 from keras_attention.resume.identity import identify
 
 FILE = "training.state"
-# Files of trainings of this program, but of those that failed. A training leaves
-# nothing in its folder, so nothing else tells that the folder had one before.
+# Files of trainings of this program, but of those that failed. A training
+# leaves nothing in its folder, so nothing else tells that there was one.
 _used = set()
 
 
