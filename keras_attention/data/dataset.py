@@ -225,7 +225,7 @@ def _as_dataset(batches):
     if importlib.util.find_spec("tensorflow") is None:
         return BatchSequence(batches)
     room = require(
-        "keras_attention.backend.tensorflow_data",
+        "keras_attention.backend.tensorflow",
         "tensorflow",
         "parallel_dataset",
     )

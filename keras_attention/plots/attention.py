@@ -8,10 +8,10 @@ import numpy as np
 
 from keras_attention.checks import check_count
 from keras_attention.plots.figures import color_limits
+from keras_attention.plots.figures import columns_of
 from keras_attention.plots.figures import fit
 from keras_attention.plots.figures import make_axes
-from keras_attention.plots.fonts import columns_of
-from keras_attention.plots.fonts import text_style
+from keras_attention.plots.figures import text_style
 from keras_attention.plots.pictures import ONE_EACH
 from keras_attention.plots.pictures import read_pictures
 

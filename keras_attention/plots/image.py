@@ -9,7 +9,7 @@ from keras import ops
 from keras_attention.plots.figures import color_limits
 from keras_attention.plots.figures import fit
 from keras_attention.plots.figures import make_axes
-from keras_attention.plots.fonts import text_style
+from keras_attention.plots.figures import text_style
 from keras_attention.plots.pictures import read_arrays
 from keras_attention.plots.pictures import read_tokens
 from keras_attention.plots.pictures import real

@@ -1,15 +1,20 @@
 """Figures: a grid in which everything can be seen, at one size."""
 
 import itertools
+import types
+import warnings
 
+import matplotlib
 import numpy as np
 import pytest
 from drawn import SOURCE
 from drawn import TARGET
 from drawn import inches
+from drawn import labels
 from drawn import matrix
 from drawn import outside
 from drawn import weights
+from matplotlib import font_manager
 from tiers import some
 
 from keras_attention import plot_attention
@@ -20,6 +25,7 @@ from keras_attention.plots import figures
 from keras_attention.plots.attention import CELL
 from keras_attention.plots.figures import fit
 from keras_attention.plots.figures import make_axes
+from keras_attention.plots.figures import text_style
 
 SIZES = np.array([[3, 1], [1, 2], [1, 1], [2, 1], [0.5, 0.5]])
 LENGTHS = [(3, 4), (1, 2), (6, 5), (2, 9), (4, 4), (5, 1), (3, 3)]
@@ -124,3 +130,71 @@ class TestFit:
         (ax,) = drawn([[60, 5]])
         dots = ax.figure.get_size_inches() * ax.figure.dpi
         assert dots.max() == pytest.approx(100 * figures.LONGEST_SIDE)
+
+
+# Fonts: one that has each character, or a warning that helps.
+
+
+UNKNOWN = ["년", "月", "ب", "1"]
+PLOTS = {
+    "plot_attention": lambda: plot_attention(weights(), UNKNOWN, TARGET),
+    "plot_attention_batch": lambda: plot_attention_batch(
+        weights(2, 3, 4), UNKNOWN, TARGET
+    ),
+    "plot_attention_heads": lambda: plot_attention_heads(
+        weights(2, 3, 4), UNKNOWN, TARGET
+    ),
+    "plot_attention_over_image": lambda: plot_attention_over_image(
+        np.zeros((8, 8)), weights(4, 4), UNKNOWN
+    ),
+}
+
+
+def own():
+    return list(matplotlib.rcParams["font.family"])
+
+
+class TestFonts:
+    def test_the_users_fonts_come_first(self):
+        before = own()
+        families = text_style("plot_attention", ["2021年"])["family"]
+        assert families[: len(own())] == own() == before
+        assert text_style("plot_attention", ["2021 \x01"])["family"] == own()
+        assert not any("Last Resort" in family for family in families)
+
+    def test_fonts_are_added_until_nothing_is_missing(self, monkeypatch):
+        has = {"A Sans": "ab", "B Sans": "bcd", "C Serif": "bcdx", "D": ""}
+        installed = [types.SimpleNamespace(name=x, fname=x) for x in has]
+        manager = font_manager.fontManager
+        monkeypatch.setattr(manager, "ttflist", installed)
+        monkeypatch.setattr(
+            figures,
+            "_characters",
+            lambda _, path: {*map(ord, has.get(path, ""))},
+        )
+        for texts, added in {
+            ("cd",): ["B Sans"],
+            ("a", "bcd"): ["A Sans", "B Sans"],
+            ("xa",): ["A Sans", "C Serif"],
+        }.items():
+            found = text_style("plot_attention", texts)["family"]
+            assert found == [*own(), *added]
+
+    @pytest.mark.parametrize("token", ["$x_$", "a$b$", "\\frac", "_", "%", " "])
+    def test_no_token_is_a_formula(self, token):
+        ax = plot_attention(weights(), [token] * 4, TARGET, titles=token)
+        ax.figure.canvas.draw()
+        assert labels(ax)[0] == [token] * 4
+
+    @pytest.mark.parametrize("plot", PLOTS)
+    def test_what_no_font_has_is_drawn_with_a_warning(self, plot, monkeypatch):
+        monkeypatch.setattr(font_manager.fontManager, "ttflist", [])
+        with pytest.warns(
+            UserWarning, match="Glyph 45380 .* missing from font"
+        ):
+            PLOTS[plot]()
+
+    def test_nothing_is_said_where_nothing_is_missing(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plot_attention(weights(), ["é", "ß", " ", "▁zwei"], TARGET)
