@@ -65,7 +65,13 @@ RECIPE = {  # of a `Recipe`: a type or choices, and what it is
         "stop after this many epochs without a better one (default: a third "
         "of the epochs, at least 10)",
     ),
-    "batch_size": (int, "pairs per batch (default: 64)"),
+    "batch_size": (int, "maximum number of pairs per batch (default: 64)"),
+    "max_tokens": (
+        int,
+        "maximum number of source or target tokens per batch, with padding; "
+        "batches of long pairs have fewer pairs, which bounds the memory "
+        "(default: 256 times the batch size)",
+    ),
     "rate": (float, "initial learning rate (default: 0.002)"),
     "metric": (
         SCORES,

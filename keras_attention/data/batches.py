@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -15,8 +16,36 @@ from keras_attention.text.sentencepiece import SentencePieceTokenizer
 RELEASED = 2  # batches, after which mapped files are let go: 16 MB each
 AT_ONCE = 2**18  # pairs that are looked up, as NumPy copies their numbers
 CANDIDATES = 256  # for the ends of buckets
+HALVES = 24  # of the longest pair, more candidates if tokens are limited
 TRIED = 512  # segmentations of pairs of a bucket that are drawn for its width
 Shard = tuple[int, int]
+
+
+class BatchSize(NamedTuple):
+    """The number of pairs in a batch, in all processes together.
+
+    Attributes:
+        pairs: The maximum number of pairs.
+        tokens: The maximum number of tokens of the wider side, with padding,
+            or `None`.
+        unit: The number of devices, by which the number of pairs is divisible
+            if `tokens` limits it.
+    """
+
+    pairs: int = 1
+    tokens: int | None = None
+    unit: int = 1
+
+    def rows(self, widths: np.ndarray) -> np.ndarray:
+        """Return the number of pairs for each width, `(K,)`.
+
+        Args:
+            widths: `(K, 2)`: the widths of both sides.
+        """
+        if self.tokens is None:
+            return np.full(len(widths), self.pairs)
+        fitting = self.tokens // widths.max(axis=1)
+        return np.clip(fitting // self.unit * self.unit, self.unit, self.pairs)
 
 
 class Batches:
@@ -39,6 +68,8 @@ class Batches:
             both sides anew in every batch. Defaults to `0.0`, the best ones.
         tokenizers: Those of both sides, which draw.
         max_length: The maximum length of what is drawn, or `None`.
+        max_tokens: The maximum number of tokens of the wider side of a batch
+            of this process, or `None`.
 
     Raises:
         ValueError: If there are too few pairs for a batch.
@@ -55,25 +86,24 @@ class Batches:
         rate: float = 0.0,
         tokenizers: Sequence[SentencePieceTokenizer] = (),
         max_length: int | None = None,
+        max_tokens: int | None = None,
     ):
         self.corpus = corpus
         self.rate, self.tokenizers = rate, tokenizers
-        self.rows = batch_size
         self.shard = shard
-        self.batch_size = batch_size = batch_size * shard[1]
+        size = _size(batch_size, max_tokens, shard[1])
         self.fills = keras.distribution.distribution() is not None
         self.training = training
         count = len(corpus.sides[0])
-        if count < (batch_size if training else 1):
+        if count < (size.pairs if training else 1):
             each = f" in each of {shard[1]} processes" if shard[1] > 1 else ""
             raise ValueError(
                 "parallel_dataset needs pairs for at least one batch. "
-                f"Received: batch_size={self.rows}{each}, and "
+                f"Received: batch_size={batch_size}{each}, and "
                 f"{count} pairs that are not too long or empty. "
                 "Lower `batch_size`, raise `max_length` or give more text."
             )
-        least = min(batch_size, count)
-        ends, self.widths = choose_buckets(corpus.lengths(), buckets, least)
+        ends, self.widths = choose_buckets(corpus.lengths(), buckets, size)
         kind = np.min_scalar_type(len(ends))
         longest = (lengths.max(axis=0) for lengths in corpus.lengths())
         self.bucket = np.concatenate(
@@ -82,17 +112,36 @@ class Batches:
         self.position = Position(
             seed,
             lambda: (x for s in corpus.sides for x in (s.values, s.offsets)),
-            *(batch_size, buckets, *shard, *([rate] if rate else [])),
+            *(size.pairs, buckets, *shard, *([rate] if rate else [])),
         )
         if rate:
             random = np.random.default_rng(self.position.seed)
             self.widths = self._widths_of_draws(random, max_length)
+        self._group(size)
         if training:
             self.position.remember()
 
+    def _group(self, size):
+        """Group buckets whose batches have equally many pairs, one by one."""
+        rows = size.rows(self.widths)
+        if rows.min() < size.pairs:  # else batches are those without a limit
+            self.position.arguments += ("max_tokens", *size)
+        counts = np.bincount(self.bucket, minlength=len(rows))
+        few = np.maximum(counts // size.unit * size.unit, size.unit)
+        rows = np.where(rows < size.pairs, np.minimum(rows, few), rows)
+        self.group = np.cumsum(np.diff(rows, prepend=rows[0]) != 0)  # (K,)
+        self.sizes = rows[np.unique(self.group, return_index=True)[1]]
+        self.counts = np.bincount(self.group, counts).astype("int64")
+
     def __len__(self) -> int:
-        full, rest = divmod(len(self.bucket), self.batch_size)
-        return full + (rest > 0 and not self.training)
+        full, rest = np.divmod(self.counts, self.sizes)
+        return int(full.sum() + (0 if self.training else (rest > 0).sum()))
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows of each batch, or `None` if it differs."""
+        equal = len(self.sizes) == 1 and (self.training or self.fills)
+        return int(self.sizes[0]) // self.shard[1] if equal else None
 
     def __call__(self) -> Iterator:
         epoch, random = self.position.next_epoch()
@@ -103,7 +152,10 @@ class Batches:
             if self.rate:
                 sides = self._drawn(pairs, sides, widths, random)
             own = [side[index::count] for side in sides]
-            rows = self.rows if self.fills else len(own[0])
+            rows = len(own[0])
+            if self.fills:
+                group = self.group[self.bucket[pairs[0]]]
+                rows = int(self.sizes[group]) // count
             source, target = (
                 keras.utils.pad_sequences(
                     [*side, *[[]] * (rows - len(side))], width, padding="post"
@@ -164,30 +216,56 @@ class Batches:
         """Return an iterator over the pairs of each batch."""
         count = len(self.bucket)
         dtype = "int32" if count < 2**31 else "int64"
-        order = np.arange(count, dtype=dtype)
+        order = self._sorted(np.arange(count, dtype=dtype), self.group)
+        parts = np.split(order, self.counts.cumsum()[:-1])
         if self.training:
             # All pairs are left out equally often, and none twice in a row.
-            left = count % self.batch_size
-            order = np.roll(order, -epoch * left % count)[left:]
+            left = (self.counts % self.sizes).tolist()
+            parts = [
+                np.roll(x, -epoch * n % len(x))[n:]
+                for x, n in zip(parts, left, strict=True)
+            ]
+        ends = np.cumsum([len(x) for x in parts])
+        order = np.concatenate(parts)
+        if self.training:
             random.shuffle(order)
-        order = self._by_bucket(order)
-        starts = np.arange(0, len(order), self.batch_size)
+        order = self._sorted(order, np.arange(len(self.widths)))
+        begins = [0, *ends[:-1]]
+        starts = np.concatenate(
+            [*map(np.arange, begins, ends, self.sizes.tolist())]
+        )
         if self.training:
             random.shuffle(starts)
+        group = np.searchsorted(ends, starts, side="right")
+        stops = np.minimum(starts + self.sizes[group], ends[group])
         # What is drawn by the sampler comes after all of this.
-        return (order[i : i + self.batch_size] for i in starts)
+        return (order[i:j] for i, j in zip(starts, stops, strict=True))
 
-    def _by_bucket(self, order):
-        """Sort pairs by bucket, and leave those of a bucket in their order."""
+    def _sorted(self, order, places):
+        """Sort pairs by the places of their buckets, and keep their order."""
         parts = range(0, len(order), AT_ONCE)
-        bucket = [self.bucket[order[i : i + AT_ONCE]] for i in parts]
-        bucket = np.concatenate(bucket)
-        by_bucket, start = np.empty_like(order), 0
-        for k in range(len(self.widths)):
-            pairs = order[bucket == k]
-            by_bucket[start : start + len(pairs)] = pairs
+        place = [places[self.bucket[order[i : i + AT_ONCE]]] for i in parts]
+        place = np.concatenate(place).astype(self.bucket.dtype)
+        found, start = np.empty_like(order), 0
+        for k in range(places[-1] + 1):
+            pairs = order[place == k]
+            found[start : start + len(pairs)] = pairs
             start += len(pairs)
-        return by_bucket
+        return found
+
+
+def _size(batch_size, max_tokens, processes) -> BatchSize:
+    """Return the number of pairs in the batches of all processes."""
+    pairs = batch_size * processes
+    if max_tokens is None:
+        return BatchSize(pairs)
+    spread, devices = keras.distribution.distribution(), 1
+    if spread is not None:
+        mesh = spread.device_mesh
+        axes = dict(zip(mesh.axis_names, mesh.shape, strict=True))
+        devices = axes.get(spread.batch_dim_name, 1)
+    unit = processes * -(-devices // processes)
+    return BatchSize(pairs, max_tokens * processes, unit)
 
 
 def check_shard(shard: Shard | None) -> Shard:
@@ -216,21 +294,27 @@ def check_shard(shard: Shard | None) -> Shard:
 
 
 def choose_buckets(
-    lengths: Iterable[np.ndarray], buckets: int, least: int = 1
+    lengths: Iterable[np.ndarray],
+    buckets: int,
+    size: BatchSize = BatchSize(),  # noqa: B008 it never changes
 ) -> tuple[np.ndarray, np.ndarray]:
     """Choose the buckets that need least padding, by dynamic programming.
 
     Args:
         lengths: The lengths of both sides of each pair, in parts `(2, n)`.
         buckets: The maximum number of buckets.
-        least: The minimum number of pairs in a bucket. Defaults to `1`.
+        size: That of batches. A bucket has enough pairs for a batch of its
+            own, unless tokens limit it. Defaults to one pair.
 
     Returns:
         ends: `(K,)`, rising: the longer side of the longest pair in each
             bucket.
         widths: `(K, 2)`: the lengths to which a bucket pads its two sides.
     """
-    ends, pairs, widths = _candidates(lengths)
+    ends, pairs, widths = _candidates(lengths, size.tokens is not None)
+    limited = size.rows(widths) < size.pairs
+    least = np.where(limited, size.unit, size.pairs)
+    least = np.minimum(least, pairs[-1])  # (E,)
     area = widths.sum(axis=1)
     cost = np.where(pairs < least, np.inf, pairs * area)  # of one bucket, (E,)
     chosen = [[end] for end in range(len(ends))]
@@ -247,13 +331,21 @@ def choose_buckets(
     return ends[chosen[-1]], widths[chosen[-1]]
 
 
-def _candidates(lengths):
-    """Return some ends `(E,)`, the pairs up to each, and their widths."""
+def _candidates(lengths, halves):
+    """Return some ends `(E,)`, the pairs up to each, and their widths.
+
+    With `halves` a few very long pairs have ends of their own.
+    """
     counts, widest = _count(lengths)
     up_to = counts.cumsum()
     shares = np.linspace(0, 1, CANDIDATES)
     places = np.ceil((up_to[-1] - 1) * shares).astype("int64")
-    ends = np.unique(np.searchsorted(up_to, places, side="right"))  # (E,)
+    ends = np.searchsorted(up_to, places, side="right")
+    if halves:
+        halved = up_to[(len(up_to) - 1) >> np.arange(HALVES)]
+        halved = np.searchsorted(up_to, halved[halved > 0])
+        ends = np.concatenate([ends, halved])
+    ends = np.unique(ends)  # (E,)
     widest = np.maximum.accumulate(widest, axis=1)
     return ends, up_to[ends], widest[:, ends].T
 

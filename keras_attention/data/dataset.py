@@ -42,6 +42,7 @@ def parallel_dataset(
     sample_subwords: float = 0.0,
     shard: Shard | None = None,
     cache: str | Path | None = None,
+    max_tokens: int | None = None,
 ) -> Any:
     r"""Read parallel text and batch it for `fit` and `evaluate`.
 
@@ -53,6 +54,14 @@ def parallel_dataset(
     A batch holds pairs of similar length, padded to the width of the bucket
     of its longest pair, so full batches have at most `buckets` shapes. A
     bucket has at least as many pairs as a batch.
+
+    With `max_tokens`, the batches of long pairs have fewer rows, so that the
+    memory of a step is bounded whatever the longest pair: the number of rows
+    times the width of the wider side is at most `max_tokens`. A pair that is
+    longer is a batch by itself. A bucket whose batches have fewer rows may have
+    fewer pairs than `batch_size`. What is said below of the last batch, and of
+    pairs that an epoch leaves out, then holds for each number of rows. The
+    losses of this package average over the tokens of a batch.
 
     With `training`, pairs and batches are shuffled anew in every epoch. Its
     batches are full: `N` pairs leave `r = N mod batch_size` over. Epoch `e`,
@@ -127,6 +136,9 @@ def parallel_dataset(
             and the number of processes. Defaults to `None`: there is one.
         cache: A folder for the ids, which is made if missing, with room for
             about half of the plain text. Defaults to `None`: memory.
+        max_tokens: The maximum number of tokens of the source or target of a
+            batch, padding included, of one process. Defaults to `None`, no
+            limit: every batch has `batch_size` pairs.
 
     Returns:
         A `tf.data.Dataset` with a known number of batches; where TensorFlow
@@ -156,6 +168,8 @@ def parallel_dataset(
         check_integer("seed", seed, 0, math.inf)
     if max_length is not None:
         check_integer("max_length", max_length, FRAME + 1)
+    if max_tokens is not None:
+        check_integer("max_tokens", max_tokens, 1, math.inf)
     shard = check_shard(shard)
     if seed is None and shard[1] > 1:
         seed = 0  # the same order in all processes
@@ -173,7 +187,7 @@ def parallel_dataset(
     _warn_of_drops(corpus, max_length)
     batches = Batches(
         *(corpus, batch_size, training, seed, buckets, shard),
-        *(rate, tokenizers, max_length),
+        *(rate, tokenizers, max_length, max_tokens),
     )
     dataset = _as_dataset(batches)
     dataset.dropped = corpus.dropped
@@ -229,8 +243,7 @@ def _as_dataset(batches):
         "tensorflow",
         "parallel_dataset",
     )
-    rows = batches.rows if batches.training or batches.fills else None
-    return room.as_dataset(batches, len(batches), rows)
+    return room.as_dataset(batches, len(batches), batches.rows)
 
 
 class BatchSequence(keras.utils.PyDataset):

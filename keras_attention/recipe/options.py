@@ -96,7 +96,10 @@ class Recipe:
             40 at least.
         patience: Number of epochs without a better one after which training
             stops; `None` for a third of all, 10 at least.
-        batch_size: Pairs of a batch.
+        batch_size: The maximum number of pairs in a batch.
+        max_tokens: The maximum number of tokens of the source or target of a
+            batch, padding included, as of `parallel_dataset`: batches of long
+            pairs have fewer. `None` for 256 times `batch_size`.
         rate: The learning rate, at first.
         metric: What decides which epoch is best: a name of
             `ValidationScores`.
@@ -126,6 +129,7 @@ class Recipe:
     epochs: int | None = None
     patience: int | None = None
     batch_size: int = 64
+    max_tokens: int | None = None
     rate: float = 0.002
     metric: str = "accuracy"
     beam_size: int = 5
@@ -144,7 +148,13 @@ class Recipe:
         sizes = "units", "layers", "batch_size", "beam_size", "members"
         for name in sizes:
             check_integer(name, getattr(self, name))
-        for name, least in (("epochs", 1), ("patience", 1), ("max_length", 3)):
+        optional = {
+            "epochs": 1,
+            "patience": 1,
+            "max_length": 3,
+            "max_tokens": 1,
+        }
+        for name, least in optional.items():
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), least)
         for name in ("header", "lowercase", "distill"):

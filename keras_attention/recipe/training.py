@@ -39,6 +39,8 @@ PATIENCE = 10  # epochs, at least
 SMOOTHING = 0.1  # of labels
 GIVEN_SHARE = 0.5  # of a student's loss: the texts; the rest is the teacher's
 TIE = 1e-6  # of 100: what the loss counts in the metric
+TOKENS = 256  # of each pair of a batch: longer ones make it smaller
+LONGEST = 4  # times the longest reference: what validation writes at most
 AVERAGED = 0.05  # of all steps: those whose weights are averaged
 CURVES = "curves.csv"
 
@@ -72,7 +74,10 @@ def train_one(
     else:
         model = data.start.extended(tokenizers).model
     longest = int(max(tokenizers[1].count(data.train[1]))) * 3 // 2
-    greedy = Translator(model, *tokenizers, GreedySearch(max_length=longest))
+    # In its first epochs a model may never end a text.
+    enough = int(max(tokenizers[1].count(data.validation[1]))) * LONGEST
+    limit = GreedySearch(max_length=min(longest, enough))
+    greedy = Translator(model, *tokenizers, limit)
     beams = BeamSearch(recipe.beam_size, max_length=longest)
     translator = greedy.with_search(beams)
     work = folder.with_name(f"{folder.name}.training")
@@ -163,8 +168,9 @@ def load_trained(
 def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
     tokenizers = data.tokenizers
     size = min(recipe.batch_size, len(data.train[0]))
+    limit = {"max_tokens": recipe.max_tokens or TOKENS * recipe.batch_size}
     batches = parallel_dataset(
-        *data.train, *tokenizers, size, training=True, seed=recipe.seed
+        *data.train, *tokenizers, size, True, recipe.seed, **limit
     )
     epochs = recipe.epochs or max(EPOCHS, -(-STEPS // len(batches)))
     steps = epochs * len(batches)
@@ -185,7 +191,9 @@ def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
         learner,
         work,
         batches,
-        validation_data=parallel_dataset(*data.validation, *tokenizers, size),
+        validation_data=parallel_dataset(
+            *data.validation, *tokenizers, size, **limit
+        ),
         epochs=epochs,
         shuffle=False,  # `parallel_dataset` shuffles
         verbose=0,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from keras_attention.data.batches import Batches
+from keras_attention.data.batches import BatchSize
 from keras_attention.data.batches import choose_buckets
 from keras_attention.data.corpus import Corpus
 from keras_attention.data.corpus import Rows
@@ -28,7 +29,7 @@ def corpus():
 def expected(seed, epoch, batch_size, buckets, training):
     """The pairs of all batches, as the README of seeds promises: a formula."""
     random = np.random.default_rng([seed, epoch])
-    ends, _ = choose_buckets([LENGTHS], buckets, batch_size)
+    ends, _ = choose_buckets([LENGTHS], buckets, BatchSize(batch_size))
     bucket = np.searchsorted(ends, LENGTHS.max(axis=0))
     order = np.arange(PAIRS)
     if training:
@@ -55,7 +56,7 @@ def test_the_order_of_a_seed_stays(training, buckets):
 
 
 def test_rows_are_padded_to_the_width_of_their_bucket():
-    _, widths = choose_buckets([LENGTHS], 4, 9)
+    _, widths = choose_buckets([LENGTHS], 4, BatchSize(9))
     for (source, inputs), labels in Batches(corpus(), 9, True, 0, 4, (0, 1))():
         pairs = source[:, 0] - 10
         lengths = LENGTHS[:, pairs]
@@ -96,7 +97,9 @@ def sizes(lengths, ends):
 @pytest.mark.parametrize("buckets", [1, 2, 3, 5])
 @pytest.mark.parametrize("least", [1, 9, 21, 60])
 def test_no_other_buckets_need_less_padding(buckets, least):
-    ends, widths = choose_buckets(np.split(SMALL, 4, 1), buckets, least)
+    ends, widths = choose_buckets(
+        np.split(SMALL, 4, 1), buckets, BatchSize(least)
+    )
     longest = np.unique(SMALL.max(axis=0))
     every = [
         [*chosen, longest[-1]]
@@ -125,3 +128,77 @@ def test_no_pair_is_left_out_twice_in_a_row(batch_size):
         before = left
         counts[taken] += 1
     assert {*counts} == {full}
+
+
+def limited(training=True, shard=(0, 1), tokens=120, count=7):
+    return Batches(corpus(), count, training, 5, 8, shard, max_tokens=tokens)
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("tokens", [1, 60, 120, 200, 10_000])
+def test_batches_of_long_pairs_have_fewer_rows(training, tokens):
+    batches = limited(training, tokens=tokens)
+    found, shapes, counts = [], set(), set()
+    for (source, _), labels in batches():
+        rows, width = len(source), max(source.shape[1], labels.shape[1] + 1)
+        assert rows == 1 or rows * width <= tokens
+        assert rows <= 7
+        found += [*(source[:, 0] - 10)]
+        shapes.add((source.shape, labels.shape))
+        counts.add(rows)
+    epoch = [1 for _ in batches()]
+    assert len(epoch) == len(batches)
+    assert len(found) == len({*found})
+    if training:
+        assert len(shapes) <= 8
+        assert len(counts) == len(batches.sizes)
+    else:
+        assert len(found) == PAIRS
+    if tokens == 120:  # 3 rows of 40 tokens, and 7 of 17
+        assert {3, 7} <= counts
+    whole = Batches(corpus(), 7, training, 5, 8, (0, 1))
+    same = batches.position.content == whole.position.content
+    assert same == (tokens == 10_000)  # as nothing is limited
+
+
+def test_limited_batches_train_all_pairs_equally_often():
+    """In as many epochs as pairs have batches of a number of rows."""
+    batches = limited()
+    assert (batches.counts % batches.sizes).any()
+    taken = np.zeros((batches.counts.max(), PAIRS), int)
+    for row in taken:
+        for (source, _), _ in batches():
+            row[source[:, 0] - 10] += 1
+    assert taken.max() == 1
+    group = batches.group[batches.bucket]
+    for number, count in enumerate(batches.counts):
+        counts = taken[:count, group == number].sum(axis=0)
+        assert {*counts} == {count - count % batches.sizes[number]}
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_processes_share_limited_batches(training):
+    """Equally many batches of the same widths, and each pair once."""
+    shards = [[*limited(training, (i, 2))()] for i in range(2)]
+    every = []
+    for batches in zip(*shards, strict=True):
+        (one, other) = (source for (source, _), _ in batches)
+        assert one.shape[1] == other.shape[1]
+        assert len(one) == 1 or one.size <= 120
+        assert 0 <= len(one) - len(other) <= (not training)
+        every += [*one[:, 0], *other[:, 0]]
+    assert len(every) == len({*every})
+    assert training or len(every) == PAIRS
+
+
+def test_one_long_pair_has_a_batch_of_its_own():
+    count = 10_000  # of which quantiles do not see a single one
+    lengths = np.full((2, count), 10)
+    lengths[:, 77] = 9000
+    short = np.random.default_rng(0).integers(3, 10, (2, count))
+    lengths = np.where(lengths == 10, short, lengths)
+    size = BatchSize(64, 4096)
+    ends, widths = choose_buckets([lengths], 8, size)
+    assert ends[-1] == 9000
+    assert widths[-2].max() < 10
+    assert [*size.rows(widths)[-2:]] == [64, 1]

@@ -1,4 +1,5 @@
 import warnings
+from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -212,6 +213,42 @@ def test_devices_of_a_distribution_get_equally_many_rows(files, monkeypatch):
     found = pairs(shards[0]) + pairs(shards[1])
     real = [pair for pair in found if pair != (b"", b"")]
     assert sorted(real) == sorted(lines_of(files))
+
+
+def test_limited_batches_have_a_row_for_each_device(files, monkeypatch):
+    """Of four devices, of two processes."""
+
+    class Distribution:
+        batch_dim_name = "batch"
+        device_mesh = SimpleNamespace(axis_names=["batch", "x"], shape=(4, 2))
+
+    monkeypatch.setattr(keras.distribution, "distribution", Distribution)
+    for tokens, counts in ((1, {2}), (10**4, {8}), (250, {2, 4, 6, 8})):
+        limit = {"max_tokens": tokens}
+        shards = [batches(files, 8, shard=(n, 2), **limit) for n in range(2)]
+        for shard in shards:
+            found = {len(labels) for _, labels in shard}
+            assert found <= counts
+            assert found > {2, 4} or len(counts) == 1
+        found = pairs(shards[0]) + pairs(shards[1])
+        real = [pair for pair in found if pair != (b"", b"")]
+        assert sorted(real) == sorted(lines_of(files))
+
+
+def test_limited_batches_resume(files):
+    """A dataset with another limit is another one, if it changes batches."""
+    known = {
+        tokens: batches(
+            files, training=True, seed=0, max_tokens=tokens
+        ).position.content
+        for tokens in (None, 10**4, 30, 20)
+    }
+    assert known[None] == known[10**4]
+    assert len({*known.values()}) == 3
+    dataset = batches(files, training=True, seed=0, max_tokens=20)
+    assert len(dataset) == len([*dataset])
+    with pytest.raises(ValueError, match="`max_tokens` must be"):
+        batches(files, 8, max_tokens=0)
 
 
 # Where TensorFlow is not installed.

@@ -17,6 +17,7 @@ from keras_attention import BeamSearch
 from keras_attention import Ensemble
 from keras_attention import TaggedTokenizer
 from keras_attention import Translator
+from keras_attention import ValidationScores
 from keras_attention.recipe import ATTENTIONS
 from keras_attention.recipe import CURVES
 from keras_attention.recipe import NOTE
@@ -227,6 +228,31 @@ def test_long_pairs_are_left_out_aloud(tmp_path):
     assert said[0].endswith(": 16 pairs, at most 9 tokens a side")
     with pytest.raises(ValueError, match=r"max_length=3\. Raise it"):
         train_translator(*files, tmp_path / "o", Recipe(max_length=3))
+
+
+@pytest.mark.slow
+def test_a_long_pair_makes_its_batch_smaller(tmp_path, monkeypatch):
+    """And the texts of validation are as long as its references at most."""
+    files = write_table(tmp_path, 64), write_table(tmp_path, 8)
+    with files[0][0].open("a") as file:
+        file.write(f"{'ab' * 400}\t{'ba' * 400}\tX\n")
+    shapes, limits = [], []
+
+    def fit(model, folder, batches, validation_data, callbacks, **options):
+        shapes.extend(tuple(x.shape) for (x, _), _ in batches)
+        (scores,) = (x for x in callbacks if isinstance(x, ValidationScores))
+        limits.append(scores.translator.search.max_length)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("keras_attention.recipe.training.resumable_fit", fit)
+    for tokens in (None, 60):
+        recipe = Recipe(units=4, max_length=1000, max_tokens=tokens)
+        with pytest.raises(KeyboardInterrupt):
+            train_translator(*files, tmp_path / "out", recipe)
+    assert sorted(shapes[:2]) == [(1, 802), (64, 6)]
+    assert {rows for rows, _ in shapes[2:]} == {1, 60 // 9, 60 // 7, 60 // 5}
+    longest = max(map(len, read_texts(files[1], recipe)[1]))
+    assert limits == [4 * (longest + 2)] * 2
 
 
 @pytest.mark.slow
