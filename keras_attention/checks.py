@@ -1,4 +1,7 @@
-"""Checks of arguments, with one wording for all who make them."""
+"""Checks of arguments, with one wording for all who make them.
+
+Commands check their options by them, before anything slow is imported.
+"""
 
 import contextlib
 import inspect
@@ -6,22 +9,10 @@ import math
 import numbers
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Iterable
 from typing import Any
 from typing import NoReturn
 
-import numpy as np
-
 LARGEST = 2**24  # of sizes and ids; nobody means more
-# Attributes that only such tensors have, or have as `True`.
-UNEVEN = {
-    "a ragged tensor": ("flat_values", "ragged", "is_nested"),
-    "a sparse tensor": ("dense_shape", "sparse", "is_sparse"),
-}
-PAD = (
-    "Pad it with zeros: `.to_tensor()` of a ragged tensor, "
-    "`tf.sparse.to_dense`, or `keras.utils.pad_sequences(..., padding='post')`."
-)
 
 
 def check_integer(
@@ -165,6 +156,15 @@ def check_object(name: str, value: Any, kind: type, way_out: str):
     )
 
 
+def check_separator(name: str, value: Any):
+    """Raise a `ValueError` unless a value can stand between two tags."""
+    if not isinstance(value, str) or not value or "\t" in value:
+        raise ValueError(
+            f"`{name}` must be a string without a tab. Received: "
+            f"{name}={value!r}. Give such as ';'."
+        )
+
+
 def check_function(name: str, value: Any, needed: str, way_out: str) -> Any:
     """Return a function or a callable object, or raise a `ValueError`.
 
@@ -205,14 +205,12 @@ def described(value: Any) -> str:
     return f"the class {value.__name__}" if is_class else repr(value)
 
 
-def check_ids(
-    needed_by: str, ids: np.ndarray, size: int, known: str, way_out: str
-):
+def check_ids(needed_by: str, ids: Any, size: int, known: str, way_out: str):
     """Raise a `ValueError` unless all ids are of a vocabulary.
 
     Args:
         needed_by: Who needs which ids, such as `"Seq2Seq.fit needs source"`.
-        ids: The ids, of any shape.
+        ids: The ids, an array of any shape.
         size: Number of ids in the vocabulary.
         known: A clause that says what they do not fit, or nothing.
         way_out: A sentence that says what to do instead.
@@ -227,67 +225,6 @@ def check_ids(
             f"{needed_by} ids from 0 to {size - 1}. Received: {said}{known}. "
             f"{way_out}"
         )
-
-
-def is_uneven(value: Any) -> str:
-    """Name what has rows of several lengths, or leaves out zeros.
-
-    Args:
-        value: A tensor, an array or a list of any kind.
-
-    Returns:
-        What it is, `""` for one that is dense.
-    """
-    for kind, names in UNEVEN.items():
-        if any(getattr(value, x, False) is not False for x in names):
-            return kind
-    rows = value if isinstance(value, list | tuple) else ()
-    if any(isinstance(x, list | tuple | np.ndarray) for x in rows):
-        try:
-            np.shape(rows)
-        except ValueError:
-            return "lists of several lengths"
-    return ""
-
-
-def check_dense(
-    needed_by: str,
-    name: str,
-    value: Any,
-    way_out: str = f"{PAD} The mask `ids != 0` says what is padding.",
-):
-    """Raise a `ValueError` for rows of several lengths, or sparse ones.
-
-    Args:
-        needed_by: Who needs what, such as `"detokenize needs ids (B, T)"`.
-        name: The argument, as the user typed it.
-        value: What was given for it.
-        way_out: A sentence that says what to do instead. Defaults to one for
-            ids.
-    """
-    kind = is_uneven(value)
-    if kind:
-        raise ValueError(
-            f"{needed_by}, rows of one length. Received: {name}={value!r:.80}, "
-            f"{kind}. {way_out}"
-        )
-
-
-def check_finite(needed_by: str, weights: Iterable[tuple[str, Any]]):
-    """Raise a `ValueError` for weights with NaN or infinity.
-
-    Args:
-        needed_by: Who reads them, such as `"Translator.load"`.
-        weights: Pairs of a name, and an array or a variable.
-    """
-    for name, x in weights:
-        # Of Keras' `convert_to_numpy` NumPy warns, if `x` is a variable.
-        if not np.isfinite(np.asarray(x)).all():
-            raise ValueError(
-                f"{needed_by} needs weights that are finite numbers. Received: "
-                f"{name}, which has NaN or infinity. Take those of an earlier "
-                "epoch."
-            )
 
 
 def check_absent(name: str, options: dict, owner, reason: str):

@@ -24,7 +24,7 @@ from keras_attention import SequenceCrossentropy
 from keras_attention import Translator
 
 FLOORS = [
-    "backend checks extras files version",
+    "arrays backend checks extras files version",
     "ops steps",
     "layers",
     "alignments",
@@ -58,7 +58,7 @@ STANDARD_PARTS = {"copying", "lexical", "shortlist", "tie_embeddings"}
 MAY_NAME_PARTS = {
     *("outputs", "migration", "data"),
     *("models/seq2seq.py", "models/language_model.py"),
-    *("commands/show.py", "recipe/options.py", "recipe/training.py"),
+    *("commands/show.py", "recipe/model.py"),
 }
 MODELS = "base", "combination", "views"
 ARE_LIMITED = {"translator.py", *(f"models/{x}.py" for x in MODELS)}

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from keras_attention.commands.train_arguments import SCORES as SCORES
 from keras_attention.commands.train_arguments import add_train_arguments
+from keras_attention.commands.train_arguments import make_recipe
 from keras_attention.commands.train_arguments import read_config
+from keras_attention.recipe.options import METRICS
 from keras_attention.version import __version__
 
 PROGRAM = "keras-attention"
@@ -149,8 +150,8 @@ def _of_score(add: Callable):
     add("references", nargs="+", type=Path, metavar="REFERENCES", help=right)
     found = "file with the texts to score (standard input)"
     add("--hypotheses", type=_file, metavar="FILE", help=found)
-    some = f"those of {','.join(SCORES)} to print (all)"
-    add("--metrics", type=_some_of(SCORES), metavar="NAMES", help=some)
+    some = f"those of {','.join(METRICS)} to print (all)"
+    add("--metrics", type=_some_of(METRICS), metavar="NAMES", help=some)
     capitals = "do not distinguish capital letters"
     add("--lowercase", action="store_true", help=capitals)
     model = "print the log probability that a saved translator gives to each "
@@ -213,6 +214,25 @@ COMMANDS = {  # what they do, and what they take
         _of_show,
     ),
 }
+
+
+def check_arguments(given: argparse.Namespace):
+    """Raise an error for what a command cannot run with, before it starts.
+
+    Args:
+        given: What was read. `train` gets the `recipe` of its options.
+
+    Raises:
+        OSError: If something that will be read is not there.
+        WrongArguments: If an option has a value that does not fit.
+    """
+    for value in given.__dict__.values():
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, Path):
+                path.stat()
+    if given.command == "train":
+        with checking_arguments():
+            given.recipe = make_recipe(given)
 
 
 def bytes_of(name: str, option: str) -> BinaryIO:

@@ -10,10 +10,10 @@ import warnings
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
-from pathlib import Path
 
 from keras_attention.commands.arguments import PROGRAM
 from keras_attention.commands.arguments import WrongArguments
+from keras_attention.commands.arguments import check_arguments
 from keras_attention.commands.arguments import read_arguments
 
 EXPORTED = {".onnx", ".tflite"}  # endings of files that `translate` takes
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{name}: warning: {message}", file=sys.stderr)
 
     try:
-        _check_paths(given)
+        check_arguments(given)
         run = _import_command(given)
         with warnings.catch_warnings():
             warnings.showwarning = show_warning
@@ -59,14 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{name}: error: {said}", file=sys.stderr)
         return WRONG if isinstance(error, WrongArguments) else FAILED
     return 0
-
-
-def _check_paths(given: argparse.Namespace):
-    """Raise an error if something that will be read is not there."""
-    for value in given.__dict__.values():
-        for path in value if isinstance(value, list) else [value]:
-            if isinstance(path, Path):
-                path.stat()
 
 
 def _import_command(given: argparse.Namespace) -> Callable:

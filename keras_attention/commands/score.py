@@ -5,9 +5,9 @@ import re
 
 import numpy as np
 
-from keras_attention.commands.arguments import SCORES
 from keras_attention.commands.arguments import bytes_of
 from keras_attention.files import bare_lines
+from keras_attention.recipe.options import METRICS
 from keras_attention.text import read_lines
 from keras_attention.training import error_rate_of_links
 from keras_attention.training import score_texts
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace):
         print(f"AER = {alignment_error(hypotheses, references[0]):.4f}")
         return
     given = hypotheses, references, arguments.lowercase
-    for name in arguments.metrics or SCORES:
+    for name in arguments.metrics or METRICS:
         value, signature = score_texts(name, *given)
         print(f"{name} = {value:.2f} {signature}".rstrip())
 

@@ -7,10 +7,6 @@ import time
 import keras
 
 from keras_attention.commands.arguments import PROGRAM
-from keras_attention.commands.arguments import checking_arguments
-from keras_attention.commands.train_arguments import RECIPE
-from keras_attention.recipe import Recipe
-from keras_attention.recipe import fixed_options
 from keras_attention.recipe import train_translator
 
 WIDTH = 30  # of the progress bar
@@ -19,18 +15,6 @@ FIRST, LAST = 5, 15  # batches that are timed
 
 def run(arguments: argparse.Namespace):
     """Train a translator on pairs of texts, and keep the best epoch."""
-    given = arguments.__dict__
-    options = {name: given[name] for name in RECIPE if name in given}
-    if "columns" in options:  # 0,1 or 0 1, or numbers of a file
-        columns = options["columns"]
-        columns = columns if isinstance(columns, list) else [columns]
-        words = ",".join(map(str, columns)).split(",")
-        numbers = (int(x) if x.strip().isdecimal() else x for x in words)
-        options["columns"] = tuple(numbers)
-    if arguments.init is not None:
-        options = {**fixed_options(arguments.init), **options}
-    with checking_arguments():
-        recipe = Recipe(**options)
     report = _say_nothing if arguments.quiet else _say
     progress = Report()  # the same callbacks, so that each resumes the other
     progress.quiet = arguments.quiet
@@ -38,7 +22,7 @@ def run(arguments: argparse.Namespace):
         arguments.files,
         arguments.validation,
         arguments.output,
-        recipe,
+        arguments.recipe,
         [progress],
         report,
         init=arguments.init,

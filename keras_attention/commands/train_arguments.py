@@ -3,93 +3,16 @@
 import argparse
 import tomllib
 from collections.abc import Callable
+from dataclasses import Field
+from dataclasses import fields
 from pathlib import Path
 
 from keras_attention.files import open_to_read
+from keras_attention.recipe.options import Recipe
+from keras_attention.recipe.options import fixed_options
 
-SCORES = ("bleu", "chrf", "ter", "wer", "per", "cer", "ser", "accuracy")
 METAVARS = {str: "NAME", int: "N", float: "R"}
-TOKENIZERS = "character", "symbol", "word", "sentencepiece"
-ATTENTIONS = (
-    *("additive", "general", "location_aware", "coverage", "entmax15"),
-    *("sparsemax", "monotonic", "forward", "chunkwise", "hard"),
-    "hard_monotonic",
-)
-RECIPE = {  # of a `Recipe`: a type or choices, and what it is
-    "header": (bool, "skip the first line of each file"),
-    "lowercase": (bool, "convert both sides to lower case, except symbols"),
-    "max_length": (
-        int,
-        "leave out pairs with more tokens on a side (default: four times the "
-        "length that 99%% of the pairs do not exceed, at least 50)",
-    ),
-    "source_tokenizer": (
-        TOKENIZERS,
-        "what the source is split into (default: character)",
-    ),
-    "target_tokenizer": (
-        TOKENIZERS,
-        "what the target is split into (default: character)",
-    ),
-    "normalization": (str, "Unicode form of the source (default: nfc)"),
-    "columns": (
-        str,
-        "zero-based indices of the source and target columns (default: 0,1)",
-    ),
-    "features": (
-        int,
-        "zero-based index of a column of tags, such as morphological features; "
-        "translate then reads a source, a tab, and tags",
-    ),
-    "features_separator": (str, "separator between two tags (default: ;)"),
-    "attention": (ATTENTIONS, "attention mechanism (default: additive)"),
-    "order": (
-        ("luong", "bahdanau"),
-        "attend after the decoder's step (luong), or before (default: luong)",
-    ),
-    "units": (
-        int,
-        "size of all layers; the decoder has twice as many (default: 128)",
-    ),
-    "layers": (int, "LSTM layers of encoder and decoder (default: 1)"),
-    "dropout": (
-        float,
-        "dropout rate of embeddings and outputs (default: 0.3)",
-    ),
-    "epochs": (
-        int,
-        "maximum number of epochs (default: 2,000 batches, at least 40 epochs)",
-    ),
-    "patience": (
-        int,
-        "stop after this many epochs without a better one (default: a third "
-        "of the epochs, at least 10)",
-    ),
-    "batch_size": (int, "maximum number of pairs per batch (default: 64)"),
-    "max_tokens": (
-        int,
-        "maximum number of source or target tokens per batch, with padding; "
-        "batches of long pairs have fewer pairs, which bounds the memory "
-        "(default: 256 times the batch size)",
-    ),
-    "rate": (float, "initial learning rate (default: 0.002)"),
-    "metric": (
-        SCORES,
-        "metric that decides which epoch is the best one (default: accuracy)",
-    ),
-    "beam_size": (int, "beam width of the search (default: 5)"),
-    "seed": (int, "random seed of weights, dropout, and order (default: 0)"),
-    "members": (
-        int,
-        "train this many models, with the random seeds seed, seed + 1, ..., "
-        "and save their ensemble (default: 1)",
-    ),
-    "distill": (
-        bool,
-        "with --members: save one more model of the same size instead, which "
-        "learns from the ensemble; add --unlabeled if you can",
-    ),
-}
+OPTIONS = {x.name: x for x in fields(Recipe)}
 
 
 def add_train_arguments(add: Callable):
@@ -129,24 +52,57 @@ def add_train_arguments(add: Callable):
     )
     quiet = "print nothing but warnings and errors"
     add("--quiet", action="store_true", help=quiet)
-    for name, (kind, about) in RECIPE.items():
-        option, options = f"--{name.replace('_', '-')}", {}
-        if kind is bool:
-            options["action"] = "store_true"
-        elif isinstance(kind, tuple):
-            options["choices"] = kind
-        else:
-            options |= {"type": kind, "metavar": METAVARS[kind]}
-        if name == "columns":
-            options["nargs"] = "+"
-        add(option, default=argparse.SUPPRESS, help=about, **options)
+    for option in OPTIONS.values():
+        _add_option(add, option)
+
+
+def _add_option(add: Callable, option: Field):
+    """Add an option of the recipe, which has no default."""
+    kind, choices = option.metadata["kind"], option.metadata["choices"]
+    if kind is bool:
+        how = {"action": "store_true"}
+    elif choices is not None:
+        how = {"choices": choices}
+    else:
+        how = {"type": kind, "metavar": METAVARS[kind]}
+    if option.name == "columns":
+        how["nargs"] = "+"
+    name = f"--{option.name.replace('_', '-')}"
+    about = option.metadata["about"].replace("%", "%%")
+    add(name, default=argparse.SUPPRESS, help=about, **how)
+
+
+def make_recipe(arguments: argparse.Namespace) -> Recipe:
+    """Make the recipe of a command line.
+
+    Args:
+        arguments: What was read.
+
+    Returns:
+        The recipe. Options that it does not have are those of the translator
+        that is fine-tuned, or the defaults.
+
+    Raises:
+        ValueError: If an option has a value that does not fit.
+    """
+    given = arguments.__dict__
+    options = {name: given[name] for name in OPTIONS if name in given}
+    if "columns" in options:  # 0,1 or 0 1, or numbers of a file
+        columns = options["columns"]
+        columns = columns if isinstance(columns, list) else [columns]
+        words = ",".join(map(str, columns)).split(",")
+        numbers = (int(x) if x.strip().isdecimal() else x for x in words)
+        options["columns"] = tuple(numbers)
+    if arguments.init is not None:
+        options = {**fixed_options(arguments.init), **options}
+    return Recipe(**options)
 
 
 def read_config(file: Path) -> dict:
     """Read options of `train` from a TOML file.
 
     Args:
-        file: The file, with the names of `RECIPE`.
+        file: The file, with the names of options.
 
     Returns:
         The options.
@@ -157,9 +113,9 @@ def read_config(file: Path) -> dict:
     with open_to_read(file) as content:
         found = tomllib.load(content)
     found = {name.replace("-", "_"): x for name, x in found.items()}
-    if not found.keys() <= RECIPE.keys():
+    if not found.keys() <= OPTIONS.keys():
         raise ValueError(
-            f"it has {min(found.keys() - RECIPE.keys())!r}, which is none of "
-            f"{', '.join(RECIPE)}"
+            f"it has {min(found.keys() - OPTIONS.keys())!r}, which is none of "
+            f"{', '.join(OPTIONS)}"
         )
     return found

@@ -12,8 +12,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_attention.arrays import is_uneven
 from keras_attention.checks import check_shape
-from keras_attention.checks import is_uneven
 
 # Rows, and factors of the lengths of the sample: they grow and shrink, as
 # those in `agreement.py` do.

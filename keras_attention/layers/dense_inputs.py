@@ -6,8 +6,8 @@ from typing import Any
 
 import keras
 
-from keras_attention.checks import PAD
-from keras_attention.checks import check_dense
+from keras_attention.arrays import PAD
+from keras_attention.arrays import check_dense
 from keras_attention.layers.order import mask_in_order
 
 

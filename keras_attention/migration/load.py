@@ -8,7 +8,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from keras_attention.checks import check_finite
+from keras_attention.arrays import check_finite
 from keras_attention.checks import check_object
 from keras_attention.migration import names
 from keras_attention.migration.sources import read_variables

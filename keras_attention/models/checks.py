@@ -5,7 +5,7 @@ import inspect
 import keras
 import numpy as np
 
-from keras_attention.checks import check_dense
+from keras_attention.arrays import check_dense
 from keras_attention.checks import check_ids
 from keras_attention.checks import check_object
 from keras_attention.decoder import AttentionDecoder

@@ -1,14 +1,30 @@
-"""From pairs of texts to a trained translator: what `train` does."""
+"""From pairs of texts to a trained translator: what `train` does.
 
-from .adapt import NOTE as NOTE
-from .adapt import fixed_options as fixed_options
-from .members import load_average as load_average
-from .members import load_ensemble as load_ensemble
-from .options import ATTENTIONS as ATTENTIONS
-from .options import TOKENIZERS as TOKENIZERS
-from .options import Recipe as Recipe
-from .texts import make_tokenizers as make_tokenizers
-from .texts import read_texts as read_texts
-from .training import CURVES as CURVES
-from .training import make_model as make_model
-from .translator import train_translator as train_translator
+The options of a recipe do not need Keras, which is imported with the first of
+the other names.
+"""
+
+import ast
+import importlib.resources
+
+# The table of names is the stub that editors read: name and file.
+_STUB = importlib.resources.files(__name__) / "__init__.pyi"
+NAMES = {
+    alias.name: node.module
+    for node in ast.parse(_STUB.read_text("utf-8")).body
+    if isinstance(node, ast.ImportFrom)
+    for alias in node.names
+}
+__all__ = sorted(NAMES)
+
+
+def __getattr__(name):
+    """Take a public name out of its file, imported when first asked for."""
+    if name not in NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    file = importlib.import_module(f".{NAMES[name]}", __name__)
+    return getattr(file, name)
+
+
+def __dir__():
+    return __all__

@@ -1,42 +1,15 @@
 """Fine-tuning: a training that begins with a saved translator."""
 
-import tomllib
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
-from keras_attention.files import reading
 from keras_attention.files import sha256_of
 from keras_attention.models import Seq2Seq
 from keras_attention.recipe.options import Recipe
+from keras_attention.recipe.options import fixed_options
 from keras_attention.text import TaggedTokenizer
 from keras_attention.translator import MAIN_FILE
 from keras_attention.translator import Translator
-
-NOTE = "recipe.toml"
-FIXED = (  # what tokenizers and weights depend on
-    *("source_tokenizer", "target_tokenizer", "normalization", "lowercase"),
-    *("features_separator", "attention", "order", "units", "layers", "dropout"),
-)
-
-
-def fixed_options(folder: str | Path) -> dict[str, Any]:
-    """Return the options that cannot differ when fine-tuning a translator.
-
-    Args:
-        folder: A saved translator, with the `recipe.toml` of its training. If
-            it has none, the options are the defaults.
-
-    Returns:
-        The options, by their names in `Recipe`.
-    """
-    file, found = Path(folder) / NOTE, {}
-    if file.is_file():
-        with reading(file, "Fine-tuning needs the recipe that train wrote."):
-            found = tomllib.loads(file.read_text(encoding="utf-8"))
-    defaults = {field.name: field.default for field in fields(Recipe)}
-    return {name: found.get(name, defaults[name]) for name in FIXED}
 
 
 def load_start(folder: str | Path, recipe: Recipe) -> tuple[Translator, str]:

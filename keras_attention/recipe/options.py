@@ -1,178 +1,215 @@
-"""What is decided about a translator and its training."""
+"""What is decided about a translator and its training, without Keras.
+
+The fields of `Recipe` are the only list of options: the command reads its
+arguments from them before anything slow is imported, and the documentation is
+compared with them.
+"""
 
 import json
+import tomllib
+from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict
 from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from keras_attention.alignments import ForwardAlignment
-from keras_attention.alignments import Monotonic
-from keras_attention.attention import BahdanauAttention
-from keras_attention.attention import ChunkwiseAttention
-from keras_attention.attention import CoverageAttention
-from keras_attention.attention import LocationAwareAttention
-from keras_attention.attention import LuongGeneral
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_list
 from keras_attention.checks import check_number
 from keras_attention.checks import check_object
 from keras_attention.checks import check_rate
-from keras_attention.outputs import HardAttention
+from keras_attention.checks import check_separator
+from keras_attention.files import reading
 from keras_attention.steps.primitives import NORMALIZATIONS
-from keras_attention.text import CharacterTokenizer
-from keras_attention.text import SentencePieceTokenizer
-from keras_attention.text import SymbolTokenizer
-from keras_attention.text import WordTokenizer
-from keras_attention.text.tagged import check_separator
-from keras_attention.training import MODES
 
-ATTENTIONS = {
-    "additive": BahdanauAttention,
-    "general": lambda _: LuongGeneral(use_scale="sqrt"),
-    "location_aware": lambda units: LocationAwareAttention(units, 8, 5),
-    "coverage": CoverageAttention,
-    "entmax15": lambda units: BahdanauAttention(units, alignment="entmax15"),
-    "sparsemax": lambda units: BahdanauAttention(units, alignment="sparsemax"),
-    "monotonic": lambda units: BahdanauAttention(units, alignment=Monotonic()),
-    "forward": lambda units: BahdanauAttention(
-        units, alignment=ForwardAlignment()
-    ),
-    "chunkwise": lambda units: ChunkwiseAttention(
-        BahdanauAttention(units, alignment=Monotonic()),
-        BahdanauAttention(units),
-        chunk_size=3,
-    ),
-    "hard": lambda units: HardAttention(BahdanauAttention(units), units),
-    "hard_monotonic": lambda units: HardAttention(
-        BahdanauAttention(units), units, order=1, monotonic=True
-    ),
-}
-TOKENIZERS = {
-    "character": lambda texts, **options: CharacterTokenizer.train(
-        texts, 2**20, **options
-    ),
-    "symbol": lambda texts, **_: SymbolTokenizer.train(texts),
-    "word": lambda texts, **options: WordTokenizer.train(
-        texts, 8000, **options
-    ),
-    "sentencepiece": lambda texts, **options: SentencePieceTokenizer.train(
-        texts, 1000, **options
-    ),
-}
+NOTE = "recipe.toml"
+FIXED = (  # what tokenizers and weights depend on
+    *("source_tokenizer", "target_tokenizer", "normalization", "lowercase"),
+    *("features_separator", "attention", "order", "units", "layers", "dropout"),
+)
+# Names, for which `model.py` and `texts.py` have what needs Keras.
+TOKENIZER_NAMES = "character", "symbol", "word", "sentencepiece"
+ATTENTION_NAMES = (
+    *("additive", "general", "location_aware", "coverage", "entmax15"),
+    *("sparsemax", "monotonic", "forward", "chunkwise", "hard"),
+    "hard_monotonic",
+)
+METRICS = "bleu", "chrf", "ter", "wer", "per", "cer", "ser", "accuracy"
+
+
+def option(
+    default: Any, kind: type, check: Callable, about: str, shown: str = ""
+) -> Any:
+    """Return the field of an option, such as one of `Recipe`.
+
+    Args:
+        default: Its default; `None` if it depends on other things.
+        kind: What a shell's word is turned into; a flag if it is `bool`.
+        check: Function of the name and a value, unless that is `None` and the
+            default, which raises a `ValueError`. It may have `choices`.
+        about: What it does, in a clause.
+        shown: How the default is described, unless it is a value.
+
+    Returns:
+        The field of a dataclass, with `metadata`.
+    """
+    if default is not None and kind is not bool:
+        shown = str(default)
+        if isinstance(default, tuple):
+            shown = ",".join(map(str, default))
+    return field(
+        default=default,
+        metadata={
+            "kind": kind,
+            "check": check,
+            "choices": getattr(check, "keywords", {}).get("choices"),
+            "about": about + (f" (default: {shown})" if shown else ""),
+        },
+    )
+
+
+def _flag(about):
+    check = partial(check_object, kind=bool, way_out="Give True or False.")
+    return option(False, bool, check, about)
+
+
+def _choice(default, choices: Sequence[str], about):
+    return option(default, str, partial(check_choice, choices=choices), about)
+
+
+def _number(default, about, shown="", **range_):
+    return option(default, int, partial(check_integer, **range_), about, shown)
+
+
+def _check_columns(name, value):
+    for x in check_list(name, value, "numbers"):
+        check_integer(name, x, 0)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is decided about a translator and its training.
+    """Holds what is decided about a translator and its training.
 
     The defaults are for spelling, sounds and inflection: 500 to 20,000 short
     texts of small vocabularies. Embeddings, each direction of the LSTM encoder
     and attention have `units`, the LSTM decoder twice as many; the output is
-    tied to the embeddings. It is trained by Adam with a rate that falls as a
-    cosine, 0.1 of label smoothing, averaged weights, and batches of 8 lengths;
-    the best epoch is kept.
+    tied to the embeddings, unless the attention is a hard one. It is trained
+    by Adam with a rate that falls as a cosine, 0.1 of label smoothing, averaged
+    weights, and batches of 8 lengths; the best epoch is kept.
 
-    Attributes:
-        header: Whether the first line of each file is a header, to skip.
-        lowercase: Whether both sides are put into lower case, but for symbols.
-        max_length: The maximum number of tokens of a source or target, start
-            and end included; longer pairs are left out. `None` for four times
-            the length that 99 of 100 pairs do not exceed, 50 at least.
-        source_tokenizer: `"character"`, `"symbol"`, `"word"` (at most 8,000)
-            or `"sentencepiece"` (at most 1,000 pieces).
-        target_tokenizer: Likewise.
-        normalization: The form of Unicode of the source, unless it is of
-            symbols. `"nfd"` cuts Hangul into letters.
-        columns: The numbers of the columns of source and target, from 0 on.
-        features: The number of the column of tags, or `None`.
-        features_separator: What stands between two tags.
-        attention: One of `ATTENTIONS`; those named `hard` are outputs, and
-            tie no embeddings.
-        order: `"luong"` attends after the decoder's step, `"bahdanau"` before.
-        units: The size of all.
-        layers: The LSTM layers of encoder and decoder.
-        dropout: Of embeddings, and of what the output layer reads.
-        epochs: Number of epochs; `None` for as many as train 2,000 batches,
-            40 at least.
-        patience: Number of epochs without a better one after which training
-            stops; `None` for a third of all, 10 at least.
-        batch_size: The maximum number of pairs in a batch.
-        max_tokens: The maximum number of tokens of the source or target of a
-            batch, padding included, as of `parallel_dataset`: batches of long
-            pairs have fewer. `None` for 256 times `batch_size`.
-        rate: The learning rate, at first.
-        metric: What decides which epoch is best: a name of
-            `ValidationScores`.
-        beam_size: Beams of the translator's search.
-        seed: Of weights, dropout and order.
-        members: The number of models that are trained, with the seeds `seed`,
-            `seed + 1` and so on. The result of several is their `Ensemble`.
-        distill: Whether the result is one more model of the same size, which
-            learns from the ensemble of the members: its probabilities of each
-            token, and its texts, in addition to the pairs.
+    Its arguments are the options of `keras-attention train`, with `_` for `-`.
+    Those with a default that is described have the default `None`.
     """
 
-    header: bool = False
-    lowercase: bool = False
-    max_length: int | None = None
-    source_tokenizer: str = "character"
-    target_tokenizer: str = "character"
-    normalization: str = "nfc"
-    columns: tuple[int, int] = (0, 1)
-    features: int | None = None
-    features_separator: str = ";"
-    attention: str = "additive"
-    order: str = "luong"
-    units: int = 128
-    layers: int = 1
-    dropout: float = 0.3
-    epochs: int | None = None
-    patience: int | None = None
-    batch_size: int = 64
-    max_tokens: int | None = None
-    rate: float = 0.002
-    metric: str = "accuracy"
-    beam_size: int = 5
-    seed: int = 0
-    members: int = 1
-    distill: bool = False
+    header: bool = _flag("skip the first line of each file")
+    lowercase: bool = _flag("convert both sides to lower case, except symbols")
+    max_length: int | None = _number(
+        None,
+        "leave out pairs with more tokens on a side, start and end included",
+        "four times the length that 99% of the pairs do not exceed, at least "
+        "50",
+        least=3,
+    )
+    source_tokenizer: str = _choice(
+        "character",
+        TOKENIZER_NAMES,
+        "what the source is split into; word has at most 8,000 entries, "
+        "sentencepiece 1,000",
+    )
+    target_tokenizer: str = _choice(
+        "character", TOKENIZER_NAMES, "what the target is split into"
+    )
+    normalization: str = _choice(
+        "nfc",
+        NORMALIZATIONS,
+        "Unicode form of the source, except symbols; nfd cuts Hangul into "
+        "letters",
+    )
+    columns: tuple[int, int] = option(
+        (0, 1),
+        str,
+        _check_columns,
+        "zero-based indices of the source and target columns",
+    )
+    features: int | None = _number(
+        None,
+        "zero-based index of a column of tags, such as morphological features; "
+        "translate then reads a source, a tab, and tags",
+        least=0,
+    )
+    features_separator: str = option(
+        ";", str, check_separator, "separator between two tags"
+    )
+    attention: str = _choice("additive", ATTENTION_NAMES, "attention mechanism")
+    order: str = _choice(
+        "luong",
+        ("luong", "bahdanau"),
+        "attend after the decoder's step (luong), or before",
+    )
+    units: int = _number(
+        128, "size of all layers; the decoder has twice as many"
+    )
+    layers: int = _number(1, "LSTM layers of encoder and decoder")
+    dropout: float = option(
+        0.3, float, check_rate, "dropout rate of embeddings and outputs"
+    )
+    epochs: int | None = _number(
+        None, "maximum number of epochs", "2,000 batches, at least 40 epochs"
+    )
+    patience: int | None = _number(
+        None,
+        "stop after this many epochs without a better one",
+        "a third of the epochs, at least 10",
+    )
+    batch_size: int = _number(64, "maximum number of pairs per batch")
+    max_tokens: int | None = _number(
+        None,
+        "maximum number of source or target tokens per batch, with padding; "
+        "batches of long pairs have fewer pairs, which bounds the memory",
+        "256 times the batch size",
+    )
+    rate: float = option(
+        0.002, float, partial(check_number, above=0), "initial learning rate"
+    )
+    metric: str = _choice(
+        "accuracy",
+        METRICS,
+        "metric that decides which epoch is the best one",
+    )
+    beam_size: int = _number(5, "beam width of the search")
+    seed: int = _number(
+        0,
+        "random seed of weights, dropout, and order",
+        least=0,
+        most=2**32 - 1,
+    )
+    members: int = _number(
+        1,
+        "train this many models, with the random seeds seed, seed + 1, ..., "
+        "and save their ensemble",
+    )
+    distill: bool = _flag(
+        "with --members: save one more model of the same size instead, which "
+        "learns from the ensemble; add --unlabeled if you can"
+    )
 
     def __post_init__(self):
-        for name in ("source_tokenizer", "target_tokenizer"):
-            check_choice(name, getattr(self, name), TOKENIZERS)
-        check_choice("attention", self.attention, ATTENTIONS)
-        check_choice("order", self.order, ("luong", "bahdanau"))
-        check_choice("metric", self.metric, MODES)
-        check_rate("dropout", self.dropout)
-        check_number("rate", self.rate, above=0)
-        sizes = "units", "layers", "batch_size", "beam_size", "members"
-        for name in sizes:
-            check_integer(name, getattr(self, name))
-        optional = {
-            "epochs": 1,
-            "patience": 1,
-            "max_length": 3,
-            "max_tokens": 1,
-        }
-        for name, least in optional.items():
-            if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name), least)
-        for name in ("header", "lowercase", "distill"):
-            check_object(name, getattr(self, name), bool, "Give True or False.")
+        for x in fields(self):
+            value = getattr(self, x.name)
+            if value is not None or x.default is not None:
+                x.metadata["check"](x.name, value)
         check_integer("seed", self.seed, 0, 2**32 - self.members)
         if self.distill and self.members == 1:
             raise ValueError(
                 "`distill` needs an ensemble to learn from. Received: "
                 "distill=True, members=1. Set `members`, such as to 3."
             )
-        check_choice("normalization", self.normalization, NORMALIZATIONS)
-        check_separator("features_separator", self.features_separator)
-        columns = check_list("columns", self.columns, "numbers")
-        for x in columns:
-            check_integer("columns", x, 0)
-        if self.features is not None:
-            check_integer("features", self.features, 0)
-        if len(columns) != 2 or self.features in columns:
+        if len(self.columns) != 2 or self.features in self.columns:
             raise ValueError(
                 "`columns` needs two columns, neither of them that of the "
                 f"features. Received: columns={self.columns}, features="
@@ -186,3 +223,33 @@ class Recipe:
             k: json.dumps(v, ensure_ascii=False) for k, v in given.items()
         }
         return "".join(f"{name} = {value}\n" for name, value in values.items())
+
+
+def _document(recipe):
+    """Add the fields to the docstring of a class of options."""
+    rows = [
+        f"\n        {x.name}: {x.metadata['about']}" for x in fields(recipe)
+    ]
+    rows = "".join(rows)
+    recipe.__doc__ = f"{recipe.__doc__}\n    Attributes:{rows}\n    "
+
+
+_document(Recipe)
+
+
+def fixed_options(folder: str | Path) -> dict[str, Any]:
+    """Return the options that cannot differ when fine-tuning a translator.
+
+    Args:
+        folder: A saved translator, with the `recipe.toml` of its training. If
+            it has none, the options are the defaults.
+
+    Returns:
+        The options, by their names in `Recipe`.
+    """
+    file, found = Path(folder) / NOTE, {}
+    if file.is_file():
+        with reading(file, "Fine-tuning needs the recipe that train wrote."):
+            found = tomllib.loads(file.read_text(encoding="utf-8"))
+    defaults = {field.name: field.default for field in fields(Recipe)}
+    return {name: found.get(name, defaults[name]) for name in FIXED}

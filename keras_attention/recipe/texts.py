@@ -9,17 +9,32 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_attention.models import AbstractModel
-from keras_attention.recipe.options import TOKENIZERS
 from keras_attention.recipe.options import Recipe
 from keras_attention.recipe.pairs import TrainingPairs
 from keras_attention.recipe.pairs import read_training_pairs
 from keras_attention.steps.tags import TAB
 from keras_attention.steps.tags import split_tags
 from keras_attention.text import AbstractTokenizer
+from keras_attention.text import CharacterTokenizer
+from keras_attention.text import SentencePieceTokenizer
+from keras_attention.text import SymbolTokenizer
 from keras_attention.text import TaggedTokenizer
+from keras_attention.text import WordTokenizer
 from keras_attention.translator import Translator
 
 USUAL, TIMES, SHORT = 99, 4, 50  # per cent, times their longest; tokens
+TOKENIZERS = {
+    "character": lambda texts, **options: CharacterTokenizer.train(
+        texts, 2**20, **options
+    ),
+    "symbol": lambda texts, **_: SymbolTokenizer.train(texts),
+    "word": lambda texts, **options: WordTokenizer.train(
+        texts, 8000, **options
+    ),
+    "sentencepiece": lambda texts, **options: SentencePieceTokenizer.train(
+        texts, 1000, **options
+    ),
+}
 
 
 class TrainingTexts(NamedTuple):

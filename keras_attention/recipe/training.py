@@ -11,15 +11,9 @@ import keras
 import numpy as np
 
 from keras_attention.data.dataset import parallel_dataset
-from keras_attention.decoder import AttentionDecoder
-from keras_attention.decoder import AttentionDecoderCell
-from keras_attention.decoder import StateBridge
 from keras_attention.files import replaced_folder
-from keras_attention.models import RecurrentEncoder
-from keras_attention.models import Seq2Seq
-from keras_attention.outputs import AbstractOutput
-from keras_attention.recipe.adapt import NOTE
-from keras_attention.recipe.options import ATTENTIONS
+from keras_attention.recipe.model import make_model
+from keras_attention.recipe.options import NOTE
 from keras_attention.recipe.options import Recipe
 from keras_attention.recipe.report import write_report
 from keras_attention.recipe.texts import TrainingTexts
@@ -95,45 +89,6 @@ def train_one(
     _fit(model, recipe, data, greedy, work, callbacks, finish, report)
     shutil.rmtree(work)
     return translator
-
-
-def make_model(
-    recipe: Recipe, source_vocabulary_size: int, target_vocabulary_size: int
-) -> Seq2Seq:
-    """Make the model of a recipe, with random weights.
-
-    Args:
-        recipe: The recipe.
-        source_vocabulary_size: Number of source ids.
-        target_vocabulary_size: Number of target ids.
-
-    Returns:
-        The model, which is built.
-    """
-    units, layers = recipe.units, range(recipe.layers)
-    attention = ATTENTIONS[recipe.attention](units)
-    hard = isinstance(attention, AbstractOutput)
-    cell = AttentionDecoderCell(
-        [keras.layers.LSTMCell(2 * units) for _ in layers],
-        None if hard else attention,
-        recipe.order,
-        attention_layer_size=None if hard else units,
-    )
-    model = Seq2Seq(
-        source_vocabulary_size=source_vocabulary_size,
-        target_vocabulary_size=target_vocabulary_size,
-        embedding_dim=units,
-        encoder=RecurrentEncoder(
-            units, recipe.layers, dropout=recipe.dropout if layers[1:] else 0.0
-        ),
-        bridge=StateBridge(),
-        decoder=AttentionDecoder(cell),
-        tie_embeddings=not hard,
-        dropout=recipe.dropout,
-        output=attention if hard else None,
-    )
-    model.build(((None, None), (None, None)))
-    return model
 
 
 def load_trained(

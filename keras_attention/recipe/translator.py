@@ -12,10 +12,10 @@ from pathlib import Path
 import keras
 
 from keras_attention.files import replaced_folder
-from keras_attention.recipe.adapt import NOTE
 from keras_attention.recipe.adapt import load_start
 from keras_attention.recipe.adapt import report_growth
 from keras_attention.recipe.members import join_translators
+from keras_attention.recipe.options import NOTE
 from keras_attention.recipe.options import Recipe
 from keras_attention.recipe.pairs import warn_of_overlap
 from keras_attention.recipe.report import write_report

@@ -6,7 +6,7 @@ import operator
 import keras
 from keras import ops
 
-from keras_attention.checks import check_dense
+from keras_attention.arrays import check_dense
 from keras_attention.checks import check_shape
 from keras_attention.ops.tokens import pick
 from keras_attention.search.loop import choose

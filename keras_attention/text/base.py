@@ -10,7 +10,7 @@ from typing import Self
 import keras
 import numpy as np
 
-from keras_attention.checks import check_dense
+from keras_attention.arrays import check_dense
 from keras_attention.checks import check_integer
 from keras_attention.files import open_to_read
 from keras_attention.files import reading

@@ -4,12 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Sequence
-from typing import Any
 from typing import Self
 
 import keras
 
 from keras_attention.checks import check_object
+from keras_attention.checks import check_separator
 from keras_attention.steps.primitives import SPECIAL_NAMES
 from keras_attention.steps.primitives import AbstractStep
 from keras_attention.steps.tags import TAB
@@ -18,15 +18,6 @@ from keras_attention.steps.tags import split_tags
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.sentences import as_texts
 from keras_attention.text.vocabulary import check_vocabulary
-
-
-def check_separator(name: str, value: Any):
-    """Raise a `ValueError` unless a value can stand between two tags."""
-    if not isinstance(value, str) or not value or TAB in value:
-        raise ValueError(
-            f"`{name}` must be a string without a tab. Received: "
-            f"{name}={value!r}. Give such as ';'."
-        )
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")

@@ -9,7 +9,7 @@ from typing import Any
 import h5py
 import keras
 
-from keras_attention.checks import check_finite
+from keras_attention.arrays import check_finite
 from keras_attention.files import check_archive
 from keras_attention.files import open_to_read
 from keras_attention.files import sha256_of

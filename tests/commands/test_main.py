@@ -13,8 +13,8 @@ from shell import shell
 from keras_attention.commands import main
 from keras_attention.commands import translate
 from keras_attention.commands.arguments import COMMANDS
-from keras_attention.commands.arguments import SCORES
 from keras_attention.commands.arguments import read_arguments
+from keras_attention.recipe.options import METRICS
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,7 +51,7 @@ def test_wrong_arguments_are_told_from_errors(words, capsys):
 def test_what_can_be_chosen_is_all_there_is():
     from keras_attention.training import MODES
 
-    assert set(SCORES) == set(MODES)
+    assert set(METRICS) == set(MODES)
 
 
 SCRIPT = """

@@ -1,6 +1,8 @@
 """`train`: what a shell sees; `tests/recipe` has the training itself."""
 
 import io
+import os
+import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -13,13 +15,16 @@ from keras_attention.commands import arguments
 from keras_attention.commands import main
 from keras_attention.commands import train
 from keras_attention.commands.train import Report
-from keras_attention.commands.train_arguments import RECIPE
+from keras_attention.commands.train_arguments import OPTIONS
 from keras_attention.recipe import Recipe
+from keras_attention.steps.primitives import NORMALIZATIONS
+from keras_attention.training import MODES
 
 pytestmark = [
     pytest.mark.filterwarnings(f"default:.*{x}")
     for x in ("are in the training set too", "in every epoch")
 ]
+ROOT = Path(__file__).parents[2]
 TABLE = [f"{a}{b}\t{b} {a}\tX;{a.upper()}\n" for a in "abc" for b in "dec"]
 
 
@@ -62,24 +67,59 @@ def test_a_training_says_what_it_does(words, tmp_path):
     assert (folder / "attention.png").exists()
 
 
-def test_every_option_is_one_of_the_recipe_and_tells_its_default():
-    defaults = asdict(Recipe())
-    assert RECIPE.keys() == defaults.keys()
-    for name, (kind, about) in RECIPE.items():
-        value = defaults[name]
-        shown = ",".join(map(str, value)) if name == "columns" else value
-        if kind is bool:
-            assert value is False
-        elif value is not None:
-            assert about.endswith(f"(default: {shown})")
-            assert (
-                value in kind
-                if isinstance(kind, tuple)
-                else (kind in (str, type(value)))
-            )
-    options = RECIPE
-    assert set(options["attention"][0]) == set(recipe.ATTENTIONS)
-    assert set(options["source_tokenizer"][0]) == set(recipe.TOKENIZERS)
+def test_choices_are_names_of_what_there_is():
+    wanted = {
+        "attention": recipe.ATTENTIONS,
+        "source_tokenizer": recipe.TOKENIZERS,
+        "target_tokenizer": recipe.TOKENIZERS,
+        "normalization": NORMALIZATIONS,
+        "metric": MODES,
+        "order": ("luong", "bahdanau"),
+    }
+    found = {x: y.metadata["choices"] for x, y in OPTIONS.items()}
+    found = {x: {*y} for x, y in found.items() if y is not None}
+    assert found == {x: {*y} for x, y in wanted.items()}
+
+
+def test_the_page_and_the_docstring_list_the_options():
+    rows = []
+    for name, field in OPTIONS.items():
+        about = field.metadata["about"]
+        about, has_default, default = about.partition(" (default: ")
+        default = default.removesuffix(")") if has_default else ""
+        rows.append(f"| `--{name.replace('_', '-')}` | {about} | {default} |")
+        assert f"{name}: {field.metadata['about']}" in Recipe.__doc__
+    page = ROOT / "docs" / "train_command.md"
+    assert "\n".join(rows) in page.read_text("utf-8"), "\n".join(rows)
+
+
+@pytest.mark.parametrize(
+    "more", [["--units", "0"], ["--attention", "dot"], ["--columns", "1"]]
+)
+def test_options_are_checked_before_keras_is_imported(more, tmp_path):
+    code = (
+        "import sys\n"
+        "from keras_attention.commands import main\n"
+        "try:\n"
+        "    code = main()\n"
+        "except SystemExit as error:\n"
+        "    code = error.code\n"
+        "heavy = {'keras', 'tensorflow', 'jax', 'torch'} & {*sys.modules}\n"
+        "print(code, heavy)\n"
+    )
+    file = tmp_path / "table.tsv"
+    file.write_text("a\tb\n")
+    words = ["train", file, "--validation", file, "-o", tmp_path / "o", *more]
+    # The package asks for the script before it imports what needs Keras.
+    (tmp_path / "keras-attention").write_text(code)
+    found = subprocess.run(
+        [sys.executable, tmp_path / "keras-attention", *words],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert found.stdout == "2 set()\n", found.stderr
 
 
 @pytest.mark.parametrize("columns", [["1,0"], ["1", "0"]])
