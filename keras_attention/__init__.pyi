@@ -77,6 +77,7 @@ from .training import Perplexity as Perplexity
 from .training import ScheduledSampling as ScheduledSampling
 from .training import SequenceCrossentropy as SequenceCrossentropy
 from .training import SequenceDistillation as SequenceDistillation
+from .training import SequenceDistiller as SequenceDistiller
 from .training import TokenAccuracy as TokenAccuracy
 from .training import ValidationScores as ValidationScores
 from .training import alignment_error_rate as alignment_error_rate

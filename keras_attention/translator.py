@@ -351,7 +351,8 @@ class Translator:
         Args:
             texts_or_tokenizers: A pair for source and target. Each of them is
                 a list of texts with new entries, a tokenizer that has all old
-                entries first, or `None` if the side stays unchanged.
+                entries first, or `None` if the side stays unchanged. If the
+                model copies words, both sides get the entries of both.
 
         Returns:
             The new translator, with a new model.

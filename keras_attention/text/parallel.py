@@ -88,6 +88,14 @@ class ParallelTokenizer(AbstractTokenizer):
         """Those of the first tokenizer."""
         return self.first.steps
 
+    def extended(self, texts):
+        raise ValueError(
+            "ParallelTokenizer cannot be extended, because each model that "
+            "reads the source has a tokenizer and embeddings of its own. "
+            f"Received: {len(self.tokenizers)} tokenizers. Extend each "
+            "translator by `Translator.extended`, and join them again."
+        )
+
     def get_config(self) -> dict:
         parts = [json.loads(x.to_json()) for x in self.tokenizers]
         return {"tokenizers": parts}

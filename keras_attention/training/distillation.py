@@ -1,6 +1,7 @@
 """Distillation: a student learns the probabilities of a teacher."""
 
 import functools
+from collections.abc import Sequence
 
 import keras
 from keras import ops
@@ -109,21 +110,54 @@ class SequenceDistillation(keras.distillation.DistillationLoss):
 class SequenceDistiller(keras.distillation.Distiller):
     """Trains a student by a teacher, on sequences with padding.
 
-    It is `keras.distillation.Distiller`, with the same arguments, which passes
-    targets to the student's own loss only. Here the student's outputs carry a
-    mask that is true where the target is not 0, so that `SequenceDistillation`
-    can leave out padding.
+    It is `keras.distillation.Distiller`, which passes targets to the student's
+    own loss only. Here the student's outputs carry a mask that is true where
+    the target is not 0, so that `SequenceDistillation` can leave out padding.
+
+    Args:
+        teacher: The trained model. It is frozen: `trainable` becomes `False`.
+        student: The model that is trained.
+        distillation_losses: A loss such as `SequenceDistillation`, or a list
+            of such losses.
+        distillation_loss_weights: The weight of each of them. Defaults to
+            `None`: all have 1.
+        student_loss_weight: The weight of the student's own loss; that of the
+            distillation is 1 minus it. Defaults to `0.5`.
+        name: Name of the model.
 
     Example:
 
     ```python
-    from keras_attention.training import SequenceDistiller
+    from keras_attention import SequenceDistiller
 
     distiller = SequenceDistiller(teacher, student, SequenceDistillation())
     distiller.compile("adam", SequenceCrossentropy())
     distiller.fit(batches)
     ```
     """
+
+    def __init__(
+        self,
+        teacher: keras.Model,
+        student: keras.Model,
+        distillation_losses,
+        distillation_loss_weights: Sequence[float] | None = None,
+        student_loss_weight: float = 0.5,
+        name: str = "distiller",
+        **kwargs,
+    ):
+        losses = distillation_losses, distillation_loss_weights
+        super().__init__(
+            *(teacher, student, *losses, student_loss_weight, name), **kwargs
+        )
+
+    def compute_output_shape(self, input_shape):
+        """Return the shape of the student's outputs.
+
+        Args:
+            input_shape: Shapes of source and target.
+        """
+        return self.student.compute_output_shape(input_shape)
 
     def build(self, input_shape):
         for model in (self.teacher, self.student):

@@ -33,6 +33,8 @@ def extended_parts(
             "`texts_or_tokenizers` must be a pair, for source and target. "
             f"Received: {type(pair).__name__}. Give such as (sources, targets)."
         )
+    if model.source_ids:  # to copy, both sides have the same entries
+        pair = _shared_texts(*pair)
     source = _extended("source", source_tokenizer, pair[0])
     target = _extended("target", target_tokenizer, pair[1])
     sizes = (x and x.vocabulary_size for x in (source, target))
@@ -41,6 +43,21 @@ def extended_parts(
         "source_tokenizer": source,
         "target_tokenizer": target,
     }
+
+
+def _shared_texts(source, target):
+    """Give both sides the texts of both, or the one tokenizer."""
+    given = [x for x in (source, target) if x is not None]
+    if any(isinstance(x, AbstractTokenizer) for x in given):
+        return given[0], given[-1]
+    sides = ("source", source), ("target", target)
+    texts = [
+        text
+        for side, x in sides
+        if x is not None
+        for text in as_texts(f"{side} texts", x)
+    ]
+    return texts, texts
 
 
 def _extended(

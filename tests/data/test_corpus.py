@@ -5,11 +5,13 @@ import shutil
 import numpy as np
 import pytest
 
+from keras_attention import steps
 from keras_attention.data.cache import Cache
 from keras_attention.data.corpus import read_corpus
 from keras_attention.data.dataset import parallel_dataset
 from keras_attention.data.encode import PairEncoder
 from keras_attention.steps.primitives import Pieces
+from keras_attention.text import AbstractTokenizer
 from keras_attention.text import CharacterTokenizer
 from keras_attention.text import SentencePieceTokenizer
 from keras_attention.text import WordTokenizer
@@ -99,6 +101,28 @@ def test_other_content_is_another_folder(files, tmp_path):
     assert count() == 4
     files = files[::-1]
     assert count() == 5
+
+
+class Halves(AbstractTokenizer):
+    """Its config says nothing of the order of its words."""
+
+    def __init__(self, words):
+        super().__init__(sorted(words))
+        self.words = words
+
+    @property
+    def steps(self):
+        return [steps.Split(), steps.LookUp(self.words), steps.Join(" ")]
+
+
+def test_tokenizers_without_a_config_are_known_by_their_steps(tmp_path):
+    sides, found = (["a b"], ["b"]), []
+    for words in (["a", "b"], ["b", "a"]):
+        both = 2 * [Halves(words)]
+        found.append(batches(sides, both, 1, cache=tmp_path))
+        assert found[-1] == batches(sides, both, 1)
+    assert found[0] != found[1]
+    assert len(folders(tmp_path)) == 2
 
 
 def test_other_sentences_are_another_folder(tmp_path, monkeypatch):

@@ -192,3 +192,9 @@ def test_what_cannot_read_apart_is_refused():
     ids = np.array([[[4, 4], [4, WORDS]]])
     with pytest.raises(ValueError, match=r"needs source\[..., 1\] ids from 0"):
         apart.generate(ids)
+
+
+def test_its_members_are_extended_one_by_one():
+    both = ka.text.ParallelTokenizer([LETTERS, SYMBOLS])
+    with pytest.raises(ValueError, match="Extend each translator"):
+        both.extended(["xyz"])

@@ -18,7 +18,7 @@ from keras_attention import HardAttention
 from keras_attention import LuongGeneral
 from keras_attention import SequenceCrossentropy
 from keras_attention import SequenceDistillation
-from keras_attention.training import SequenceDistiller
+from keras_attention import SequenceDistiller
 
 DRAW = np.random.default_rng(0)
 TEACHER, STUDENT = DRAW.normal(size=(2, 2, 3, 5))

@@ -61,6 +61,34 @@ def test_a_tokenizer_may_be_given_that_has_the_old_entries_first():
             make().extended((other, None))
 
 
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (["abf"], ["fga"]),
+        (["abf", "g"], None),
+        (None, ["fg"]),
+        (None, LETTERS.extended(["fg"])),
+    ],
+)
+def test_a_model_that_copies_has_the_entries_of_both_sides(pair):
+    model = small_model(copying=True)
+    old = Translator(model, LETTERS, LETTERS, SEARCH)
+    larger = old.extended(pair)
+    for tokenizer in (larger.source_tokenizer, larger.target_tokenizer):
+        assert {*tokenizer.vocabulary[5:]} == {*"fg"}
+        assert tokenizer.vocabulary[:5] == [*"abcde"]
+    assert larger.model.source_vocabulary_size == 11
+    assert larger.model.target_vocabulary_size == 11
+    assert len(larger(["fgz", "ab"])) == 2
+    given = ["ab", "cde"], ["a b", "cd"]
+    np.testing.assert_array_less(
+        larger.score(*given).scores, old.score(*given).scores
+    )
+    one = LETTERS.extended(["f"])
+    with pytest.raises(ValueError, match="needs one vocabulary"):
+        old.extended((one, LETTERS.extended(["g"])))
+
+
 def test_what_cannot_be_extended_is_told():
     shortlist = Shortlist([[4]] * 9, [5])
     with pytest.raises(ValueError, match="needs a translator without a shor"):
