@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -233,6 +234,18 @@ def check_arguments(given: argparse.Namespace):
     if given.command == "train":
         with checking_arguments():
             given.recipe = make_recipe(given)
+            _check_writable(given.output)
+
+
+def _check_writable(folder: str):
+    """Raise an error, before hours of work, if a folder cannot be made."""
+    parent = next(x for x in Path(folder).absolute().parents if x.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise ValueError(
+            "`--output` must be a folder that can be written. Received: "
+            f"{folder}, in {parent}, which is a file or is read-only. Name "
+            "another folder."
+        )
 
 
 def bytes_of(name: str, option: str) -> BinaryIO:

@@ -18,16 +18,21 @@ def run(arguments: argparse.Namespace):
     report = _say_nothing if arguments.quiet else _say
     progress = Report()  # the same callbacks, so that each resumes the other
     progress.quiet = arguments.quiet
-    train_translator(
-        arguments.files,
-        arguments.validation,
-        arguments.output,
-        arguments.recipe,
-        [progress],
-        report,
-        init=arguments.init,
-        unlabeled=arguments.unlabeled,
-    )
+    try:
+        train_translator(
+            arguments.files,
+            arguments.validation,
+            arguments.output,
+            arguments.recipe,
+            [progress],
+            report,
+            init=arguments.init,
+            unlabeled=arguments.unlabeled,
+        )
+    except KeyboardInterrupt:
+        said = "Interrupted. The same command resumes the training."
+        print(f"\n{said}", file=sys.stderr)
+        raise
     report(f"Translator: {arguments.output}")
     report(f"Next: {PROGRAM} translate {arguments.output} FILE")
 

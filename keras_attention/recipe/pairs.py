@@ -1,5 +1,6 @@
 """Reads the pairs of a training, and warns of what looks like a mistake."""
 
+import re
 import warnings
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ HEADERS = frozenset(
     "graphemes phoneme phonemes pronunciation ipa input output features tags "
     "text translation original normalized".split()
 )
+
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+QUOTE = '"'
 
 
 class TrainingPairs(NamedTuple):
@@ -52,8 +56,9 @@ def read_training_pairs(
 
     White space around a cell is removed. Blank lines are skipped, and so are
     pairs without a source or a target, of which a warning tells. It also warns
-    of sources with several targets, of repeated pairs, and of a first line that
-    looks like a header.
+    of sources with several targets, of repeated pairs, of a first line that
+    looks like a header, of control characters, and of quotation marks around
+    all sources or targets.
 
     Args:
         files: One tab-separated file, or a file of sources and one of targets.
@@ -66,7 +71,8 @@ def read_training_pairs(
 
     Raises:
         ValueError: If a line has too few columns, if the files differ in
-            length, or if no pair is left. The message names file and line.
+            length, if a carriage return is inside a line, or if no pair is
+            left. The message names file and line.
     """
     name = " and ".join(map(str, files))
     rows = _table(files[0], columns) if len(files) == 1 else _parallel(*files)
@@ -75,6 +81,12 @@ def read_training_pairs(
         cells = [cell.strip() for cell in row or ()]
         if not any(cells) or (header and number == 1):
             continue
+        if any("\r" in cell for cell in cells):
+            raise ValueError(
+                "Lines must end with a line feed. Received: "
+                f"{name}:{number}, which has a carriage return inside. Convert "
+                "the line ends of the file, for example with mac2unix."
+            )
         if not all(cells[:2]):
             blank.append(number)
             continue
@@ -101,6 +113,7 @@ def read_training_pairs(
         name, tuple(map(list, zip(*found, strict=True))), lines
     )
     _warn_of_duplicates(pairs)
+    _warn_of_signs(pairs)
     return pairs
 
 
@@ -146,6 +159,26 @@ def _keyed(pairs):
 
 def _shown(key):
     return repr(" ".join(key))
+
+
+def _warn_of_signs(pairs):
+    rows = zip(zip(*pairs.columns, strict=True), pairs.lines, strict=True)
+    odd = [line for cells, line in rows if any(map(CONTROL.search, cells))]
+    if odd:
+        warnings.warn(
+            f"{pairs.name}: a text has control characters, which are read as "
+            f"characters. Number of such pairs: {len(odd)}. The first is line "
+            f"{odd[0]}.",
+            stacklevel=3,
+        )
+    for side, texts in zip(("source", "target"), pairs.columns, strict=False):
+        if all(len(x) > 1 and x[0] == x[-1] == QUOTE for x in texts):
+            warnings.warn(
+                f"{pairs.name}: every {side} is in quotation marks, which are "
+                "read as characters. Remove them if they are those of a CSV "
+                "file.",
+                stacklevel=3,
+            )
 
 
 def _warn_of_duplicates(pairs):

@@ -209,6 +209,22 @@ def test_errors_are_a_line(words, more, message):
     assert message in line
 
 
+def test_a_folder_that_cannot_be_made_is_told_at_once(words):
+    code, out, err = shell(*words, "--output", Path(__file__) / "out")
+    assert (code, out) == (2, "")
+    assert "must be a folder that can be written" in err
+
+
+def test_who_interrupts_learns_how_to_resume(words, monkeypatch):
+    def train_translator(*_, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train, "train_translator", train_translator)
+    code, _, err = shell(*words)
+    assert code == 130
+    assert err == "\nInterrupted. The same command resumes the training.\n"
+
+
 def test_the_examples_of_the_help_are_understood():
     for line in arguments.EXAMPLES["train"].splitlines()[1:]:
         program, *words = line.split()

@@ -86,3 +86,30 @@ def test_features_make_another_source(tmp_path):
 def test_lines_that_cannot_be_pairs_are_named(tmp_path, text, said):
     with pytest.raises(ValueError, match=re.escape(said)):
         read(tmp_path, text, header=text.startswith("word"))
+
+
+def test_line_ends_without_a_line_feed_are_an_error(tmp_path):
+    file = tmp_path / "mac.tsv"
+    file.write_bytes(b"ab\tAB\rcd\tCD\r")
+    with pytest.raises(ValueError, match=r"mac\.tsv:1, which has a carriage"):
+        read_training_pairs([file])
+
+
+@pytest.mark.parametrize("sign", ["\0", "\x1b", "\x85", "\u2028"])
+def test_control_characters_are_told(tmp_path, sign):
+    file = tmp_path / "odd.tsv"
+    file.write_text(f"ab\tAB\nc{sign}d\tCD\n", encoding="utf-8")
+    with pytest.warns(
+        UserWarning, match=r"control .*: 1\. The first is line 2"
+    ):
+        found = read_training_pairs([file])
+    assert found.columns[0] == ["ab", f"c{sign}d"]
+
+
+def test_quotation_marks_of_a_csv_file_are_told(tmp_path, recwarn):
+    file = tmp_path / "quoted.tsv"
+    file.write_text('"ab"\t"AB"\n"cd"\t"CD" x\n')
+    found = read_training_pairs([file])
+    assert found.columns[0] == ['"ab"', '"cd"']
+    (warning,) = recwarn
+    assert "every source is in quotation marks" in str(warning.message)
