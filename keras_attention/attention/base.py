@@ -523,6 +523,8 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
             return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
         self._check_form(return_attention_scores)
+        check_sequence(self, "value", value, "(B, Tv, Dv)")
+        check_query(self, query, value)
         context = spec(*self.compute_output_shape(query.shape, value.shape))
         heads = [self.head_count] if return_attention_scores == "heads" else []
         weights = spec(*query.shape[:1], *heads, query.shape[1], value.shape[1])

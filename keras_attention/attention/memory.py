@@ -129,10 +129,9 @@ def check_sequence(
     """
     needs = f"{type(layer).__name__} needs `{name}` of the shape {wanted}"
     check_dense(needs, name, x, f"{PAD} Say by a mask what is real.")
-    shape, way_out = (
-        shape_of(x),
-        "A single sequence needs a batch axis, x[None].",
-    )
+    shape, way_out = shape_of(x), f"A single sequence needs {name}[None]."
+    if name == "query":
+        way_out = f"One query for each row needs query[:, None]. {way_out}"
     check_shape(needs, name, shape, (None, None, None), way_out)
     check_features(layer, name, shape, size)
     if mask is None:

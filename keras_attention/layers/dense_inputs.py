@@ -30,6 +30,7 @@ class AbstractDenseLayer(keras.layers.Layer):
         real = f"Say by {' and '.join(masks)} what is real."
         way_out = f"{PAD} {real if masks else 'Ids of 0 then are masked.'}"
         given = {**dict(zip(names, args, strict=False)), **kwargs}
+        self._check_all_there(given)
         for name, value in given.items():
             for x in tensors_of(value):
                 needed_by = f"{type(self).__name__} needs tensors"
@@ -42,6 +43,31 @@ class AbstractDenseLayer(keras.layers.Layer):
                 given |= {} if mask is None else {own: mask}
         args = [given.pop(name) for name in names[: len(args)]]
         return super().__call__(*args, **given)
+
+    def _check_all_there(self, given):
+        parameters = inspect.signature(self.call).parameters.values()
+        single = (
+            inspect.Parameter.VAR_POSITIONAL,
+            inspect.Parameter.VAR_KEYWORD,
+        )
+        needed = [
+            x.name
+            for x in parameters
+            if x.default is x.empty and x.kind not in single
+        ]
+        missing = [name for name in needed if name not in given]
+        if missing:
+            got = ", ".join(
+                f"{name}=a list of {len(value)}"
+                if isinstance(value, list | tuple)
+                else name
+                for name, value in given.items()
+            )
+            raise TypeError(
+                f"{type(self).__name__} needs `{missing[0]}`. Received: "
+                f"{got or 'nothing'}. Call it as "
+                f"layer({', '.join(needed)}), not with a list."
+            )
 
 
 def tensors_of(x: Any) -> list:

@@ -79,6 +79,7 @@ def plot_attention_over_image(
     Reference:
         [Xu et al., 2015](https://arxiv.org/abs/1502.03044), figure 3.
     """
+    _check_order(image, weights, words)
     image, maps = _image(image), _maps(weights, grid)
     flat = maps.reshape(len(maps), -1)
     words = read_tokens("words", words, [flat], 0)[0]
@@ -95,6 +96,23 @@ def plot_attention_over_image(
     _draw_words(axes[show_image:], maps, words, look)
     fit(axes, sizes)
     return axes
+
+
+def _check_order(image, weights, words):
+    """Refuse arguments in the order of `plot_attention`."""
+    counts = [len(x) if np.ndim(x) else 0 for x in (image, weights, words)]
+    swapped = counts[0] == counts[2] != counts[1]
+    if swapped or np.ndim(words) > 1 or np.asarray(weights).dtype.kind in "SU":
+        shapes = [
+            f"{name}.shape={np.shape(x)}"
+            for name, x in (("image", image), ("weights", weights))
+        ]
+        raise ValueError(
+            "`image`, `weights`, and `words` must be given in this order. "
+            f"Received: {', '.join(shapes)}, words of shape "
+            f"{np.shape(words)}. Call it as plot_attention_over_image(image, "
+            "weights, words)."
+        )
 
 
 def _image(image):

@@ -138,3 +138,17 @@ def test_searches_name_a_mask_that_is_not_dense():
 
     with refuses("memory_mask", "lists"):
         ka.GreedySearch()(step, (), 1, memory_mask=uneven(MASK, "lists"))
+
+
+def test_inputs_in_a_list_are_told_the_way_to_call():
+    message = r"`value`.*query=a list of 2\. Call it as layer\(query, value\)"
+    for layer in (ka.BahdanauAttention(3), ka.MultiHead(ka.DotAttention(), 2)):
+        with pytest.raises(TypeError, match=message):
+            layer([X, X])
+
+
+@pytest.mark.parametrize("inputs", [X[:, 0], keras.Input((6,))])
+def test_a_query_for_each_row_is_told_its_axis(inputs):
+    for layer in (ka.BahdanauAttention(3), ka.MultiHead(ka.DotAttention(), 2)):
+        with pytest.raises(ValueError, match=r"`query`.*query\[:, None\]"):
+            layer(inputs, X)

@@ -138,3 +138,11 @@ class TestErrors:
     def test_weights_must_be_of_words(self, wrong):
         with pytest.raises(ValueError, match="`weights` must be \\(T, rows"):
             plot_attention_over_image(IMAGE, wrong, WORDS)
+
+    def test_the_order_of_another_plot_is_named(self):
+        maps = looked(16)
+        message = r"in this order.*\(3, 16\).*plot_attention_over_image\(image"
+        with pytest.raises(ValueError, match=message):
+            plot_attention_over_image(maps, WORDS, IMAGE)
+        with pytest.raises(ValueError, match=message):
+            plot_attention_over_image(maps, IMAGE, WORDS)
