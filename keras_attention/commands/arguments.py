@@ -67,6 +67,16 @@ def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         add_arguments(command.add_argument)
+        command.add_argument(
+            "--import",
+            action="append",
+            dest="imports",
+            type=Path,
+            default=[],
+            metavar="FILE",
+            help="import this Python file first, because it registers your "
+            "own tokenizers, layers, or export formats (can be repeated)",
+        )
     words = [*map(str, sys.argv[1:] if words is None else words)]
     if not words or words[0] not in COMMANDS:
         return parser.parse_args(words)  # help, the version, or an error

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import importlib
+import importlib.util
 import os
 import sys
 import tempfile
@@ -68,15 +69,33 @@ def _import_command(given: argparse.Namespace) -> Callable:
     """
     name = f"keras_attention.commands.{given.command}"
     is_file = given.command == "translate" and _is_exported(given.folder)
+    name += "_file" if is_file else ""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # exceptions tell more
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")  # keeps freed memory
     # Else threads of torch spin while others compute, and use up their time.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    if is_file:
-        return importlib.import_module(f"{name}_file").run
+    if is_file and not given.imports:
+        return importlib.import_module(name).run
     with quiet_start():
         importlib.import_module("keras_attention").import_rooms()
+        for file in given.imports:
+            _import_file(file)
         return importlib.import_module(name).run
+
+
+def _import_file(file):
+    """Run a Python file of the user as a module."""
+    try:
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault(file.stem, module)
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise WrongArguments(
+            "`--import` requires a Python file that runs. Received: "
+            f"import={file}, which raises {type(error).__name__}: {error}. "
+            f"Try it by itself: python {file}"
+        ) from error
 
 
 def _is_exported(path):

@@ -14,6 +14,7 @@ from keras_attention.commands import main
 from keras_attention.commands import translate
 from keras_attention.commands.arguments import COMMANDS
 from keras_attention.commands.arguments import read_arguments
+from keras_attention.export import formats
 from keras_attention.recipe.options import METRICS
 
 ROOT = Path(__file__).parents[2]
@@ -154,3 +155,34 @@ def test_bugs_keep_their_trace(monkeypatch):
     monkeypatch.setattr(translate, "run", fail)
     with pytest.raises(KeyError):
         main(["translate", "."])
+
+
+OWN = """
+from keras_attention.export import ExportFormat, register_format
+
+
+def export_sizes(path, model, source_tokenizer, target_tokenizer, search):
+    with open(path, "w") as file:
+        file.write(f"{source_tokenizer.vocabulary_size}")
+
+
+register_format(ExportFormat("sizes", export_sizes))
+"""
+
+
+def test_files_of_the_user_are_imported_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "FORMATS", {**formats.FORMATS})
+    own, out = tmp_path / "own_format.py", tmp_path / "x.sizes"
+    own.write_text(OWN)
+    words = "export", saved(), out, "--format", "sizes"
+    code, _, err = shell(*words)
+    assert (code, out.exists()) == (1, False)
+    assert "'sizes'" in err
+    assert shell(*words, "--import", own)[0] == 0
+    assert out.read_text() == "9"
+    own.write_text("1 / 0")
+    code, _, err = shell(*words, "--import", own)
+    assert code == 2
+    assert "own_format.py, which raises ZeroDivisionError: division" in err
+    code, _, err = shell(*words, "--import", tmp_path / "none.py")
+    assert (code, "none.py: No such file" in err) == (1, True)
