@@ -18,6 +18,10 @@ from source import ROOT
 COPIES = {
     "Add a score": ("CosineAttention", "cosine", "AngleAttention", "angle"),
     "Add an alignment": ("ForwardAlignment", "forward", "Onward", "onward"),
+    "Add an output": (
+        *("LexicalTranslation", "lexical"),
+        *("LiteralTranslation", "literal"),
+    ),
     "Add a search": ("GreedySearch", "greedy", "EagerSearch", "eager"),
     "Add a tokenizer": (
         *("CharacterTokenizer", "character"),
