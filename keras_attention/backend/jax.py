@@ -60,25 +60,25 @@ class JAXBackend(AbstractBackend):
 
     def custom_gradient(self, function: Callable):
         def call(*arguments):
-            pull = refusal = None
+            vjp = refusal = None
 
             def traced(*arguments):
-                nonlocal pull, refusal
+                nonlocal vjp, refusal
                 results, gradient = function(*arguments)
                 ends = results if isinstance(results, tuple) else (results,)
                 try:
-                    pull = jax.make_jaxpr(gradient)(*ends)
+                    vjp = jax.make_jaxpr(gradient)(*ends)
                 except NotImplementedError as error:
                     refusal = str(error)  # for who needs the gradient
                     return results, []
-                return results, pull.consts
+                return results, vjp.consts
 
             # JAX may run the function again when what it refers to is gone,
             # as `jax.checkpoint` does. So it is traced now, as an argument.
             program, shapes = jax.make_jaxpr(traced, return_shape=True)(
                 *arguments
             )
-            pull = pull and pull.jaxpr
+            vjp = vjp and vjp.jaxpr
 
             def run(arguments, others):
                 return forward(arguments, others)[0]
@@ -91,7 +91,7 @@ class JAXBackend(AbstractBackend):
                 if refusal:
                     raise NotImplementedError(refusal)
                 cotangents = jax.tree.leaves(cotangents)
-                return tuple(_evaluate(pull, kept, cotangents)), None
+                return tuple(_evaluate(vjp, kept, cotangents)), None
 
             run = jax.custom_vjp(run)
             run.defvjp(forward, backward)
@@ -105,8 +105,8 @@ class JAXBackend(AbstractBackend):
         return call
 
     def vjp(self, function: Callable, arguments):
-        _, pull, more = jax.vjp(function, *arguments, has_aux=True)
-        return more, lambda cotangents: pull(list(cotangents))
+        _, vjp, more = jax.vjp(function, *arguments, has_aux=True)
+        return more, lambda cotangents: vjp(list(cotangents))
 
 
 backend = JAXBackend()

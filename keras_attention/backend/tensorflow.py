@@ -32,13 +32,13 @@ def _forgotten(gradient):
         graph.keras_attention_gradients = [*owned, gradient]
         gradient = weakref.ref(gradient)
 
-    def pull(*cotangents):
-        pulled = (gradient() if traced else gradient)(*cotangents)
-        pulled = pulled if isinstance(pulled, tuple) else (pulled,)
+    def vjp(*cotangents):
+        results = (gradient() if traced else gradient)(*cotangents)
+        results = results if isinstance(results, tuple) else (results,)
         came = {id(x) for x in cotangents}
-        return tuple(tf.identity(x) if id(x) in came else x for x in pulled)
+        return tuple(tf.identity(x) if id(x) in came else x for x in results)
 
-    return pull
+    return vjp
 
 
 def _cut(tensors, begin, end):
@@ -176,10 +176,10 @@ class TensorFlowBackend(AbstractBackend):
             tape.watch(arguments)
             results, more = function(*arguments)
 
-        def pull(cotangents):
+        def vjp(cotangents):
             return tape.gradient(results, arguments, cotangents)
 
-        return more, pull
+        return more, vjp
 
     def after(self, tensors):
         return tf.control_dependencies(tree.flatten(tensors))

@@ -292,7 +292,7 @@ class _Loop:
     def _step_vjp(
         self, carry, results, floats, rest, constants, prepared, cotangents
     ):
-        """Replay one step, and pull cotangents back through it.
+        """Replay one step, and compute its vector-Jacobian product.
 
         Returns:
             Lists of the cotangents of carry, inputs, results and constants
