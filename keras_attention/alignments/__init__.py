@@ -1,4 +1,4 @@
-"""Alignments: one file per way of turning scores into weights."""
+"""Alignments, which turn scores into weights: one file per alignment."""
 
 from .base import AbstractAlignment as AbstractAlignment
 from .forward import ForwardAlignment as ForwardAlignment

@@ -18,11 +18,11 @@ DECIDED = (
 class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
     """Turns the scores of an attention layer into weights.
 
-    It belongs to an attention layer: the layer builds it, sets its dtype,
-    saves it, carries its state from step to step, and draws its noise before
-    the loop. A subclass defines `align`, and `build`, `first_state` and
-    `draw_noise` if it needs them, and `observe` if its state depends on
-    values. Register it with Keras, and pass an object of it as `alignment`.
+    An alignment belongs to an attention layer: the layer builds it, sets its
+    dtype, saves it, carries its state from step to step, and draws its noise
+    before the loop. A subclass defines `align`; `build`, `first_state` and
+    `draw_noise` if it needs them; and `observe` if its state depends on values.
+    Register the subclass with Keras, and pass an instance as `alignment`.
 
     Args:
         **kwargs: Keras layer arguments, such as `name`.
@@ -39,14 +39,14 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
         pass
 
     def check_built(self, method: str):
-        """Raise a `ValueError` unless the alignment has its weights."""
+        """Raise a `ValueError` if the alignment is not built."""
         check_built(self, method, BUILD)
 
     def first_state(self, real) -> tuple:
         """Return the state before the first step.
 
         Args:
-            real: `(B, K, Tv)`, 1.0 at real positions, 0.0 at padding.
+            real: `(B, K, Tv)`, 1.0 at valid positions, 0.0 at padding.
 
         Returns:
             Tuple of `state_count` tensors `(B, K, ...)`.
@@ -67,22 +67,22 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
         return None
 
     def harden(self) -> list[str]:
-        """Change to a mode that puts all weight on one position, if any.
+        """Switch to a mode that puts all weight on one position, if any.
 
         Returns:
-            What was changed, in words; an empty list if nothing was.
+            Descriptions of the changes; an empty list if nothing changed.
         """
         return []
 
     def reading(self) -> AbstractReading:
-        """Return how to read a source that still comes in.
+        """Return how to read a source that arrives in parts.
 
         Returns:
-            An `AbstractReading` that makes the alignment's state.
+            An `AbstractReading` that creates the alignment's state.
 
         Raises:
-            ValueError: If weights need the end of the source, as they do
-                unless a subclass says otherwise.
+            ValueError: If weights depend on the end of the source, which is the
+                default for subclasses.
         """
         received = f"alignment={type(self).__name__}"
         refuse_to_stream(received, self.needs_end, DECIDED)
@@ -90,7 +90,7 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:
         """Turn the scores of one step into weights.
 
-        An alignment without a state also gets the scores of all steps at
+        An alignment without a state may also receive the scores of all steps at
         once, with time on axis 1.
 
         Args:
@@ -98,11 +98,11 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
             mask: Boolean that broadcasts to `scores`, `True` at positions
                 that may get a weight, or `None` for all.
             state: Tuple of tensors `(B, K, ...)`, from `first_state` or the
-                step before.
+                previous step.
             noise: One step of what `draw_noise` returned, `(B, K, Tv)`, or
                 `None`.
             query: `(B, K, Dq)`.
-            lengths: Number of real positions of each source, `(B, 1, 1)`, in
+            lengths: Number of valid positions of each source, `(B, 1, 1)`, in
                 the dtype of `scores`.
 
         Returns:
@@ -111,10 +111,10 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
         raise missing_method(self.align)
 
     def align_source(self, scores, mask, state, noise, query, real) -> tuple:
-        """Align as `align`, by where the real positions are.
+        """Call `align`, given which positions are valid.
 
-        Override it where positions count from the beginning of a source,
-        which padding in front moves.
+        Override this method if positions count from the beginning of a source,
+        because padding on the left moves that beginning.
 
         Args:
             scores: As in `align`.
@@ -122,7 +122,7 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
             state: As in `align`.
             noise: As in `align`.
             query: As in `align`.
-            real: Boolean `(B, Tv)`, `True` at real positions, or `None` for
+            real: Boolean `(B, Tv)`, `True` at valid positions, or `None` for
                 all.
 
         Returns:
@@ -132,7 +132,7 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
         return self.align(scores, mask, state, noise, query, lengths)
 
     def observe(self, state, query, weights, values) -> tuple:
-        """Return the next state, once the weights of a step are known.
+        """Return the next state, after the weights of a step are known.
 
         Args:
             state: The next state that `align` returned.

@@ -1,4 +1,4 @@
-"""Forward alignment: each step stays or moves on by one position."""
+"""Forward alignment: each step stays or moves forward by one position."""
 
 import keras
 from keras import ops
@@ -30,23 +30,24 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
             next u = sigmoid([query; context] W + b)
         weights[j] = w[j] / sum w
 
-    Before the first step all weight is at position 0, or at the first real
-    one. So step `t` reaches position `t` at most, and a target shorter than
-    its source never attends to the end. If no position can be reached, all
-    weights are 0, also in later steps.
+    Before the first step, all weight is on the first valid position. Therefore
+    step `t` reaches at most position `t`, and a target shorter than its source
+    never attends to the end. If no position can be reached, all weights are 0,
+    in later steps as well.
 
-    A transition agent learns when to move: `u`, 1/2 before the first step, is
-    the probability of moving on, computed from the query and the context of
-    the step before. The paper's agent also sees the last output, which here
-    is known to the query alone. The context is that before dropout.
+    A transition agent learns when to move: `u` is the probability of moving,
+    computed from the query and the context of the previous step; it is 1/2
+    before the first step. The agent in the paper also receives the last output
+    as an input; here, only the query depends on it. The context is the one
+    before dropout.
 
-    The first and the last line are computed as one softmax of
-    `score + log(previous[j] + previous[j - 1])` over the positions in reach,
-    which cannot vanish. A sum of previous weights below 1e-30 counts as 0.
+    The first and the last line are computed as one softmax of `score +
+    log(previous[j] + previous[j - 1])` over the reachable positions, which
+    cannot underflow. A sum of previous weights below 1e-30 counts as 0.
 
     Args:
-        transition_agent: Whether a learned gate decides to move. Defaults to
-            `False`.
+        transition_agent: Whether a learned gate decides when to move. Defaults
+            to `False`.
         kernel_initializer: Initializer of the agent's kernel. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of that kernel. Defaults to `None`.
@@ -54,8 +55,8 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
         **kwargs: Keras layer arguments, such as `name`.
 
     Raises:
-        ValueError: In a stream, as no position is ever passed; with a
-            transition agent, if it was not built.
+        ValueError: In a stream, because weights never leave a position for
+            good; with a transition agent, if it is not built.
 
     Example:
 
@@ -94,7 +95,7 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
 
     @property
     def state_count(self) -> int:
-        """The weights of the step before, and `u` of a transition agent."""
+        """The weights of the previous step, and `u` of a transition agent."""
         return 2 if self.transition_agent else 1
 
     def build(self, query_shape, value_shape):

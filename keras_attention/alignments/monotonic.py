@@ -25,7 +25,7 @@ MODES = {  # and the same if stepwise
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class Monotonic(AbstractAlignment):
-    """Attends at or to the right of where the step before attended.
+    """Attends at or to the right of where the previous step attended.
 
     Formula:
 
@@ -36,47 +36,46 @@ class Monotonic(AbstractAlignment):
         stepwise: weights[j] =
             p[j] previous[j] + (1 - p[j - 1]) previous[j - 1]
 
-    `p[j]` is the probability of stopping at position `j`, and `arrived[j]`
-    that of getting there. The first step starts at position 0, or at the
-    first real one. Weights sum to at most 1: the probability of stopping
-    nowhere is lost, for later steps as well.
+    `p[j]` is the probability of stopping at position `j`, and `arrived[j]` the
+    probability of reaching it. The first step starts at the first valid
+    position. Weights sum to at most 1: the probability of not stopping at all
+    is lost, for later steps as well.
 
-    With `strict`, a step starts behind the position of the last stop, so that
-    no position is attended twice. Use it where each step has a place of its
-    own, such as the end of a sound: scores need not know then what was
-    attended before.
+    With `strict`, a step starts after the position of the last stop, so that no
+    position is attended to twice. Use it if each step has its own position,
+    such as the end of a phoneme. Scores then do not need to depend on earlier
+    weights.
 
-    With `stepwise`, a step stays with probability `p[j]`, else it moves on by
-    exactly one position, so that none is left out. What moves on beyond the
-    last real position is lost. With `p = 1/2` a position has two steps on
-    average.
+    With `stepwise`, a step stays with probability `p[j]`; otherwise it moves
+    forward by exactly one position, so that no position is skipped. The
+    probability that moves beyond the last valid position is lost. With `p =
+    1/2`, a position is attended to for two steps on average.
 
-    The bias `r` is trained. It should start low on long sources (-4 for about
-    50 positions is usual), or the weights hardly move. Noise in training
-    drives `p` to 0 or 1. Then `"hard"`, which is for inference only, gives
-    nearly the same weights. Unbounded scores, such as those of
+    The bias `r` is trained. For long sources it should start low (usually -4
+    for about 50 positions); otherwise the weights hardly move. Noise in
+    training drives `p` to 0 or 1, so that `"hard"`, which is for inference
+    only, gives nearly the same weights. Unbounded scores, such as those of
     `DotAttention`, train worse than those of
     `BahdanauAttention(normalize=True)`.
 
     Args:
-        mode: `"parallel"` computes all positions at once, by a cumulative
-            product; `"recursive"` computes position by position: exact on any
-            input, and slower; `"hard"` puts all weight on the first position
-            with `p > 1/2`. Defaults to `"parallel"`.
+        mode: `"parallel"` computes all positions at once with a cumulative
+            product; `"recursive"` computes one position at a time, which is
+            exact on any input, but slower; `"hard"` puts all weight on the
+            first position with `p > 1/2`. Defaults to `"parallel"`.
         score_bias: Initial value of `r`. Defaults to `0.0`.
-        sigmoid_noise: Standard deviation of the noise, which is drawn only in
-            training, with the seed of the attention layer. Defaults to
-            `0.0`.
-        stepwise: Whether a step moves by one position at most, so that
-            `"parallel"` and `"recursive"` are the same. `"hard"` then stays
-            if `p > 1/2`. Defaults to `False`.
-        strict: Whether a step starts one position behind the last stop.
-            Defaults to `False`.
+        sigmoid_noise: Standard deviation of the noise in training, drawn with
+            the random seed of the attention layer. Defaults to `0.0`.
+        stepwise: Whether a step moves by at most one position, so that
+            `"parallel"` and `"recursive"` give the same result. `"hard"` then
+            stays if `p > 1/2`. Defaults to `False`.
+        strict: Whether a step starts one position after the last stop. Defaults
+            to `False`.
         **kwargs: Keras layer arguments, such as `name`.
 
     Raises:
-        ValueError: If there is no such `mode`, if `sigmoid_noise < 0`, or if
-            both `stepwise` and `strict` are true.
+        ValueError: If `mode` is unknown, if `sigmoid_noise < 0`, or if both
+            `stepwise` and `strict` are true.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""How an attention reads a source that still comes in."""
+"""How an attention reads a source that arrives in parts."""
 
 from keras import ops
 
@@ -6,11 +6,11 @@ from keras_attention.checks import missing_method
 
 
 class AbstractReading:
-    """Describes how an attention reads the part of a source that has come.
+    """Describes how an attention reads a source that arrives in parts.
 
     The attention keeps one position for each row, its head. Positions count
-    from 0 at the beginning of the source, also where the part begins later.
-    A row waits until the rest of the source cannot change its weights.
+    from 0 at the beginning of the source, even if the part begins later. A row
+    waits until the rest of the source can no longer change its weights.
 
     Args:
         before: Number of positions before the head that weights may need.
@@ -41,22 +41,22 @@ class AbstractReading:
             state: Tuple of tensors `(B, ...)` that the step returned.
 
         Returns:
-            Three tensors `(B,)`: whether the weights are final; the head if
-            the row waits; and the head if it goes on to the next step.
+            Three tensors `(B,)`: whether the weights are final; the head if the
+            row waits; and the head if it continues with the next step.
         """
         raise missing_method(self.follow)
 
 
 class HardReading(AbstractReading):
-    """Scans from the head for the first position to stop at.
+    """Scans from the head to the first position at which to stop.
 
-    A row that has not stopped goes on in the next part, and scans no position
-    twice. The state is 1 at the head, and after the step 1 at the stop.
+    A row that has not stopped continues in the next part, and scans no position
+    twice. The state is 1 at the head, and, after the step, 1 at the stop.
 
     Args:
         before: Number of positions before a stop that weights need. Defaults
             to `0`.
-        strict: Whether the next scan begins behind a stop. Then the state is
+        strict: Whether the next scan begins after a stop. If so, the state is
             -1 at the head. Defaults to `False`.
     """
 

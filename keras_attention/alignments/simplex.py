@@ -1,4 +1,4 @@
-"""Alignments that have names, and how all are given to a layer."""
+"""Alignments with names, and how to specify an alignment."""
 
 import keras
 
@@ -28,9 +28,9 @@ class SimplexAlignment(AbstractAlignment):
         "sparsemax": p = max(z - t, 0)
         "entmax15": p = max(z / 2 - t, 0)^2
 
-    The threshold `t` makes the sum 1. Softmax never gives an exact 0.
-    Sparsemax gives 0 to all scores that are 1 or more below the largest one,
-    and often to others; entmax15 is between the two. Layers take the name:
+    The threshold `t` makes the sum 1. Softmax never gives exactly 0. Sparsemax
+    gives 0 to all scores that are at least 1 below the largest score, and often
+    to others; entmax15 is between the two. You can pass the name to a layer:
     `alignment="sparsemax"`.
 
     Args:
@@ -39,7 +39,7 @@ class SimplexAlignment(AbstractAlignment):
         **kwargs: Keras layer arguments, such as `name`.
 
     Raises:
-        ValueError: If there is no such `mapping`.
+        ValueError: If `mapping` is unknown.
 
     Reference:
         [Martins and Astudillo, 2016](https://arxiv.org/abs/1602.02068);
@@ -65,7 +65,7 @@ class SimplexAlignment(AbstractAlignment):
 def get_alignment(
     identifier: str | dict | AbstractAlignment,
 ) -> AbstractAlignment:
-    """Make a new alignment from a name, an object or a config.
+    """Create an alignment from a name, an object or a config.
 
     An object is copied: like an initializer, it may be passed to several
     layers, and each layer gets its own weights and state.

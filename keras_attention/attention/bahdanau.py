@@ -19,15 +19,15 @@ from keras_attention.ops import unit_vectors
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class BahdanauAttention(AbstractKernelLayer, AbstractAttention):
-    """Attends by the scores of a one-layer network of query and key.
+    """Attends with scores from a one-layer network on query and key.
 
     Formula:
 
         score(q, k) = v . tanh(q Wq + k Wk)
         normalized: score(q, k) = g v / |v| . tanh(q Wq + k Wk + b)
 
-    Query and key may differ in size: both are projected to `units`. Scores
-    are bounded by `sum |v|`. With `normalize`, the one number `g` is their
+    Query and key may differ in size: both are projected to `units`. Scores are
+    bounded by `sum |v|`. With `normalize`, the learned scalar `g` sets their
     scale; its initial value is `1 / sqrt(units)`.
 
     Args:
@@ -38,7 +38,7 @@ class BahdanauAttention(AbstractKernelLayer, AbstractAttention):
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
-        seed: Integer seed of everything random. Defaults to `None`.
+        seed: Integer random seed. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of every kernel. Defaults to `None`.

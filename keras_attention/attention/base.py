@@ -39,65 +39,67 @@ KEY_ALONE = (
 
 
 class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
-    """Averages the values of a memory by weights that depend on a query.
+    """Averages the values of a memory with weights that depend on a query.
 
     Formula:
 
         weights = alignment(score(query, keys))
         context = weights @ values
 
-    A subclass defines `score`, and `project_query` and `project_keys` if
-    scores compare projections. If scores depend on earlier weights, it sets
-    `remembers = True`, defines `score(query, keys, history)`, and also
-    `first_history(real)` and `next_history(history, weights)`, which return
-    one tensor `(B, K, ...)`. A layer without scores passes `alignment=None`
-    and defines `weigh` and `first_state`.
+    A subclass defines `score`. If scores compare projections, it also defines
+    `project_query` and `project_keys`. If scores depend on earlier weights, it
+    sets `remembers = True`, defines `score(query, keys, history)`, and also
+    `first_history(real)` and `next_history(history, weights)`, which return one
+    tensor `(B, K, ...)`. A layer that computes its weights without scores
+    passes `alignment=None` and defines `weigh` and `first_state`.
 
-    A `score_margin` says how far away from a position the earlier weights may
-    be that its score depends on: 0 if it depends on query and key alone, and
-    `None` if it depends on where in the source it is. With a margin, a decoder
-    with an `attention_window` scores no other positions; with 0, a stream can
-    score the part of the source that has come.
+    `score_margin` is the largest distance at which earlier weights can affect
+    the score of a position. It is 0 if the score depends only on query and key,
+    and `None` if the score depends on the absolute position in the source. With
+    a margin, a decoder with an `attention_window` scores only the positions
+    that it needs. With a margin of 0, a stream can score the part of the source
+    that has arrived.
 
     A decoder calls `prepare` once per source, so that keys are projected only
-    once, `draw_noise` before its loop, and `step` at every step. The beams of
-    a search are parallel queries of one memory.
+    once; it calls `draw_noise` before its loop and `step` at every step. The
+    beams of a search are parallel queries to the same memory.
 
     Args:
         alignment: How scores become weights: `"softmax"`, `"sparsemax"`,
-            `"entmax15"`, an object such as `Monotonic()`, which is copied, or
-            the config of one. Defaults to `"softmax"`.
-        dropout: Rate in `[0, 1)` at which weights are dropped in training,
-            and the rest scaled up. The weights that are returned are those
-            before dropout. Defaults to `0.0`.
-        seed: Integer seed of dropout and noise. Defaults to `None`.
+            `"entmax15"`, an alignment such as `Monotonic()`, which is copied,
+            or the config of one. Defaults to `"softmax"`.
+        dropout: Rate in `[0, 1)` at which weights are dropped in training; the
+            rest are scaled up. The layer returns the weights before dropout.
+            Defaults to `0.0`.
+        seed: Integer random seed for dropout and noise. Defaults to `None`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
         query: `(B, Tq, Dq)`.
         value: `(B, Tv, Dv)`.
         key: `(B, Tv, Dk)`. Defaults to `value`.
-        query_mask: Boolean `(B, Tq)`, `True` at real steps. A state stays as
-            it is at others, which also `auxiliary_loss` leaves out. It
-            changes nothing else.
-        value_mask: Boolean `(B, Tv)`, `True` at real positions. Keras fills
-            it in when `value` carries a mask.
+        query_mask: Boolean `(B, Tq)`, `True` at valid steps. Masked steps leave
+            the state unchanged and are excluded from `auxiliary_loss`; the mask
+            has no other effect.
+        value_mask: Boolean `(B, Tv)`, `True` at valid positions. Keras fills it
+            in when `value` carries a mask.
         attention_mask: Boolean that broadcasts to `(B, Tq, Tv)`, `True` where
             a query may attend to a position.
-        return_attention_scores: Whether to return the weights as well. A
-            layer with heads also takes `"heads"`, and returns those of each.
+        return_attention_scores: Whether to return the weights as well. A layer
+            with heads also accepts `"heads"`, which returns the weights of each
+            head.
         training: Whether to apply dropout and noise.
         use_causal_mask: Whether query `i` attends only to positions `j <= i`.
 
     Returns:
         context: `(B, Tq, Dv)`.
-        weights: `(B, Tq, Tv)`, on request. With softmax, a row sums to 1, or
-            to 0 if every position is masked. Those of heads are
-            `(B, H, Tq, Tv)`.
+        weights: `(B, Tq, Tv)`, on request. With softmax, a row sums to 1, or to
+            0 if every position is masked. With `"heads"`, the shape is `(B, H,
+            Tq, Tv)`.
 
     Raises:
-        ValueError: If `dropout` is not in `[0, 1)`, there is no such
-            `alignment`, or shapes do not fit; in `prepare` and `step`, if the
+        ValueError: If `dropout` is not in `[0, 1)`, if `alignment` is unknown,
+            or if shapes do not match. `prepare` and `step` also raise it if the
             layer is not built.
     """
 
@@ -164,7 +166,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         return key
 
     def project_values(self, value):
-        """Project values, once per source, to those that `average` takes.
+        """Project values, once per source, to the input of `average`.
 
         Args:
             value: `(B, Tv, Dv)`, 0 at padding.
@@ -187,10 +189,10 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         raise missing_method(self.score)
 
     def first_history(self, real):
-        """Return the history that `score` gets at the first step.
+        """Return the history that is passed to `score` at the first step.
 
         Args:
-            real: `(B, K, Tv)`, 1.0 at real positions, 0.0 at padding.
+            real: `(B, K, Tv)`, 1.0 at valid positions, 0.0 at padding.
 
         Returns:
             One tensor `(B, K, ...)`.
@@ -213,7 +215,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         """Return the state before the first step.
 
         Args:
-            real: `(B, K, Tv)`, 1.0 at real positions, 0.0 at padding.
+            real: `(B, K, Tv)`, 1.0 at valid positions, 0.0 at padding.
 
         Returns:
             Tuple of `state_count` tensors `(B, K, ...)`.
@@ -222,14 +224,15 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         return (*history, *self.aligner.first_state(real))
 
     def reach(self, memory, mask) -> tuple:
-        """Return what `score` gets of a source, and the positions it reaches.
+        """Return the keys to score and the mask of positions to attend to.
 
         Args:
             memory: A `Memory`.
             mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
 
         Returns:
-            The keys, and a mask of that kind: by default those given.
+            The keys and a mask that broadcasts to `(B, Tq, Tv)`. By default,
+            they are the keys of `memory` and the mask, unchanged.
         """
         return memory.keys, mask
 
@@ -244,7 +247,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
             mask: Boolean that broadcasts to `(B, Tq, Tv)`, or `None`.
             state: Tuple of tensors `(B, Tq, ...)`.
             noise: `(B, Tq, Tv)`, or `None`.
-            one_by_one: As in `step`; only passed to a layer that sets
+            one_by_one: As in `step`; passed only to layers that set
                 `compares_pairs`.
 
         Returns:
@@ -284,11 +287,11 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         return weights
 
     def drop(self, weights, factors):
-        """Multiply weights by the factors of dropout.
+        """Apply dropout to weights.
 
         Args:
             weights: What `weigh` returned.
-            factors: One step of what `draw_noise` drew for dropout.
+            factors: Dropout factors of one step, from `draw_noise`.
 
         Returns:
             Weights of the same shape.
@@ -298,11 +301,12 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
     def auxiliary_loss(self, weights, query_mask=None):
         """Compute the auxiliary loss of the weights.
 
-        A call of the layer adds it, and so does `AttentionDecoder`.
+        A call of the layer adds it with `add_loss`, and so does
+        `AttentionDecoder`.
 
         Args:
             weights: Weights of all steps, `(B, Tq, Tv)`.
-            query_mask: Boolean `(B, Tq)`, `True` at real steps, or `None`.
+            query_mask: Boolean `(B, Tq)`, `True` at valid steps, or `None`.
 
         Returns:
             A scalar, or `None` if the layer has no such loss.
@@ -310,22 +314,23 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         return None
 
     def reading(self) -> AbstractReading:
-        """Return how to read a source that still comes in.
+        """Return how to read a source that arrives in parts.
 
         Returns:
-            The reading of the alignment. A layer that computes its weights in
-            a way of its own has another.
+            The reading of the alignment. A layer that computes its weights
+            without an alignment overrides this method.
 
         Raises:
-            ValueError: If weights or scores need the end of the source.
+            ValueError: If weights or scores depend on the end of the source.
         """
         self.check_scores_in_part()
         return self.aligner.reading()
 
     def check_scores_in_part(self):
-        """Raise a `ValueError` if a part of the source is not enough to score.
+        """Raise a `ValueError` if scores need more than a part of the source.
 
-        It is if the score of a position depends on the query and its own key.
+        A part is enough if the score of a position depends only on the query
+        and on the key at that position.
         """
         if self.remembers:
             reason = "scores by its earlier weights on the whole source"
@@ -336,28 +341,28 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         refuse_to_stream(type(self).__name__, reason, KEY_ALONE)
 
     def harden(self) -> list[str]:
-        """Change to modes that put all weight on one position, if any.
+        """Switch to modes that put all weight on one position, if any.
 
         Returns:
-            What was changed, in words; an empty list if nothing was.
+            Descriptions of the changes; an empty list if nothing changed.
         """
         return [] if self.aligner is None else self.aligner.harden()
 
     def prepare(self, value, key=None, value_mask=None) -> Memory:
-        """Prepare a source for `step`: project keys, set padding to zeros.
+        """Prepare a source for `step`: project keys and set padding to zeros.
 
         Args:
             value: `(B, Tv, Dv)`.
             key: `(B, Tv, Dk)`. Defaults to `value`.
-            value_mask: Boolean `(B, Tv)`, `True` at real positions, or
-                `None` if there is no padding.
+            value_mask: Boolean `(B, Tv)`, `True` at valid positions, or `None`
+                if there is no padding.
 
         Returns:
             A `Memory`: projected keys `(B, Tv, ...)`, values `(B, Tv, Dv)` and
             the mask `(B, Tv)` or `None`.
 
         Raises:
-            ValueError: If the layer is not built, or shapes do not fit.
+            ValueError: If the layer is not built, or shapes do not match.
         """
         check_built(self, "prepare", BUILD)
         check_source(self, value, key, value_mask)
@@ -383,7 +388,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         return self.first_state(real_positions(Memory(*memory), beams, dtype))
 
     def draw_noise(self, memory, steps: int, beams: int = 1):
-        """Draw the dropout masks and the noise of all training steps.
+        """Draw the dropout masks and the noise for all training steps.
 
         Args:
             memory: What `prepare` returned.
@@ -406,30 +411,29 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         one_by_one: bool = False,
         attention_mask=None,
     ) -> tuple:
-        """Attend once, as a decoder does at every step.
+        """Attend for one step of a decoder.
 
         Args:
             query: `(B, K, Dq)`, `K` parallel queries of one source, such as
                 the beams of a search.
             memory: What `prepare` returned.
-            state: What `initial_state` or the step before returned. Defaults
+            state: What `initial_state` or the previous step returned. Defaults
                 to `()`.
             noise: One step of what `draw_noise` returned, or `None`. Defaults
                 to `None`.
-            one_by_one: Whether to compute scores query by query if the table
-                of all pairs would be large. It saves memory for many queries,
-                but some export formats do not support it. Defaults to
-                `False`.
+            one_by_one: Whether to compute scores query by query if the table of
+                all pairs would be large. This saves memory for many queries,
+                but some export formats do not support it. Defaults to `False`.
             attention_mask: Boolean that broadcasts to `(B, K, Tv)`, `True`
                 where a query may attend to a position. Defaults to `None`,
-                everywhere.
+                which allows all positions.
 
         Returns:
             Context `(B, K, Dv)`, weights `(B, K, Tv)` and the next state.
 
         Raises:
-            ValueError: If the layer is not built, or `query` has not three
-                axes.
+            ValueError: If the layer is not built, or `query` does not have
+                three axes.
         """
         check_built(self, "step", BUILD)
         check_sequence(self, "query", query, "(B, K, Dq)")
@@ -491,7 +495,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         return self.average(kept, memory.values), weights, state
 
     def _copy(self, attention, name):
-        """Copy an attention as a part of this layer, which drops for it."""
+        """Copy an attention into this layer, which applies its dropout."""
         config = {**attention.get_config(), "dropout": 0.0, "seed": None}
         config |= {"name": name, "dtype": self.dtype_policy}
         return type(attention).from_config(config)

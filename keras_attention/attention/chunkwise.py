@@ -24,34 +24,33 @@ CHUNK = "Try BahdanauAttention(64)."
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class ChunkwiseAttention(AbstractAttention):
-    """Attends to the chunk of positions that ends where a reader stops.
+    """Attends to a chunk of positions that ends at a monotonic stop.
 
     Formula:
 
         a = weights of `monotonic`
         b[j] = sum_{k=j}^{j+w-1} a[k] exp(u[j]) / sum_{l=k-w+1}^{k} exp(u[l])
 
-    `monotonic` moves to the right and stops at a position `k`; `chunk`, with
-    the scores `u`, attends to the `w` positions that end there: known as
-    MoChA. The weights `b` are the expected ones if the alignment of
-    `monotonic` is soft. If its mode is `"hard"`, for inference, they are a
-    softmax over one chunk, and need nothing of the source after it. Chunks
-    are cut at the edges, and padding in them counts for nothing. A
-    `chunk_size` of 1 leaves the weights of `monotonic`.
+    This is monotonic chunkwise attention (MoChA): `monotonic` moves to the
+    right and stops at a position `k`; `chunk`, with the scores `u`, attends to
+    the `w` positions that end at `k`. If the alignment of `monotonic` is soft,
+    the weights `b` are expected values. If its mode is `"hard"`, for inference,
+    they are a softmax over one chunk, and do not depend on the source after it.
+    Chunks are cut at the edges of the source, and padding in them is ignored.
+    With a `chunk_size` of 1, the weights are those of `monotonic`.
 
-    Each score may have a state: that of `monotonic` follows `a`, that of
-    `chunk` follows `b`. An auxiliary loss of either sees `b`.
+    Both layers may keep a state: `monotonic` updates its state with `a`, and
+    `chunk` with `b`. The auxiliary loss of either is computed from `b`.
 
     Args:
         monotonic: An attention layer with `alignment=Monotonic(...)`. It is
-            copied, without weights that it may have, and computes in the
-            dtype of this layer.
-        chunk: An attention layer with the alignment `"softmax"`, whose scores
-            are used. It is copied, too.
+            copied without its weights and computes in the dtype of this layer.
+        chunk: An attention layer with the alignment `"softmax"`; only its
+            scores are used. It is copied in the same way.
         chunk_size: Number `w` of positions in a chunk, positive.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
-        seed: Integer seed of dropout and of the noise of `monotonic`.
+        seed: Integer random seed for dropout and for the noise of `monotonic`.
             Defaults to `None`, the seed of `monotonic`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
@@ -60,9 +59,9 @@ class ChunkwiseAttention(AbstractAttention):
         context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
 
     Raises:
-        ValueError: If `monotonic` or `chunk` is no attention layer with that
-            alignment, or has a dropout of its own, or if `chunk_size` is not
-            positive.
+        ValueError: If `monotonic` or `chunk` is not an attention layer with the
+            required alignment, if either has its own dropout, or if
+            `chunk_size` is not positive.
 
     Example:
 
@@ -77,7 +76,7 @@ class ChunkwiseAttention(AbstractAttention):
 
     Reference:
         [Chiu and Raffel, 2018](https://arxiv.org/abs/1712.05382), eq. 23;
-        algorithm 1 if hard.
+        algorithm 1 in the mode `"hard"`.
     """
 
     def __init__(
@@ -156,14 +155,14 @@ class ChunkwiseAttention(AbstractAttention):
         return weights, (*moved, *rest)
 
     def reading(self) -> HardReading:
-        """Return how to read a source that still comes in: as `monotonic`.
+        """Return how to read a source that arrives in parts: as `monotonic`.
 
         Returns:
-            A `HardReading` that keeps the chunk before the head.
+            A `HardReading` that keeps the chunk before the current position.
 
         Raises:
-            ValueError: If `monotonic` is soft, or a score needs the whole
-                source.
+            ValueError: If `monotonic` is soft, or if a score depends on the
+                whole source.
         """
         reading = self.monotonic.reading()
         self.chunk.check_scores_in_part()
@@ -207,7 +206,7 @@ def _check_no_dropout(**attentions):
 
 
 def _flat(keys):
-    """Make all features of a key one axis: `(B, Tv, N)`."""
+    """Flatten the features of keys to one axis: `(B, Tv, N)`."""
     if len(keys.shape) == 3:
         return keys
     size = math.prod(keys.shape[2:])
@@ -215,7 +214,7 @@ def _flat(keys):
 
 
 def _unflat(keys, shape):
-    """Give keys `(B, Tv, N)` their features' shape back."""
+    """Restore the shape of the features of keys `(B, Tv, N)`."""
     if len(shape) == 1:
         return keys
     return reshaped(keys, (*ops.shape(keys)[:2], *shape))

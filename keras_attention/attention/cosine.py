@@ -21,9 +21,10 @@ class CosineAttention(AbstractAttention):
 
         score(q, k) = beta * (q . k) / (|q| |k|)
 
-    Only direction matters: a query ten times as long gets the same weights. A
-    cosine is between -1 and 1, so `beta` sets the sharpness: with `beta=1`
-    and 50 positions, even a perfect match gets a weight of at most 0.13.
+    Only direction matters: multiplying a query by 10 does not change its
+    weights. Because a cosine is between -1 and 1, `beta` sets the sharpness:
+    with `beta=1` and 50 positions, even a perfect match gets a weight of at
+    most 0.13.
 
     Args:
         beta: Initial value of the sharpness, positive. Defaults to `1.0`.
@@ -32,7 +33,7 @@ class CosineAttention(AbstractAttention):
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
-        seed: Integer seed of everything random. Defaults to `None`.
+        seed: Integer random seed. Defaults to `None`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:

@@ -27,22 +27,22 @@ class CoverageAttention(AbstractKernelLayer, AbstractAttention):
         score(q, k_j) = v . tanh(q Wq + k_j Wk + c_j wc + b)
         c_j = sum of the weights of position j in earlier steps
 
-    The coverage `c` is the attention that each position has received so far.
-    It starts at zero and is kept in float32 or wider. The coverage loss
-    penalizes attending to the same positions again. A call on whole
-    sequences, in training or not, adds `coverage_loss` times the mean of that
-    loss over real queries, and so does an `AttentionDecoder` with such a
-    layer in its cell.
+    The coverage `c` is the attention that each position has received so far. It
+    starts at zero and is kept in float32 or wider. The coverage loss penalizes
+    attending to the same positions again. A call on whole sequences adds
+    `coverage_loss` times the mean of that loss over valid queries, in training
+    and in inference. An `AttentionDecoder` with this layer in its cell does the
+    same.
 
     Args:
         units: Size of the network's hidden layer, positive.
-        coverage_loss: Weight of the coverage loss, not negative. Defaults to
+        coverage_loss: Weight of the coverage loss, at least 0. Defaults to
             `0.0`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
-        seed: Integer seed of everything random. Defaults to `None`.
+        seed: Integer random seed. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
@@ -134,7 +134,7 @@ class CoverageAttention(AbstractKernelLayer, AbstractAttention):
         return history + ops.cast(weights, history.dtype)
 
     def features(self, history):
-        """Compute the coverage's term of the score.
+        """Compute the coverage term of the score.
 
         Args:
             history: Coverage `(B, K, Tv)`.
@@ -147,23 +147,24 @@ class CoverageAttention(AbstractKernelLayer, AbstractAttention):
 
 
 def coverage_loss(weights, mask=None):
-    """Compute the coverage loss: how far weights repeat earlier ones.
+    """Compute the coverage loss, which penalizes repeated attention.
 
     Formula:
 
-        loss = mean over real steps t of sum_j min(a[t, j], c[t, j])
-        c[t] = a[0] + ... + a[t - 1], over real steps
+        loss = mean over valid steps t of sum_j min(a[t, j], c[t, j])
+        c[t] = a[0] + ... + a[t - 1], over valid steps
 
-    It is 0 if no position is attended to twice, and at most 1. The mean is
-    over the rows of all replicas of a strategy. For Keras' trainer, which
-    divides what `add_loss` gets by their number, each has the whole of it.
+    It is 0 if no position is attended to twice, and at most 1. The mean is over
+    the rows of all replicas of a distribution strategy. Each replica returns
+    the whole mean, because Keras' trainer divides values passed to `add_loss`
+    by the number of replicas.
 
     Args:
-        weights: `(B, T, Tv)`, such as `AttentionDecoder` returns.
-        mask: Boolean `(B, T)`, `True` at real steps, or `None` for all.
+        weights: `(B, T, Tv)`, as returned by `AttentionDecoder`.
+        mask: Boolean `(B, T)`, `True` at valid steps, or `None` for all.
 
     Returns:
-        A scalar in float32 or wider, 0 if no step is real.
+        A scalar in float32 or wider, 0 if no step is valid.
 
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), eqs. 12 and 13.

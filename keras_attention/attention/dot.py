@@ -22,18 +22,18 @@ class DotAttention(AbstractAttention):
         "sqrt": score(q, k) = q . k / sqrt(D)
         "learned": score(q, k) = g q . k
 
-    A key twice as long gets twice the score. For features of unit variance
-    the standard deviation of scores is `sqrt(D)`, 16 for 256 features, which
-    makes a softmax almost one-hot; `"sqrt"` scales it to 1.
+    Multiplying a key by 2 doubles its score. For features of unit variance the
+    standard deviation of scores is `sqrt(D)`, 16 for 256 features, which makes
+    the softmax almost one-hot; `"sqrt"` scales it to 1.
 
     Args:
-        scale: `None`, `"sqrt"`, or `"learned"` for a trained factor `g` with
+        scale: `None`, `"sqrt"`, or `"learned"` for a trainable factor `g` with
             the initial value 1. Defaults to `None`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
-        seed: Integer seed of everything random. Defaults to `None`.
+        seed: Integer random seed. Defaults to `None`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:
@@ -41,8 +41,7 @@ class DotAttention(AbstractAttention):
         context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
 
     Raises:
-        ValueError: If there is no such `scale`, or if query and key differ in
-            size.
+        ValueError: If `scale` is unknown, or if query and key differ in size.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Dynamic convolution attention: moves from where it was, by the query."""
+"""Dynamic convolution attention: the query moves the previous weights."""
 
 import math
 
@@ -27,31 +27,31 @@ LEAST = 1e-6  # of the prior, whose logarithm is a part of the score
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
-    """Attends by convolutions of the last weights, some made by the query.
+    """Attends by static and query-dependent convolutions of earlier weights.
 
     Formula:
 
         score_j = v . tanh(f_j Wf + g_j Wg + b) + log max(p_j, 1e-6)
-        f = F * a, g = G(q) * a, p = P * a, convolutions of the last weights
-        G(q) = tanh(q Wq + bq) Vg, filters made by the query
+        f = F * a, g = G(q) * a, p = P * a, convolutions of the last weights a
+        G(q) = tanh(q Wq + bq) Vg, filters computed from the query
         P[i] = beta-binomial(i; prior_length - 1, prior_alpha, prior_beta)
 
-    What stands at a position does not matter, only where the last weights
-    were: so it reads on in messages much longer than those of the training.
-    `P` reaches only forward, by `prior_length - 1` positions at most; by its
-    mean, `(prior_length - 1) alpha / (alpha + beta)`, 1 unless changed, an
-    untrained layer moves on in a step. Beyond its reach scores are lower by
-    `log 1e-6`. Before the first step `a` is 1 at position 0, or at the first
-    real one. It is 0 beyond the ends. All of it is computed in float32 or
-    wider.
+    Scores depend on the last weights, not on the contents of the memory.
+    Therefore the layer generalizes to sequences much longer than those in
+    training. The prior `P` only moves forward, by at most `prior_length - 1`
+    positions. An untrained layer moves by the mean of `P` in each step:
+    `(prior_length - 1) alpha / (alpha + beta)`, which is 1 by default. Beyond
+    the span of `P`, scores are lower by `log 1e-6`. Before the first step, `a`
+    is 1 at the first valid position; it is 0 beyond the ends of the source.
+    Everything is computed in float32 or wider.
 
     Args:
         units: Size of both hidden layers, positive.
         static_filters: Number of filters in `F`, positive. Defaults to `8`.
         dynamic_filters: Number of filters in `G(q)`, positive. Defaults to
             `8`.
-        kernel_size: Number of positions that a filter of both spans,
-            positive; an odd one is centred. Defaults to `21`.
+        kernel_size: Number of positions that each filter spans, positive; an
+            odd size is centered. Defaults to `21`.
         prior_length: Number of positions that `P` spans, positive. Defaults
             to `11`.
         prior_alpha: First parameter of `P`, positive. Defaults to `0.1`.
@@ -60,7 +60,7 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
-        seed: Integer seed of everything random. Defaults to `None`.
+        seed: Integer random seed. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
@@ -72,7 +72,7 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
         rest as in `AbstractAttention`.
 
     Raises:
-        ValueError: If a size is not positive, or a parameter of `P`.
+        ValueError: If a size or a parameter of `P` is not positive.
 
     Example:
 
@@ -166,7 +166,7 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
         return scores + ops.log(self._prior(history))
 
     def _convolve(self, near, filters):
-        """Convolve with filters of each query: `(B, K, Tv, filters)`."""
+        """Convolve with the filters of each query: `(B, K, Tv, filters)`."""
         batch, beams, words = ops.shape(near)[:3]
         rows, size = batch * beams, self.kernel_size
         filters = reshaped(filters, (rows, size, self.dynamic_filters))
@@ -174,7 +174,7 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
         return reshaped(convolved, (batch, beams, words, self.dynamic_filters))
 
     def _prior(self, history):
-        """Return how likely `P` finds each position, at least 1e-6."""
+        """Return the prior probability of each position, at least 1e-6."""
         length = self.prior_length
         chances = beta_binomial(length - 1, self.prior_alpha, self.prior_beta)
         earlier = windows(history, length - 1, 0)  # (B, K, Tv, length)
@@ -195,7 +195,7 @@ def beta_binomial(count: int, alpha: float, beta: float) -> list[float]:
     Args:
         count: Number of draws.
         alpha: First parameter of the beta distribution of a success.
-        beta: Its second parameter.
+        beta: Second parameter of that distribution.
     """
 
     def log_beta(a, b):

@@ -19,7 +19,7 @@ LARGEST = 8.0  # of logarithms: exp(8) is 2981
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
-    """Attends by a mixture of Gaussians that only move to the right.
+    """Attends with a mixture of Gaussians that only move to the right.
 
     Formula:
 
@@ -27,18 +27,18 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
         kappa = previous kappa + step
         weights[u] = sum_m alpha_m exp(-beta_m (kappa_m - u)^2)
 
-    Positions `u` count from 1, the first real one of a source, and `kappa`
-    starts at 0. If `W` and `b` are
-    zero, the first step attends to the first position, and every step moves
-    on by one. Weights depend on positions, not on values. They are not
-    normalized: their sum can be any number, also 0. The logarithms are capped
-    at 8, far from their usual values, to avoid an overflow.
+    Positions `u` count from 1, the first valid position of a source, and
+    `kappa` starts at 0. If `W` and `b` are zero, the first step attends to the
+    first position, and every further step moves by one position. Weights depend
+    on positions, not on values. They are not normalized: their sum can be any
+    nonnegative number. The logarithms are capped at 8, far above their usual
+    values, to avoid an overflow.
 
     Args:
         components: Number `M` of Gaussians, positive.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
-        seed: Integer seed of the dropout. Defaults to `None`.
+        seed: Integer random seed for dropout. Defaults to `None`.
         kernel_initializer: Initializer of the kernel. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of the kernel. Defaults to `None`.

@@ -1,4 +1,4 @@
-"""Graph attention: every node attends to its neighbours."""
+"""Graph attention: every node attends to its neighbors."""
 
 import keras
 from keras import ops
@@ -25,7 +25,7 @@ SLOPE = 0.2  # of LeakyReLU below zero, as in both papers
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class GraphAttention(AbstractKernelLayer):
-    """Averages the features of a node's neighbours by learned weights.
+    """Averages the features of a node's neighbors with learned weights.
 
     Formula:
 
@@ -34,15 +34,14 @@ class GraphAttention(AbstractKernelLayer):
         version 2: score[i, j] = a . LeakyReLU(h_i Wq + h_j Wk)
                    out[i] = sum_j softmax_j(score[i, j]) h_j Wk
 
-    In version 1 all nodes rank their neighbours in the same order, since
-    `a . h_i W` is the same for all `j`; in version 2 the order depends on the
-    node. The layer has no bias and no activation of its output: add them
-    after it.
+    In version 1 all nodes rank their neighbors in the same order, because `a .
+    h_i W` is the same for all `j`; in version 2 the order depends on the node.
+    The output has no bias and no activation: add them after this layer.
 
-    The adjacency is not changed: a node attends to itself only if the
-    diagonal says so, and the output of a node without neighbours is zeros.
-    PyTorch Geometric adds self-loops by default; set `add_self_loops=True`
-    for that.
+    The adjacency is not changed: a node attends to itself only if its entry on
+    the diagonal is `True`, and the output of a node without neighbors is zeros.
+    PyTorch Geometric adds self-loops by default; set `add_self_loops=True` for
+    that.
 
     Args:
         units: Size of the output of each head, positive.
@@ -52,9 +51,9 @@ class GraphAttention(AbstractKernelLayer):
             averaged, to `units`. Defaults to `True`.
         add_self_loops: Whether every node also attends to itself. Defaults to
             `False`.
-        dropout: Rate in `[0, 1)` at which weights are dropped in training,
-            and the rest scaled up. Defaults to `0.0`.
-        seed: Integer seed of the dropout. Defaults to `None`.
+        dropout: Rate in `[0, 1)` at which weights are dropped in training; the
+            rest are scaled up. Defaults to `0.0`.
+        seed: Integer random seed for dropout. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
@@ -66,22 +65,22 @@ class GraphAttention(AbstractKernelLayer):
         adjacency: Boolean `(B, N, N)`, or `(N, N)` for the same graph in
             every row of the batch. `adjacency[i, j]` is `True` if node `i`
             attends to node `j`.
-        mask: Boolean `(B, N)`, `True` at real nodes. No node attends to a
-            masked one, whose output is zeros. Defaults to the mask that
-            `nodes` carries, if any.
-        edge_mask: Boolean, of the shape of `adjacency`. `False` removes an
-            edge, also an added self-loop.
+        mask: Boolean `(B, N)`, `True` at valid nodes. No node attends to a
+            masked node, and the output of a masked node is zeros. Defaults to
+            the mask that `nodes` carries, if any.
+        edge_mask: Boolean, with the shape of `adjacency`. `False` removes an
+            edge, including an added self-loop.
         training: Whether to apply dropout.
-        return_attention_scores: Whether to return the weights as well, those
-            before dropout.
+        return_attention_scores: Whether to return the weights (before dropout)
+            as well.
 
     Returns:
         outputs: `(B, N, heads * units)`, or `(B, N, units)` if averaged.
         weights: `(B, heads, N, N)`, on request.
 
     Raises:
-        ValueError: If `units` or `heads` is not positive, if there is no such
-            `version`, or if `dropout` is not in `[0, 1)`.
+        ValueError: If `units` or `heads` is not positive, if `version` is
+            unknown, or if `dropout` is not in `[0, 1)`.
 
     Example:
 
@@ -214,5 +213,5 @@ class GraphAttention(AbstractKernelLayer):
 
 
 def _leaky(x):
-    """Compute LeakyReLU; that of TensorFlow rounds the slope to float32."""
+    """Compute LeakyReLU; TensorFlow's own rounds the slope to float32."""
     return ops.where(x > 0, x, SLOPE * x)

@@ -20,9 +20,9 @@ class KernelAttention(AbstractAttention):
 
         score(q, k) = -|q - k|^2 / (2 h^2)
 
-    With softmax the context is the Nadaraya-Watson regression of values on
+    With softmax, the context is the Nadaraya-Watson regression of values on
     keys, with a Gaussian kernel of bandwidth `h`. A small `h` selects the
-    nearest key, a large one averages all values. Scores are computed from
+    nearest key; a large `h` averages all values. Scores are computed from
     differences, not from squares and inner products, so that keys far from 0,
     such as years, lose no precision.
 
@@ -33,7 +33,7 @@ class KernelAttention(AbstractAttention):
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
-        seed: Integer seed of everything random. Defaults to `None`.
+        seed: Integer random seed. Defaults to `None`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Shapes:

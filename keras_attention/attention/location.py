@@ -18,15 +18,16 @@ from keras_attention.ops.rows import take_columns
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class LocationAttention(AbstractKernelLayer, AbstractAttention):
-    """Attends to positions by the query alone, whatever the keys are.
+    """Attends to positions by the query alone, without comparing keys.
 
     Formula:
 
         score(q, position j) = (q W)[j]
 
     `W` has one column for each of `max_length` positions, counted from the
-    first real one. Later positions of a longer source get weight 0. On a
-    shorter source the softmax is over its own positions.
+    first valid position. In a longer source, the positions after `max_length`
+    get weight 0. In a shorter source, the softmax is over the positions of the
+    source.
 
     Args:
         max_length: Number of positions that can be attended to, positive.
@@ -34,7 +35,7 @@ class LocationAttention(AbstractKernelLayer, AbstractAttention):
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
-        seed: Integer seed of everything random. Defaults to `None`.
+        seed: Integer random seed. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of every kernel. Defaults to `None`.

@@ -22,30 +22,30 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
     Formula:
 
         score(q, k_j) = v . tanh(q Wq + k_j Wk + f_j Wf + b)
-        f = F * a, a convolution of the weights of the step before
+        f = F * a, a convolution of the weights of the previous step
 
-    Before the first step `a` is uniform over the real positions. With
+    Before the first step, `a` is uniform over the valid positions. With
     `cumulative` it is the sum of all weights so far, including that uniform
     start. `a` is 0 beyond the ends of the source. The convolution is computed
     in float32 or wider.
 
-    Usual sizes are those of Tacotron 2, `LocationAwareAttention(128, 32, 31,
-    cumulative=True)`; the paper has 10 filters of 201 positions for speech of
-    100 frames a second. Filters should reach as far as the attention moves in
-    a few steps: 5 positions are enough for words.
+    Tacotron 2 uses `LocationAwareAttention(128, 32, 31, cumulative=True)`; the
+    paper uses 10 filters of 201 positions for speech with 100 frames per
+    second. Filters should span the distance that the attention moves in a few
+    steps: 5 positions are enough for words.
 
     Args:
         units: Size of the network's hidden layer, positive.
         filters: Number of filters in `F`, positive.
-        kernel_size: Number of positions that a filter spans, positive; an odd
-            one is centred.
+        kernel_size: Number of positions that each filter spans, positive; an
+            odd size is centered.
         cumulative: Whether `a` is the sum of all weights so far. Defaults to
             `False`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
-        seed: Integer seed of everything random. Defaults to `None`.
+        seed: Integer random seed. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of every kernel. Defaults to `None`.

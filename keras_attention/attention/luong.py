@@ -27,22 +27,23 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
         "sqrt": score(q, k) = q W k / sqrt(Dq)
 
     Keys are projected to the query's size once per source, so a step costs no
-    more than that of `DotAttention`. `W` is the transpose of the memory
-    layer's kernel in TensorFlow Addons.
+    more than with `DotAttention`. `W` is the transpose of the memory layer's
+    kernel in TensorFlow Addons.
 
-    An optimizer such as Adam moves all of `W` at once, which changes scores
-    the more, the larger query and key are. Weights may then be almost one-hot
-    before anything is learned; `"sqrt"` makes these changes as much smaller.
+    An optimizer such as Adam changes all entries of `W` at once. The larger
+    query and key are, the more this changes the scores, and weights may become
+    almost one-hot early in training. `"sqrt"` reduces these changes by the root
+    of the query's size.
 
     Args:
         use_scale: Whether to learn a factor `g`, with the initial value 1; or
-            `"sqrt"` to divide by the root of the query's size. Defaults to
-            `False`.
+            `"sqrt"` to divide by the square root of the query's size. Defaults
+            to `False`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
         dropout: Rate at which weights are dropped in training. Defaults to
             `0.0`.
-        seed: Integer seed of everything random. Defaults to `None`.
+        seed: Integer random seed. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
@@ -54,8 +55,8 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
         context `(B, Tq, Dv)`; the rest as in `AbstractAttention`.
 
     Raises:
-        ValueError: If `dropout` is not in `[0, 1)`, there is no such
-            `use_scale` or `alignment`, or shapes do not fit.
+        ValueError: If `dropout` is not in `[0, 1)`, if `use_scale` or
+            `alignment` is unknown, or if shapes do not match.
 
     Example:
 

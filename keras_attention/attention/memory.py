@@ -16,12 +16,12 @@ from keras_attention.ops.rows import reshaped
 
 
 class Memory(NamedTuple):
-    """The memory that queries attend to, prepared once per source.
+    """Holds the memory that queries attend to, prepared once per source.
 
     Attributes:
         keys: Keys `(B, Tv, ...)`, projected by the layer that prepared them.
         values: Values `(B, Tv, Dv)`, 0 at padding.
-        mask: Boolean `(B, Tv)`, `True` at real positions, or `None`.
+        mask: Boolean `(B, Tv)`, `True` at valid positions, or `None`.
     """
 
     keys: Any
@@ -39,7 +39,7 @@ def check_source(layer, value, key=None, value_mask=None):
         value_mask: Mask, which must be `(B, Tv)`, or `None`.
 
     Raises:
-        ValueError: If a shape does not fit.
+        ValueError: If a shape does not match.
     """
     shape = check_sequence(layer, "value", value, "(B, Tv, Dv)", value_mask)
     if key is not None:
@@ -61,7 +61,7 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
             `None`.
 
     Raises:
-        ValueError: If a shape does not fit.
+        ValueError: If a shape does not match.
     """
     queries = check_sequence(layer, "query", query, "(B, Tq, Dq)", query_mask)
     source = shape_of(value)
@@ -86,7 +86,7 @@ def real_sequence(layer, name: str, x, mask, wanted: str) -> tuple:
 
     Args:
         layer: The layer that needs it, for the error.
-        name: Name of the sequence, for the error.
+        name: Name of the argument, for the error message.
         x: The sequence, a tensor, an array or a list.
         mask: Its mask, or `None`.
         wanted: The axes of the sequence, for the error.
@@ -95,7 +95,7 @@ def real_sequence(layer, name: str, x, mask, wanted: str) -> tuple:
         The sequence in the layer's compute dtype, and the boolean mask.
 
     Raises:
-        ValueError: If a shape does not fit.
+        ValueError: If a shape does not match.
     """
     check_sequence(layer, name, x, wanted, mask, "mask")
     mask = as_mask(mask)
@@ -146,16 +146,16 @@ def check_sequence(
 
 
 def check_features(layer, name: str, shape, size: int | None):
-    """Check the size of the last axis, which a layer has weights for.
+    """Check the size of the last axis against a layer's weights.
 
     Args:
         layer: The layer that needs it, for the error.
         name: Name of the argument, for the error.
         shape: Shape of the argument, `None` for an unknown size.
-        size: The required size; `None` allows all.
+        size: The required size; `None` allows any size.
 
     Raises:
-        ValueError: If it is another one.
+        ValueError: If the size is different.
     """
     if None not in (size, shape[-1]) and shape[-1] != size:
         raise ValueError(
@@ -166,7 +166,7 @@ def check_features(layer, name: str, shape, size: int | None):
 
 
 def with_features(layer, name: str, x, size: int | None):
-    """Check the size of the last axis, and set it where a graph has none.
+    """Check the size of the last axis, and set it if it is unknown.
 
     Args:
         layer: As in `check_features`.
@@ -175,10 +175,10 @@ def with_features(layer, name: str, x, size: int | None):
         size: As in `check_features`.
 
     Returns:
-        `(..., D)`, whose shape ends with `D`.
+        `(..., D)`, with a static shape that ends with `D`.
 
     Raises:
-        ValueError: If it has another size.
+        ValueError: If the size is different.
     """
     shape = shape_of(x)
     check_features(layer, name, shape, size)
@@ -188,7 +188,7 @@ def with_features(layer, name: str, x, size: int | None):
 
 
 def as_mask(mask):
-    """Cast a mask to booleans; `None` stays `None`."""
+    """Cast a mask to booleans; `None` is returned unchanged."""
     return None if mask is None else ops.cast(mask, "bool")
 
 
@@ -223,7 +223,7 @@ def visible_positions(
 
 
 def real_positions(memory: Memory, beams: int, dtype: str):
-    """Return 1.0 at real positions and 0.0 at padding, `(B, K, Tv)`."""
+    """Return 1.0 at valid positions and 0.0 at padding, `(B, K, Tv)`."""
     batch, words = ops.shape(memory.values)[:2]
     real = ops.ones((batch, beams, words), dtype)
     if memory.mask is None:

@@ -1,4 +1,4 @@
-"""Attention in several heads, each with a score of its own."""
+"""Multi-head attention: each head has its own score."""
 
 import functools
 
@@ -28,39 +28,39 @@ MOST = 1000  # heads
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
-    """Attends in several heads, and projects their contexts to one.
+    """Attends with several heads, and projects their contexts to one.
 
     Formula:
 
         c_h = attend_h(q Wq_h, k Wk_h, v Wv_h)
         context = [c_1; ...; c_H] Wo
 
-    Each head has its own copy of `attention`, with weights and a state of its
-    own. Without `key_dim` the heads get queries and keys as they are: enough
-    for scores that project them themselves, such as those of
-    `BahdanauAttention`. Heads of a score without weights, such as
-    `DotAttention`, differ only if there is a `key_dim`.
+    Each head is a copy of `attention` with its own weights and state. Without
+    `key_dim`, the heads receive unprojected queries and keys. This is enough
+    for layers that project them, such as `BahdanauAttention`. Heads without
+    weights, such as `DotAttention`, need a `key_dim`; otherwise they all have
+    the same scores.
 
-    The weights that come back are the mean over the heads, and so are those
-    that an auxiliary loss sees. With `DotAttention(scale="sqrt")` and a
-    `key_dim`, the layer is `keras.layers.MultiHeadAttention` without biases.
+    The returned weights are the mean over the heads, and the auxiliary loss is
+    computed from this mean. With `DotAttention(scale="sqrt")` and a `key_dim`,
+    the layer is `keras.layers.MultiHeadAttention` without biases.
 
     Args:
-        attention: The attention of every head. It is copied, without weights
-            that it may have; the heads compute in the dtype of this layer.
+        attention: The attention of every head. It is copied without its
+            weights; the heads compute in the dtype of this layer.
         num_heads: Number `H` of heads, positive.
-        key_dim: Size of the projected queries and keys of a head. Defaults to
-            `None`, not projected.
-        value_dim: Size of the projected values of a head. Defaults to `None`,
-            the size of the values over `num_heads`, rounded down.
-        output_dim: Size of the context. Defaults to `None`, that of the
+        key_dim: Size of the projected queries and keys of each head. Defaults
+            to `None`, no projection.
+        value_dim: Size of the projected values of each head. Defaults to
+            `None`, the size of the values divided by `num_heads`, rounded down.
+        output_dim: Size of the context. Defaults to `None`, the size of the
             values.
         dropout: Rate at which weights of each head are dropped in training.
             Defaults to `None`, the rate of `attention`.
-        seed: Integer seed of everything random. Defaults to `None`, the seed
-            of `attention`.
-        kernel_initializer: Initializer of the kernels of this layer, made for
-            all heads at once, as one matrix. Defaults to `"glorot_uniform"`.
+        seed: Integer random seed. Defaults to `None`, the seed of `attention`.
+        kernel_initializer: Initializer of the kernels of this layer; each
+            kernel is initialized as one matrix for all heads. Defaults to
+            `"glorot_uniform"`.
         kernel_regularizer: Regularizer of these kernels. Defaults to `None`.
         kernel_constraint: Constraint of these kernels. Defaults to `None`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
@@ -71,9 +71,9 @@ class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
         also weights `(B, H, Tq, Tv)`; the rest as in `AbstractAttention`.
 
     Raises:
-        ValueError: If `attention` is no attention layer, or has heads itself,
-            a size is not positive, or there are more heads than features of
-            the values and no `value_dim`.
+        ValueError: If `attention` is not an attention layer or is itself
+            multi-head, if a size is not positive, or if there are more heads
+            than features of the values and no `value_dim`.
 
     Example:
 
@@ -233,19 +233,19 @@ class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
         return self._from_rows(weights), tuple(state)
 
     def _heads_first(self, x):
-        """Move the axis of heads: `(B, T, H, ...)`, `(B, H, T, ...)`.
+        """Transpose `(B, T, H, ...)` to `(B, H, T, ...)`.
 
-        It stacks slices, since the converter to ONNX breaks transpositions
+        Slices are stacked, because the ONNX converter breaks transpositions
         that move an axis of size 1.
         """
         return ops.stack([x[:, :, h] for h in range(self.num_heads)], axis=1)
 
     def _rows(self, x):
-        """Make heads rows of the batch: `(B, T, H, ...)`, `(B H, T, ...)`."""
+        """Move heads to the batch: `(B, T, H, ...)` to `(B H, T, ...)`."""
         return _as_rows(self._heads_first(x))
 
     def _from_rows(self, x):
-        """Make heads an axis again: `(B H, T, ...)`, `(B, H, T, ...)`."""
+        """Restore the axis of heads: `(B H, T, ...)` to `(B, H, T, ...)`."""
         rows, *rest = ops.shape(x)
         heads = self.num_heads
         return reshaped(x, (rows // heads, heads, *rest))
@@ -312,7 +312,7 @@ def _check_attention(attention):
 
 
 def _share(features, heads):
-    """Return the size of a head's values, if nothing else is said."""
+    """Return the default size of a head's values."""
     if features < heads:
         raise ValueError(
             "MultiHead needs a feature of the values for each head, if it has "
@@ -323,12 +323,12 @@ def _share(features, heads):
 
 
 def _of_head(h: int, x):
-    """Return what belongs to head `h` of `(B, T, H, ...)`, `(B, T, ...)`."""
+    """Return head `h` of `(B, T, H, ...)`, as `(B, T, ...)`."""
     return x[:, :, h]
 
 
 def _project(x, kernel):
-    """Project `(B, T, D)` by `(D, H, U)`, in one product: `(B, T, H, U)`."""
+    """Project `(B, T, D)` by `(D, H, U)` in one product: `(B, T, H, U)`."""
     projected = product(x, hoist(_beside, kernel))
     return reshaped(projected, (*ops.shape(x)[:2], *kernel.shape[1:]))
 
@@ -342,7 +342,7 @@ def _below(kernel):
 
 
 def _as_rows(x):
-    """Make every head of `(B, H, T, ...)` a row: `(B H, T, ...)`."""
+    """Move the heads of `(B, H, T, ...)` to the batch: `(B H, T, ...)`."""
     batch, heads, *rest = ops.shape(x)
     return reshaped(x, (batch * heads, *rest))
 

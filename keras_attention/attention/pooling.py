@@ -22,21 +22,21 @@ from keras_attention.ops.replicas import own_seed
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class AttentionPooling(AbstractKernelLayer):
-    """Averages a sequence by weights computed from its own vectors.
+    """Averages a sequence with weights computed from its own vectors.
 
     Formula:
 
-        weights = softmax over the real positions of v . tanh(W h)
+        weights = softmax over the valid positions of v . tanh(W h)
         pooled = sum_t weights[t] h[t]
 
-    There is no query: the learned `v` is the same for all sequences. The
-    result for a sequence without a real position is zeros.
+    There is no query: the learned `v` is the same for all sequences. If every
+    position of a sequence is masked, its result is zeros.
 
     Args:
         units: Size of the network's hidden layer, positive.
-        dropout: Rate in `[0, 1)` at which weights are dropped in training,
-            and the rest scaled up. Defaults to `0.0`.
-        seed: Integer seed of the dropout. Defaults to `None`.
+        dropout: Rate in `[0, 1)` at which weights are dropped in training; the
+            rest are scaled up. Defaults to `0.0`.
+        seed: Integer random seed for dropout. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of every kernel. Defaults to `None`.
@@ -45,20 +45,20 @@ class AttentionPooling(AbstractKernelLayer):
 
     Call arguments:
         x: `(B, T, D)`.
-        mask: Boolean `(B, T)`, `True` at real positions. Keras fills it in
-            when `x` carries one. With more axes, such as `(B, T, words)` of
-            sentences behind `TimeDistributed`, a position is real where any
-            of its parts is.
+        mask: Boolean `(B, T)`, `True` at valid positions. Keras fills it in
+            when `x` carries one. If the mask has more axes, such as `(B, T,
+            words)` for sentences after `TimeDistributed`, a position is valid
+            if any of its parts is valid.
         training: Whether to apply dropout.
-        return_attention_scores: Whether to return the weights as well, those
-            before dropout.
+        return_attention_scores: Whether to return the weights (before dropout)
+            as well.
 
     Returns:
         pooled: `(B, D)`.
         weights: `(B, T)`, on request.
 
     Raises:
-        ValueError: If `units` is not positive, or `dropout` not in `[0, 1)`.
+        ValueError: If `units` is not positive, or `dropout` is not in `[0, 1)`.
 
     Example:
 
@@ -66,9 +66,9 @@ class AttentionPooling(AbstractKernelLayer):
     >>> tuple(layer(np.ones((2, 9, 8))).shape)
     (2, 8)
 
-    Hierarchical attention, over the words of a sentence and the sentences of
-    a document. Give their number: of an unknown one, `TimeDistributed` of
-    Keras 3.15 takes as many as there are documents in the batch.
+    Hierarchical attention over the words of a sentence and the sentences of a
+    document. Specify the number of sentences: if it is unknown,
+    `TimeDistributed` of Keras 3.15 uses the batch size instead.
 
     >>> documents = keras.Input((12, None, 8))  # 12 sentences of words
     >>> sentences = TimeDistributed(AttentionPooling(16))(documents)

@@ -21,9 +21,9 @@ class SelfAttention(AbstractConfigured, AbstractDenseLayer):
         window: i - width // 2 <= j <= i - width // 2 + width - 1
         causal window: i - width + 1 <= j <= i
 
-    A window of even width reaches one position further back than ahead. It is
-    a mask, so it saves no time. If a window holds only padding, its context
-    is zeros. Padded positions are queries of zeros.
+    A window of even width includes one more position before `i` than after it.
+    The window is a mask, so it does not save time. If a window contains only
+    padding, its context is zeros. Queries at padding are zeros.
 
     Args:
         attention: Any attention layer of this package.
@@ -35,19 +35,19 @@ class SelfAttention(AbstractConfigured, AbstractDenseLayer):
 
     Call arguments:
         x: `(B, T, D)`.
-        mask: Boolean `(B, T)`, `True` at real positions. Keras fills it in
+        mask: Boolean `(B, T)`, `True` at valid positions. Keras fills it in
             when `x` carries one.
         training: Whether to apply dropout and noise of `attention`.
-        return_attention_scores: Whether to return the weights as well; also
+        return_attention_scores: Whether to return the weights as well; can be
             `"heads"` if `attention` is a `MultiHead`.
 
     Returns:
         context: `(B, T, D)`.
-        weights: `(B, T, T)`, on request; `(B, H, T, T)` of heads.
+        weights: `(B, T, T)`, on request; `(B, H, T, T)` with `"heads"`.
 
     Raises:
-        ValueError: If `attention` is no attention layer, or if `width` is not
-            positive.
+        ValueError: If `attention` is not an attention layer, or if `width` is
+            not positive.
 
     Example:
 

@@ -1,8 +1,8 @@
-"""Sequences of queries: one by one, and what is drawn for all of them.
+"""Loops over queries, and the random numbers of all their steps.
 
-Random numbers are drawn before the loop over time. The masks of dropout and
-the noise of the alignment are concatenated on the last axis, so that a loop
-carries one tensor for each attention.
+Random numbers are drawn before the loop over time. Dropout masks and the noise
+of the alignment are concatenated on the last axis, so that a loop carries one
+tensor for each attention.
 """
 
 import math
@@ -34,7 +34,7 @@ def attend_in_order(
 ) -> tuple:
     """Attend query by query, and carry the state from step to step.
 
-    A masked query keeps the state, as a masked step of a decoder does.
+    A masked query leaves the state unchanged, like a masked decoder step.
 
     Args:
         attend: Function from one step's query `(B, 1, Dq)`, the memory, the
@@ -49,8 +49,8 @@ def attend_in_order(
         features: Size `D` of the context.
         heads: The number `H` of heads, or `None` for weights without that
             axis. Defaults to `None`.
-        real: Boolean `(B, Tq)`, `True` at real queries. Defaults to `None`,
-            all.
+        real: Boolean `(B, Tq)`, `True` at valid queries. Defaults to `None`,
+            all queries.
 
     Returns:
         Context `(B, Tq, D)` and weights `(B, Tq, Tv)`, or `(B, H, Tq, Tv)`.
@@ -89,16 +89,16 @@ def attend_in_order(
 
 
 def score_one_by_one(layer, query, keys):
-    """Compute scores, query by query if their table would be large.
+    """Compute scores; query by query if the table of pairs is large.
 
-    A score that compares all features of all pairs computes a table
-    `(B, Tq, Tv, U)`. One of up to 2^22 numbers is computed at once. Instead
-    of a larger one, a loop over the queries computes one slice at a time and
-    keeps only the scores; its gradient computes each slice again. Some export
-    formats do not support this loop.
+    A score that compares all features of all pairs computes a table `(B, Tq,
+    Tv, U)`. A table of up to 2^22 numbers is computed at once. For a larger
+    table, a loop over the queries computes one slice at a time and keeps only
+    the scores; its gradient recomputes each slice. Some export formats do not
+    support this loop.
 
     Args:
-        layer: What has `score`, a function from queries `(B, Tq, U)` and
+        layer: An object with `score`, a function from queries `(B, Tq, U)` and
             `keys` to scores `(B, Tq, Tv)`, and the `variables` it reads.
         query: `(B, Tq, U)`.
         keys: `(B, Tv, D)`.
@@ -150,8 +150,8 @@ def draw_noise(layer, aligner, shape):
         shape: `(steps, B, K, Tv)`.
 
     Returns:
-        A tensor `(steps, B, K, Tv)`, or `(steps, B, K, 2 Tv)` if dropout and
-        alignment both need one; `None` if nothing is random.
+        A tensor `(steps, B, K, Tv)`, or `(steps, B, K, 2 Tv)` if both dropout
+        and the alignment need noise; `None` if nothing is random.
     """
     drawn, dtype = [], layer.compute_dtype
     if layer.dropout:
