@@ -1,4 +1,4 @@
-"""One step of an attentional decoder, and the loop that trains it."""
+"""The step of an attentional decoder, and the loops that run it."""
 
 from .bridge import StateBridge as StateBridge
 from .cell import AttentionDecoderCell as AttentionDecoderCell

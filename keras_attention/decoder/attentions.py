@@ -27,14 +27,14 @@ LAYERS = (
 class Attentions(Sequence):
     """Runs all attentions of a decoder cell on the same source.
 
-    It takes and returns lists with one entry for each layer. Only `pack`,
-    `unpack` and `as_memories` know the public form: `None` without a layer,
-    the entry itself for one layer, the list for several.
+    Methods take and return lists with one entry for each layer. Only `pack`,
+    `unpack` and `as_memories` handle the public form: `None` without a layer,
+    the entry itself for one layer, and a list for several layers.
 
     Args:
         attention: An attention layer, a list of them, or `None` for none.
-        window: The positions that a step attends to at inference, or `None`
-            for all. Defaults to `None`.
+        window: The positions that a step attends to in inference, or `None` for
+            all. Defaults to `None`.
 
     Raises:
         ValueError: If one of them is not an attention layer.
@@ -66,7 +66,7 @@ class Attentions(Sequence):
         return sum(self.count_states(layer) for layer in self.layers)
 
     def count_states(self, layer: AbstractAttention) -> int:
-        """Return the number of states of a layer, its position included."""
+        """Return the number of states of a layer, including its position."""
         return layer.state_count + (self.window is not None)
 
     def pack(self, entries: list):
@@ -99,16 +99,18 @@ class Attentions(Sequence):
             )
 
     def check_asked(self, layer, return_attention_scores: bool):
-        """Refuse weights of a functional model where there is no attention.
+        """Refuse to return weights in a functional model without attention.
 
-        Keras takes tensors alone in such a model, and they are `None`.
+        The weights would be `None`, but Keras accepts only tensors in such a
+        model.
 
         Args:
             layer: The decoder, for the error.
-            return_attention_scores: Whether weights are asked for.
+            return_attention_scores: Whether weights are requested.
 
         Raises:
-            ValueError: If they are, and there is no layer.
+            ValueError: If weights are requested and there is no attention
+                layer.
         """
         if return_attention_scores and not self.layers:
             raise ValueError(
@@ -119,7 +121,7 @@ class Attentions(Sequence):
             )
 
     def check_source(self, layer, memory, memory_mask, name: str, shape):
-        """Check the memory of a decoder, by the names that its caller knows.
+        """Check the memory of a decoder, with the caller's names in errors.
 
         Args:
             layer: The decoder, for the error.
@@ -129,8 +131,8 @@ class Attentions(Sequence):
             shape: Their shape.
 
         Raises:
-            ValueError: If there is attention and no memory, or if a shape
-                does not fit.
+            ValueError: If there is attention and no memory, or if a shape does
+                not match.
         """
         self.check_memory(memory)
         if not self.layers:
@@ -142,7 +144,7 @@ class Attentions(Sequence):
         check_shape(needs, "memory", source, rows, "Give as many rows of both.")
 
     def build(self, query_size: int, memory_shape) -> int:
-        """Build every layer, and return the size of all contexts together.
+        """Build every layer, and return the total size of all contexts.
 
         Args:
             query_size: Size of the queries.
@@ -163,7 +165,7 @@ class Attentions(Sequence):
         Args:
             layer: The layer that runs them.
             weights: List of the weights of all steps, `(B, T, Tv)` each.
-            mask: Boolean `(B, T)`, `True` at real steps, or `None` for all.
+            mask: Boolean `(B, T)`, `True` at valid steps, or `None` for all.
         """
         for attention, every in zip(self, weights, strict=True):
             add_shared_loss(layer, attention.auxiliary_loss(every, mask))
@@ -184,7 +186,7 @@ class Attentions(Sequence):
     def initial_states(
         self, memories: list[Memory], beams: int | None = None
     ) -> list:
-        """Return the flat list of all layers' states before the first step.
+        """Return the flat list of states of all layers before the first step.
 
         Args:
             memories: The memory of each layer.
@@ -260,12 +262,14 @@ class Attentions(Sequence):
             states: Flat list of the states of all layers.
             noise: For each layer one step of what `draw_noise` returned, or
                 `None`.
-            training: Whether to attend beyond the window.
+            training: Whether the step is one of training, which ignores the
+                window.
             one_by_one: Argument of `AbstractAttention.step`.
 
         Returns:
-            List of contexts `(B, Dv)`, list of weights `(B, Tv)`, and the
-            flat list of the next states, with an axis `K` if `query` has one.
+            List of contexts `(B, Dv)`, list of weights `(B, Tv)`, and the flat
+            list of the next states. All have an axis `K` after `B` if `query`
+            has one.
         """
         alone = len(query.shape) == 2
         options = {"one_by_one": True} if one_by_one else {}

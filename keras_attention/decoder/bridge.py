@@ -18,7 +18,7 @@ MODES = ("dense", "concat", "sum", "zeros")
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class StateBridge(AbstractKernelLayer):
-    """Maps the final states of an encoder to the initial ones of a decoder.
+    """Maps final states of an encoder to initial states of a decoder.
 
     Formula:
 
@@ -27,20 +27,20 @@ class StateBridge(AbstractKernelLayer):
         "sum": s = forward + backward
         "zeros": s = 0
 
-    Keras returns the states of the last real step of each direction, so
-    padding does not matter. `"dense"`, `"concat"` and `"zeros"` return states
-    of the joint size of both directions: a bidirectional `LSTM(256)` fits a
-    decoder with an `LSTMCell(512)`.
+    Keras returns the states of the last valid step of each direction, so
+    padding has no effect. `"dense"`, `"concat"` and `"zeros"` return states
+    whose size is the sum of both directions: for a bidirectional `LSTM(256)`,
+    the decoder needs an `LSTMCell(512)`.
 
     Args:
         mode: `"dense"`, `"concat"`, `"sum"` or `"zeros"`. Defaults to
             `"dense"`.
         units: Size of each state for `"dense"` and `"zeros"`. Defaults to the
-            joint size of both directions.
-        bidirectional: Whether the second half of each layer's states belongs
-            to a backward direction. `Seq2Seq` refuses `True` where all Keras
-            RNN layers of an encoder read in one direction; it cannot see how
-            a layer of your own reads. Defaults to `True`.
+            sum of the sizes of both directions.
+        bidirectional: Whether the second half of each layer's states belongs to
+            a backward direction. `Seq2Seq` raises an error for `True` if all
+            Keras RNN layers of the encoder read in one direction; it cannot
+            check custom layers. Defaults to `True`.
         activation: Activation of `"dense"`. Defaults to `"tanh"`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.
@@ -49,17 +49,16 @@ class StateBridge(AbstractKernelLayer):
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
-        states: The states as Keras returns them after the sequence: four of a
-            bidirectional LSTM are `[forward h, c, backward h, c]`. Or a list
-            of such lists, one for each layer, bottom first.
+        states: The states that Keras returns after the sequence: for a
+            bidirectional LSTM, they are `[forward h, c, backward h, c]`. Or a
+            list of such lists, one for each layer, bottom first.
 
     Returns:
-        A flat list of states, each layer's in order, bottom first.
+        A flat list of the states of all layers, bottom first.
 
     Raises:
-        ValueError: If there is no such `mode`, if `units` is given for
-            `"concat"` or `"sum"`, or if a bidirectional layer has an odd
-            number of states.
+        ValueError: If `mode` is unknown, if `units` is given for `"concat"` or
+            `"sum"`, or if a bidirectional layer has an odd number of states.
 
     Example:
 
@@ -161,6 +160,6 @@ class StateBridge(AbstractKernelLayer):
 
 
 def _is_state(x):
-    """Tell a tensor or a shape from a list of them."""
+    """Return whether it is a tensor or a shape, rather than a list of them."""
     is_list = isinstance(x, list | tuple)
     return not is_list or all(isinstance(size, int | None) for size in x)

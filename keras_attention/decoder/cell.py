@@ -1,4 +1,4 @@
-"""One step of an attentional decoder, for training and for search."""
+"""The step of an attentional decoder, for training and for search."""
 
 import contextlib
 import math
@@ -109,34 +109,35 @@ class AttentionDecoderCell(AbstractKernelLayer):
         "luong": s_i = f([y_{i-1}; h_{i-1}], s_{i-1}), c_i = attend(s_i)
         attentional vector: h_i = c_i, or tanh([s_i; c_i] W) with a layer size
 
-    In the order `"bahdanau"` the query is the previous state (`h` of the top
-    cell). In the order `"luong"` it is the new output, and with
+    With the order `"bahdanau"`, the query is the previous state (`h` of the top
+    cell). With the order `"luong"`, the query is the new output, and with
     `input_feeding` the attentional vector is an input of the next step.
-    `AttentionDecoder` trains with this cell, and a search generates with it.
-    Both carry one flat list of states: states of the cells, bottom first; the
-    vector that is fed back, if there is one; states of the attentions.
+    `AttentionDecoder` runs this cell in training, and a search runs it in
+    inference. Both carry one flat list of states: states of the cells, bottom
+    first; the attentional vector, if it is fed back; and states of the
+    attentions.
 
-    With an `attention_window`, a step that is not one of training attends
-    only to positions near the last one: those from `before` positions before
-    the one with the largest weight to `after` positions behind it. It starts
-    at the first position. For long sources, read from the left to the right.
-    The time of a step does not depend on their length with the scores of
-    Bahdanau, Luong (general, dot), cosine, kernel, location-aware, dynamic
-    convolution and coverage, in heads or not, and an alignment without a
-    state; other layers score all positions, with the same result.
+    With an `attention_window`, a step in inference attends only to positions
+    near the last one: from `before` positions before the position with the
+    largest weight to `after` positions after it. The window starts at the first
+    position. Use it for long sources that are read from left to right. The time
+    of a step is then independent of the source length for Bahdanau, Luong
+    (general, dot), cosine, kernel, location-aware, dynamic convolution and
+    coverage scores, with or without heads, if the alignment has no state. Other
+    layers score all positions, with the same result.
 
-    In `step`, `inputs` may be `(B, K, D)`, and then every state is
-    `(B, K, ...)`: `K` parallel hypotheses of one source share its memory.
+    In `step`, `inputs` may be `(B, K, D)`; every state is then `(B, K, ...)`,
+    and the `K` parallel hypotheses of a source share its memory.
 
     Args:
         cell: A Keras RNN cell, or a list of them, bottom first.
         attention: An attention layer; a list of them, whose contexts are
             concatenated; or `None` for a decoder without attention.
         order: `"bahdanau"` or `"luong"`. Defaults to `"bahdanau"`.
-        input_feeding: Whether the attentional vector is fed back. It belongs
-            to the order `"luong"`. Defaults to `True`.
+        input_feeding: Whether the attentional vector is an input of the next
+            step. Applies only to the order `"luong"`. Defaults to `True`.
         attention_layer_size: Size of the attentional layer, or `None` for no
-            such layer. Defaults to `None`.
+            attentional layer. Defaults to `None`.
         attention_activation: Activation of the attentional layer. Defaults to
             `"tanh"`.
         attention_use_bias: Whether the attentional layer has a bias. Defaults
@@ -148,18 +149,18 @@ class AttentionDecoderCell(AbstractKernelLayer):
             Defaults to `"glorot_uniform"`.
         kernel_regularizer: Regularizer of that kernel. Defaults to `None`.
         kernel_constraint: Constraint of that kernel. Defaults to `None`.
-        residual: Whether every cell of a stack but the bottom one adds its
-            inputs to its outputs. All cells then have one size. The query of
-            the order `"bahdanau"` stays `h` of the top cell. Defaults to
-            `False`.
-        attention_window: Pair `(before, after)` of numbers of positions
-            around the last one that are attended to at inference. Defaults to
-            `None`, all.
+        residual: Whether every cell of a stack except the bottom one adds its
+            inputs to its outputs. This requires cells of the same size. With
+            the order `"bahdanau"`, the query is still `h` of the top cell.
+            Defaults to `False`.
+        attention_window: Pair `(before, after)`: how many positions around the
+            last one to attend to in inference. Defaults to `None`, all
+            positions.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
         inputs: `(B, D)`.
-        states: Flat list that `initial_state` or the step before returned.
+        states: Flat list that `initial_state` or the previous step returned.
         memory: What `prepare` returned.
         training: Whether to apply dropout.
         noise: One step of what `draw_noise` returned, or `None`.
@@ -169,8 +170,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
         states: Flat list of the next states.
 
     Raises:
-        ValueError: If an argument has a wrong value, or does not fit another
-            one; in `step`, if states or memory do not fit.
+        ValueError: If an argument has an invalid value or conflicts with
+            another argument; in `step`, if states or memory do not match.
 
     Example:
 
@@ -228,7 +229,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         self.attention_kernel = self.attention_bias = None
 
     def _check_arguments(self, order, input_feeding, size, output):
-        """Check that arguments have legal values and fit together."""
+        """Check that arguments are valid and do not conflict."""
         check_choice("order", order, ORDERS)
         check_choice("output", output, OUTPUTS)
         check_size("attention_layer_size", size)
@@ -247,7 +248,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
 
     @property
     def state_size(self):
-        """Raise an error in `keras.layers.RNN`, which reads it first."""
+        """Raise an error in `keras.layers.RNN`, which reads this first."""
         raise ValueError(NO_RNN)
 
     def build(self, inputs_shape, memory_shape=None):
@@ -300,12 +301,11 @@ class AttentionDecoderCell(AbstractKernelLayer):
         Args:
             value: The encoder's outputs `(B, Tv, Dv)`; `None` for a cell
                 without attention.
-            value_mask: Boolean `(B, Tv)`, `True` at real positions, or
-                `None`.
+            value_mask: Boolean `(B, Tv)`, `True` at valid positions, or `None`.
 
         Returns:
-            A `Memory`; a list of them for several attentions; `None` for
-            none.
+            A `Memory`; a list of them for several attentions; `None` without
+            attention.
         """
         return self.attentions.pack(self.attentions.prepare(value, value_mask))
 
@@ -316,9 +316,9 @@ class AttentionDecoderCell(AbstractKernelLayer):
 
         Args:
             memory: What `prepare` returned.
-            cell_states: States of the cells `(B, U)`, flat or nested, or all
-                states of an earlier step. Defaults to the cells' own initial
-                states.
+            cell_states: States of the cells `(B, U)`, flat or nested; or all
+                states returned by an earlier step. Defaults to the cells' own
+                initial states.
             beams: The number `K` of parallel hypotheses. Defaults to `None`,
                 no such axis.
 
@@ -337,7 +337,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
     def first_states(
         self, memories: list, rows, cell_states=None, beams: int | None = None
     ) -> list:
-        """Return what `initial_state` does, for memories as a list.
+        """Return the result of `initial_state`, for a list of memories.
 
         Args:
             memories: List with a `Memory` for each attention.
@@ -373,7 +373,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         """Return shapes and dtypes of the flat list of states.
 
         Args:
-            batch: Number of rows, `None` if it is not known.
+            batch: Number of rows, or `None` if it is unknown.
             memory: Symbolic memory `(B, Tv, Dv)`, or `None`.
             initial_state: Symbolic states to check, or `None`.
 
@@ -415,7 +415,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             training: Whether to draw masks. Defaults to `None`, no masks.
 
         Returns:
-            What a `with` block gets the `masks` for `step` from, or `None`.
+            A context manager that yields the `masks` for `step`, or `None`.
         """
         return self.cells.dropout_masks(rows, self.cell_input_size, training)
 
@@ -428,21 +428,22 @@ class AttentionDecoderCell(AbstractKernelLayer):
         noise=None,
         masks=None,
     ) -> tuple:
-        """Run one step, and return its attention weights as well.
+        """Run one step, and return its output, attention weights and states.
 
         Args:
             inputs: `(B, D)`, or `(B, K, D)` with beams.
-            states: Flat list that `initial_state` or the step before
+            states: Flat list that `initial_state` or the previous step
                 returned.
             memory: What `prepare` returned.
             training: Whether to apply dropout.
             noise: One step of what `draw_noise` returned, or `None`.
-            masks: What `dropout_masks` yielded. Defaults to masks that are
-                drawn for this step only.
+            masks: What `dropout_masks` yielded. Defaults to masks drawn only
+                for this step.
 
         Returns:
             The output `(B, size)`; the weights `(B, Tv)`, a list of them for
-            several attentions, `None` for none; and the next states. All have
+            several attentions, or `None` without attention; and the next
+            states. All have
             an axis `K` after `B` if `inputs` has one.
         """
         check_built(self, "step", BUILD)
@@ -467,7 +468,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             training: Whether to apply dropout.
 
         Returns:
-            What `advance` takes, `(..., size)`.
+            The input of `advance`, `(..., size)`.
         """
         x = with_features(self, "inputs", self._float(inputs), self.input_size)
         return self.cells.project_inputs(x, training)
@@ -481,7 +482,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         training: bool | None = None,
         masks=None,
     ) -> tuple:
-        """Run one step, as `step` does, from projected inputs.
+        """Run one step, like `step`, from projected inputs.
 
         Args:
             projected: What `project_inputs` returned for this step.
@@ -492,7 +493,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
             masks: What `dropout_masks` yielded, or `None`.
 
         Returns:
-            Output, list of weights, and next states, as `step`.
+            Output, list of weights, and next states, as in `step`.
         """
         own, fed, rest = self.state_layout.split(list(states))
         given = memories, rest, noise, training
@@ -509,12 +510,12 @@ class AttentionDecoderCell(AbstractKernelLayer):
         return output, weights, [*own, *fed, *rest]
 
     def recur(self, projected, states, fed=(), training=None, masks=None):
-        """Run the recurrent cells, on rows: one for each hypothesis.
+        """Run the recurrent cells on rows, one for each hypothesis.
 
         Args:
             projected: What `project_inputs` returned for this step.
             states: Flat list of the cells' states, `(B, U)`.
-            fed: List of further inputs: contexts, or the attentional vector.
+            fed: List of further inputs: the contexts or the attentional vector.
             training: As in `step`.
             masks: As in `advance`.
 
@@ -538,7 +539,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         return s, [self._float(x) for x in states]
 
     def join(self, s, contexts: list):
-        """Join a state and contexts to the output.
+        """Combine the state and the contexts to the output.
 
         Args:
             s: Output of the top cell, `(..., U)`.
@@ -587,6 +588,6 @@ class AttentionDecoderCell(AbstractKernelLayer):
 
 
 def _beside(features):
-    """Concatenate features, if there are several."""
+    """Concatenate features, if there is more than one."""
     features = list(features)
     return features[0] if len(features) == 1 else ops.concatenate(features, -1)

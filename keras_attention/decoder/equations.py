@@ -1,8 +1,8 @@
 """The equations of recurrent cells, for fast training.
 
-They compute the same as the cells, from the cells' weights. As they use
-`product`, `trainable_loop` can record them, and the input projection can be
-computed for all steps at once, before the loop.
+They compute the same results as the cells, from the cells' weights. Because
+they use `product`, `trainable_loop` can record them, and the input projection
+can be computed for all steps at once, before the loop.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _EQUATIONS: dict[type, "AbstractEquations"] = {}
 def register_equations(cell_class: type) -> Callable[[type], type]:
     """Register the equations of a class of cells, as a class decorator.
 
-    Cells of exactly this class, not of its subclasses, then use them.
+    Only cells of exactly this class use them, not cells of its subclasses.
 
     Args:
         cell_class: A class of Keras RNN cells.
@@ -69,8 +69,8 @@ def find_equations(cell) -> "AbstractEquations | None":
 class AbstractEquations:
     """Computes the steps of one class of cells from a cell's weights.
 
-    A subclass defines `step`, and overrides `project_inputs` or `input_bias`
-    if the cell has not the `kernel` and `bias` of Keras' own cells.
+    A subclass defines `step`, and overrides `project_inputs` or `input_bias` if
+    the cell does not have the `kernel` and `bias` of Keras' cells.
     """
 
     def input_bias(self, cell):
@@ -78,13 +78,13 @@ class AbstractEquations:
         return cell.bias if cell.use_bias else None
 
     def project_inputs(self, cell, x, masks=None):
-        """Project the inputs, or their first `D` features, by the kernel.
+        """Project the inputs, or their first `D` features, with the kernel.
 
         Args:
             cell: A built cell.
             x: `(..., D)`.
-            masks: Dropout mask of all inputs, a list of one per gate, or
-                `None`.
+            masks: One dropout mask for the inputs, a list of one mask per gate,
+                or `None`.
 
         Returns:
             The projection with the bias, `(..., size)`.
@@ -107,8 +107,8 @@ class AbstractEquations:
             rest: The features of the inputs that are not yet projected,
                 `(B, D)`, or `None`.
             states: List of the cell's states, `(B, U)`.
-            masks: Mask of the recurrent dropout, a list of one per gate, or
-                `None`.
+            masks: One mask for recurrent dropout, a list of one mask per gate,
+                or `None`.
 
         Returns:
             The output `(B, U)`, and the list of the next states.
@@ -209,7 +209,7 @@ def last_rows(cell, rest):
 
 
 def _both_products(cell, rest, h, masks):
-    """Project the rest of the inputs and the state, and add the products."""
+    """Project the remaining inputs and the state, and add the products."""
     recurrent = cell.recurrent_kernel
     if rest is None:
         return masked_product(h, recurrent, masks)
@@ -225,8 +225,8 @@ def masked_product(x, kernel, masks=None):
     Args:
         x: `(..., D)`.
         kernel: `(D, U)`.
-        masks: One mask, `None`, or a list of masks, each for one of as many
-            equal blocks of the kernel's columns.
+        masks: One mask, `None`, or a list of masks, one for each of equal
+            blocks of the kernel's columns.
 
     Returns:
         `(..., U)`.

@@ -1,4 +1,4 @@
-"""The decoder on its own predictions, of whatever kind they are."""
+"""The decoder on its own predictions, which can be of any kind."""
 
 from collections.abc import Callable
 
@@ -30,16 +30,16 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
         x_{t+1} = feed(p_t), with x_1 = first
 
     Predictions may be numbers, frames of a signal, or parameters of a
-    distribution, from which `feed` draws. Gradients flow through all steps, so
-    that the layer can be trained as it is used. With inputs that are its own
-    predictions, `decoder` gives the same outputs; both may share a model.
+    distribution from which `feed` draws samples. Gradients flow through all
+    steps, so that you can train the layer free-running. Given the same inputs,
+    `decoder` returns the same outputs; one model may contain both layers.
 
-    A row ends after the first step whose prediction `stop` is true of. Its
-    later predictions and weights are 0, and its states stay. All rows take
-    `steps` steps, so that the time does not depend on the data.
+    A row ends after the first step for whose prediction `stop` returns `True`.
+    Its later predictions and weights are 0, and its states do not change. All
+    rows take `steps` steps, so that the time does not depend on the data.
 
-    `readout`, `feed` and `stop` may be layers with weights and random numbers
-    of their own. `decoder` and its flags stay as they are.
+    `readout`, `feed` and `stop` may be layers with their own weights and random
+    numbers. `decoder` and its arguments are not changed.
 
     Args:
         decoder: An `AttentionDecoder`, trained or not.
@@ -47,10 +47,11 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
             predictions `(B, P)`, such as `Dense`.
         steps: Number of steps, positive.
         feed: Layer or function from predictions `(B, P)` to the next inputs
-            `(B, D)`. Defaults to `None`, the predictions themselves.
-        stop: Layer or function from predictions `(B, P)` to booleans `(B,)`
-            or `(B, 1)`, `True` in rows that end. Defaults to `None`: no row
-            ends early.
+            `(B, D)`. Defaults to `None`, which feeds back the predictions
+            unchanged.
+        stop: Layer or function from predictions `(B, P)` to booleans `(B,)` or
+            `(B, 1)`, `True` for rows that end. Defaults to `None`: no row ends
+            early.
         return_lengths: Whether to return the number of steps of each row.
             Defaults to `False`.
         return_attention_scores: Whether to return the weights of all steps.
@@ -62,22 +63,22 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
         first: The first inputs `(B, D)`.
         memory: The encoder's outputs `(B, Tv, Dv)`; `None` for a cell without
             attention.
-        initial_state: As of `AttentionDecoder`.
-        memory_mask: Boolean `(B, Tv)`, `True` at real positions. Defaults to
+        initial_state: As in `AttentionDecoder`.
+        memory_mask: Boolean `(B, Tv)`, `True` at valid positions. Defaults to
             the mask that `memory` carries.
         training: Whether to apply dropout.
 
     Returns:
         predictions: `(B, steps, P)`.
-        lengths: `(B,)` int32, on request, the last step of each row included.
+        lengths: `(B,)` int32, on request; includes the last step of each row.
         weights: `(B, steps, Tv)`, on request; a list of them if the cell has
             several attentions.
-        states: On request, as of `AttentionDecoder`.
+        states: On request, as in `AttentionDecoder`.
 
     Raises:
-        ValueError: If `decoder` is no `AttentionDecoder`, a function cannot be
-            called, `first` has not two axes, or what is
-            fed back has not the size of `first`.
+        ValueError: If `decoder` is not an `AttentionDecoder`, if a function is
+            not callable, if `first` does not have two axes, or if the size of
+            what is fed back differs from that of `first`.
 
     Example:
 
@@ -87,8 +88,8 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
     >>> tuple(layer(np.ones((2, 3)), np.ones((2, 7, 12))).shape)
     (2, 24, 3)
 
-    Predictions of means and of logarithms of deviations; the next inputs are
-    drawn from these normal distributions:
+    Predict means and log standard deviations, and draw the next inputs from
+    these normal distributions:
 
     >>> @keras.saving.register_keras_serializable("mine")
     ... class Draw(keras.layers.Layer):
@@ -222,11 +223,11 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
         return given[0], given[1], given[2:], states
 
     def _run(self, step, carry, noise, blank):
-        """Loop, and carry along the variables that a step changes.
+        """Loop, and carry the variables that a step changes.
 
-        A loop cannot assign to variables on every backend. So those of
-        `readout`, `feed` and `stop`, such as random generators, are tensors
-        in the loop, and are assigned after it.
+        On some backends, a loop cannot assign to variables. Therefore those of
+        `readout`, `feed` and `stop`, such as random generators, are tensors in
+        the loop, and are assigned after it.
         """
         parts = self.readout, self.feed, self.stop
         layers = [x for x in parts if isinstance(x, keras.layers.Layer)]
@@ -293,7 +294,7 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
 
 
 def _build(part, shape):
-    """Build a layer, and return the shape that it or a function gives."""
+    """Build a layer, and return the output shape of the layer or function."""
     if isinstance(part, keras.layers.Layer):
         if not part.built:
             part.build(shape)

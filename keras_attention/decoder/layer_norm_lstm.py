@@ -22,7 +22,7 @@ from keras_attention.ops.numerics import layer_norm
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class LayerNormLSTMCell(AbstractPartMaker, keras.layers.LSTMCell):
-    """Runs one step of an LSTM whose sums and cell state are normalized.
+    """Runs one step of an LSTM with layer normalization.
 
     Formula:
 
@@ -31,14 +31,15 @@ class LayerNormLSTMCell(AbstractPartMaker, keras.layers.LSTMCell):
         c' = LN(sigmoid(f) c + sigmoid(i) tanh(g))
         h' = sigmoid(o) tanh(c')
 
-    `LN` subtracts the mean over all features of a row, all four gates
-    together, and divides by their standard deviation. It trains faster than
-    `keras.layers.LSTMCell` and does not mind the scale of the kernels; a step
-    costs more. The numbers and weights are those of TensorFlow Addons: the
-    layers `kernel_norm`, `recurrent_norm` and `state_norm` have a `gamma` and
-    a `beta` each. The carried cell state is the normalized one.
+    `LN` subtracts the mean over all features of a row, for all four gates
+    together, and divides by their standard deviation. The cell trains faster
+    than `keras.layers.LSTMCell` and is insensitive to the scale of the kernels,
+    although a step costs more. Results and weights match those of TensorFlow
+    Addons: the layers `kernel_norm`, `recurrent_norm` and `state_norm` each
+    have a `gamma` and a `beta`. The cell state that is carried to the next step
+    is normalized.
 
-    Use it wherever Keras takes a cell: in `keras.layers.RNN`, and in an
+    Use it wherever Keras accepts a cell: in `keras.layers.RNN`, and in an
     `AttentionDecoderCell`, which has a fast path for it.
 
     Args:
@@ -49,7 +50,7 @@ class LayerNormLSTMCell(AbstractPartMaker, keras.layers.LSTMCell):
             `"tanh"`.
         recurrent_activation: Activation of the gates. Defaults to
             `"sigmoid"`.
-        use_bias: Whether there is a bias. Defaults to `True`.
+        use_bias: Whether to use a bias. Defaults to `True`.
         kernel_initializer: Initializer of `kernel`. Defaults to
             `"glorot_uniform"`.
         recurrent_initializer: Initializer of `recurrent_kernel`. Defaults to
@@ -65,11 +66,11 @@ class LayerNormLSTMCell(AbstractPartMaker, keras.layers.LSTMCell):
         recurrent_constraint: Constraint of `recurrent_kernel`. Defaults to
             `None`.
         bias_constraint: Constraint of `bias`. Defaults to `None`.
-        dropout: Rate at which inputs are dropped in training, by one mask a
+        dropout: Rate at which inputs are dropped in training, with one mask per
             sequence. Defaults to `0.0`.
-        recurrent_dropout: Rate at which `h` is dropped before its product, by
-            one mask a sequence. Defaults to `0.0`.
-        seed: Integer seed of dropout. Defaults to `None`.
+        recurrent_dropout: Rate at which `h` is dropped before its product, with
+            one mask per sequence. Defaults to `0.0`.
+        seed: Integer random seed for dropout. Defaults to `None`.
         norm_gamma_initializer: Initializer of every `gamma`. Defaults to
             `"ones"`.
         norm_beta_initializer: Initializer of every `beta`. Defaults to
@@ -85,8 +86,8 @@ class LayerNormLSTMCell(AbstractPartMaker, keras.layers.LSTMCell):
         The output `h' (B, units)`, and the list of the next states.
 
     Raises:
-        ValueError: If `units` or `norm_epsilon` is not positive, or a rate is
-            not in `[0, 1)`.
+        ValueError: If `units` or `norm_epsilon` is not positive, or if a rate
+            is not in `[0, 1)`.
 
     Example:
 
@@ -202,8 +203,8 @@ class LayerNormLSTMCell(AbstractPartMaker, keras.layers.LSTMCell):
 class LayerNormLSTMEquations(AbstractEquations):
     """Computes a `LayerNormLSTMCell`.
 
-    A sum is normalized when it is whole: before the loop if there is nothing
-    but the inputs, else in the step, after the product of the rest.
+    A sum is normalized when it is complete: before the loop if there are no
+    further inputs, else in the step, after the remaining inputs are projected.
     """
 
     def project_inputs(self, cell, x, masks=None):

@@ -19,15 +19,16 @@ from keras_attention.ops import masked_loop
 class AttentionDecoder(AbstractConfigured, AbstractDenseLayer):
     """Runs an `AttentionDecoderCell` over a sequence of known inputs.
 
-    Keys are projected once, before the loop. A masked step does not change
-    the states, and its outputs and weights are 0. A mask that is passed takes
-    precedence over the one that a tensor carries. The auxiliary losses of
-    attentions, such as `coverage_loss`, are added, over real steps.
+    This layer implements teacher forcing. Keys are projected once, before the
+    loop. A masked step does not change the states, and its outputs and weights
+    are 0. A mask that you pass overrides the mask that a tensor carries.
+    Auxiliary losses of attentions, such as `coverage_loss`, are computed over
+    valid steps and added.
 
     Args:
         cell: An `AttentionDecoderCell`.
         return_sequences: Whether to return the outputs of all steps, or only
-            that of the last real step. Defaults to `True`.
+            the output of the last valid step. Defaults to `True`.
         return_state: Whether to return the final states as well. Defaults to
             `False`.
         return_attention_scores: Whether to return the weights of all steps as
@@ -35,18 +36,18 @@ class AttentionDecoder(AbstractConfigured, AbstractDenseLayer):
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
-        sequence: Inputs `(B, T, D)`, such as embedded words.
+        sequence: Inputs `(B, T, D)`, such as embedded tokens.
         memory: The encoder's outputs `(B, Tv, Dv)`; `None` for a cell without
             attention.
-        initial_state: Initial states: those of the cells, flat or nested; or
-            all states that an earlier call returned, to continue its
-            sequence. Defaults to the cells' own initial states.
-        sequence_mask: Boolean `(B, T)`, `True` at real steps. Defaults to the
+        initial_state: Initial states of the cells, flat or nested; or all
+            states that an earlier call returned, to continue its sequence.
+            Defaults to the cells' own initial states.
+        sequence_mask: Boolean `(B, T)`, `True` at valid steps. Defaults to the
             mask that `sequence` carries.
-        memory_mask: Boolean `(B, Tv)`, `True` at real positions. Defaults to
+        memory_mask: Boolean `(B, Tv)`, `True` at valid positions. Defaults to
             the mask that `memory` carries.
         training: Whether to apply dropout.
-        return_attention_scores: Overrides the argument of that name for this
+        return_attention_scores: Overrides the constructor argument for this
             call.
 
     Returns:
@@ -54,13 +55,13 @@ class AttentionDecoder(AbstractConfigured, AbstractDenseLayer):
         weights: `(B, T, Tv)`, on request; a list of them if the cell has
             several attentions.
         states: On request, one output per state: states of the cells, bottom
-            first; the vector that is fed back, if there is one; states of the
+            first; the attentional vector, if it is fed back; and states of the
             attentions.
 
     Raises:
-        ValueError: If `cell` is no `AttentionDecoderCell`, if it has
-            attention and there is no memory, or if shapes or initial states
-            do not fit.
+        ValueError: If `cell` is not an `AttentionDecoderCell`, if it has
+            attention and there is no memory, or if shapes or initial states do
+            not match.
 
     Example:
 

@@ -24,7 +24,7 @@ class CellStack(Sequence):
 
     Args:
         cell: A Keras RNN cell, a list of them, or a `StackedRNNCells`.
-        residual: Whether every cell but the first adds its inputs to its
+        residual: Whether every cell except the first adds its inputs to its
             outputs. Defaults to `False`.
 
     Raises:
@@ -62,7 +62,7 @@ class CellStack(Sequence):
 
     @property
     def state_sizes(self) -> list[int]:
-        """Sizes of all states, each cell's in order, bottom first."""
+        """Sizes of the states of all cells, bottom first."""
         return [size for cell in self.cells for size in _state_sizes(cell)]
 
     @property
@@ -80,7 +80,7 @@ class CellStack(Sequence):
         return states[-len(_state_sizes(self.cells[-1]))]
 
     def build(self, input_size: int):
-        """Build every cell for the output of the one below it."""
+        """Build every cell for the output of the cell below it."""
         for cell in self.cells:
             if not cell.built:
                 cell.build((None, input_size))
@@ -191,19 +191,19 @@ def run_cells(
     """Run cells over a sequence, in training, in streams and in exports.
 
     Args:
-        stack: The cells. Whoever takes a gradient keeps it until then.
+        stack: The cells. The caller keeps the stack until gradients are
+            computed.
         sequence: `(T, B, D)`.
-        real: Boolean `(T, B)`, `True` at real steps, or `None` for all. At
-            others the states stay.
+        real: Boolean `(T, B)`, `True` at valid steps, or `None` for all. Masked
+            steps do not change the states.
         states: Flat list of states before the sequence. Defaults to the
             cells' own initial states.
-        training: Whether cells apply their dropout, and gradients are taken by
-            the fast loop, which has the first derivative alone. Defaults to
-            `False`.
-        backwards: Whether to run from the last step to the first. Defaults to
-            `False`.
-        repeats: Whether a masked step has the output of the step before it,
-            not 0. Defaults to `False`.
+        training: Whether cells apply their dropout, and gradients use the fast
+            loop, which supports only first derivatives. Defaults to `False`.
+        backwards: Whether to run from the last step to the first step. Defaults
+            to `False`.
+        repeats: Whether a masked step repeats the output of the previous step
+            instead of returning 0. Defaults to `False`.
 
     Returns:
         Outputs `(T, B, U)`, and the final states.
@@ -281,7 +281,7 @@ def _run_equations(cell, x, rest, states, is_projected, masks):
 def _call(cell, x, states, training):
     """Call a cell that has no registered equations.
 
-    `SimpleRNNCell` draws masks in inference too, unless its rates are 0.
+    `SimpleRNNCell` draws masks in inference as well, unless its rates are 0.
     """
     takes = "training" in inspect.signature(cell.call).parameters
     options = {"training": training} if takes else {}
@@ -296,7 +296,7 @@ def _call(cell, x, states, training):
 
 
 def _draw_masks(cell, input_shape, state_shape):
-    """Draw the masks of inputs and state, as Keras' own cells do."""
+    """Draw the masks of inputs and state, like Keras' cells."""
     masks = []
     for shape, rate in (
         (input_shape, getattr(cell, "dropout", 0)),
@@ -313,7 +313,7 @@ def _draw_masks(cell, input_shape, state_shape):
 
 
 def _let_draw(cell, input_shape, state_shape):
-    """Make a cell draw and keep its masks, since a loop cannot draw them."""
+    """Make a cell draw and keep its masks, because a loop cannot draw them."""
     x = ops.zeros(input_shape, cell.compute_dtype)
     state = ops.zeros(state_shape, cell.compute_dtype)
     with _one_thread():
@@ -324,14 +324,14 @@ def _let_draw(cell, input_shape, state_shape):
 def _one_thread():
     """Let one thread at a time use dropout rates.
 
-    Replicas take turns anyway, and may wait for each other inside of a cell.
+    Replicas take turns anyway, and may wait for each other inside a cell.
     """
     return RATES if count_replicas() == 1 else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def _no_rates(cell):
-    """Set dropout rates to 0 for a while."""
+    """Set dropout rates to 0 temporarily."""
     rates = cell.dropout, cell.recurrent_dropout
     try:
         cell.dropout = cell.recurrent_dropout = 0.0

@@ -15,11 +15,11 @@ from keras_attention.ops.positions import count_up
 
 
 class AttentionWindow(NamedTuple):
-    """The positions that a step of a decoder may attend to, at inference.
+    """The positions that a decoder step may attend to in inference.
 
-    They are those from `p - before` to `p + after`. Here `p` is the position
-    with the largest weight of the step before; before the first step, the
-    first real one. If no position had a weight, `p` stays.
+    The window contains the positions from `p - before` to `p + after`. Here `p`
+    is the position with the largest weight in the previous step; initially, it
+    is the first valid position. If all weights are 0, `p` does not change.
 
     Attributes:
         before: Number of positions before `p`.
@@ -32,11 +32,12 @@ class AttentionWindow(NamedTuple):
     def step(
         self, layer, query, memory, state, noise=None, training=None
     ) -> tuple:
-        """Attend with a layer, as its `step` does, within the window.
+        """Attend with a layer, like its `step`, within the window.
 
         A layer with a `score_margin` and an alignment without a state scores
-        no other position. Of any other layer the rest is masked. A step of
-        training attends everywhere, and `p` stays.
+        only the positions of the window. For other layers, the remaining
+        positions are masked. A training step attends everywhere and does not
+        change `p`.
 
         Args:
             layer: An attention layer.
@@ -44,7 +45,7 @@ class AttentionWindow(NamedTuple):
             memory: What `layer.prepare` returned.
             state: The state of the layer, then `p`, `(B, K, 1)`.
             noise: As in `step`.
-            training: Whether it is a step of training.
+            training: Whether this is a training step.
 
         Returns:
             Context `(B, K, Dv)`, weights `(B, K, Tv)` and the next state.
@@ -65,7 +66,7 @@ class AttentionWindow(NamedTuple):
         return context, weights, (*state, _largest(weights, last, 0))
 
     def _step_near(self, layer, query, memory, state, last, margin):
-        """Attend to the positions of each query's window, cut out of memory."""
+        """Attend to each query's window, which is cut out of memory."""
         cut = _Cut(self, margin, query, memory, last)
         context, near, _ = layer.step(
             ops.reshape(query, (-1, 1, query.shape[-1])),
@@ -110,7 +111,7 @@ def check_window(window, attention) -> AttentionWindow | None:
 
 
 def _margin(layer):
-    """Return how far around a window scores have to be known, or `None`."""
+    """Return how far around a window scores are needed, or `None`."""
     inner = layer
     if isinstance(layer, MultiHead) and not layer.state_count:
         inner = layer.attention
@@ -121,12 +122,12 @@ def _margin(layer):
 class _Cut:
     """Cuts the same number of positions out of the source of each query.
 
-    Before and behind the source there are positions of padding, so that all
-    of them exist. Those of the margin are cut out, too, but hidden.
+    The source is padded on both sides, so that all positions exist. The
+    positions of the margin are cut out as well, but hidden.
 
     Args:
         window: An `AttentionWindow`.
-        margin: Number of positions that scores depend on beside the window.
+        margin: Number of positions beside the window that scores depend on.
         query: `(B, K, Dq)`.
         memory: A `Memory`.
         last: Position `p`, `(B, K, 1)`.
@@ -173,7 +174,7 @@ class _Cut:
         return every[..., self.before : -self.after]
 
     def _offset(self, batch, beams):
-        """Return places in sources that follow each other: `(B K, size)`."""
+        """Return indices into the concatenated sources: `(B K, size)`."""
         rows = ops.arange(batch * beams, dtype="int32")
         rows = ops.reshape(rows, (batch, beams, 1)) * self.room
         return ops.reshape(rows + self.places, (-1, self.size))
@@ -184,14 +185,14 @@ class _Cut:
 
 
 def _real(values, mask=None):
-    """Return 1 at real positions, `(B, Tv)`; booleans cannot be padded."""
+    """Return 1 at valid positions, `(B, Tv)`; booleans cannot be padded."""
     if mask is None:
         return ops.ones(ops.shape(values)[:2], "int32")
     return ops.cast(mask, "int32")
 
 
 def _pad(before, after, x):
-    """Add zeros before and behind the source, on axis 1."""
+    """Add zeros before and after the source, on axis 1."""
     rest = [(0, 0)] * (len(x.shape) - 2)
     return ops.pad(x, [(0, 0), (before, after), *rest])
 

@@ -13,10 +13,10 @@ FROZEN = "frozen_parts"  # in a config, where there are any
 class AbstractConfigured:
     """Keeps the arguments of its constructor in its config.
 
-    It stands before a base class of Keras. An argument is an attribute of the
-    same name; a subclass adds those of which that is not true, such as one
-    whose attribute `build` replaces by a weight, and those that Keras cannot
-    serialize.
+    List this class before a base class of Keras. Each argument is an attribute
+    of the same name. A subclass adds the arguments for which this is not true,
+    such as one whose attribute `build` replaces with a weight, and those that
+    Keras cannot serialize.
     """
 
     def get_config(self) -> dict:
@@ -40,7 +40,7 @@ class AbstractConfigured:
 
     @classmethod
     def from_config(cls, config: dict) -> keras.layers.Layer:
-        """Make a layer from the arguments of its constructor."""
+        """Create a layer from the arguments of its constructor."""
         restore = keras.saving.deserialize_keras_object
         parts = {k: x for k, x in config.items() if isinstance(x, dict | list)}
         parts = {k: restore(x) for k, x in parts.items()}
@@ -48,19 +48,19 @@ class AbstractConfigured:
 
 
 class AbstractPartMaker:
-    """Keeps in its config which parts are frozen, as Keras does of a layer.
+    """Keeps in its config which of its components are frozen.
 
-    It stands before a base class of Keras. Parts that are arguments have
-    configs themselves; a subclass names those that it makes.
+    List this class before a base class of Keras. Components that are arguments
+    have their own configs; a subclass names the components that it creates.
 
     Attributes:
-        made: The attributes that are such parts.
+        made: Names of the attributes that are such components.
     """
 
     made: tuple[str, ...] = ()
 
     def made_parts(self) -> dict[str, keras.layers.Layer | None]:
-        """Return the parts that the constructor makes, outer ones first."""
+        """Return the components that the constructor creates, outer first."""
         return {name: getattr(self, name) for name in self.made}
 
     def get_config(self) -> dict:
@@ -81,14 +81,14 @@ class AbstractPartMaker:
 
 
 def _check_loadable(name: str, value: Any):
-    """Raise a `ValueError` for a function that no file can bring back.
+    """Raise a `ValueError` for a function that cannot be loaded again.
 
-    That is a lambda, a `partial`, and one inside of a function or a class,
-    unless it is registered.
+    These are lambdas, `partial` objects, and functions defined inside a
+    function or class, unless they are registered.
 
     Args:
-        name: The argument, as the user typed it.
-        value: What was given for it, of any kind.
+        name: Name of the argument.
+        value: Its value, of any type.
     """
     if not callable(value) or hasattr(value, "get_config"):
         return

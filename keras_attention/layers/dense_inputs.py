@@ -1,4 +1,4 @@
-"""Layers whose inputs have rows of one length."""
+"""The base of layers that accept only dense inputs."""
 
 import inspect
 import numbers
@@ -12,14 +12,14 @@ from keras_attention.layers.order import mask_in_order
 
 
 class AbstractDenseLayer(keras.layers.Layer):
-    """Refuses ragged and sparse inputs, before Keras builds for them.
+    """Raises an error for ragged and sparse inputs, before Keras builds.
 
-    In a functional model, it takes the mask of a sequence in the order of the
+    In a functional model, the mask of a sequence is put in the order of the
     sequence; see `reversed_by`.
 
     Attributes:
-        keeps_order: Whether what it returns is in the order of its first
-            argument, whose mask it passes on.
+        keeps_order: Whether the result is in the order of the first argument,
+            whose mask it carries.
     """
 
     keeps_order = True
@@ -71,7 +71,7 @@ class AbstractDenseLayer(keras.layers.Layer):
 
 
 def tensors_of(x: Any) -> list:
-    """List the tensors of a structure; a list of numbers is one, too."""
+    """List the tensors of a structure; a list of numbers counts as one."""
     leaves = keras.tree.flatten(x)
     if all(isinstance(leaf, numbers.Number) for leaf in leaves):
         return [x]

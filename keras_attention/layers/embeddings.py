@@ -1,11 +1,12 @@
-"""Embeddings and dropout, in place of those of Keras.
+"""Embeddings and dropout that replace those of Keras.
 
-On TensorFlow, Keras' optimizers take each occurrence of a word for a row of
-its own; see `look_up`. These embeddings add up the gradients of the same word.
-Keras' dropout drops the same in every replica of a strategy, this does not.
+On TensorFlow, Keras' optimizers treat each occurrence of a token as a separate
+row; see `look_up`. These embeddings add up the gradients of the same token.
+Keras' dropout drops the same features in every replica of a strategy; this
+dropout does not.
 
-All are parts of other layers, and are not saved by themselves. Files of
-weights name them by their class, so they have the names of Keras' own.
+All are components of other layers, and are not saved by themselves. Weight
+files identify them by class name, so they have the same names as in Keras.
 """
 
 import keras
@@ -24,7 +25,7 @@ from keras_attention.ops.rows import take_rows
 
 
 class Embedding(AbstractDenseLayer, keras.layers.Embedding):
-    """Embeds as Keras' layer; adds up the gradients of a word."""
+    """Embeds like Keras' layer; adds up the gradients of a token."""
 
     def call(self, inputs, training: bool | None = None):
         return _look_up(self, inputs) if training else super().call(inputs)
@@ -34,7 +35,7 @@ class Embedding(AbstractDenseLayer, keras.layers.Embedding):
 
 
 class ReversibleEmbedding(AbstractDenseLayer, keras.layers.ReversibleEmbedding):
-    """Embeds and scores as Keras' layer; adds up the gradients of a word."""
+    """Embeds and scores like Keras' layer; adds up gradients of a token."""
 
     def call(self, inputs, reverse: bool = False, training: bool | None = None):
         if training and not reverse:
@@ -59,7 +60,7 @@ def _look_up(layer, ids):
 
 
 def _take_known(layer, ids):
-    """Embed ids that a search has found, which are in range."""
+    """Embed ids that a search generated, which are in range."""
     table = ops.convert_to_tensor(layer.embeddings)
     rows = take_rows(table, ops.cast(ids, "int32"))
     return ops.cast(rows, layer.compute_dtype)
@@ -70,7 +71,7 @@ def _transposed(embeddings):
 
 
 class Dropout(keras.layers.Dropout):
-    """Drops inputs as Keras' layer, but not the same in every replica."""
+    """Drops inputs like Keras' layer, but differently in every replica."""
 
     def call(self, inputs, training: bool | None = False):
         if not training or not self.rate:
@@ -84,7 +85,7 @@ class Dropout(keras.layers.Dropout):
 
 
 class WordDropout(keras.layers.Layer):
-    """Drops all occurrences of a word in a sequence together.
+    """Drops all occurrences of a token in a sequence together.
 
     Formula:
 
@@ -94,13 +95,13 @@ class WordDropout(keras.layers.Layer):
     sequence and each id in it.
 
     Args:
-        rate: Rate at which words are dropped, in `[0, 1)`.
+        rate: Rate at which tokens are dropped, in `[0, 1)`.
         **kwargs: Keras layer arguments, such as `dtype` and `name`.
 
     Call arguments:
-        embedded: Embedded words `(B, T, E)`.
+        embedded: Embedded tokens `(B, T, E)`.
         ids: Their ids `(B, T)`.
-        training: Whether to drop words.
+        training: Whether to drop tokens.
 
     Returns:
         `(B, T, E)`.

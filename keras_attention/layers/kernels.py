@@ -14,7 +14,7 @@ Constraint = str | dict | keras.constraints.Constraint | None
 
 
 class AbstractKernelLayer(AbstractConfigured, AbstractDenseLayer):
-    """Makes its kernels with one initializer, regularizer and constraint.
+    """Creates kernels with one initializer, regularizer and constraint.
 
     Args:
         kernel_initializer: Initializer of every kernel. Defaults to
@@ -39,13 +39,13 @@ class AbstractKernelLayer(AbstractConfigured, AbstractDenseLayer):
     def add_kernel(
         self, name: str, shape: tuple, matrix: tuple | None = None
     ) -> keras.Variable:
-        """Add a weight that the kernel arguments apply to.
+        """Add a weight to which the kernel arguments apply.
 
         Args:
             name: Name of the weight.
             shape: Shape of the weight.
-            matrix: Shape that the initializer gets, which is then reshaped.
-                Defaults to `None`, that of the weight.
+            matrix: Shape for the initializer, whose result is then reshaped.
+                Defaults to `None`, the shape of the weight.
 
         Returns:
             The weight, in the layer's variable dtype.
@@ -82,5 +82,5 @@ class AbstractKernelLayer(AbstractConfigured, AbstractDenseLayer):
 
 
 def _reshaped(initializer, matrix, shape, dtype=None):
-    """Initialize a matrix, and return it as a weight of another shape."""
+    """Initialize a matrix, and reshape it to the shape of the weight."""
     return ops.reshape(initializer(matrix, dtype=dtype), shape)

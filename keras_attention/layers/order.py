@@ -29,10 +29,10 @@ MERGING = (
 
 
 def reversed_by(layer: layers.Layer, before: layers.Layer | None = None):
-    """Find the layer that reverses what a layer returns.
+    """Return the layer that reverses the output of a layer.
 
     A recurrent layer with `go_backwards=True` returns its sequence in reverse
-    order, but its mask in the order in which it came.
+    order, but its mask in the original order.
 
     Args:
         layer: The layer, or a model of layers.
@@ -40,11 +40,12 @@ def reversed_by(layer: layers.Layer, before: layers.Layer | None = None):
             `None`.
 
     Returns:
-        The layer that reverses it, or `None`. None is known of layers that
-        are neither recurrent nor run on each position alone.
+        The layer that reverses it, or `None`. The result is also `None` for
+        layers that are neither recurrent nor applied to each position
+        separately.
 
     Raises:
-        ValueError: If a layer that masks reads a sequence that is reversed.
+        ValueError: If a layer that uses masks reads a reversed sequence.
     """
     if isinstance(layer, keras.Sequential):
         for part in layer.layers:
@@ -66,16 +67,16 @@ def _reads_mask(layer):
 
 
 def reversed_in(x):
-    """Find the layer that has reversed a tensor of a functional model.
+    """Return the layer that reversed a tensor of a functional model.
 
     Args:
-        x: A symbolic tensor that Keras made by calling layers.
+        x: A symbolic tensor that Keras created by calling layers.
 
     Returns:
-        As `reversed_by`.
+        As in `reversed_by`.
 
     Raises:
-        ValueError: As `reversed_by`; or if reversed sequences and others are
+        ValueError: As in `reversed_by`; or if reversed sequences and others are
             added or concatenated.
     """
     layer = _operations(x)[-1]
@@ -96,9 +97,9 @@ def reversed_in(x):
 
 
 def _operations(x):
-    """Return the operations that a symbolic tensor comes from, its own last.
+    """Return the operations that produce a symbolic tensor, in order.
 
-    The first one is `None`, where a tensor that comes from none has its own.
+    The first one is `None`, because an input tensor has no operation.
     """
     function = keras.Function(keras.utils.get_source_inputs(x), x)
     return [None, *function.operations]
@@ -115,17 +116,17 @@ def _refuse(layer, before):
 
 
 def mask_in_order(x):
-    """Return the mask of a reversed symbolic tensor, in the order of it.
+    """Return the mask of a reversed symbolic tensor, in its order.
 
     Args:
         x: A tensor.
 
     Returns:
-        The mask, a symbolic tensor; `None` if `x` is none of a functional
-        model, carries no mask, or is in the order of its mask.
+        The mask, a symbolic tensor; `None` if `x` does not belong to a
+        functional model, carries no mask, or is in the order of its mask.
 
     Raises:
-        ValueError: As `reversed_in`.
+        ValueError: As in `reversed_in`.
     """
     if not isinstance(x, keras.KerasTensor):
         return None
@@ -138,9 +139,10 @@ def mask_in_order(x):
 
 
 def _mask_of_model(x):
-    """Return the mask that a model inside of a model will return.
+    """Return the mask that a nested model will return.
 
-    The model's result carries one only when it runs: that of its inputs.
+    The result of the nested model carries a mask only when it runs: the mask of
+    its inputs.
     """
     *before, layer = _operations(x)
     before = [one for one in before if isinstance(one, layers.Layer)][-1:]

@@ -1,4 +1,4 @@
-"""Recurrent layers of Keras, and the masks of what an encoder reads."""
+"""Recurrent layers of Keras, and masks of sequences."""
 
 import inspect
 
@@ -21,11 +21,11 @@ POINTWISE = (
 
 
 def loops_as_keras(layer: layers.Layer) -> bool:
-    """Tell whether a layer runs its cell over time as Keras' layers do.
+    """Return whether a layer runs its cell over time like Keras' layers.
 
     Args:
-        layer: Any layer. One that is not recurrent does not, nor is it known
-            of a subclass.
+        layer: Any layer. For layers that are not recurrent, and for subclasses
+            of Keras' layers, the result is `False`.
     """
     return type(layer) in LOOPS
 
@@ -76,11 +76,11 @@ _mask_reader, _mask_writer = _MaskReader(), _MaskWriter()
 def carried_mask(x):
     """Return the mask that a tensor carries.
 
-    It is read through a layer's argument `mask`, since Keras does not keep
-    the mask on the tensor itself while JAX traces.
+    The mask is read through a layer's argument `mask`, because Keras does not
+    keep it on the tensor itself while JAX traces.
 
     Args:
-        x: A tensor, inside or outside of a layer's `call`.
+        x: A tensor, inside or outside a layer's `call`.
 
     Returns:
         The mask, or `None` if `x` carries none.
@@ -107,17 +107,18 @@ def with_mask(x, mask):
 def call_masked(
     layer: layers.Layer, x, mask=None, training: bool | None = None
 ):
-    """Call a layer with a mask, by its argument `mask` where it has one.
+    """Call a layer with a mask, through its argument `mask` if it has one.
 
-    The inputs carry it too, for layers that compute that of their results.
-    From 3.16 on, recurrent layers of Keras warn of every mask, as their results
-    carry none unless they are told to. So they are told, for this call.
+    The inputs carry the mask as well, for layers that compute the mask of their
+    results. From 3.16 on, recurrent layers of Keras warn about every mask,
+    because their results carry none unless this is enabled. Therefore it is
+    enabled for this call.
 
     Args:
         layer: The layer.
         x: `(B, T, D)`.
         mask: Boolean `(B, T)`, or `None`.
-        training: Whether to apply dropout, if the layer asks.
+        training: Whether to apply dropout, if the layer has this argument.
 
     Returns:
         What the layer returns.
@@ -142,13 +143,13 @@ def call_masked(
 
 
 def sublayers(layer: layers.Layer) -> list[layers.Layer]:
-    """List a layer and all layers inside of it, each once.
+    """List a layer and all layers inside it, each once.
 
-    A layer is inside of another if an attribute of that one holds it, by
-    itself or in lists, tuples, dictionaries and sets.
+    A layer is inside another if an attribute of the other contains it, directly
+    or in lists, tuples, dictionaries and sets.
 
     Args:
-        layer: The layer or model to begin with, which comes first.
+        layer: The layer or model to start with, which comes first.
     """
     found, waiting = {}, [layer]
     while waiting:
@@ -165,11 +166,12 @@ def sublayers(layer: layers.Layer) -> list[layers.Layer]:
 
 
 def obeys_masks(layer: layers.Layer) -> bool:
-    """Tell whether padding behind a sequence changes nothing before it.
+    """Return whether padding after a sequence does not affect the sequence.
 
-    A class says so by `pads_freely = True`. Of Keras' own it is known of
-    recurrent layers, of those that run on each position alone, and of a
-    `Sequential` of them. All others are taken to read padding.
+    A class declares this with `pads_freely = True`. Among Keras' layers, it is
+    known for recurrent layers, for layers that are applied to each position
+    separately, and for a `Sequential` of these. All others are assumed to read
+    padding.
 
     Args:
         layer: A layer of sequences `(B, T, D)`, or a model of such layers.

@@ -1,4 +1,4 @@
-"""Searches depend only on a step function; parts to write one are here too."""
+"""Searches, which need only a step function, and their building blocks."""
 
 from .base import AbstractSearch as AbstractSearch
 from .base import Generation as Generation

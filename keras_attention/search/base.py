@@ -1,4 +1,4 @@
-"""What all searches share: their limits, their ids, and how they are called."""
+"""The base of all searches: their options, their results, and their call."""
 
 import inspect
 import math
@@ -29,20 +29,20 @@ PLAIN = (bool, int, float, str, type(None))
 
 
 class Generation(NamedTuple):
-    """What a search found: `N` texts for each row, the best one first.
+    """The result of a search: `N` hypotheses for each row, best first.
 
     Attributes:
-        tokens: `(B, N, T)` int32, `T` the longest text allowed; without the
-            start token, with the end token, then 0.
-        scores: `(B, N)` float32 or float64, by which the texts are sorted.
-        lengths: `(B, N)` int32, the tokens of each text, its end included.
-            Where there is no further text, the score is `-inf` and the
-            length 0.
-        weights: `(B, N, T, Tv)`, the attention weights of every token and 0
-            after the last, or `None` where the step returned none.
-        token_scores: `(B, N, T)`, the log probability of every token, as the
-            step gave it, and 0 after the last. Without penalties they add up
-            to the score.
+        tokens: `(B, N, T)` int32, where `T` is the `max_length` of the search.
+            Hypotheses do not contain the start token; 0 follows the end token.
+        scores: `(B, N)` float32 or float64, by which the hypotheses are sorted.
+        lengths: `(B, N)` int32, the number of tokens of each hypothesis,
+            including the end token. If a row has fewer than `N` hypotheses, the
+            others have the score `-inf` and the length 0.
+        weights: `(B, N, T, Tv)`, the attention weights of each token, 0 after
+            the last token; `None` if the step returned no weights.
+        token_scores: `(B, N, T)`, the log probability of each token, as the
+            step returned it; 0 after the last token. Without penalties, the
+            score is their sum.
     """
 
     tokens: Any
@@ -53,38 +53,38 @@ class Generation(NamedTuple):
 
 
 class AbstractSearch:
-    """Turns a step of a model into texts, with the whole loop in the graph.
+    """Generates sequences from a step function, in one loop in the graph.
 
     A search depends only on a step function. It writes into buffers of their
     final size and stops as soon as nothing can improve, so that the same code
     runs eagerly, compiled, and exported. The step is called once before the
-    loop, to learn what it returns, and then in it.
+    loop, to determine the structure of its results, and then in the loop.
 
-    A token may be forbidden from two sides: by the options below, and by the
-    model, with a log probability of `-inf`. Where no token at all may come
-    next, the text so far does not exist; a row without any text has the score
-    `-inf`, the length 0 and no tokens, and a warning says so outside of a
-    graph. That is so where no text obeys the constraints, or where the model
-    gives only NaN.
+    A token can be forbidden by the options below, or by the model, with a log
+    probability of `-inf`. A hypothesis that no token can extend is dropped. If
+    no hypothesis is left, because none satisfies the constraints or because the
+    model returns only NaN, the row has the score `-inf`, the length 0 and no
+    tokens. Outside of a graph, the search then issues a warning.
 
-    A subclass writes `call`; one with arguments of its own also writes
-    `__init__`, and `get_config` if one is no attribute of the same name, and
-    is registered with `keras.saving.register_keras_serializable`. The
-    building blocks are the functions of `keras_attention.search`:
-    `follow_path` where a row has one text at a time; `begin_beams`,
-    `extend_beams` and `select_beams` where it has several.
+    A subclass defines `call`, and is registered with
+    `keras.saving.register_keras_serializable`. If it has further arguments, it
+    also defines `__init__`, and `get_config` if an argument is not an attribute
+    of the same name. The building blocks are the functions of
+    `keras_attention.search`: `follow_path` for one hypothesis per row;
+    `begin_beams`, `extend_beams` and `select_beams` for several.
 
     Args:
-        max_length: Longest text, in tokens, the end token included. A text
-            that reaches it is returned without an end. Defaults to `100`.
-        min_length: Shortest text, counted likewise: before it, the end token
-            is never taken. Defaults to `1`.
-        start_id: The token to begin with. Defaults to `2`.
-        end_id: The token that ends a text. Defaults to `3`.
-        no_repeat_ngram_size: No sequence of so many tokens comes twice in a
-            text; the start token is not counted. Defaults to `0`, off.
-        forbidden_ids: Tokens that are never taken, such as `[1]` for the
-            unknown one. Defaults to `()`.
+        max_length: Maximum length of a hypothesis, in tokens, including the end
+            token. A hypothesis that reaches it may be returned without an end
+            token. Defaults to `100`.
+        min_length: Minimum length, counted in the same way: the end token is
+            forbidden before it. Defaults to `1`.
+        start_id: Id of the start token. Defaults to `2`.
+        end_id: Id of the end token. Defaults to `3`.
+        no_repeat_ngram_size: Length of n-grams that may occur only once in a
+            hypothesis; the start token is not counted. Defaults to `0`, off.
+        forbidden_ids: Ids of tokens that are never generated, such as `[1]` for
+            the unknown token. Defaults to `()`.
 
     Call arguments:
         step: A function `step(tokens, state)`. It takes the last tokens
@@ -93,32 +93,33 @@ class AbstractSearch:
             - `log_probs (B, K, V)` in any float dtype; `-inf` is allowed,
             - the next state, with the structure, shapes and dtypes of the
               state before (the first step may still change dtypes),
-            - `weights (B, K, Tv)` or `None`, the same of the two every time.
+            - `weights (B, K, Tv)` or `None`, consistently one of the two.
 
-            What the beams share, such as the memory, it captures. Under JAX
-            it may not draw random numbers or assign variables.
+            The function captures what the beams share, such as the memory.
+            Under JAX it must not draw random numbers or assign variables.
         state: Any structure of tensors, `()` for none; `None` in it stays
-            `None`. Leaves have the batch on axis 0 and the beam on axis 1,
-            with one beam.
+            `None`. Leaves have the batch on axis 0 and one beam on axis 1.
         batch_size: Number of rows, an integer or a scalar tensor.
-        memory_mask: Boolean `(B, Tv)`, `True` at real positions of what
-            `weights` attend to, or `None`. Only coverage needs it.
-        prefix: Integer ids `(B, P)` that each text of the row begins with,
-            or `None`. Rows that force fewer tokens have 0 on the right. They
-            are scored like any other, and come even where the options above
-            forbid them; an end token among them ends the text, and so does
-            `max_length`. An id that the model does not know has no
-            probability.
+        memory_mask: Boolean `(B, Tv)`, `True` at valid positions of the source
+            that `weights` attend to, or `None`. Only the coverage penalty needs
+            it.
+        prefix: Integer ids `(B, P)` that each hypothesis of the row must begin
+            with, or `None`. Shorter prefixes are padded with 0 on the right.
+            These tokens are scored like any others, and override the options
+            above that forbid tokens. An end token in the prefix ends the
+            hypothesis, and so does `max_length`. An id outside the model's
+            vocabulary has probability 0.
 
     Returns:
         A `Generation`.
 
     Raises:
-        ValueError: If an argument is not a whole number, a length is less
-            than 1, `min_length` exceeds `max_length`, or an id is negative.
-            When called: if `step` is not callable or returns other shapes, an
-            id is not below `V`, a leaf of `state` has not one beam on axis 1,
-            `prefix` is not `B` rows of ids, or `memory_mask` does not fit.
+        ValueError: If an argument is not an integer, a length is less than 1,
+            `min_length` exceeds `max_length`, or an id is negative. When
+            called: if `step` is not callable or returns other shapes, an id is
+            not below `V`, a leaf of `state` does not have one beam on axis 1,
+            `prefix` is not `B` rows of ids, or the shape of `memory_mask` does
+            not match.
     """
 
     # Whether it needs the weights of a step, even if nobody asks for them.
@@ -193,28 +194,29 @@ class AbstractSearch:
         memory_mask=None,
         prefix=None,
     ) -> Generation:
-        """Search, with arguments that are checked.
+        """Search with checked arguments.
 
         Args:
-            step: As in the call, but it returns tensors and checks what the
-                user's step returns.
+            step: As in the call arguments, but it converts the results of the
+                user's step to tensors and checks them.
             state: A structure of tensors `(B, 1, ...)`.
             batch_size: As in the call.
             memory_mask: As in the call.
             prefix: Int32 tensor `(B, P)`, or `None`.
 
         Returns:
-            A `Generation`, sorted by scores. Whatever has the score `-inf`
-            is emptied afterwards.
+            A `Generation`, sorted by scores. Hypotheses with the score `-inf`
+            are emptied afterwards.
         """
         raise missing_method(self.call)
 
     def program_key(self) -> tuple:
-        """Return what is fixed in a compiled program of this search.
+        """Return what identifies the compiled program of this search.
 
-        Searches with the same key share a program. They are of one class, and
-        have the same attributes, but for those in `varying` and generators of
-        seeds. One with other values than numbers and text shares none.
+        Searches with the same key share a program. They have the same class and
+        the same attributes, except those in `varying` and random seed
+        generators. A search with attributes other than numbers and strings does
+        not share a program.
         """
         fixed = {
             name: value
@@ -226,9 +228,10 @@ class AbstractSearch:
         return type(self), repr(fixed), None if plain else id(self)
 
     def program_arguments(self) -> dict[str, np.ndarray]:
-        """Return what a compiled program gives to `call`: what is `varying`.
+        """Return the attributes in `varying`, which a compiled program takes.
 
-        The seed is not among them. It is in the state of its generator.
+        The random seed is not among them, because it is in the state of its
+        generator.
         """
         options = {x: getattr(self, x) for x in self.varying if x != "seed"}
         return {
@@ -245,17 +248,17 @@ class AbstractSearch:
 
     @classmethod
     def from_config(cls, config: dict) -> "AbstractSearch":
-        """Make a search from what `get_config` returned."""
+        """Create a search from the result of `get_config`."""
         return cls(**config)
 
 
 def check_row_words(search: AbstractSearch, rows, **options):
-    """Raise a `ValueError` unless `row_words` have a row for each source.
+    """Raise a `ValueError` unless `row_words` has a row for each source.
 
     Args:
         search: The search.
         rows: Number of sources, an integer or a scalar tensor.
-        **options: Those that take the place of the search's own.
+        **options: Options that override those of the search.
     """
     rows = rows if isinstance(rows, int) else None
     for name in search.row_words:
@@ -267,7 +270,7 @@ def check_row_words(search: AbstractSearch, rows, **options):
 
 
 def keep_possible(found: Generation) -> Generation:
-    """Empty the texts whose score is `-inf`, or NaN: they do not exist.
+    """Empty the hypotheses whose score is `-inf` or NaN.
 
     Args:
         found: A `Generation`.
@@ -288,11 +291,11 @@ def keep_possible(found: Generation) -> Generation:
 
 
 def warn_of_none(search, scores):
-    """Warn of rows for which a search found no text, outside of graphs.
+    """Warn about rows without a hypothesis, outside of graphs.
 
     Args:
         search: The search.
-        scores: `(B, N)`, as `keep_possible` leaves them.
+        scores: `(B, N)`, from `keep_possible`.
     """
     if backend.is_traced(scores) or 0 in scores.shape:
         return

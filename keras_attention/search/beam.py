@@ -1,4 +1,4 @@
-"""Beam search: the best hypotheses of every length, side by side."""
+"""Beam search: keeps the best hypotheses at every step."""
 
 import math
 from collections.abc import Sequence
@@ -24,57 +24,63 @@ LARGEST = 1e30  # of a penalty, with which scores stay finite in float32
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class BeamSearch(AbstractSearch, varying=("max_length",)):
-    """Keeps the best hypotheses at every step, and finds the best of them.
+    """Searches for the best hypotheses with a beam of fixed width.
 
     Formula:
 
         score = sum_t log p(y_t | y_1 ... y_{t-1}) / ((5 + n) / 6)^a
                 + b sum_i log(min(sum_t w_ti, 1))
 
-    with `n` tokens, the end included, `w_ti` the weight of source position
-    `i` at token `t`, and the penalties `a` of length and `b` of coverage. At
-    each step every hypothesis is extended by every token, and the `beam_size`
-    best of all, by this score, are kept. A hypothesis that has ended stays
-    among them, unchanged, until `beam_size` others are better. Those without
-    an end at `max_length` compete as they are.
+    Here `n` is the number of tokens, including the end token, `w_ti` is the
+    weight of source position `i` at token `t`, `a` is the length penalty, and
+    `b` is the coverage penalty. At each step, every hypothesis is extended by
+    every token, and the `beam_size` best extensions by this score are kept. A
+    finished hypothesis remains in the beam, unchanged, until `beam_size` others
+    are better. Hypotheses that reach `max_length` without an end token compete
+    without one.
 
-    With one beam it is `GreedySearch`; with as many as there are texts, it
-    finds the best of all. The search stops when no unfinished hypothesis can
-    reach the best `n_best`, which never changes the result. With a length
-    penalty it stops later, since long texts may still gain.
+    With one beam, it equals `GreedySearch`; with as many beams as there are
+    possible sequences, it is an exhaustive search. The search stops when no
+    unfinished hypothesis can become one of the best `n_best`, so stopping early
+    never changes the result. With a length penalty it stops later, because
+    longer hypotheses can still gain.
 
-    Without penalties, the likeliest texts tend to be short. `a` from 0.6 to
-    1 is usual; with a `b` of 0.2 fewer words of the source are left out.
+    Without penalties, the most likely hypotheses tend to be short. Values of
+    `a` from 0.6 to 1 are usual; with a `b` of 0.2, fewer source words are left
+    untranslated.
 
-    In a tie the better beam wins, then the smaller id (on torch, any).
+    Ties are resolved in favor of the better beam, then of the smaller id (on
+    torch, in any order).
 
     Args:
-        beam_size: How many hypotheses are kept, `K`. It may exceed the number
-            of classes.
-        n_best: How many of them are returned. Defaults to `1`.
-        length_penalty: The exponent `a`; a negative one prefers short texts.
-            Defaults to `0.0`.
-        coverage_penalty: The factor `b`. A position never attended counts as
-            1e-37 in the logarithm. Defaults to `0.0`.
-        max_length: Longest text, in tokens, the end token included. Defaults
-            to `100`.
-        min_length: Shortest text, counted likewise. Defaults to `1`.
-        start_id: The token to begin with. Defaults to `2`.
-        end_id: The token that ends a text. Defaults to `3`.
-        no_repeat_ngram_size: No sequence of so many tokens comes twice in a
-            text. Defaults to `0`, off.
-        forbidden_ids: Tokens that are never taken. Defaults to `()`.
+        beam_size: Beam width `K`, the number of hypotheses to keep. It may
+            exceed the vocabulary size.
+        n_best: Number of hypotheses to return, at most `beam_size`. Defaults to
+            `1`.
+        length_penalty: The exponent `a`; a negative value prefers short
+            hypotheses. Defaults to `0.0`.
+        coverage_penalty: The factor `b`. For a position that was never attended
+            to, the logarithm is that of 1e-37. Defaults to `0.0`.
+        max_length: Maximum length of a hypothesis, in tokens, including the end
+            token. Defaults to `100`.
+        min_length: Minimum length, counted in the same way. Defaults to `1`.
+        start_id: Id of the start token. Defaults to `2`.
+        end_id: Id of the end token. Defaults to `3`.
+        no_repeat_ngram_size: Length of n-grams that may occur only once in a
+            hypothesis. Defaults to `0`, off.
+        forbidden_ids: Ids of tokens that are never generated. Defaults to `()`.
 
     Shapes:
-        `tokens (B, n_best, max_length)`, `scores (B, n_best)`, `lengths (B,
-        n_best)` and `weights (B, n_best, max_length, Tv)`; the rest as in
-        `AbstractSearch`. The step gets one beam at first, then `beam_size`.
+        `tokens (B, n_best, max_length)`, `scores (B, n_best)`,
+        `lengths (B, n_best)` and `weights (B, n_best, max_length, Tv)`; the
+        rest as in `AbstractSearch`. The step is called with one beam first,
+        then with `beam_size` beams.
 
     Raises:
-        ValueError: As in `AbstractSearch`; if `n_best` exceeds `beam_size`, a
-            penalty is not a finite number, or so large that scores overflow,
-            or `coverage_penalty` is negative.
-            When called: if coverage counts and the step returns no weights.
+        ValueError: As in `AbstractSearch`; if `n_best` exceeds `beam_size`, if
+            a penalty is not finite or so large that scores overflow, or if
+            `coverage_penalty` is negative. When called: if there is a coverage
+            penalty and the step returns no weights.
 
     Example:
 
@@ -131,7 +137,7 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
 
     @property
     def reads_weights(self) -> bool:
-        """Whether coverage counts, which is made of weights."""
+        """Whether there is a coverage penalty, which needs weights."""
         return self.coverage_penalty != 0
 
     def call(
@@ -173,13 +179,14 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
 
 
 def may_improve(search: BeamSearch, beams: Beams):
-    """Compute whether any beam can still reach the best `n_best` of its row.
+    """Compute whether an unfinished beam can still enter the best `n_best`.
 
-    No sum grows, no coverage is better than complete, and no length divides
-    by more than the limit: this bounds the score of what is unfinished.
+    Sums of log probabilities never grow, coverage is at best complete, and the
+    length penalty is at most that of the longest hypothesis. This bounds the
+    score of an unfinished hypothesis.
 
     Args:
-        search: The `BeamSearch` whose options hold.
+        search: The `BeamSearch` whose options apply.
         beams: The `Beams` so far.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Candidates: hypotheses, extended by their likeliest tokens, and scored."""
+"""Candidates: hypotheses extended by their most likely tokens."""
 
 import math
 from typing import Any
@@ -20,19 +20,19 @@ UNSEEN = 1e-37  # a position never attended counts as this: its log is -85.2
 
 
 class Candidates(NamedTuple):
-    """The `C` candidates of each of `K` hypotheses, the likeliest first.
+    """The `C` candidates of each of `K` hypotheses, most likely first.
 
-    `C` is `beam_size`, or the number of classes if that is smaller. Among so
-    many of each are the `beam_size` best of all. A hypothesis that has ended
-    has one candidate, the first: itself. A candidate that does not exist has
+    `C` is the smaller of `beam_size` and the vocabulary size, which is enough
+    to contain the `beam_size` best candidates of all hypotheses. A finished
+    hypothesis has one candidate, the first one: itself. Missing candidates have
     the score `-inf`.
 
     Attributes:
         ids: `(B, K, C)` int32, the tokens.
-        sums: `(B, K, C)`, the log probabilities of all tokens, added up.
-        scores: `(B, K, C)`, the same with penalties.
-        coverage: `(B, K, Tv)`, the weights of all steps, added up; `None`
-            where coverage does not count.
+        sums: `(B, K, C)`, the sums of the log probabilities of all tokens.
+        scores: `(B, K, C)`, these sums with penalties.
+        coverage: `(B, K, Tv)`, the sum of the weights of all steps; `None`
+            without a coverage penalty.
     """
 
     ids: Any
@@ -53,10 +53,10 @@ def extend_beams(
     """List and score the candidates of each hypothesis for one step.
 
     Args:
-        search: An `AbstractSearch` with a `beam_size`; its limits hold.
+        search: An `AbstractSearch` with a `beam_size`, whose options apply.
         beams: The `Beams` so far.
-        found: What the step returned for them: `log_probs (B, K, V)`, state,
-            `weights (B, K, Tv)` or `None`.
+        found: The results of the step for these beams: `log_probs (B, K, V)`,
+            state, `weights (B, K, Tv)` or `None`.
         memory_mask: Boolean `(B, Tv)`, or `None`.
         prefix: `(B, P)` int32, or `None`.
         length_penalty: As in `BeamSearch`.
@@ -66,7 +66,8 @@ def extend_beams(
         `Candidates`.
 
     Raises:
-        ValueError: If coverage counts and the step returned no weights.
+        ValueError: If there is a coverage penalty and the step returned no
+            weights.
     """
     log_probs, _, weights = found
     coverage = _cover(beams, weights, coverage_penalty)
@@ -87,7 +88,7 @@ def extend_beams(
 
 
 def _extend(search, beams, log_probs, prefix):
-    """List the candidates `(B, K, C)`, ids and sums."""
+    """Return the ids and sums of the candidates, `(B, K, C)` each."""
     allowed = forbid(search, log_probs, beams.tokens, beams.position)
     count = at_most(search.beam_size, log_probs)
     gains, ids = top_k(allowed, count)
@@ -99,7 +100,7 @@ def _extend(search, beams, log_probs, prefix):
 
 
 def _cover(beams, weights, penalty):
-    """Add up the weights of all steps, if their sum counts."""
+    """Add up the weights of all steps, if there is a coverage penalty."""
     if not penalty:
         return None
     if weights is None:
@@ -115,7 +116,7 @@ def _cover(beams, weights, penalty):
 def length_penalties(
     power: float, max_length: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the number that the log probability of each length is divided by.
+    """Compute the divisor of the log probability for each length.
 
     Formula:
 
@@ -127,7 +128,7 @@ def length_penalties(
         max_length: The largest `n`.
 
     Returns:
-        Two arrays `(max_length + 1,)`. Their last entries repeat those of the
+        Two arrays `(max_length + 1,)`, whose last entries repeat those of the
         largest `n`.
     """
     lengths = np.minimum(np.arange(1.0, max_length + 2), max_length)
@@ -136,27 +137,27 @@ def length_penalties(
 
 
 def coverage_scores(coverage, mask, weight: float):
-    """Score how much of the source was attended; 0 is all of it.
+    """Score how much of the source was attended to; 0 is all of it.
 
     Formula:
 
-        score = weight * sum_i log(min(c_i, 1))    over real positions i
+        score = weight * sum_i log(min(c_i, 1))    over valid positions i
 
-    The logarithm of a position that was never attended is minus infinity,
-    with which all hypotheses would be alike. So `c` counts as at least
-    `1e-37`, the smallest number that float32 safely holds: a hypothesis that
-    leaves out less has the higher score.
+    For a position that was never attended to, the logarithm would be minus
+    infinity, and all such hypotheses would have the same score. Therefore `c`
+    is at least `1e-37`, the smallest number that float32 can safely represent,
+    so that a hypothesis that leaves out less has a higher score.
 
     Args:
         coverage: `(B, K, Tv)`, the sum of the weights of all steps so far.
-        mask: Boolean `(B, Tv)`, `True` at real positions, or `None`.
+        mask: Boolean `(B, Tv)`, `True` at valid positions, or `None`.
         weight: The factor.
 
     Returns:
         `(B, K)`, in float32 or wider.
 
     Raises:
-        ValueError: If the mask has another `Tv`.
+        ValueError: If the mask has a different `Tv`.
     """
     covered = ops.clip(widen(coverage), UNSEEN, 1.0)
     if mask is not None:

@@ -1,4 +1,4 @@
-"""Which token may come next: what a search forbids, and what is forced."""
+"""Constraints on the next token: forbidden and forced tokens."""
 
 import math
 import operator
@@ -13,12 +13,11 @@ from keras_attention.search.loop import choose
 
 
 def ban(log_probs, ids):
-    """Give ids the log probability `-inf`.
+    """Set the log probability of ids to `-inf`.
 
     Args:
         log_probs: `(B, K, V)`.
-        ids: `(N,)` int32, or a list. An id that is not from 0 to `V - 1`
-            changes nothing.
+        ids: `(N,)` int32, or a list. Ids outside of 0 to `V - 1` are ignored.
 
     Returns:
         `(B, K, V)`.
@@ -30,17 +29,17 @@ def ban(log_probs, ids):
 
 
 def forbid(search, log_probs, tokens, position):
-    """Give what a search may not take the log probability `-inf`.
+    """Set the log probability of forbidden tokens to `-inf`.
 
-    That is the end token before `min_length`, the forbidden ids, and what
-    would repeat an n-gram.
+    Forbidden are the end token before `min_length`, `forbidden_ids`, and tokens
+    that would repeat an n-gram.
 
     Args:
-        search: The `AbstractSearch` whose options hold.
+        search: The `AbstractSearch` whose options apply.
         log_probs: `(B, K, V)`.
         tokens: The hypotheses so far, `(B, K, T)` int32, or `None` at the
             start.
-        position: Scalar int32, how many tokens there are so far.
+        position: Scalar int32, the number of tokens so far.
 
     Returns:
         `(B, K, V)`.
@@ -58,7 +57,7 @@ def forbid(search, log_probs, tokens, position):
 
 
 def _forbid_repeats(log_probs, tokens, position, size):
-    """Forbid what has followed the last `size - 1` tokens before."""
+    """Forbid tokens that have followed the last `size - 1` tokens before."""
     shape = ops.shape(log_probs)
     rows, classes = shape[0] * shape[1], shape[2]
     windows = tokens.shape[2] - size + 1  # how many n-grams a buffer holds
@@ -81,19 +80,19 @@ def _forbid_repeats(log_probs, tokens, position, size):
 
 
 def force(prefix, position, log_probs, ids, gains) -> tuple:
-    """Replace the candidates by the token that the prefix forces, if any.
+    """Replace the candidates with the token that the prefix forces, if any.
 
     Args:
         prefix: `(B, P)` int32, 0 where nothing is forced, or `None`.
-        position: Scalar int32, how many tokens there are so far.
-        log_probs: The model's own, `(B, K, V)`.
+        position: Scalar int32, the number of tokens so far.
+        log_probs: Log probabilities of the model, `(B, K, V)`.
         ids: The candidates of each hypothesis, `(B, K, C)` int32.
         gains: The log probability of each, `(B, K, C)`.
 
     Returns:
         `ids (B, K, C)` and `gains (B, K, C)`. A forced token is the first
-        candidate, and all others have `-inf`. A forced id that the model does
-        not know has `-inf` too.
+        candidate, and all others have `-inf`. A forced id outside the
+        vocabulary has `-inf` as well.
     """
     if prefix is None:
         return ids, gains
@@ -121,7 +120,8 @@ def as_prefix(prefix, batch_size=None):
         `(B, P)` int32, or `None`.
 
     Raises:
-        ValueError: If it has not two axes, not `B` rows, or no ids.
+        ValueError: If it does not have two axes and `B` rows, or if it contains
+            no ids.
     """
     if prefix is None:
         return None
@@ -146,7 +146,7 @@ def as_prefix(prefix, batch_size=None):
 
 
 def as_memory_mask(mask, batch_size=None):
-    """Convert the mask of a search's sources to booleans.
+    """Convert the memory mask of a search to booleans.
 
     Args:
         mask: Boolean `(B, Tv)`, or `None`.
@@ -156,7 +156,7 @@ def as_memory_mask(mask, batch_size=None):
         A tensor, or `None`.
 
     Raises:
-        ValueError: If it has not two axes, or not `B` rows.
+        ValueError: If it does not have two axes and `B` rows.
     """
     if mask is None:
         return None
@@ -170,7 +170,7 @@ def as_memory_mask(mask, batch_size=None):
 
 
 def known_integer(size):
-    """Return a size as an integer, `None` if it is a tensor of a graph."""
+    """Return a size as an integer, or `None` if it is a graph tensor."""
     try:
         return operator.index(size)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Greedy search: the likeliest token, every time."""
+"""Greedy search: the most likely token at every step."""
 
 import keras
 from keras import ops
@@ -10,28 +10,29 @@ from keras_attention.search.path import follow_path
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class GreedySearch(AbstractSearch, varying=("max_length",)):
-    """Takes the likeliest token at every step.
+    """Takes the most likely token at every step.
 
     Formula:
 
         y_t = argmax_y log p(y | y_1 ... y_{t-1})
         score = sum_t log p(y_t | y_1 ... y_{t-1})
 
-    The cheapest search, equal to beam search with one beam. It may miss the
-    likeliest text: a first token that is a little less likely can lead to a
-    text that is much more likely.
+    This is the cheapest search; it equals beam search with one beam. It can
+    miss the most likely sequence, because a slightly less likely first token
+    can lead to a much more likely sequence.
 
     Args:
-        max_length: Longest text, in tokens, the end token included. A text
-            that reaches it is returned without an end. Defaults to `100`.
-        min_length: Shortest text, counted likewise: before it, the end token
-            is never taken. Defaults to `1`.
-        start_id: The token to begin with. Defaults to `2`.
-        end_id: The token that ends a text. Defaults to `3`.
-        no_repeat_ngram_size: No sequence of so many tokens comes twice in a
-            text; the start token is not counted. Defaults to `0`, off.
-        forbidden_ids: Tokens that are never taken, such as `[1]` for the
-            unknown one. Defaults to `()`.
+        max_length: Maximum length of a hypothesis, in tokens, including the end
+            token. A hypothesis that reaches it may be returned without an end
+            token. Defaults to `100`.
+        min_length: Minimum length, counted in the same way: the end token is
+            forbidden before it. Defaults to `1`.
+        start_id: Id of the start token. Defaults to `2`.
+        end_id: Id of the end token. Defaults to `3`.
+        no_repeat_ngram_size: Length of n-grams that may occur only once in a
+            hypothesis; the start token is not counted. Defaults to `0`, off.
+        forbidden_ids: Ids of tokens that are never generated, such as `[1]` for
+            the unknown token. Defaults to `()`.
 
     Shapes:
         `tokens (B, 1, max_length)`, `scores (B, 1)`, `lengths (B, 1)` and

@@ -1,4 +1,4 @@
-"""Hypotheses of a beam search: how they begin, and which of them go on."""
+"""Hypotheses of a beam search: how they begin and are selected."""
 
 import math
 from collections.abc import Callable
@@ -18,23 +18,23 @@ from keras_attention.search.loop import write
 
 
 class Beams(NamedTuple):
-    """The hypotheses of every row, `K` beams side by side.
+    """The hypotheses of every row, in `K` parallel beams.
 
     Attributes:
-        position: Scalar int32, how many tokens there are so far.
+        position: Scalar int32, the number of tokens so far.
         words: `(B, K)` int32, the tokens that the next step reads.
-        alive: `(B, K)` boolean, `False` after the end token and where there
-            is no hypothesis.
-        sums: `(B, K)`, the log probabilities of all tokens, added up; `None`
-            where nobody has penalties.
-        scores: `(B, K)`, the same with penalties.
-        lengths: `(B, K)` int32, tokens of each, the end included.
+        alive: `(B, K)` boolean, `False` after the end token and if there is no
+            hypothesis.
+        sums: `(B, K)`, the sum of the log probabilities of all tokens; `None`
+            without penalties.
+        scores: `(B, K)`, this sum with penalties.
+        lengths: `(B, K)` int32, the number of tokens, including the end token.
         state: What the step returned, leaves `(B, K, ...)`.
-        tokens: `(B, K, T)` int32, or `None` before the first.
+        tokens: `(B, K, T)` int32, or `None` before the first token.
         weights: `(B, K, T, Tv)`, or `None`.
-        coverage: `(B, K, Tv)`, the weights of all steps, added up, or `None`.
-        token_scores: `(B, K, T)`, the log probability of every token, or
-            `None` before the first.
+        coverage: `(B, K, Tv)`, the sum of the weights of all steps, or `None`.
+        token_scores: `(B, K, T)`, the log probability of every token, or `None`
+            before the first token.
     """
 
     position: Any
@@ -50,7 +50,7 @@ class Beams(NamedTuple):
     token_scores: Any = None
 
     def texts(self) -> Generation:
-        """Return the hypotheses as texts, in the order that they have."""
+        """Return the hypotheses as a `Generation`, in their current order."""
         found = self.tokens, self.scores, self.lengths, self.weights
         return Generation(*found, self.token_scores)
 
@@ -58,18 +58,19 @@ class Beams(NamedTuple):
 def begin_beams(
     search, step: Callable, state, batch_size, groups: int = 1
 ) -> tuple[Beams, tuple]:
-    """Take the first step with one beam, and copy what it returns to all.
+    """Take the first step with one beam, and copy its results to all beams.
 
     Args:
         search: An `AbstractSearch` with a `beam_size`, which is `K`.
         step: As in `AbstractSearch`.
         state: As in `AbstractSearch`, with one beam.
         batch_size: As in `AbstractSearch`.
-        groups: Into how many groups of the same size the beams are split.
-            They are equal at first, so only the first of each is alive.
+        groups: Number of groups of equal size into which the beams are split.
+            The beams of a group are equal at first, so only the first one is
+            alive.
 
     Returns:
-        `Beams` without tokens, and what the step returned, for `K` beams:
+        `Beams` without tokens, and the results of the step for `K` beams:
         `log_probs (B, K, V)`, state, `weights (B, K, Tv)` or `None`.
     """
     size = search.beam_size
@@ -110,17 +111,18 @@ def select_beams(
     """Select the best candidates as the next beams.
 
     Args:
-        search: The `AbstractSearch` whose `end_id` and `max_length` hold.
+        search: The `AbstractSearch` whose `end_id` and `max_length` apply.
         beams: The `Beams` so far.
-        found: What the step returned for them.
+        found: The results of the step for these beams.
         candidates: The `Candidates (B, K, C)` of these beams.
-        best: `(B, K)` int32, the numbers of those to keep, in order, from 0
-            to `K C - 1`: candidate `c` of beam `k` has the number `k C + c`.
-        scores: `(B, K)`, the scores of those, if they are known already, such
+        best: `(B, K)` int32, the indices of the candidates to keep, in order,
+            from 0 to `K C - 1`: candidate `c` of beam `k` has the index
+            `k C + c`.
+        scores: `(B, K)`, the scores of these candidates, if already known, such
             as from `ops.top_k`. Defaults to `None`: they are looked up.
 
     Returns:
-        `Beams` with one token more.
+        `Beams` with one more token.
     """
     log_probs, state, weights = found
     count, size = candidates.ids.shape[-1], search.beam_size
@@ -167,7 +169,7 @@ def select_beams(
 
 
 def take_beams(x, index):
-    """Take beams by their number, for every row.
+    """Take beams by index, for every row.
 
     Args:
         x: `(B, N, ...)`.

@@ -8,21 +8,21 @@ from keras import tree
 
 
 def loop_while(unfinished: Callable, body: Callable, carry, steps: int):
-    """Apply `body` until a structure is finished, as one loop in the graph.
+    """Apply `body` to a structure until it is finished, in one graph loop.
 
-    A graph's loop carries a list of tensors. So only the tensors of the
-    structure are carried; the structure itself, with each `None` in it, is
-    rebuilt around them for `unfinished` and `body`.
+    A loop in a graph carries a list of tensors. Therefore only the tensors of
+    the structure are carried; the structure itself, including each `None` in
+    it, is rebuilt around them for `unfinished` and `body`.
 
     Args:
         unfinished: A function from the structure to a scalar boolean tensor.
         body: A function from the structure to the next one, with the same
             shapes and dtypes, and `None` in the same places.
-        carry: The structure to begin with.
-        steps: How often `body` may run.
+        carry: The initial structure.
+        steps: Maximum number of runs of `body`.
 
     Returns:
-        The structure as it is in the end.
+        The final structure.
 
     Raises:
         ValueError: If `body` returns more or fewer tensors than it took.
@@ -57,9 +57,9 @@ def loop_while(unfinished: Callable, body: Callable, carry, steps: int):
 def write(buffer, position, value, length: int):
     """Write one step into a buffer with time on axis 2.
 
-    Every position chooses between the buffer and the value, since that is
-    what every export format can do. It touches the whole buffer, which is
-    small beside a step over the vocabulary.
+    Every position chooses between the buffer and the value, because all export
+    formats support this. It rewrites the whole buffer, which costs little
+    compared with a step over the vocabulary.
 
     Args:
         buffer: `(B, K, T, ...)`, or `None` for one of zeros.
@@ -81,14 +81,13 @@ def write(buffer, position, value, length: int):
 def choose(mask, x, y):
     """Choose between log probabilities, which may be `-inf`.
 
-    As `ops.where` does. But the converter to ONNX turns that into a sum of
-    two products, and 0 times infinity is NaN, unless it sees a constant
-    `-inf`.
+    This replaces `ops.where`, because the ONNX converter turns that into a sum
+    of two products, and 0 times infinity is NaN, unless `-inf` is a constant.
 
     Args:
         mask: Boolean tensor that broadcasts to the others.
-        x: Float tensor, taken where the mask is `True`.
-        y: Float tensor of the same dtype, taken elsewhere.
+        x: Float tensor, used where the mask is `True`.
+        y: Float tensor of the same dtype, used elsewhere.
 
     Returns:
         A tensor of the shape that all three broadcast to.

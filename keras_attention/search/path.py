@@ -1,4 +1,4 @@
-"""Following one path a row, a token at a time: greedy search and sampling."""
+"""The loop of searches with one hypothesis per row."""
 
 import math
 from collections.abc import Callable
@@ -25,28 +25,31 @@ def follow_path(
     prefix=None,
     max_length=None,
 ) -> Generation:
-    """Take one token after the other until every row has ended.
+    """Generate one token at a time until every row has ended.
 
-    Where a row has ended before the others, the step still gets it, with end
-    tokens; the results are dropped.
+    A row that ends before the others is still passed to the step, with end
+    tokens; its results are dropped.
 
     Args:
-        search: The `AbstractSearch` whose limits and ids hold.
+        search: The `AbstractSearch` whose limits and ids apply.
         take: A function `take(log_probs, position)` that returns the next
-            tokens `(B, 1)`, int32. It gets `log_probs (B, 1, V)` in float32
-            or wider, forbidden tokens at `-inf`, and the position, a scalar.
+            tokens `(B, 1)`, int32. It receives `log_probs (B, 1, V)` in float32
+            or wider, with forbidden tokens at `-inf`, and the position, a
+            scalar.
         step: As in `AbstractSearch`.
         state: As in `AbstractSearch`.
         batch_size: As in `AbstractSearch`.
         prefix: `(B, P)` int32, or `None`.
-        max_length: Scalar, how many tokens a text may have, at most those of
-            the search. Defaults to `None`, those of the search.
+        max_length: Scalar, the maximum number of tokens, at most the
+            `max_length` of the search. Defaults to `None`, the `max_length` of
+            the search.
 
     Returns:
-        A `Generation` with one text a row: `tokens (B, 1, T)`, `scores (B,
+        A `Generation` with one hypothesis per row: `tokens (B, 1, T)`, `scores
+        (B,
         1)`, `lengths (B, 1)`, `weights (B, 1, T, Tv)` or `None`, and
-        `token_scores (B, 1, T)`, the tokens' log probabilities as the model
-        gave them. The score is their sum.
+        `token_scores (B, 1, T)`, the log probabilities of the tokens according
+        to the model. The score is their sum.
     """
 
     def grow(path):

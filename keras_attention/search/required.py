@@ -1,4 +1,4 @@
-"""Beam search for texts that contain given phrases."""
+"""Beam search for hypotheses that contain given phrases."""
 
 from typing import Any
 from typing import NamedTuple
@@ -25,33 +25,35 @@ NEVER = -float("inf")
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
-    """Searches by beams the best texts that contain given phrases.
+    """Searches for the best hypotheses that contain required phrases.
 
-    Every hypothesis knows how many tokens of the phrases it has: all of those
-    that it contains, and of the others as many as it has just begun with. At
-    each step the beams are shared out evenly among these numbers, so that
-    texts with few of the tokens and texts with many go on side by side, and
-    each hypothesis is extended by the tokens that its phrases need next. A
-    text ends when it contains them all. Phrases may overlap.
+    This is lexically constrained decoding with dynamic beam allocation. For
+    every hypothesis, the search counts the tokens of phrases that it contains,
+    including those of a phrase that it ends in the middle of. At each step, the
+    beams are divided evenly among these counts, so that hypotheses with few and
+    with many of the tokens are kept. Each hypothesis is also extended by the
+    next tokens of its phrases. A hypothesis can end only when it contains all
+    phrases. Phrases may overlap.
 
-    With as many beams as there are texts, it finds the best of all. Give it
-    more beams than there are tokens in the phrases of a row. Where no text
-    within `max_length` contains all of them, the score is `-inf`.
+    With as many beams as there are possible sequences, the search is
+    exhaustive. Use more beams than there are tokens in the phrases of a row. If
+    no hypothesis within `max_length` contains all phrases, the score is `-inf`.
 
     Args:
-        search: The `BeamSearch` whose options hold. Others follow one text a
-            row, and cannot go back for a phrase.
-        phrases: Integers `(B, C, L)`: for each row `C` phrases of up to `L`
-            ids, with 0 on the right. A phrase of zeros asks for nothing.
-            With a shortlist, their words are in the list of their row.
+        search: The `BeamSearch` whose options apply. Searches with one
+            hypothesis per row are not supported, because they cannot backtrack
+            to include a phrase.
+        phrases: Integers `(B, C, L)`: for each row, `C` phrases of up to `L`
+            ids, padded with 0 on the right. A phrase of zeros is ignored. The
+            tokens of the phrases are added to a shortlist of their row.
 
     Shapes:
-        As of `BeamSearch`.
+        As in `BeamSearch`.
 
     Raises:
-        ValueError: If `search` is no `BeamSearch`, or `phrases` have another
-            shape or, outside of a graph, hold the start or the end id. When
-            called: if they have not a row for each source.
+        ValueError: If `search` is not a `BeamSearch`, or if `phrases` has
+            another shape or, outside of a graph, contains the start or the end
+            id. When called: if `phrases` does not have a row for each source.
 
     Example:
 
@@ -147,9 +149,10 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
         )
 
     def _extend(self, beams, progress, found, needs, memory_mask, prefix):
-        """Extend by what the phrases need next, and by the best of the rest.
+        """Extend by the next tokens of the phrases, and by the best others.
 
-        No token is in both. None ends a text that lacks a phrase.
+        No token is in both groups. A hypothesis that lacks a phrase does not
+        end.
         """
         log_probs, *rest = found
         classes = ops.arange(ops.shape(log_probs)[-1], dtype="int32")
@@ -188,14 +191,15 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
 
 
 class _Needs(NamedTuple):
-    """What the phrases of each row need.
+    """The phrases of each row, and the progress of hypotheses on them.
 
-    A hypothesis has begun `(B, K, C, L)`: whether it ends with the first `l +
-    1` tokens of a phrase, or, for all of its tokens, contains it.
+    The progress of a hypothesis is `begun (B, K, C, L)`: whether it ends with
+    the first `l + 1` tokens of a phrase or, at the last token of the phrase,
+    whether it contains the phrase.
 
     Attributes:
-        phrases: Int32 `(B, C, L)`, with -1 behind their ends.
-        lengths: `(B, C)`, tokens of each.
+        phrases: Int32 `(B, C, L)`, with -1 after their ends.
+        lengths: `(B, C)`, the number of tokens of each.
         lasts: Boolean `(B, C, L)`, `True` at the last token of each.
     """
 
@@ -212,7 +216,7 @@ class _Needs(NamedTuple):
         return cls(ops.where(real, phrases, -1), lengths, lasts)
 
     def after(self, begun, alive, tokens):
-        """Return what is begun `(B, K, M, C, L)` after each of the tokens."""
+        """Return the progress `(B, K, M, C, L)` after each of the tokens."""
         before = ops.ones_like(begun[..., :1]), begun[..., :-1]
         before = ops.concatenate(before, axis=-1)
         phrases = self.phrases[:, None, None]  # (B, 1, 1, C, L)
@@ -223,15 +227,16 @@ class _Needs(NamedTuple):
         return ops.where(alive[..., None, None, None], after, begun[:, :, None])
 
     def progress(self, begun):
-        """Return how many tokens `(B, K, ..., C)` of the phrases there are."""
+        """Return the number of tokens of each phrase, `(B, K, ..., C)`."""
         counts = ops.arange(1, ops.shape(begun)[-1] + 1, dtype="int32")
         return ops.max(ops.where(begun, counts, 0), axis=-1, initial=0)
 
     def next_tokens(self, progress):
-        """Return the token `(B, K, C)` that each needs; -1 for none.
+        """Return the next token `(B, K, C)` of each phrase; -1 for none.
 
-        Of phrases that are begun, only those that have most go on: else a
-        text could begin with one after the other for ever.
+        Of unfinished phrases, only those with the most tokens continue;
+        otherwise a hypothesis could begin phrases forever without finishing
+        one.
         """
         places = ops.arange(ops.shape(self.phrases)[2], dtype="int32")
         here = ops.equal(progress[..., None], places)  # (B, K, C, L)
@@ -245,7 +250,7 @@ class _Needs(NamedTuple):
         return ops.where(ops.logical_and(is_open, most), tokens, -1)
 
     def missing(self, progress):
-        """Return the least number of tokens `(B, K, ...)` that are missing."""
+        """Return the minimum number of missing tokens, `(B, K, ...)`."""
         axes = [1] * (len(progress.shape) - 2)
         rows, count = ops.shape(self.lengths)
         lengths = ops.reshape(self.lengths, (rows, *axes, count))
@@ -253,19 +258,20 @@ class _Needs(NamedTuple):
 
 
 def _share(scores, banks, needs, search):
-    """Share out the beams among banks: by the rank in the own bank.
+    """Divide the beams among banks, by the rank within each bank.
 
-    So each has its best one before any has its second. Of the same rank, the
-    one that has more of the phrases comes first.
+    Each bank receives its best candidate before any bank receives its second.
+    Candidates of the same rank are ordered by their number of phrase tokens,
+    largest first.
 
     Args:
         scores: `(B, K, M)`.
-        banks: `(B, K, M)`, how many tokens of the phrases each has.
+        banks: `(B, K, M)`, the number of phrase tokens of each.
         needs: A `_Needs`.
         search: A search with a `beam_size`.
 
     Returns:
-        The numbers of the candidates `(B, K)`.
+        The indices of the candidates, `(B, K)`.
     """
     rows, count = ops.shape(scores)[0], scores.shape[1] * scores.shape[2]
     scores = ops.reshape(scores, (rows, count))

@@ -1,4 +1,4 @@
-"""Sampling: texts drawn at random from the model's distribution."""
+"""Sampling: draws sequences at random from the model's distribution."""
 
 import math
 from collections.abc import Sequence
@@ -21,46 +21,48 @@ LARGEST = 2**31 - 1
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class Sampling(AbstractSearch, varying=("temperature", "seed")):
-    """Draws every token from the model's distribution, whole or cut.
+    """Draws every token from the model's distribution.
 
     Formula:
 
-        y_t ~ p(y | y_1 ... y_{t-1})^(1 / temperature), cut and normalized
+        y_t ~ p(y | y_1 ... y_{t-1})^(1 / temperature), truncated and normalized
         score = sum_t log p(y_t | y_1 ... y_{t-1})
 
-    The distribution is cut in this order: what the search forbids, then all
-    but the `top_k` likeliest tokens, then all but the fewest tokens whose
-    probabilities sum to at least `top_p`. The score is the model's own,
-    whatever the temperature and the cuts.
+    The distribution is truncated in this order: first, forbidden tokens are
+    removed; then all but the `top_k` most likely tokens; then all but the
+    smallest set of tokens whose probabilities sum to at least `top_p`. The
+    score is computed from the original distribution, regardless of temperature
+    and truncation.
 
     All random numbers are drawn before the loop, one for each token. The
-    generator keeps its state from call to call, so that two calls give two
-    texts. Two searches with the same seed give the same texts call by call,
-    if backend, batch size and compiler (XLA or none) are the same too.
+    generator keeps its state between calls, so that two calls give different
+    samples. Two searches with the same seed give the same sequence of samples
+    if backend, batch size and compiler (XLA or none) are also the same.
 
-    What is loaded, copied or unpickled begins with the seed again.
+    A search that is loaded, copied or unpickled starts from the seed again.
 
     As in any Keras layer with dropout, under `jax.jit` the generator's state
     is carried by a `keras.StatelessScope`.
 
     Args:
-        temperature: Above 1 flattens the distribution, below 1 sharpens it.
-            Near 0 it is `GreedySearch`. Defaults to `1.0`.
-        top_k: How many of the likeliest tokens may be drawn, `None` for all.
-            In a tie for the last place the smaller ids come first (on torch,
-            any). Defaults to `None`.
-        top_p: The probability that the tokens which may be drawn have
-            together, at least; `None` for all of it. Defaults to `None`.
-        seed: Integer that makes the draws reproducible; with `None` every
-            search draws others. Defaults to `None`.
-        max_length: Longest text, in tokens, the end token included. Defaults
-            to `100`.
-        min_length: Shortest text, counted likewise. Defaults to `1`.
-        start_id: The token to begin with. Defaults to `2`.
-        end_id: The token that ends a text. Defaults to `3`.
-        no_repeat_ngram_size: No sequence of so many tokens comes twice in a
-            text. Defaults to `0`, off.
-        forbidden_ids: Tokens that are never taken. Defaults to `()`.
+        temperature: Values above 1 flatten the distribution; values below 1
+            sharpen it. Near 0, sampling equals `GreedySearch`. Defaults to
+            `1.0`.
+        top_k: Number of most likely tokens to draw from, or `None` for all.
+            Ties are resolved in favor of smaller ids (on torch, in any order).
+            Defaults to `None`.
+        top_p: Minimum total probability of the tokens to draw from (nucleus
+            sampling), or `None` for all tokens. Defaults to `None`.
+        seed: Integer random seed, which makes samples reproducible. With
+            `None`, every search draws different samples. Defaults to `None`.
+        max_length: Maximum length of a hypothesis, in tokens, including the end
+            token. Defaults to `100`.
+        min_length: Minimum length, counted in the same way. Defaults to `1`.
+        start_id: Id of the start token. Defaults to `2`.
+        end_id: Id of the end token. Defaults to `3`.
+        no_repeat_ngram_size: Length of n-grams that may occur only once in a
+            hypothesis. Defaults to `0`, off.
+        forbidden_ids: Ids of tokens that are never generated. Defaults to `()`.
 
     Shapes:
         `tokens (B, 1, max_length)`, `scores (B, 1)`, `lengths (B, 1)` and
@@ -69,8 +71,8 @@ class Sampling(AbstractSearch, varying=("temperature", "seed")):
 
     Raises:
         ValueError: As in `AbstractSearch`; if `temperature` is not a positive
-            number, `top_k` not a positive integer, or `top_p` not above 0 and
-            at most 1.
+            number, if `top_k` is not a positive integer, or if `top_p` is not
+            above 0 and at most 1.
 
     Example:
 
@@ -153,7 +155,7 @@ def draw_tokens(
     top_k: int | None = None,
     top_p: float | None = None,
 ):
-    """Draw tokens from a distribution, whole or cut.
+    """Draw tokens from a distribution, which may be truncated.
 
     Args:
         log_probs: `(B, K, V)`, in float32 or wider.

@@ -1,4 +1,4 @@
-"""The step of a model, as a search calls it: checked, every time."""
+"""Checks of a step function's state and results."""
 
 from keras import ops
 from keras import tree
@@ -18,7 +18,7 @@ CONTRACT = (
 
 
 def check_state(state, batch_size):
-    """Convert a state to tensors that have rows and one beam.
+    """Convert a state to tensors with `B` rows and one beam.
 
     Args:
         state: Any structure of arrays or tensors `(B, 1, ...)`. `None` in it
@@ -29,7 +29,7 @@ def check_state(state, batch_size):
         The same structure of tensors.
 
     Raises:
-        ValueError: If a tensor's shape, as far as it is known, is another.
+        ValueError: If a tensor's shape, as far as it is known, is different.
     """
     rows = known_integer(batch_size)
 
@@ -46,21 +46,21 @@ def check_state(state, batch_size):
 
 
 def check_found(search, tokens, found) -> tuple:
-    """Check what a step has returned.
+    """Check the results of a step.
 
-    In a graph that is while it is traced, and costs nothing later.
+    In a graph, the check runs during tracing, and costs nothing later.
 
     Args:
         search: The `AbstractSearch` that called it.
-        tokens: What it was called with, `(B, K)`.
-        found: What it returned.
+        tokens: The tokens that the step was called with, `(B, K)`.
+        found: The results of the step.
 
     Returns:
         Tensors: `log_probs (B, K, V)`, the next state and `weights (B, K,
         Tv)` or `None`.
 
     Raises:
-        ValueError: If shapes, as far as they are known, do not fit, or if an
+        ValueError: If shapes, as far as they are known, do not match, or if an
             id of the search is not below `V`.
     """
     several = isinstance(found, tuple | list)
@@ -88,11 +88,11 @@ def _check_shape(name, x, tokens, last):
 
 
 def check_search_ids(search, classes):
-    """Raise a `ValueError` unless a model knows the ids of a search.
+    """Raise a `ValueError` if ids of a search are outside the vocabulary.
 
     Args:
         search: An `AbstractSearch`.
-        classes: How many ids the model has, or `None` if that is unknown.
+        classes: Vocabulary size of the model, or `None` if it is unknown.
     """
     if classes is None:
         return
