@@ -1,4 +1,4 @@
-"""Outputs of models: each scores the next words in a way of its own."""
+"""Outputs of models, which compute scores of the next token."""
 
 from .base import AbstractOutput as AbstractOutput
 from .base import Decoded as Decoded

@@ -1,4 +1,4 @@
-"""What all outputs of models share, and what they get."""
+"""The base of all outputs of models, and their inputs."""
 
 from typing import Any
 from typing import NamedTuple
@@ -16,18 +16,18 @@ SPARSE = {"sparsemax": sparsemax, "entmax15": entmax15}
 
 
 class Source(NamedTuple):
-    """A source, as an output prepares it.
+    """The source that an output prepares.
 
     Attributes:
         ids: Ids `(B, Tv)`, or features `(B, Tv, D)`.
-        words: Embedded words `(B, Tv, E)`, in training with dropout; `None`
-            unless the output `reads_words`.
-        memory: What the encoder returned, `(B, Tv', Dv)`.
-        mask: Boolean `(B, Tv')`, `True` at real positions, or `None`.
-        fixed_shapes: Whether shapes may not depend on values, as under XLA.
-        search: The search that the words are scored for, or `None`.
-        prefix: Ids `(B, P)` that its texts have to have, such as those that
-            they begin with, or `None`.
+        words: Embedded source tokens `(B, Tv, E)`, with dropout in training;
+            `None` unless the output sets `reads_words`.
+        memory: Encoder outputs, `(B, Tv', Dv)`.
+        mask: Boolean `(B, Tv')`, `True` at valid positions, or `None`.
+        fixed_shapes: Whether shapes must not depend on values, as under XLA.
+        search: The search that requests the scores, or `None`.
+        prefix: Ids `(B, P)` that its hypotheses must contain, such as those of
+            a prefix, or `None`.
     """
 
     ids: Any
@@ -40,15 +40,14 @@ class Source(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """What a decoder says of `T` steps, or of one step of `K` beams.
+    """The results of a decoder for `T` steps, or for one step of `K` beams.
 
     Attributes:
-        outputs: The decoder's outputs, `(B, T, D)`; in training with dropout.
-        tokens: Its input ids, `(B, T)`.
-        words: The same embedded, `(B, T, E)`.
-        weights: List of the weights `(B, T, Tv)` of each attention. It is
-            empty where there is none, and in training if the output does not
-            `attend`.
+        outputs: The decoder's outputs, `(B, T, D)`, with dropout in training.
+        tokens: Input ids of the decoder, `(B, T)`.
+        words: Embeddings of these ids, `(B, T, E)`.
+        weights: List of the weights `(B, T, Tv)` of each attention. It is empty
+            without attention, and in training if `attends` is `False`.
     """
 
     outputs: Any
@@ -57,37 +56,37 @@ class Decoded(NamedTuple):
     weights: list
 
     def mean_weights(self):
-        """Return the mean `(B, T, Tv)` of all weights; `None` without any."""
+        """Return the mean `(B, T, Tv)` of all weights, or `None`."""
         if not self.weights:
             return None
         return sum(self.weights) / len(self.weights)
 
 
 class AbstractOutput(keras.layers.Layer):
-    """Scores every word that may come next, as the last part of a model.
+    """Scores every possible next token, as the last component of a model.
 
     Formula:
 
         scores[t] = call(decoded[t], prepare(source))
         p(y_t | y_1 ... y_{t-1}) = softmax(scores[t])
 
-    or, where `probabilities` says so, `sparsemax` or `entmax15` in place of
-    `softmax`: most words then have the probability 0, and a search never
-    writes them. `EntmaxLoss` trains them.
+    If `probabilities` is `"sparsemax"` or `"entmax15"`, that function replaces
+    `softmax`. Most tokens then have the probability 0, and a search never
+    generates them. Train such models with `EntmaxLoss`.
 
     A model calls `prepare` once for each source, `call` for all steps of a
-    known target, and `step` for one step of a search. A search carries states
-    of an output behind those of the decoder, and its beams with them. An
-    output without states needs `call` alone.
+    known target, and `step` for one step of a search. A search carries the
+    states of an output after those of the decoder, for each beam. An output
+    without states needs only `call`.
 
-    What `prepare` returns is known to be the same at all steps. So it is
-    taken as it is: a cast or a new shape in `step` is computed at every step.
+    The result of `prepare` is the same at all steps and is passed on unchanged.
+    Cast and reshape it in `prepare`, because the operations of `step` are
+    computed at every step.
 
-    A subclass writes `call`, and where it needs them the other methods and
-    `get_config`. It is registered with
-    `keras.saving.register_keras_serializable`, and is the argument `output`
-    of `Seq2Seq`, which calls these methods by name. Weights are made in
-    `build`, or by layers that `call` calls.
+    A subclass defines `call` and, if it needs them, the other methods and
+    `get_config`. Register it with `keras.saving.register_keras_serializable`,
+    and pass it as the argument `output` of `Seq2Seq`, which calls these methods
+    by name. Create weights in `build`, or in layers that `call` uses.
 
     Args:
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
@@ -95,15 +94,15 @@ class AbstractOutput(keras.layers.Layer):
     Attributes:
         attends: Whether it needs the weights of the decoder's attention.
         aligns: Whether `call` returns weights of its own.
-        reads_words: Whether it needs the embedded words of the source.
-        source_ids: Whether an id `V + j`, beyond the vocabulary, is the word
+        reads_words: Whether it needs the embedded source tokens.
+        source_ids: Whether an id `V + j`, beyond the vocabulary, is the token
             at position `j` of the source.
-        streams: Whether it scores words without the end of the source.
-        needs_end: What it does with that end else, and the way out.
+        streams: Whether it can score tokens before the source has ended.
+        needs_end: If it cannot, why it needs the end, and an alternative.
         state_count: Number of states.
-        probabilities: What makes probabilities of scores: `"softmax"`,
-            `"sparsemax"` or `"entmax15"`.
-        vocabulary_size: Number `V` of words, which a model sets.
+        probabilities: Function that turns scores into probabilities:
+            `"softmax"`, `"sparsemax"` or `"entmax15"`.
+        vocabulary_size: Vocabulary size `V`, which the model sets.
 
     Example:
 
@@ -148,7 +147,7 @@ class AbstractOutput(keras.layers.Layer):
 
     @property
     def argument(self) -> str:
-        """What a user has written to get it, for errors."""
+        """The argument of the user that selects this output, for errors."""
         return f"output={type(self).__name__}"
 
     def build(self, outputs_shape, words_shape, memory_shape):
@@ -156,7 +155,7 @@ class AbstractOutput(keras.layers.Layer):
 
         Args:
             outputs_shape: Shape of the decoder's outputs, `(B, T, D)`.
-            words_shape: Shape of its embedded inputs, `(B, T, E)`.
+            words_shape: Shape of the decoder's embedded inputs, `(B, T, E)`.
             memory_shape: Shape of the memory, `(B, Tv, Dv)`.
         """
 
@@ -167,8 +166,7 @@ class AbstractOutput(keras.layers.Layer):
             source: A `Source`.
 
         Returns:
-            A structure of tensors, with the batch on axis 0. Defaults to
-            none, `()`.
+            A structure of tensors, with the batch on axis 0. Defaults to `()`.
         """
         return ()
 
@@ -185,7 +183,7 @@ class AbstractOutput(keras.layers.Layer):
         return ()
 
     def call(self, decoded: Decoded, prepared, training: bool | None = None):
-        """Score the next words of all steps of a known target.
+        """Score the next tokens for all steps of a known target.
 
         Args:
             decoded: A `Decoded` of `T` steps.
@@ -193,27 +191,27 @@ class AbstractOutput(keras.layers.Layer):
             training: Whether to apply dropout.
 
         Returns:
-            Scores `(B, T, V)`, and weights `(B, T, Tv)` of its own, or `None`
-            if those of the decoder hold.
+            Scores `(B, T, V)`, and the output's own weights `(B, T, Tv)`, or
+            `None` to use those of the decoder.
         """
         raise missing_method(self.call)
 
     def step(self, decoded: Decoded, state, prepared) -> tuple:
-        """Score the next words of one step of a search.
+        """Score the next tokens for one step of a search.
 
         Args:
             decoded: A `Decoded` of `K` beams.
-            state: The states of the step before, `(B, K, ...)`.
+            state: The states of the previous step, `(B, K, ...)`.
             prepared: What `prepare` returned.
 
         Returns:
-            Scores and weights as of `call`, with `K` in place of `T`; a score
-            may be `-inf`. And the states, of the same shapes as before.
+            Scores and weights as in `call`, with `K` in place of `T`, and the
+            next states, with the same shapes as before. A score may be `-inf`.
         """
         return *self.call(decoded, prepared, training=False), state
 
     def ids(self, prepared):
-        """Return the ids `(B, S)` that scores are of; `None` for all of them.
+        """Return the ids `(B, S)` that are scored, or `None` for all ids.
 
         Args:
             prepared: What `prepare` returned.
@@ -221,11 +219,11 @@ class AbstractOutput(keras.layers.Layer):
         return None
 
     def size(self, vocabulary_size: int, source_length: int | None):
-        """Return the number of scores of a step, `None` if it is unknown.
+        """Return the number of scores of a step, or `None` if unknown.
 
         Args:
-            vocabulary_size: Number `V` of words.
-            source_length: Length `Tv` of the source, if it is known.
+            vocabulary_size: Number `V` of target ids.
+            source_length: Length `Tv` of the source, or `None`.
         """
         return vocabulary_size
 
@@ -233,7 +231,7 @@ class AbstractOutput(keras.layers.Layer):
         """Compute `log p`, in float32 or wider; `-inf` where `p` is 0.
 
         Args:
-            scores: What `call` or `step` returned, `(..., V)`.
+            scores: Scores from `call` or `step`, `(..., V)`.
         """
         scores = widen(scores)
         if self.probabilities == "softmax":
@@ -241,13 +239,13 @@ class AbstractOutput(keras.layers.Layer):
         return ops.log(SPARSE[self.probabilities](scores))
 
     def refuse_list(self) -> str | None:
-        """Return what keeps a `Shortlist` from limiting it; `None` if nothing.
+        """Return why a `Shortlist` cannot limit this output, or `None`.
 
-        What can be limited scores words by `features` times `rows`.
+        A shortlist needs scores that are the product of `features` and `rows`.
         """
         return self.argument
 
     def check_stream(self):
-        """Raise a `ValueError` unless it needs no end of the source."""
+        """Raise a `ValueError` if the output needs the end of the source."""
         if not self.streams:
             refuse_to_stream(self.argument, *self.needs_end)

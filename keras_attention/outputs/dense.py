@@ -9,15 +9,16 @@ from keras_attention.outputs.base import AbstractOutput
 
 
 class DenseOutput(AbstractOutput):
-    """Scores words by a `Dense` layer, or by their embeddings.
+    """Scores tokens with a `Dense` layer, or with their embeddings.
 
     Args:
         layer: The layer, which belongs to the model.
-        is_tied: Whether it is the target embedding, which has no bias.
+        is_tied: Whether the layer is the target embedding, which has no bias.
         **kwargs: Keras layer arguments, such as `dtype`.
 
     Raises:
-        ValueError: When called, if outputs have not the embeddings' size.
+        ValueError: When called, if outputs do not have the size of the
+            embeddings.
     """
 
     streams = True
@@ -57,7 +58,7 @@ class DenseOutput(AbstractOutput):
         return decoded.outputs
 
     def rows(self, ids):
-        """Take the kernel and the bias of some words.
+        """Return the kernel and the bias of some tokens.
 
         Args:
             ids: Int32 `(B, S)`.
@@ -73,7 +74,7 @@ class DenseOutput(AbstractOutput):
 
 
 def rows_of(kernel, bias, ids, dtype) -> tuple:
-    """Take the columns of a kernel as rows, and the numbers of its bias."""
+    """Return columns of a kernel as rows, and the entries of its bias."""
     # Rows are taken faster than columns, this transposition included.
     kernel = ops.transpose(ops.convert_to_tensor(kernel))
     bias = take_rows(ops.convert_to_tensor(bias), ids)

@@ -1,4 +1,4 @@
-"""Exact hard attention: one position for each word, summed over all of them."""
+"""Exact hard attention, marginalized over all alignments."""
 
 import math
 from typing import Any
@@ -40,15 +40,15 @@ ATTENTION = "Try LuongGeneral() or BahdanauAttention(64)."
 
 
 class _Prepared(NamedTuple):
-    """A source, as the steps read it.
+    """A source, prepared for all steps.
 
     Attributes:
-        keys: What `attention` has projected, `(B, Tv, ...)`.
+        keys: Keys projected by `attention`, `(B, Tv, ...)`.
         memory: The projected memory, `(B, Tv, units)`.
-        real: 1.0 at real positions, `(B, 1, Tv)`.
-        offsets: What is added to scores, `(B, N, Tv)`; `N` is `Tv`, or 1 if
-            the position before does not matter.
-        first: Log probabilities of the position before the first word,
+        real: 1.0 at valid positions, `(B, 1, Tv)`.
+        offsets: Offsets added to scores, `(B, N, Tv)`; `N` is `Tv`, or 1 if
+            scores do not depend on the previous position.
+        first: Log probabilities of the position before the first token,
             `(B, 1, N)`.
     """
 
@@ -61,7 +61,7 @@ class _Prepared(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class HardAttention(AbstractConfigured, AbstractOutput):
-    """Reads each word at one position, and sums over all alignments.
+    """Emits each token from one source position (exact hard attention).
 
     Formula:
 
@@ -70,40 +70,42 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         order 1: p(a_t = j | a_{t-1} = i) = softmax_j(e_tj + d_{j-i})
         p(y_t | y_<t) = sum_j p(a_t = j | y_<t) p(y_t | a_t = j)
 
-    with the decoder's output `s_t`, the memory `h_j` and the score `e_tj` of
-    an attention. The position `a_t` of a word is hidden: order 0 draws each
-    by itself, order 1 makes them a hidden Markov model, `a_0` is the first
-    real position, and moves of an order that is `monotonic` never go back.
-    What is known of `a_t` is filtered from word to word, so that the log
-    probabilities of all words add up to that of the text, the sum over all
-    alignments, and `SequenceCrossentropy` trains it. Weights are `p(a_t = j |
-    y_<t)`.
+    Here `s_t` is the decoder's output, `h_j` the memory, and `e_tj` the score
+    of an attention. The source position `a_t` of a token is a latent variable.
+    With order 0, positions are independent; with order 1, they form a hidden
+    Markov model, where `a_0` is the first valid position. With `monotonic`,
+    positions never move back. The distribution of `a_t` is updated after each
+    token (forward algorithm). Therefore the log probabilities of the tokens add
+    up to the log probability of the sequence, marginalized exactly over all
+    alignments, and you can train with `SequenceCrossentropy`. The weights are
+    `p(a_t = j | y_<t)`.
 
-    The decoder needs no attention. A source of no real position is read as
-    if it were a zero vector; its weights are 0.
+    The decoder needs no attention. If every position of a source is masked, the
+    source is read as a zero vector, and its weights are 0.
 
-    A step of training scores all words from each position, `Tv` times as much
-    as a dense output of as many `units`, and scores them again for the
-    gradient: four products of `B T Tv x units x V` in all. With thousands of
-    words this is nearly all of its time. The loop over `T` keeps no table of a
-    step, and computes it again for the gradient: `B Tv (units + V)` numbers at
-    a time, and for order 1 `B Tv^2`, beside the log probabilities themselves.
-    A step of a search does the same for each beam.
+    A training step scores all tokens from each position, which is `Tv` times
+    the work of a dense output with as many `units`, and scores them again for
+    the gradient: four products of `B T Tv x units x V` in all. With a
+    vocabulary of thousands of entries, this takes nearly all of the time. The
+    loop over `T` does not store the table of a step, but recomputes it for the
+    gradient: `B Tv (units + V)` numbers at a time, and `B Tv^2` for order 1, in
+    addition to the log probabilities themselves. A step of a search does the
+    same for each beam.
 
     Args:
-        attention: An attention layer, whose scores are used; one with the
-            alignment `"softmax"`, without dropout, whose scores do not depend
-            on earlier weights.
-        units: Size of the layer that words are scored by.
-        order: Number of positions that a position depends on, 0 or 1.
+        attention: An attention layer that computes the scores. It must have the
+            alignment `"softmax"`, no dropout, and scores that do not depend on
+            earlier weights.
+        units: Size of the hidden layer that scores tokens.
+        order: Number of previous positions that a position depends on, 0 or 1.
             Defaults to `0`.
-        monotonic: Whether positions never go back. It needs order 1. Defaults
+        monotonic: Whether positions never move back. Requires order 1. Defaults
             to `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Raises:
-        ValueError: If `attention` is none of that kind, `units` is not
-            positive, `order` is neither 0 nor 1, or `monotonic` is set with
+        ValueError: If `attention` does not meet these requirements, `units` is
+            not positive, `order` is neither 0 nor 1, or `monotonic` is set with
             order 0.
 
     Example:
@@ -237,23 +239,24 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         return found, self._weights(priors, prepared), state
 
     def align(self, model, source, target):
-        """Compute where the words of a whole text were read.
+        """Compute the alignment of a known target.
 
         Formula:
 
             weights[t, j] = p(a_t = j | y, x)
 
-        by the forward-backward algorithm. Unlike the weights of a call, they
-        know the word itself, and all after it.
+        The weights are computed with the forward-backward algorithm. Unlike the
+        weights of a call, they also depend on the token itself and on all later
+        tokens.
 
         Args:
-            model: The `Seq2Seq` whose output it is.
+            model: The `Seq2Seq` that this output belongs to.
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
             target: Ids `(B, T + 1)`, from the start id to the end id.
 
         Returns:
-            Weights `(B, T, Tv)` of the words behind the start id, 0 at
-            padding, in float32 or wider.
+            Weights `(B, T, Tv)` of the tokens after the start id, 0 at padding,
+            in float32 or wider.
         """
         source, target = map(ops.convert_to_tensor, (source, target))
         memory, states, mask = model.encode(source, training=False)
@@ -286,7 +289,7 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         return self._weights(logs, prepared)
 
     def _read(self, decoded, words, prepared, training):
-        """Read known words; see `_read_on` for what is returned of all."""
+        """Run over known tokens; results are those of `_read_on`."""
         nowhere = ops.zeros_like(prepared.real) + MASKED
         shape = ops.shape(nowhere)[0], 1, self.vocabulary_size
         # Of a masked step, which still is a distribution.
@@ -302,18 +305,18 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         )[1]
 
     def _read_on(self, before, inputs, prepared):
-        """Move to the next position, and say a known word.
+        """Move to the next position, and score a known token.
 
         Args:
-            before: List of the log probabilities of the position before,
+            before: List of the log probabilities of the previous position,
                 `(B, 1, Tv)`; empty for order 0.
-            inputs: What `_project` returned of a step, and its word.
+            inputs: Results of `_project` for a step, and its token.
             prepared: What `prepare` returned.
 
         Returns:
-            The list after the word. Log probabilities of all words
-            `(B, 1, V)`, of the positions before it is known `(B, 1, Tv)`, and
-            of the word at each `(B, 1, Tv)`.
+            The list after the token. Log probabilities of all tokens
+            `(B, 1, V)`, of the positions before the token is known
+            `(B, 1, Tv)`, and of the token at each position `(B, 1, Tv)`.
         """
         read, scores, words = inputs
         first = before[0] if before else prepared.first
@@ -323,7 +326,7 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         return after, [found, priors, said]
 
     def _loop(self, step, states, inputs, tokens, blank, *more, **options):
-        """Loop over time, of one beam."""
+        """Loop over time, with one beam."""
         inputs = [ops.swapaxes(x, 0, 1)[:, :, None] for x in inputs]
         real = ops.swapaxes(tokens, 0, 1) != 0
         steps = ops.shape(real)[0]
@@ -349,7 +352,7 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         """Move to the next position: log probabilities `(B, K, Tv)`.
 
         Args:
-            before: Log probabilities of the position before, `(B, K, N)`.
+            before: Log probabilities of the previous position, `(B, K, N)`.
             scores: Scores of positions, `(B, K, Tv)`.
             prepared: What `prepare` returned.
         """
@@ -357,7 +360,7 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         return log_sum(ops.expand_dims(before, -1) + moves, axis=2)
 
     def _score_words(self, read, memory):
-        """Score all words from each position, `(B, K, Tv, V)`."""
+        """Score all tokens from each position, `(B, K, Tv, V)`."""
         hidden, wide = _hidden(read, memory), wide_dtype(self.compute_dtype)
         dtype = keras.backend.standardize_dtype(hidden.dtype)
         kernel = hoist(lambda w: ops.cast(w, dtype), self.output_kernel)
@@ -366,11 +369,11 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         return words + ops.cast(self.output_bias, wide)
 
     def _say_words(self, *given):
-        """Score all words, and a known one from each position.
+        """Score all tokens, and a known token from each position.
 
         Args:
             *given: `read`, `memory`, the log probabilities of positions, and
-                words `(B, 1)`.
+                tokens `(B, 1)`.
 
         Returns:
             Log probabilities `(B, 1, V)` and `(B, 1, Tv)`.
@@ -391,7 +394,7 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         return found, pick(scores, words) - norms
 
     def _say(self, read, memory, words):
-        """Score one word `(B, K)` from each position, `(B, K, Tv)`."""
+        """Score one token `(B, K)` from each position, `(B, K, Tv)`."""
         hidden = _hidden(read, memory)
         table = ops.convert_to_tensor(hoist(ops.transpose, self.output_kernel))
         row = ops.cast(take_rows(table, words), hidden.dtype)
@@ -410,17 +413,17 @@ class HardAttention(AbstractConfigured, AbstractOutput):
 
 
 def _look_back(_, behind, inputs, prepared):
-    """Join what is known of a position before its word and after it.
+    """Run one step of the backward pass of the forward-backward algorithm.
 
     Args:
         _: The `HardAttention`.
-        behind: List of the log probability of all words behind, given the
+        behind: List of the log probability of all later tokens, given the
             position, up to a constant, `(B, 1, N)`.
-        inputs: Scores, and what `_read_on` returned of the positions.
+        inputs: Scores, and the log probabilities of positions from `_read_on`.
         prepared: What `prepare` returned.
 
     Returns:
-        The list before the word; log probabilities of positions `(B, 1, Tv)`.
+        The list before the token; log probabilities of positions `(B, 1, Tv)`.
     """
     scores, priors, said = inputs
     logs = ops.log_softmax(priors + said + behind[0], axis=-1)
@@ -434,7 +437,7 @@ def _hidden(read, memory):
 
 
 def _words_after(tokens):
-    """Find the word that is said at each step: `(B, T)`, or 0 at the last."""
+    """Return the token generated at each step, `(B, T)`; 0 at the last."""
     tokens = ops.cast(tokens, "int32")
     steps, real = ops.arange(ops.shape(tokens)[1], dtype="int32"), tokens != 0
     # The real ones in order, of which so many are behind each step.

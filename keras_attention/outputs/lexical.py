@@ -1,4 +1,4 @@
-"""Lexical translation: scores of target words by the source words alone."""
+"""Lexical translation: scores of target tokens from source tokens alone."""
 
 import keras
 from keras import ops
@@ -20,7 +20,7 @@ from keras_attention.outputs.dense import rows_of
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class LexicalTranslation(AbstractKernelLayer):
-    """Scores target words by the embeddings of the words attended to.
+    """Scores target tokens from the embeddings of attended source tokens.
 
     Formula:
 
@@ -28,14 +28,14 @@ class LexicalTranslation(AbstractKernelLayer):
         h = tanh(f W + c) + f
         f = tanh(sum_j a_j x_j)
 
-    with the attention weights `a` and the embedded source words `x`. What a
-    decoder knows of a source word has gone through a recurrent layer, and is
-    mixed with its own state; a rare word is easily taken for another one of
-    the same kind there. These logits depend on the words alone, and are added
-    to those of the decoder.
+    Here `a` are the attention weights and `x` the embedded source tokens. A
+    decoder receives source tokens only through a recurrent layer, mixed with
+    its own state, so it can easily confuse a rare word with another one of the
+    same kind. These logits depend only on the attended tokens, and are added to
+    those of the decoder.
 
     Args:
-        vocabulary_size: Number `V` of target words.
+        vocabulary_size: Number `V` of target ids.
         dropout: Rate at which `h` is dropped in training. Defaults to `0.0`.
         kernel_initializer: Initializer of `W` and `U`. Defaults to
             `"glorot_uniform"`.
@@ -45,7 +45,7 @@ class LexicalTranslation(AbstractKernelLayer):
 
     Call arguments:
         weights: Weights of the decoder's attention, `(B, T, Tv)`.
-        words: Embedded source words, `(B, Tv, E)`.
+        words: Embedded source tokens, `(B, Tv, E)`.
         training: Whether to apply dropout.
 
     Returns:
@@ -53,8 +53,8 @@ class LexicalTranslation(AbstractKernelLayer):
 
     Raises:
         ValueError: If `vocabulary_size` is not positive, `dropout` is not in
-            `[0, 1)`, or, when called, if there are not as many weights as
-            words.
+            `[0, 1)`, or, when called, if the numbers of weights and source
+            tokens differ.
 
     Example:
 
@@ -101,7 +101,7 @@ class LexicalTranslation(AbstractKernelLayer):
         return product(features, self.output_kernel) + bias
 
     def features(self, weights, words):
-        """Compute `h`, which the last product scores the words by.
+        """Compute `h`, the input of the last product.
 
         Args:
             weights: `(B, T, Tv)`.
@@ -133,7 +133,7 @@ class LexicalOutput(AbstractOutput):
 
     Args:
         output: The other output.
-        translation: The layer, which belongs to the model.
+        translation: The layer, which is owned by the model.
         **kwargs: Keras layer arguments, such as `dtype`.
     """
 

@@ -1,4 +1,4 @@
-"""Pointer-generator: copying of source words, also of unknown ones."""
+"""Pointer-generator: copies source tokens, including unknown ones."""
 
 import math
 from typing import Any
@@ -22,15 +22,15 @@ IMPOSSIBLE = -30.0  # log probability of 1e-13, too small to change a sum
 
 
 class _Copies(NamedTuple):
-    """The words of a source that can be copied.
+    """The tokens of a source that can be copied.
 
     Attributes:
-        ids: `(B, Tv)`, int32: the word at each position, from 0 to `V - 1`; 0
+        ids: `(B, Tv)`, int32: the token at each position, from 0 to `V - 1`; 0
             if it is not in the vocabulary.
-        same: `(B, Tv, Tv)`, 1.0 where two positions hold the same word.
-        listed: Boolean `(B, Tv)`, `True` at the first position of each word
-            in the vocabulary.
-        own: Boolean `(B, Tv)`, `True` at the first position of each word that
+        same: `(B, Tv, Tv)`, 1.0 where two positions hold the same token.
+        listed: Boolean `(B, Tv)`, `True` at the first position of each token in
+            the vocabulary.
+        own: Boolean `(B, Tv)`, `True` at the first position of each token that
             is not in the vocabulary.
     """
 
@@ -42,25 +42,25 @@ class _Copies(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class PointerGenerator(AbstractKernelLayer):
-    """Mixes a distribution over the vocabulary with one over source words.
+    """Mixes a distribution over the vocabulary with one over source tokens.
 
     Formula:
 
         p(w) = g softmax(z)[w] + (1 - g) sum of a_j over all j with x_j = w
         g = sigmoid([s; c; y] W + b)
 
-    `g` is the probability of generating a word; else a source word is copied,
-    with the attention weights `a` as probabilities. Source and target share
-    one vocabulary of `V` words. A source word that is not in it has the id
-    `V + j`, where `j` is the first position that holds it, so that it can be
-    copied and differs from other unknown words.
-    `parallel_dataset(..., copying=True)` gives these ids.
+    `g` is the probability of generating a token from the vocabulary; otherwise
+    a source token is copied, with the attention weights `a` as probabilities.
+    Source and target share one vocabulary of `V` entries. A source token that
+    is not in it has the id `V + j`, where `j` is its first position, so that it
+    can be copied and differs from other unknown tokens.
+    `parallel_dataset(..., copying=True)` returns these ids.
 
-    Probabilities sum to less than 1 if the weights do, such as monotonic
-    ones. A softmax of the outputs normalizes them, so use them as logits.
+    If attention weights sum to less than 1, as with a monotonic alignment, so
+    do the probabilities. Use the outputs as logits: a softmax normalizes them.
 
     Args:
-        vocabulary_size: Number `V` of words.
+        vocabulary_size: Vocabulary size `V`.
         kernel_initializer: Initializer of `W`. Defaults to
             `"glorot_uniform"`.
         kernel_regularizer: Regularizer of `W`. Defaults to `None`.
@@ -68,16 +68,16 @@ class PointerGenerator(AbstractKernelLayer):
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
-        logits: Logits `z` of generated words, `(B, T, V)`.
-        features: Inputs of the gate `g`, `(B, T, D)`: `[s; c; y]` in the
-            paper, the decoder's output and input.
+        logits: Logits `z` of generated tokens, `(B, T, V)`.
+        features: Inputs of the gate `g`, `(B, T, D)`: the decoder's output and
+            input, `[s; c; y]` in the paper.
         weights: Weights of the decoder's attention, `(B, T, Tv)`.
         source: Ids `(B, Tv)`, from 0 to `V + Tv - 1`; 0 is padding.
 
     Returns:
-        Log probabilities `(B, T, V + Tv)` in float32 or wider. An id beyond
-        `V` that the source does not hold has -30, a probability of 1e-13, and
-        not `-inf`: label smoothing averages over all ids.
+        Log probabilities `(B, T, V + Tv)` in float32 or wider. An id beyond `V`
+        that does not occur in the source gets -30, a probability of 1e-13,
+        instead of `-inf`, because label smoothing averages over all ids.
 
     Raises:
         ValueError: If `vocabulary_size` is not positive.
@@ -122,7 +122,7 @@ class PointerGenerator(AbstractKernelLayer):
         return self.mix(logits, features, weights, self.prepare(source))
 
     def prepare(self, source):
-        """Find the words that can be copied, once for all decoder steps.
+        """Find the tokens that can be copied, once for all decoder steps.
 
         Args:
             source: Ids `(B, Tv)`, from 0 to `V + Tv - 1`; 0 is padding.
@@ -152,15 +152,15 @@ class PointerGenerator(AbstractKernelLayer):
         copies,
         impossible: float = IMPOSSIBLE,
     ):
-        """Compute what a call computes, from a prepared source.
+        """Compute the result of a call from a prepared source.
 
         Args:
             logits: `(B, T, V)`.
             features: `(B, T, D)`.
             weights: `(B, T, Tv)`.
             copies: What `prepare` returned.
-            impossible: Log probability of ids beyond `V` that the source does
-                not hold. Defaults to -30.
+            impossible: Log probability of ids beyond `V` that do not occur in
+                the source. Defaults to -30.
 
         Returns:
             Log probabilities `(B, T, V + Tv)`.
@@ -192,11 +192,11 @@ class PointerGenerator(AbstractKernelLayer):
 
 
 class PointerOutput(AbstractOutput):
-    """Mixes the words of another output with those of the source.
+    """Mixes the distribution of another output with one over source tokens.
 
     Args:
         output: The other output.
-        pointer: The `PointerGenerator`, which belongs to the model.
+        pointer: The `PointerGenerator`, which is owned by the model.
         **kwargs: Keras layer arguments, such as `dtype`.
     """
 
@@ -243,15 +243,15 @@ class PointerOutput(AbstractOutput):
 
 
 def _add_copied(all_words, copied, listed, copies):
-    """Add the probability of copying a word to that of generating it.
+    """Add the probability of copying a token to that of generating it.
 
-    A position that has nothing to add writes back its own column beyond `V`,
-    so that no two positions write to one place.
+    A position with nothing to add writes back its own column beyond `V`, so
+    that no two positions write to the same column.
 
     Args:
         all_words: Log probabilities `(B, T, V + Tv)`.
         copied: Log probabilities `(B, T, Tv)`.
-        listed: Boolean `(B, T, Tv)`, `True` once for each word to add.
+        listed: Boolean `(B, T, Tv)`, `True` once for each token to add.
         copies: What `prepare` returned.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A lexical shortlist: the few target words that a source can be written by."""
+"""A lexical shortlist: the target ids that may translate a source."""
 
 import math
 import os
@@ -35,32 +35,31 @@ TOKENIZERS = "Take batches by the tokenizers that belong to the model."
 
 
 class Shortlist:
-    """Limits a search to the words that can translate its source.
+    """Limits a search to target tokens that may translate the source.
 
     Formula:
 
         list(x) = always + table[x_1] + ... + table[x_Tv]
-        p(y | ...) = softmax of the logits of the words in list(x)
+        p(y | ...) = softmax of the logits of the ids in list(x)
 
-    The product with the vocabulary, and the softmax over it, are most of the
-    time of a step if the vocabulary is large. With a shortlist they are over
-    some hundred words. Each row has a list of its own, so that a translation
-    does not depend on the others in its batch.
+    With a large vocabulary, most of the time of a step is spent on the product
+    with the vocabulary and the softmax over it. With a shortlist, these are
+    over a few hundred entries. Each row has its own list, so that a translation
+    does not depend on the rest of the batch.
 
-    It is an argument of `Seq2Seq.generate`, and of `Translator`, which saves
-    and exports it. Ids from 0 to the largest in the search's options, words
-    of a prefix, and start and end are in every list. So keep `forbidden_ids`
-    small, such as `[1]`.
+    Pass it to `Seq2Seq.generate`, or to `Translator`, which saves and exports
+    it. Every list contains the start and end tokens, the tokens of a prefix,
+    and all ids from 0 to the largest id in the search's options. Therefore keep
+    the ids in `forbidden_ids` small, such as `[1]`.
 
-    It holds `(B, S, D)` numbers for `S` words in the longest list, at most
-    `V`, and outputs of size `D`. It is made for sentences: a source of a
-    thousand words lists most of a vocabulary, and gains nothing.
+    A search stores `(B, S, D)` numbers for outputs of size `D` and `S` entries
+    in the longest list, at most `V`. Shortlists are meant for sentences: a
+    source of a thousand words lists most of a vocabulary, which saves no time.
 
     Args:
-        table: Integers `(Vs, C)`: for each source id the target ids that may
-            translate it, 0 where there are fewer. Row 0, of padding, is
-            not used.
-        always: Integers `(F,)`: target ids that may come in every text.
+        table: Integers `(Vs, C)`: for each source id, the target ids that may
+            translate it, padded with 0. Row 0, for padding, is not used.
+        always: Integers `(F,)`: target ids that are allowed for every source.
 
     Attributes:
         table: Int32 array `(Vs, C)`.
@@ -68,8 +67,8 @@ class Shortlist:
         largest: The largest target id of both.
 
     Raises:
-        ValueError: If an argument has another shape, is not of integers, or
-            has a negative one.
+        ValueError: If an argument has a different shape, or contains negative
+            numbers or values other than integers.
 
     Example:
 
@@ -95,34 +94,34 @@ class Shortlist:
     def train(
         cls, model, batches: Iterable, candidates: int = 30, always: int = 100
     ) -> Self:
-        """Find a shortlist by the attention of a trained model.
+        """Create a shortlist from the attention of a trained model.
 
         Formula:
 
             count[s, y] = sum of w_ti over all t, i with y_t = y and x_i = s
 
-        with the weight `w_ti` of source position `i` at target word `t`, the
-        mean if there are several attentions. Of each source id the
-        `candidates` with the largest counts are kept. To divide by the sum
-        of the row, for `p(y | s)`, would change no order within it. Words
-        that are always allowed take none of these places.
+        Here `w_ti` is the weight of source position `i` at target position `t`,
+        averaged over several attentions. For each source id, the `candidates`
+        target ids with the largest counts are kept. Dividing by the sum of the
+        row, to get `p(y | s)`, would not change the order. Ids in `always` are
+        not counted among the candidates.
 
         Args:
-            model: A trained model that attends.
+            model: A trained model with attention.
             batches: Batches as `fit` takes them, `((source, target[:, :-1]),
                 target[:, 1:])`, such as one epoch of the training data.
-            candidates: How many target ids a source id has, `C`. Defaults to
-                `30`.
-            always: How many of the most frequent target ids are always
-                allowed, `F`. Defaults to `100`.
+            candidates: Number of target ids for each source id, `C`. Defaults
+                to `30`.
+            always: Number of most frequent target ids that are always allowed,
+                `F`. Defaults to `100`.
 
         Returns:
             A `Shortlist`.
 
         Raises:
             ValueError: If the model has no attention, reads features, copies
-                words, or has an encoder that changes the length; or if there
-                is no batch, or one with an id that the model does not know.
+                tokens, or has an encoder that changes the length; or if there
+                is no batch, or a batch with an id outside the vocabulary.
         """
         check_integer("candidates", candidates)
         check_integer("always", always, least=0)
@@ -163,19 +162,19 @@ class Shortlist:
         return cls(counts.best(common), common)
 
     def ids(self, source, least: int, size: int, prefix=None):
-        """List the target ids that may come in each row.
+        """List the target ids that are allowed in each row.
 
         Args:
             source: Ids `(B, Tv)`.
-            least: The ids below it are in every list. So each of them has its
-                own number in it.
+            least: All ids below this number are in every list, so that their
+                indices in the list are the ids themselves.
             size: Number of target ids, `V`.
-            prefix: Ids `(B, P)` that are in the list of their row too, as far
-                as they are below `V`; or `None`. Defaults to `None`.
+            prefix: Ids `(B, P)` that are added to the list of their row if they
+                are below `V`; or `None`. Defaults to `None`.
 
         Returns:
-            Int32 `(B, S)`, in each row ascending, every id once, then `V` up
-            to the end. `S` is `least + F + Tv C + P`, or `V` if that is less.
+            Int32 `(B, S)`: in each row, unique ids in ascending order, padded
+            with `V`. `S` is the smaller of `least + F + Tv C + P` and `V`.
         """
         source = ops.cast(ops.convert_to_tensor(source), "int32")
         rows, steps = ops.shape(source)
@@ -195,23 +194,23 @@ class Shortlist:
         return ops.sort(ids, axis=1)[:, :size]
 
     def save(self, file: str | os.PathLike) -> None:
-        """Write a `*.npz` file, whole or not at all.
+        """Save to a `*.npz` file, atomically.
 
         Args:
-            file: The file. One that is there is replaced.
+            file: Path to the file. An existing file is replaced.
 
         Raises:
-            ValueError: If its name ends otherwise.
+            ValueError: If the name does not end with `.npz`.
         """
         with replaced_file(file, ".npz") as draft:
             np.savez(draft, table=self.table, always=self.always)
 
     @classmethod
     def load(cls, file: str | os.PathLike) -> Self:
-        """Read what `save` wrote.
+        """Load a shortlist that was saved with `save`.
 
         Args:
-            file: The file.
+            file: Path to the file.
 
         Returns:
             The shortlist.
@@ -237,7 +236,7 @@ def _refuse(received) -> NoReturn:
 
 
 def _widened(ids):
-    """Pad ids `(B, T)` to few lengths, as NumPy array."""
+    """Pad ids `(B, T)` to one of few lengths, as a NumPy array."""
     ids = ops.convert_to_numpy(ids)
     return np.pad(ids, [[0, 0], [0, -ids.shape[1] % MULTIPLE]])
 
@@ -270,21 +269,21 @@ class _Listed(NamedTuple):
 
 
 class ShortlistOutput(AbstractOutput):
-    """Scores the words of a shortlist alone, by the rows of another output.
+    """Scores only the ids of a shortlist, with rows of another output.
 
-    Scores `(B, K, S)` are of the ids `(B, S)`, each row's own. Those up to the
-    largest id in the options of the search are in every list, so that their
-    numbers in it are the ids themselves.
+    Scores `(B, K, S)` are for the ids `(B, S)` of each row. Ids up to the
+    largest id in the search's options are in every list, so that their indices
+    in the list are the ids themselves.
 
     Args:
         output: The other output.
-        shortlist: A `Shortlist` that fits its model.
+        shortlist: A `Shortlist` that matches the model.
         source_size: Number of source ids, `Vs`; `None` for features.
         target_size: Number of target ids, `V`.
 
     Raises:
-        ValueError: If `shortlist` has other ids, the source consists of
-            features, or the other output cannot be limited.
+        ValueError: If `shortlist` has different ids, if the source consists of
+            features, or if the other output cannot be limited.
     """
 
     def __init__(
@@ -336,10 +335,10 @@ class ShortlistOutput(AbstractOutput):
 
 
 def _cut(ids, source, size):
-    """Cut what no row uses, and leave as much as a search selects from.
+    """Remove unused columns, but keep as many as a search selects from.
 
-    Half of a list are repeated words and padding. XLA needs a size that does
-    not depend on words.
+    Half of a list consists of repeated ids and padding. XLA needs a size that
+    does not depend on the ids.
     """
     if source.fixed_shapes and isinstance(ids.shape[1], int):
         return ids
@@ -353,7 +352,7 @@ def _cut(ids, source, size):
 
 
 def _check_fit(output, shortlist, source_size, target_size):
-    """Raise an error unless a shortlist fits the model of an output."""
+    """Raise an error unless a shortlist matches the model of an output."""
     said = output.refuse_list()
     if source_size is None:
         said = "source_vocabulary_size=None"

@@ -1,4 +1,4 @@
-"""The outputs that the short arguments of `Seq2Seq` stand for."""
+"""The outputs that arguments of `Seq2Seq` select."""
 
 import keras
 
@@ -16,10 +16,10 @@ from keras_attention.outputs.pointer import PointerOutput
 def check_arguments(
     output, tie_embeddings: bool | str, copying: bool, lexical: bool
 ):
-    """Check the arguments of a model that choose its output.
+    """Check the arguments of a model that select its output.
 
     Raises:
-        ValueError: If one is unknown, or there is an output beside others.
+        ValueError: If one is unknown, or if `output` is combined with others.
     """
     check_choice("tie_embeddings", tie_embeddings, (False, True, "all"))
     if isinstance(output, str):
@@ -43,14 +43,14 @@ def plain_output(
     dtype,
     probabilities: str | None = None,
 ) -> tuple:
-    """Make the output that scores words by one product.
+    """Create the output that scores tokens with one product.
 
     Args:
-        size: Number of words.
-        embedding: The target embedding, if it is tied, else `None`.
+        size: Number of target ids.
+        embedding: The target embedding if it is tied, else `None`.
         dtype: Dtype policy.
-        probabilities: What makes probabilities of scores. Defaults to
-            `None`, the softmax.
+        probabilities: Function that turns scores into probabilities. Defaults
+            to `None`, the softmax.
 
     Returns:
         The output; and its dense layer, `None` if it is tied.
@@ -71,19 +71,19 @@ def extended_output(
     dropout: float,
     dtype,
 ) -> tuple:
-    """Let an output copy words, and translate them one by one.
+    """Extend an output with copying and lexical translation.
 
     Args:
-        output: The output that scores words by itself.
-        size: Number of words.
-        copying: Whether source words are copied.
-        lexical: Whether the words attended to are translated, too.
+        output: The output to extend.
+        size: Number of target ids.
+        copying: Whether source tokens can be copied.
+        lexical: Whether to add a `LexicalTranslation`.
         dropout: Rate of a `LexicalTranslation`.
         dtype: Dtype policy.
 
     Returns:
-        The output, its `PointerGenerator` and its `LexicalTranslation`, each
-        `None` if there is none.
+        The output, its `PointerGenerator` or `None`, and its
+        `LexicalTranslation` or `None`.
     """
     pointer = translation = None
     if copying:
