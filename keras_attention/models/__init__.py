@@ -1,4 +1,4 @@
-"""Models: encoder, encoder-decoder, and what all models are."""
+"""Models: encoders, encoder-decoders, language models and combinations."""
 
 from .base import AbstractModel as AbstractModel
 from .base import Begun as Begun

@@ -1,4 +1,4 @@
-"""What a model is, for all that generates with it."""
+"""The base of all models that generate sequences."""
 
 import contextlib
 import functools
@@ -42,15 +42,15 @@ BUILD = "Train it, load it, or `model.build(((None, None), (None, None)))`."
 
 
 class Begun(NamedTuple):
-    """A source that a model has read, before its first word.
+    """A source that a model has read, before the first target token.
 
     Attributes:
-        prepared: What is the same at all steps, a structure of tensors.
+        prepared: Structure of tensors that are the same at all steps.
         states: List of tensors `(B, K, ...)` before the first step.
-        mask: Boolean `(B, Tv)`, `True` at real positions of what weights
-            attend to, or `None`.
+        mask: Boolean `(B, Tv)`, `True` at valid positions of the memory that
+            weights attend to, or `None`.
         ids: The ids `(B, S)` that are scored, in ascending order; `None` for
-            all of the vocabulary.
+            the whole vocabulary.
     """
 
     prepared: Any
@@ -60,33 +60,33 @@ class Begun(NamedTuple):
 
 
 class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
-    """Writes a target for each source, word by word.
+    """Generates a target for each source, token by token.
 
-    This is all that searches, translators and exports know of a model. A
-    subclass has the attributes below, and writes `begin` and `next_word`;
-    `attend` where pictures and shortlists are made by it. It then generates,
-    is translated with, and is exported as `Seq2Seq` is. A call takes a pair of
-    source and target, as `Seq2Seq` does.
+    This is the interface that searches, translators and exports use. A subclass
+    sets the attributes below and defines `begin` and `next_word`; it also
+    defines `attend` if plots and shortlists need it. You can then generate,
+    translate and export with it, as with `Seq2Seq`. A call takes a pair of
+    source and target, as in `Seq2Seq`.
 
     Args:
         **kwargs: Keras model arguments, such as `name` and `dtype`.
 
     Attributes:
         source_vocabulary_size: Number of source ids, or `None` if the source
-            consists of features. A tuple, if it has ids `(B, Tv, M)`.
+            consists of features. A tuple for sources of ids `(B, Tv, M)`.
         target_vocabulary_size: Number of target ids `V`.
         source_spec: A `keras.InputSpec` of the source, `(None, Tv)` for ids or
-            `(None, Tv, D)` for features, with `None` where it may change.
+            `(None, Tv, D)` for features, with `None` for sizes that may vary.
             Defaults to ids of any length.
-        source_ids: Whether an id `V + j`, beyond the vocabulary, is the word
+        source_ids: Whether an id `V + j`, beyond the vocabulary, is the token
             at position `j` of the source.
-        shortlist: The `Shortlist` whose words alone are written, or `None`.
-        pads_freely: Whether padding behind a source changes nothing. Then
-            sources are padded to few lengths, for few compilations.
-        programs: The compiled `Programs` of this model, and what it is with
-            a `Shortlist`.
-        changes: How often what the model computes has changed, if not by its
-            variables. Raise it, and programs are compiled anew.
+        shortlist: The `Shortlist` that limits generation, or `None`.
+        pads_freely: Whether padding after a source has no effect. If so,
+            sources are padded to a few lengths, which needs fewer compilations.
+        programs: The compiled `Programs` of this model, and its variant with a
+            `Shortlist`.
+        changes: Counter of changes to what the model computes other than by its
+            variables. Increase it to recompile programs.
     """
 
     source_vocabulary_size: int | None = None
@@ -109,11 +109,11 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
 
     @property
     def version(self) -> int:
-        """Number that is higher after what compiled programs have in them.
+        """Number that increases when compiled programs become outdated.
 
-        That is after a layer got other variables, as by `enable_lora` and
-        `quantize`, after `changes`, and after another compiler is selected.
-        Values of weights are not in them.
+        It increases when a layer gets other variables, as by `enable_lora` and
+        `quantize`, when `changes` increases, and when another compiler is
+        selected. It does not depend on values of weights.
         """
         facts = self.changes, self.uses_xla
         return self._version.number(self.variables, *facts)
@@ -124,10 +124,10 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
             beams: Number `K` of beams in the states. Defaults to `1`.
-            search: The search that asks, from whose options an output may
-                tell which words to score. Defaults to `None`.
-            prefix: Ids `(B, P)` that its texts have to have, such as those
-                that they begin with, and 0. Defaults to `None`.
+            search: The search that requests the scores; an output may use its
+                options to choose which tokens to score. Defaults to `None`.
+            prefix: Ids `(B, P)` that hypotheses must contain, such as those of
+                a prefix, padded with 0. Defaults to `None`.
 
         Returns:
             A `Begun`.
@@ -135,24 +135,26 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         raise missing_method(self.begin)
 
     def next_word(self, tokens, states, prepared) -> tuple:
-        """Score the words that may come next.
+        """Score the possible next tokens.
 
         Args:
             tokens: The last ids, `(B, K)`.
             states: The list of states `(B, K, ...)`.
-            prepared: What `begin` has prepared, the same at all steps.
+            prepared: The `prepared` tensors from `begin`, the same at all
+                steps.
 
         Returns:
-            Log probabilities `(B, K, V)`, or `(B, K, S)` of the ids that
-            `begin` told; the next states; and weights `(B, K, Tv)` or `None`.
+            Log probabilities `(B, K, V)`, or `(B, K, S)` of the `ids` that
+            `begin` returned; the next states; and weights `(B, K, Tv)` or
+            `None`.
         """
         raise missing_method(self.next_word)
 
     def log_probabilities(self, scores):
-        """Compute what `next_word` gives of what a call gives.
+        """Compute log probabilities from the results of a call.
 
         Args:
-            scores: `(B, T, V)`, what a call returned.
+            scores: `(B, T, V)`, the result of a call.
 
         Returns:
             `(B, T, V)` in float32 or wider. Defaults to the log-softmax.
@@ -169,24 +171,24 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
 
         Returns:
             A list of the weights `(B, T, Tv)` of each attention, `[]` without
-            any.
+            attention.
         """
         raise missing_method(self.attend)
 
     def limited_to(self, shortlist: Shortlist) -> "AbstractModel":
-        """Return this model, writing only the words of a shortlist.
+        """Return this model, limited to the tokens of a shortlist.
 
         Args:
-            shortlist: A `Shortlist`, by which only the words come that can
-                translate a row's source. Scores are of these.
+            shortlist: A `Shortlist`, which limits tokens to those that may
+                translate a row's source. Only these are scored.
 
         Returns:
-            A model with the same layers. Called again with the same
-            shortlist, it is the same object, so that it compiles once.
+            A model with the same layers. Another call with the same shortlist
+            returns the same object, so that it is compiled only once.
 
         Raises:
-            ValueError: If the model copies words, reads features, or has not
-                the ids of the shortlist's table.
+            ValueError: If the model copies tokens or reads features, or if its
+                source ids do not match the shortlist's table.
         """
         way_out = "Train one: Shortlist.train(model, batches)."
         check_object("shortlist", shortlist, Shortlist, way_out)
@@ -200,19 +202,19 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         )
 
     def reading_apart(self) -> "AbstractModel":
-        """Return this model, each of its members reading a source of its own.
+        """Return this model with a separate source for each member.
 
-        Its source are ids `(B, Tv, M)`, with `[..., m]` for member `m`, padded
-        to one length, as `ParallelTokenizer` gives them. Weights of attention
-        are those of the first member.
+        Its sources are ids `(B, Tv, M)`, with `[..., m]` for member `m`, padded
+        to one length, as returned by `ParallelTokenizer`. Attention weights are
+        those of the first member.
 
         Returns:
             A model with the same layers, the same object at each call. Its
-            `source_vocabulary_size` is a tuple, of each member.
+            `source_vocabulary_size` is a tuple with one size for each member.
 
         Raises:
-            ValueError: If it is not made of models, or a member cannot read
-                ids of its own.
+            ValueError: If it is not a combination of models, or if a member
+                cannot read its own ids.
         """
         return self.programs.get(self.version, "apart", self._read_apart)
 
@@ -235,43 +237,44 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
 
         Neither padding (id 0) nor the search's start id is ever generated.
 
-        Outside of a graph it is compiled, once for each search. On JAX, and
-        on TensorFlow after `compile(jit_compile=True)`, XLA compiles once per
-        shape. So batches have a few sizes. Sources of ids have, too, if the
-        encoder consists of layers of Keras or of this package that obey masks,
-        such as recurrent ones. No gradient flows through it.
+        Outside of a graph, generation is compiled, once for each search. On
+        JAX, and on TensorFlow after `compile(jit_compile=True)`, XLA compiles
+        once per shape. Therefore batches are padded to a few sizes. So are
+        sources of ids, if the encoder consists of layers of Keras or of this
+        package that obey masks, such as recurrent ones. No gradient flows
+        through this method.
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
             search: A search strategy. Defaults to `GreedySearch()`.
-            prefix: Ids `(B, P)` that the targets of each row begin with,
+            prefix: Ids `(B, P)` that the target of each row must begin with,
                 padded with 0, or `None`. In a graph, where ids cannot be
                 checked, a row with an id that is never generated gets no
-                tokens, and a single row is taken for all if the batch size is
-                not known. Defaults to `None`.
-            return_attention_scores: Whether to keep the weights of all
-                steps, the largest part of what is found. Defaults to `True`.
-            shortlist: A `Shortlist`, by which only the words come that can
-                translate a row's source; the scores are of these. The search
-                then is an `AbstractSearch`. It gets numbers in the row's list
-                in place of ids, `S` of them in place of `V`; only the ids in
-                the options of all searches are the same. In a function that
-                you compile by XLA on TensorFlow, set `jit_compile=True` in
-                the model's `compile` too. Defaults to `None`, all words.
+                tokens, and a single row applies to all rows if the batch size
+                is unknown. Defaults to `None`.
+            return_attention_scores: Whether to keep the weights of all steps,
+                which take most of the memory of the result. Defaults to `True`.
+            shortlist: A `Shortlist`, which limits tokens to those that may
+                translate a row's source; only these are scored. This requires
+                an `AbstractSearch`, whose step uses indices in the row's list,
+                `S` of them, in place of ids; only the ids in the options of all
+                searches are unchanged. In a function that you compile with XLA
+                on TensorFlow, set `jit_compile=True` in the model's `compile`
+                as well. Defaults to `None`, the whole vocabulary.
 
         Returns:
             A `Generation`. Its weights are those of the cell's attention, or
-            their mean if there are several; `None` if not asked for. A row for
-            which there is no text, or of NaN alone, is empty, with the score
-            `-inf` and a warning.
+            their mean if there are several; `None` if not requested. If the
+            search finds no hypothesis for a row, or the model returns only NaN,
+            the row is empty, its score is `-inf`, and a warning is issued.
 
         Raises:
-            ValueError: If the model is not built, `search` is no search,
-                `source` or `prefix` has another number of axes, `prefix` has
-                not as many rows, or, outside of a graph, an id is not in the
-                vocabulary or `prefix` holds the start id. With a shortlist,
-                if the model copies words, reads features, or has not the ids
-                of its table.
+            ValueError: If the model is not built, if `search` is not a search,
+                if `source` or `prefix` has the wrong number of axes, if
+                `prefix` does not have one row per source, or, outside of a
+                graph, if an id is not in the vocabulary or `prefix` contains
+                the start id. With a shortlist, if the model copies tokens or
+                reads features, or if its source ids do not match the table.
         """
         attends = return_attention_scores
         check_built(self, "generate", BUILD)
@@ -303,22 +306,22 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
 
             score = sum_t log p(y_t | y_1 ... y_{t-1}, x)
 
-        It is compiled as `generate` is, and no gradient flows through it.
+        It is compiled like `generate`, and no gradient flows through it.
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
-            target: Ids `(B, T)` as for training: the start id first, the end
-                id last, then padding. What follows the start id is scored.
-                Padding in front changes nothing.
+            target: Ids `(B, T)` as for training: the start id, the tokens, the
+                end id, then padding. The tokens after the start id are scored.
+                Padding on the left has no effect.
 
         Returns:
-            scores: `(B,)`, their sums, in float32 or wider.
-            token_scores: `(B, T - 1)`, of each id after the first one; 0 at
-                padding.
+            scores: `(B,)`, the sums of `token_scores`, in float32 or wider.
+            token_scores: `(B, T - 1)`, log probabilities of the ids after
+                the first one; 0 at padding.
 
         Raises:
-            ValueError: If the model is not built, a shape does not fit, or,
-                outside of a graph, an id is not in the vocabulary.
+            ValueError: If the model is not built, if a shape does not match,
+                or, outside of a graph, if an id is not in the vocabulary.
         """
         check_built(self, "score", BUILD)
         source, target = as_tensors(self, "score", source, target)

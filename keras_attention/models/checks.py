@@ -21,10 +21,10 @@ def as_pair(inputs, method: str):
 
     Args:
         inputs: Inputs of the model, or their shapes.
-        method: Name of the method that takes them, for the error.
+        method: Name of the method, for the error.
 
     Raises:
-        ValueError: If `inputs` is no pair.
+        ValueError: If `inputs` is not a pair.
     """
     several = isinstance(inputs, list | tuple)
     is_shape = several and any(isinstance(x, int | None) for x in inputs)
@@ -43,10 +43,10 @@ def as_pair(inputs, method: str):
 
 
 def check_one_vocabulary(argument: str, model):
-    """Check that source and target of a model have one vocabulary.
+    """Check that source and target of a model share one vocabulary.
 
     Args:
-        argument: What needs it, as the user typed it.
+        argument: The argument that requires it, for the error.
         model: A model.
 
     Raises:
@@ -62,11 +62,11 @@ def check_one_vocabulary(argument: str, model):
 
 
 def check_output(model):
-    """Check that the output of a `Seq2Seq` fits.
+    """Check that the output of a `Seq2Seq` matches the model.
 
     Raises:
         ValueError: If the output needs attention, embedded sources or one
-            vocabulary, and there is no such thing.
+            vocabulary, and the model does not have it.
     """
     output = model.readout
     check_object("output", output, AbstractOutput, "Subclass AbstractOutput.")
@@ -90,10 +90,10 @@ def check_output(model):
 
 
 def check_parts(encoder, decoder, bridge):
-    """Check that encoder, decoder and bridge fit together.
+    """Check that encoder, decoder and bridge are compatible.
 
     Raises:
-        ValueError: If one of them has a wrong type or wrong options.
+        ValueError: If one of them has the wrong type or incompatible options.
     """
     layer = keras.layers.Layer
     check_object("encoder", encoder, layer, "Try RecurrentEncoder(256).")
@@ -117,9 +117,9 @@ def check_parts(encoder, decoder, bridge):
 
 
 def _directions(encoder):
-    """Return whether recurrent layers go backwards: a set of booleans.
+    """Return the set of values of `go_backwards` of recurrent layers.
 
-    It is empty where none is found, as in a layer of the user's own.
+    The set is empty if no layer is found, as in a custom layer.
     """
     if isinstance(encoder, keras.Model | RecurrentEncoder):
         return set().union(*map(_directions, encoder.layers))
@@ -128,18 +128,18 @@ def _directions(encoder):
 
 
 def check_compiled(model, *arguments, **options):
-    """Check that no loss and no metric of words is one of Keras' own.
+    """Check that no loss or metric of tokens is one of Keras'.
 
-    Where a model has several outputs, the words are the first one.
+    If a model has several outputs, the first one contains the tokens.
 
     Args:
         model: A model whose call returns logits.
         *arguments: Arguments of `compile`.
-        **options: Those that are given by name.
+        **options: Keyword arguments of `compile`.
 
     Raises:
-        ValueError: If one is that takes logits for probabilities, or padding
-            for words; or if the loss is of other probabilities than the
+        ValueError: If one of them treats logits as probabilities, or padding as
+            tokens; or if the loss does not match the probabilities of the
             model's output.
     """
     given = _given("compile", model, arguments, options)
@@ -194,16 +194,16 @@ def _check_probabilities(loss, model):
 
 
 def check_classes(model, method: str, *arguments, **options):
-    """Check that no weights of classes are given.
+    """Check that no `class_weight` is given.
 
-    Keras takes targets `(B, T)` for rows of one class, which is the position
-    of the largest id.
+    Keras treats targets `(B, T)` as one-hot classes: the class of a row is the
+    position of its largest id.
 
     Args:
         model: A model.
         method: Name of the method that trains it.
         *arguments: Arguments of the method.
-        **options: Those that are given by name.
+        **options: Keyword arguments of the method.
 
     Raises:
         ValueError: If there is a `class_weight`.
@@ -219,7 +219,7 @@ def check_classes(model, method: str, *arguments, **options):
 
 
 def check_arrays(model, x, y):
-    """Check the ids that `fit` gets as arrays; datasets pass.
+    """Check ids that are passed to `fit` as arrays; datasets pass.
 
     Args:
         model: A `Seq2Seq`.
@@ -266,14 +266,14 @@ def check_side(method, name, side, ids, model, copies=0):
 
 
 def check_losses(model, history):
-    """Check that a training began with a loss that is a number.
+    """Check that the first loss of a training is not NaN.
 
-    An id outside of the vocabulary may give NaN, and the loss does not show
-    which.
+    An id outside the vocabulary can cause NaN, and the loss does not show which
+    one.
 
     Args:
         model: A `Seq2Seq`.
-        history: What `fit` of Keras returned.
+        history: The result of `fit` of Keras.
 
     Raises:
         ValueError: If the first loss is NaN.

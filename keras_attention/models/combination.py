@@ -1,4 +1,4 @@
-"""What models made of models share."""
+"""The base of combinations of models."""
 
 from collections.abc import Sequence
 
@@ -22,36 +22,36 @@ MEMBER = (
 
 
 class AbstractCombination(AbstractModel):
-    """Scores every next word by several models, each with states of its own.
+    """Scores every next token with several models, each with its own states.
 
-    All members read the same source, and take every step side by side, in one
-    loop of a search. They may differ in all but the target vocabulary. If one
-    of them copies words, the others read copied words as unknown ones.
+    All members read the same source, and take every step together, in one loop
+    of a search. They may differ in everything except the target vocabulary. If
+    one of them copies tokens, the others read copied tokens as unknown.
 
-    Where the weights of attention have the same size, they are averaged; else
-    those of the first member that attends are taken.
+    If the attention weights have the same size, they are averaged; otherwise
+    those of the first member with attention are used.
 
-    A subclass writes `combine` and `of`, and calls `join` in its constructor.
+    A subclass defines `combine` and `of`, and calls `join` in its constructor.
 
     Args:
         **kwargs: Keras model arguments, such as `name`.
 
     Attributes:
-        numbers: Names of the attributes by which `combine` combines.
+        numbers: Names of the attributes that `combine` uses.
     """
 
     numbers: tuple[str, ...] = ()
 
     def join(self, models: Sequence[AbstractModel], shares: list[float]):
-        """Take the members.
+        """Set the members.
 
         Args:
             models: The members.
-            shares: For each how much its attention counts. Of one that counts
-                not at all, nor does the source.
+            shares: For each member, the weight of its attention. If the weight
+                is 0, its source is ignored as well.
 
         Raises:
-            ValueError: If a member is no model, or if two of them have other
+            ValueError: If a member is not a model, or if members differ in
                 target vocabularies, kinds of sources, or shortlists.
         """
         self.models, self.shares = list(models), shares
@@ -80,7 +80,7 @@ class AbstractCombination(AbstractModel):
 
     @property
     def readers(self) -> list:
-        """The members whose source counts."""
+        """The members whose source is used."""
         pairs = zip(self.models, self.shares, strict=True)
         return [model for model, share in pairs if share]
 
@@ -97,10 +97,11 @@ class AbstractCombination(AbstractModel):
         return None
 
     def combine(self, log_probs: list):
-        """Combine what the members say of the next word.
+        """Combine the members' predictions of the next token.
 
         Args:
-            log_probs: For each member `(B, K, V)`, in float32 or wider.
+            log_probs: Log probabilities `(B, K, V)` of each member, in float32
+                or wider.
 
         Returns:
             `(B, K, V)`.
@@ -108,13 +109,14 @@ class AbstractCombination(AbstractModel):
         raise missing_method(self.combine)
 
     def copied(self, log_probs):
-        """Return what a member that copies no word says of copied ones.
+        """Return the score of copied tokens for a member that cannot copy.
 
         Args:
-            log_probs: `(B, K, V)`, what it says of its own words.
+            log_probs: `(B, K, V)`, its log probabilities of tokens in the
+                vocabulary.
 
         Returns:
-            `(B, K, 1)`, the same for all of them. Defaults to `-inf`.
+            `(B, K, 1)`, the same for all copied tokens. Defaults to `-inf`.
         """
         return ops.full_like(log_probs[..., :1], -float("inf"))
 
@@ -199,7 +201,7 @@ class AbstractCombination(AbstractModel):
         refuse_to_stream(received, reason, way_out)
 
     def _known(self, model, ids, size=None):
-        """Let a member that copies no words read copied ones as unknown."""
+        """Replace copied tokens with unknown for members that cannot copy."""
         if not self.source_ids or model.source_ids:
             return ids
         size = self.target_vocabulary_size if size is None else size
@@ -211,7 +213,7 @@ class AbstractCombination(AbstractModel):
             yield model, (known, self._known(model, target))
 
     def _same_words(self, log_probs):
-        """Let all members score the same words, also those of the source."""
+        """Extend scores so that all members score the same tokens."""
         dtypes = {wide_dtype(x.dtype) for x in log_probs}
         wide = "float64" if "float64" in dtypes else "float32"
         log_probs = [cast(x, wide) for x in log_probs]
@@ -227,7 +229,7 @@ class AbstractCombination(AbstractModel):
         return [x if model.source_ids else widened(x) for model, x in pairs]
 
     def _mean(self, weights):
-        """Compute the mean of weights `(B, K, Tv)`; `None` without any."""
+        """Return the mean of weights `(B, K, Tv)`; `None` without weights."""
         pairs = zip(weights, self.shares, strict=True)
         found = [(x, share) for x, share in pairs if x is not None and share]
         if not found:
@@ -253,14 +255,14 @@ def _first(values):
 
 
 def _listed(log_probs, ids):
-    """Take the entries `(B, K, S)` of ids `(B, S)`; of `None` all."""
+    """Select the entries `(B, K, S)` of ids `(B, S)`; with `None`, all."""
     if ids is None:
         return log_probs
     return take_columns(log_probs, ops.expand_dims(ids, 1))
 
 
 def _fitted(x, size) -> tuple:
-    """Return `(B, K, size)`, and whether `x` has this size."""
+    """Return `x` as `(B, K, size)`, and whether it has this size."""
     own = ops.shape(x)[-1]
     if isinstance(own, int) and isinstance(size, int) and own == size:
         return x, True
@@ -269,7 +271,7 @@ def _fitted(x, size) -> tuple:
 
 
 def members_config(models: Sequence[AbstractModel]) -> list:
-    """Return the configs of members, without how they were trained."""
+    """Return the configs of members, without compile arguments."""
     configs = [keras.saving.serialize_keras_object(x) for x in models]
     for config in configs:  # not of a copy: Keras marks a model met again
         config["compile_config"] = None

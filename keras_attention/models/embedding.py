@@ -1,4 +1,4 @@
-"""The embeddings of both sides of a model."""
+"""Source and target embeddings of a model."""
 
 import math
 
@@ -14,21 +14,21 @@ UNKNOWN = 1  # id of all words that are not in the vocabulary
 def make_embeddings(
     source_size: int | None, target_size: int, units: int, shared: bool, dtype
 ) -> tuple:
-    """Make the embeddings of source and target.
+    """Create the embeddings of source and target.
 
-    They are initialized with variance `1 / units`, and `embed` scales words by
+    They are initialized with variance `1 / units`, and `embed` scales them by
     `sqrt(units)` to variance 1. With the variance of Keras' default, 0.0008,
-    an LSTM stays on a plateau for its first epoch.
+    the loss of an LSTM stays on a plateau for its first epoch.
 
     Args:
         source_size: Number of source ids, or `None` for features.
         target_size: Number of target ids.
         units: Size of the embeddings.
-        shared: Whether both are one layer.
+        shared: Whether both share one layer.
         dtype: Dtype policy of the layers.
 
     Returns:
-        The source embedding, or `None` for features; and the target's.
+        The source embedding, or `None` for features; and the target embedding.
     """
     spread = keras.initializers.RandomNormal(stddev=1 / math.sqrt(units))
     source = None
@@ -56,9 +56,9 @@ def embed(layer, ids, size: int | None, training: bool | None):
     Args:
         layer: One of the embeddings.
         ids: Ids `(...)`.
-        size: Number of words; ids beyond it are embedded as unknown. `None`
-            if there are no others.
-        training: Whether a gradient is taken.
+        size: Vocabulary size; ids beyond it are embedded as unknown. `None` if
+            there are no such ids.
+        training: Whether gradients are needed.
 
     Returns:
         `(..., E)`.

@@ -35,22 +35,23 @@ CELLS = {"layer_norm_lstm": LayerNormLSTMCell}
 class RecurrentEncoder(
     AbstractConfigured, AbstractPartMaker, AbstractDenseLayer
 ):
-    """Encodes a sequence by a stack of LSTM or GRU layers.
+    """Encodes a sequence with a stack of LSTM or GRU layers.
 
-    Each layer takes the outputs of the layer below, of both directions if it
+    Each layer reads the outputs of the layer below, from both directions if it
     is bidirectional. Masked steps do not change the states, so the returned
-    states are those after the last real step. With `residual`, every layer
-    but the first adds its inputs to its outputs, before dropout, so that deep
-    stacks train; the states are those of the layers. With `append_inputs`,
-    attention reads the words beside their contexts, which is meant for rare
-    ones; compare the lexical model of [Nguyen and Chiang, 2018](
-    https://arxiv.org/abs/1710.01329).
+    states are those after the last valid step. With `residual`, every layer
+    except the first adds its inputs to its outputs, before dropout, so that
+    deep stacks can be trained; the states are not affected. With
+    `append_inputs`, attention reads the embedded tokens along with their
+    encodings, which helps with rare words; compare the lexical model of [Nguyen
+    and Chiang, 2018]( https://arxiv.org/abs/1710.01329).
 
-    In training on TensorFlow and torch, without a GPU, the training loop of
-    decoders runs the same cells, faster and with the same numbers. On
-    TensorFlow it has a first derivative only; with `training=False` there are
-    all. On torch without a GPU, torch's kernel for whole sequences runs an
-    LSTM or a GRU, unless positions before the last real one are masked.
+    In training on TensorFlow and torch without a GPU, the training loop of
+    decoders runs the same cells, faster and with the same results. On
+    TensorFlow, this loop supports only first derivatives; with
+    `training=False`, all derivatives are available. On torch without a GPU,
+    torch's kernel for whole sequences runs an LSTM or a GRU, unless positions
+    before the last valid one are masked.
 
     Args:
         units: Units of each layer, in each direction.
@@ -61,31 +62,31 @@ class RecurrentEncoder(
             to `True`.
         dropout: Rate at which the inputs of every layer are dropped in
             training. Defaults to `0.0`.
-        residual: Whether every layer but the first adds its inputs to its
+        residual: Whether every layer except the first adds its inputs to its
             outputs. Defaults to `False`.
-        recurrent_dropout: Rate at which states are dropped in training, by
-            one mask a sequence. Defaults to `0.0`.
-        append_inputs: Whether the output at every position ends with the
-            input at it. Defaults to `False`.
+        recurrent_dropout: Rate at which states are dropped in training, with
+            one mask per sequence. Defaults to `0.0`.
+        append_inputs: Whether to append the input at every position to the
+            output. Defaults to `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
         sequence: `(B, Tv, D)`.
-        mask: Boolean `(B, Tv)`, `True` at real positions. Keras fills it in
+        mask: Boolean `(B, Tv)`, `True` at valid positions. Keras fills it in
             when the sequence carries one.
         training: Whether to apply dropout.
 
     Returns:
-        sequence: `(B, Tv, units)`, twice the units if bidirectional, and
-            `D` more with `append_inputs`.
+        sequence: `(B, Tv, units)`, or `2 * units` features if bidirectional;
+            with `append_inputs`, `D` more.
         states: One output per state `(B, units)`, in the order of Keras'
-            layers: `forward h, c, backward h, c` of an LSTM. With `depth > 1`
-            one list of them per layer, bottom first. `StateBridge` takes
+            layers: `forward h, c, backward h, c` for an LSTM. With `depth > 1`,
+            one list of states per layer, bottom first. `StateBridge` accepts
             both forms.
 
     Raises:
-        ValueError: If `units` or `depth` is not positive, there is no such
-            `cell`, or a rate is not in `[0, 1)`.
+        ValueError: If `units` or `depth` is not positive, if `cell` is unknown,
+            or if a rate is not in `[0, 1)`.
 
     Example:
 
@@ -181,13 +182,14 @@ class RecurrentEncoder(
         return [x for stack in stacks for x in stack.initial_states(rows)]
 
     def read_on(self, sequence, mask, states) -> tuple:
-        """Read a part of a source, from the states after the parts before.
+        """Read a part of a source, starting from the given states.
 
         Args:
             sequence: `(B, n, D)`, with at least one position.
-            mask: Boolean `(B, n)`, `True` at real positions. At others the
-                states stay.
-            states: Flat list of the states of all layers, `(B, U)`.
+            mask: Boolean `(B, n)`, `True` at valid positions. Others do not
+                change the states.
+            states: Flat list of the states of all layers after the previous
+                part, `(B, U)`.
 
         Returns:
             Outputs `(B, n, Dv)`, the mask, and the next states.
@@ -196,7 +198,7 @@ class RecurrentEncoder(
         return sequence, mask, [x for own in states for x in own]
 
     def _run(self, sequence, mask, training, given=None):
-        """Run all layers, from their own first states or from given ones."""
+        """Run all layers, from their initial states or from given states."""
         states, inputs = [], sequence
         for i in range(len(self.layers)):
             x = self.drop(sequence, training=training)
@@ -209,7 +211,7 @@ class RecurrentEncoder(
         return sequence, states
 
     def _run_layer(self, i, sequence, mask, training, given):
-        """Run a layer by what is fastest: all have the same numbers."""
+        """Run a layer with the fastest method; all give the same results."""
         layer = self.layers[i]
         if given is None and not (training and self.recurrent_dropout):
             found = self._run_packed(layer, sequence, mask)
@@ -224,7 +226,7 @@ class RecurrentEncoder(
         return outputs, own
 
     def _run_packed(self, layer, sequence, mask):
-        """Run a layer by a kernel for whole sequences, if there is one."""
+        """Run a layer with a kernel for whole sequences, if there is one."""
         if not backend.has_packed_kernels or self.cell not in LAYERS:
             return None
         dtype, both = layer.compute_dtype, directions(layer)
@@ -241,7 +243,7 @@ class RecurrentEncoder(
         )
 
     def _run_cells(self, i, sequence, mask, training, given):
-        """Run the cells of a layer, from the next of the given states."""
+        """Run the cells of a layer, from the next given states."""
         layer = self.layers[i]
         sequence = ops.cast(sequence, layer.compute_dtype)
         sequence = ops.swapaxes(sequence, 0, 1)  # (T, B, D)

@@ -1,4 +1,4 @@
-"""Several models as one, by the mean of what they say."""
+"""Combines several models by averaging their output probabilities."""
 
 from collections.abc import Sequence
 
@@ -24,46 +24,48 @@ OWN = {"name", "seed", "build_config", "shared_object_id"}
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class Ensemble(AbstractCombination):
-    """Averages what several models say of every next word.
+    """Averages the predictions of several models.
 
     Formula:
 
         p(y) = sum_i w_i p_i(y)                           "probabilities"
         p(y) = softmax of sum_i w_i log p_i(y)            "log_probabilities"
 
-    with weights that sum to 1. Models of other seeds make other mistakes, so
-    that the mean of some that are equally good is usually better than each.
-    It takes the time of all of them. By `"probabilities"` a word needs one
-    model that is for it, by `"log_probabilities"` none that is against it:
-    where a model gives exactly 0, as of entmax, the word is impossible, and
-    where that leaves no word, a text cannot go on, and is dropped.
+    The weights are scaled to sum to 1. Models trained with different random
+    seeds make different errors, so an ensemble of equally good models is
+    usually better than each of them. Its time is the sum of the times of its
+    members. With `"probabilities"`, a token needs a high probability from at
+    least one model; with `"log_probabilities"`, it must not have a low
+    probability in any model. If a model gives probability 0, as with entmax,
+    `"log_probabilities"` makes the token impossible; a hypothesis without a
+    possible next token is dropped.
 
-    It does what a `Seq2Seq` does, without training: it generates, is
-    translated with, saved and exported as a whole. Members read the same
-    source, and may differ in all but the target vocabulary: sizes,
-    attentions, orders, outputs. Weights of attention are the weighted mean
-    where they have the same size, else those of the first member that
-    attends. A `Translator` may have a source tokenizer for each member.
+    You can use an ensemble like a `Seq2Seq`, except for training: to generate,
+    translate, save and export. Members read the same source, and may differ in
+    everything except the target vocabulary: sizes, attentions, orders, outputs.
+    If the attention weights of all members have the same size, their weighted
+    mean is returned; otherwise those of the first member with attention. A
+    `Translator` may have a source tokenizer for each member.
 
     Args:
-        models: Trained models, such as `Seq2Seq`. They are held, not copied.
-        weights: A positive number for each, `w_i` times any factor. Defaults
-            to `None`, all the same.
+        models: Trained models, such as `Seq2Seq`. They are not copied.
+        weights: A positive number for each model, proportional to `w_i`.
+            Defaults to `None`, equal weights.
         mean: `"probabilities"` or `"log_probabilities"`. Defaults to
             `"probabilities"`.
         **kwargs: Keras model arguments, such as `name`.
 
     Call arguments:
-        inputs: Pair of source and target, as `Seq2Seq` takes it.
-        training: As of the members.
+        inputs: Pair of source and target, as in `Seq2Seq`.
+        training: As in the members.
 
     Returns:
         Log probabilities `(B, T, V)`.
 
     Raises:
-        ValueError: If there is no model, or one that does not fit; if
-            `weights` has not one positive number for each, or there is no
-            such `mean`.
+        ValueError: If there is no model, if models are incompatible, if
+            `weights` does not have one positive number for each model, or if
+            `mean` is unknown.
 
     Example:
 
@@ -129,17 +131,17 @@ class Ensemble(AbstractCombination):
         return apart
 
     def average(self) -> AbstractModel:
-        """Return one model whose weights are the weighted means of all.
+        """Return one model with the weighted mean of all members' weights.
 
-        It is as fast as one member, and makes sense for checkpoints of one
+        The model is as fast as one member. Use this for checkpoints of the same
         training, whose weights are close to each other.
 
         Returns:
             A new model like the first member.
 
         Raises:
-            ValueError: If members are of other classes or options, or have
-                weights that are no floats.
+            ValueError: If members differ in class or options, or have weights
+                that are not floats.
         """
         check_built(self, "average", "Build its members first.")
         check_alike(self.models)
@@ -173,9 +175,9 @@ def check_alike(
     """Raise a `ValueError` unless the weights of models can be averaged.
 
     Args:
-        models: Models that are built.
-        names: How the error names each of them. Defaults to `None`,
-            `models[0]` and so on.
+        models: Built models.
+        names: Names of the models in the error. Defaults to `None`: `models[0]`
+            and so on.
     """
     names = names or [f"models[{i}]" for i in range(len(models))]
     facts = [
@@ -198,7 +200,7 @@ def check_alike(
 
 
 def _options(config):
-    """Return a config without names, seeds, and how it was built."""
+    """Return a config without names, random seeds and build configs."""
     if isinstance(config, list | tuple):
         return [_options(x) for x in config]
     if isinstance(config, dict):

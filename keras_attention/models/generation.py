@@ -38,7 +38,7 @@ _streams: list[Callable] = []  # one function, of the room above
 def search_words(
     model, source, search, prefix=None, attends: bool = True, **options
 ) -> Generation:
-    """Search the words that a model writes for a source.
+    """Search for the targets of a source.
 
     Args:
         model: An `AbstractModel`.
@@ -46,7 +46,7 @@ def search_words(
         search: A search strategy, or a function like one.
         prefix: Ids `(B, P)`, or `None`.
         attends: Whether to keep the weights. Defaults to `True`.
-        **options: What the search takes in its call beside these.
+        **options: Further call arguments of the search.
 
     Returns:
         A `Generation`.
@@ -84,18 +84,18 @@ def search_words(
 def word_step(
     model, prepared, never=(), attends: bool = True, ids=None
 ) -> Callable:
-    """Return the step of a search, which computes once what stays the same.
+    """Return the step of a search, with shared results computed once.
 
-    The first call, before the loop, computes that. Such a loop has no
-    gradient.
+    The first call, before the loop, computes what is the same at all steps.
+    Such a loop has no gradient.
 
     Args:
         model: An `AbstractModel`.
-        prepared: What `begin` has prepared.
-        never: Ids that get probability 0. Defaults to `()`.
+        prepared: The `prepared` tensors from `begin`.
+        never: Ids whose probability is set to 0. Defaults to `()`.
         attends: Whether the step returns weights. Defaults to `True`.
-        ids: The ids `(B, S)` that are scored; the step then takes their
-            numbers. Defaults to `None`, all of them.
+        ids: The ids `(B, S)` that are scored; the step then takes indices in
+            this list. Defaults to `None`, all ids.
 
     Returns:
         `step(tokens, states)`, as an `AbstractSearch` calls it.
@@ -116,15 +116,15 @@ def word_step(
 
 
 def score_words(model, source, target):
-    """Score given targets, word by word.
+    """Score given targets, token by token.
 
     Args:
         model: An `AbstractModel`.
         source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
-        target: Ids `(B, T)` with `T` of 2 at least, the start id first.
+        target: Ids `(B, T)`, beginning with the start id, with `T` at least 2.
 
     Returns:
-        `(B, T - 1)`, the log probability of each id but the first one; 0 at
+        `(B, T - 1)`, the log probability of each id except the first one; 0 at
         padding.
     """
     target = ops.cast(target, "int32")
@@ -212,7 +212,7 @@ def feed_guesses(step, states, target, probability, seed_generator):
 
 
 def score_compiled(model, source, target):
-    """Score given targets by a compiled program, as `score_words` does."""
+    """Score given targets like `score_words`, in a compiled program."""
     score = functools.partial(score_words, model)
     make = functools.partial(compiled, score, model)
     program = model.programs.get(model.version, "score", make)
@@ -225,7 +225,7 @@ def score_compiled(model, source, target):
 
 
 def _listed(ids, numbers):
-    """Return the ids `(B, ...)` behind numbers in the list of each row."""
+    """Return the ids `(B, ...)` of indices in the list of each row."""
     rows, count = ops.shape(ids)
     first = count * ops.arange(rows, dtype="int32")
     first = ops.reshape(first, (-1, *[1] * (len(numbers.shape) - 1)))
@@ -233,7 +233,7 @@ def _listed(ids, numbers):
 
 
 def asking_nothing(search):
-    """Return a search whose `row_words` are zeros, of one row."""
+    """Return a search whose `row_words` are one row of zeros."""
     names = getattr(search, "row_words", ())
     found = copy.copy(search) if names else search
     for name in names:
@@ -253,9 +253,9 @@ def _row_words(search, rows, options):
 
 
 def _numbers_of(ids, prefix, size):
-    """Find the numbers of words, as many as there are ids before each.
+    """Return the indices of tokens in the sorted list of each row.
 
-    An id that the model does not know gets one beyond the list.
+    An id outside the vocabulary gets an index beyond the list.
     """
     before = ops.less(ids[:, None], prefix[..., None])  # (B, P, S)
     numbers = ops.sum(ops.cast(before, "int32"), axis=-1)
@@ -267,11 +267,11 @@ def _numbers_of(ids, prefix, size):
 def search_compiled(
     model, source, search, prefix, attends: bool = True
 ) -> Generation:
-    """Search the words that a model writes, by a compiled program.
+    """Search for the targets of a source, in a compiled program.
 
     Args:
         model: An `AbstractModel`.
-        source: Ids `(B, Tv)` or features `(B, Tv, D)`, of a row at least.
+        source: Ids `(B, Tv)` or features `(B, Tv, D)`, with at least one row.
         search: A search strategy, or a function like one.
         prefix: Ids `(B, P)`, or `None`.
         attends: Whether to keep the weights. Defaults to `True`.
@@ -287,13 +287,13 @@ def search_compiled(
 
 
 class GenerationProgram:
-    """Generates by any search with the same `program_key`.
+    """Generates with any search that has the same `program_key`.
 
-    Each length of texts needs buffers of that size, so there is a program for
-    each of a few sizes. Where each shape is compiled, batches of ids have a
-    few sizes, too: they are filled up with copies of the last row, which end
-    when it ends, and sources with zeros if the encoder obeys masks, so that
-    padding changes nothing. Threads may share the object.
+    Buffers depend on the maximum length, so there is a program for each of a
+    few lengths. If each shape is compiled separately, batches of ids are also
+    padded to a few sizes: with copies of the last row, which end when it ends,
+    and, if the encoder obeys masks, with zeros at the end of sources, so that
+    padding has no effect. Threads may share the object.
 
     Args:
         model: The model that generates.
@@ -337,9 +337,10 @@ class GenerationProgram:
         return found
 
     def _for_texts_of(self, length):
-        """Find a program with buffers of twice the length at most.
+        """Return a program with buffers of at most twice the length.
 
-        The first one has no room to spare, since every step writes all of it.
+        The first program has buffers of exactly this length, because every step
+        rewrites them.
         """
         with self._lock:
             size = length
@@ -394,13 +395,13 @@ def begin_stream(model, *arguments: int):
 
 
 def _generators(search):
-    """List the generators of random numbers that a search holds."""
+    """List the random number generators of a search."""
     values = (search.__getstate__() or {}).values()
     return [x for x in values if isinstance(x, keras.random.SeedGenerator)]
 
 
 def _cut(found, rows, steps, columns):
-    """Keep the first rows, steps and columns, `None` for all."""
+    """Keep the first rows, steps and columns; `None` keeps all."""
     weights, scores = found.weights, found.token_scores
     if weights is not None:
         weights = weights[:rows, :, :steps, :columns]

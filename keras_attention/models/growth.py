@@ -1,4 +1,4 @@
-"""A model with larger vocabularies, which has the weights of a trained one."""
+"""Extends the vocabularies of a trained model."""
 
 import keras
 from keras import ops
@@ -12,27 +12,26 @@ from keras_attention.ops import wide_dtype
 def extended_model(
     model: Seq2Seq, source_size: int | None, target_size: int
 ) -> Seq2Seq:
-    """Make a model with larger vocabularies, and the weights of another.
+    """Create a model with larger vocabularies from a trained model.
 
     New rows of embeddings, and new columns and biases of the output, are the
-    mean of the old ones. So a new entry has the mean of all logits at first.
-    The probabilities of the old entries then keep their ratios, and lose no
-    more than the share of new entries in the vocabulary, because the
-    exponential of a mean is at most the mean of exponentials. Random rows can
-    have much larger logits, and take the probability of trained entries.
+    mean of the old ones. Therefore the logit of a new entry is initially the
+    mean of all logits. The probabilities of the old entries keep their ratios,
+    and lose at most the share of new entries in the vocabulary, because the
+    exponential of a mean is at most the mean of exponentials. Random rows could
+    have much larger logits, and take probability from trained entries.
 
     Args:
-        model: A trained model. It stays unchanged.
-        source_size: Number of source ids, or `None` for features. If the
-            model has more, it keeps them.
-        target_size: Number of target ids, likewise.
+        model: A trained model. It is not changed.
+        source_size: Number of source ids, or `None` for features. If the model
+            has more, they are kept.
+        target_size: Number of target ids; if the model has more, they are kept.
 
     Returns:
         The new model, which is not compiled.
 
     Raises:
-        ValueError: If the model is no `Seq2Seq` without changes of its
-            layers.
+        ValueError: If the model is not a `Seq2Seq` with unchanged layers.
 
     Reference:
         [Hewitt, 2021](https://nlp.stanford.edu/~johnhew/vocab-expansion.html).
@@ -67,7 +66,7 @@ def extended_model(
 
 
 def _grown(weight, shape):
-    """Append means along the axis that has grown."""
+    """Append means along the axis that grows."""
     value = ops.convert_to_tensor(weight)
     for axis, size in enumerate(shape):
         more = size - weight.shape[axis]

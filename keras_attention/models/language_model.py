@@ -1,4 +1,4 @@
-"""A language model: the next word of a text, without a source."""
+"""A language model, which predicts the next token without a source."""
 
 import keras
 from keras import ops
@@ -20,26 +20,26 @@ from keras_attention.outputs import plain_output
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class LanguageModel(AbstractConfigured, AbstractModel):
-    """Scores each next word of a text by the words before it.
+    """Scores each next token of a sequence given the tokens before it.
 
     Formula:
 
         logits[t] = output(cells(embed(target[:t])))
 
-    It trains on `(target[:, :-1], target[:, 1:])`, and generates with the same
+    Train it on `(target[:, :-1], target[:, 1:])`. It generates with the same
     cells. Id 0 is padding, and is masked everywhere.
 
-    It has no source: of the sources that `generate`, `score` and a
-    `Translator` take, ids of the same vocabulary, only their number counts.
-    `np.zeros((8, 1))` asks for 8 texts, and a prefix says how each of them
-    begins.
+    The model has no source. `generate`, `score` and a `Translator` still take
+    sources, which are ids of the same vocabulary, but use only their number:
+    `np.zeros((8, 1))` requests 8 sequences. A prefix determines how each of
+    them begins.
 
     Args:
-        vocabulary_size: Number of ids.
+        vocabulary_size: Number of token ids.
         embedding_dim: Size of the embeddings.
         cell: A Keras RNN cell, or a list of them (stacked, bottom first).
-        tie_embeddings: Whether the output layer is the embedding, transposed,
-            without a bias. The top cell then has `embedding_dim` units.
+        tie_embeddings: Whether the output layer is the transposed embedding,
+            without a bias. This requires a top cell with `embedding_dim` units.
             Defaults to `False`.
         dropout: Rate at which embeddings and the output layer's inputs are
             dropped in training. Defaults to `0.0`.
@@ -47,14 +47,14 @@ class LanguageModel(AbstractConfigured, AbstractModel):
 
     Call arguments:
         inputs: Ids `(B, T)` that begin with the start id; or a pair of a
-            source, which is not read, and of these.
+            source, which is ignored, and these ids.
         training: Whether to apply dropout.
 
     Returns:
         Logits `(B, T, V)`.
 
     Raises:
-        ValueError: If a number has a wrong value, `cell` is no RNN cell, or
+        ValueError: If a number is invalid, if `cell` is not an RNN cell, or if
             embeddings are tied and their size is not that of the top cell.
 
     Example:
@@ -106,8 +106,8 @@ class LanguageModel(AbstractConfigured, AbstractModel):
         """Create all weights.
 
         Args:
-            input_shape: Shape of the ids, such as `(None, None)`, or of a pair
-                of source and ids.
+            input_shape: Shape of the ids, such as `(None, None)`, or shapes of
+                a pair of source and ids.
         """
         shape = _behind_source(input_shape)
         self.call(keras.KerasTensor(tuple(shape), dtype="int32"))
@@ -148,7 +148,7 @@ class LanguageModel(AbstractConfigured, AbstractModel):
 
 
 def _behind_source(inputs):
-    """Return ids, or their shape, that stand alone or behind a source."""
+    """Return ids, or their shape, from ids or a pair of source and ids."""
     is_pair = isinstance(inputs, tuple | list) and len(inputs) == 2
     is_shape = is_pair and any(isinstance(x, int | None) for x in inputs)
     return inputs[1] if is_pair and not is_shape else inputs

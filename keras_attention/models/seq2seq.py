@@ -1,4 +1,4 @@
-"""A complete encoder-decoder model, from ids to ids."""
+"""A complete encoder-decoder model, from source ids to target ids."""
 
 import functools
 
@@ -43,62 +43,61 @@ from keras_attention.outputs import plain_output
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class Seq2Seq(AbstractConfigured, AbstractModel):
-    """Encodes a source, decodes a target, and scores each next word.
+    """Encodes a source, decodes a target, and scores each next token.
 
     Formula:
 
         logits[t] = output(decoder(embed(target[:t]), encoder(embed(source))))
 
-    It trains by teacher forcing, on
-    `((source, target[:, :-1]), target[:, 1:])`, and generates with the same
-    decoder cell. Id 0 is padding on both sides, and is masked everywhere.
-    `compile` takes `SequenceCrossentropy`, `TokenAccuracy`, `Perplexity` and
-    losses and metrics of your own, but none of Keras', which take logits for
-    probabilities or padding for words.
+    Train it by teacher forcing on `((source, target[:, :-1]), target[:, 1:])`.
+    It generates with the same decoder cell. Id 0 is padding in source and
+    target, and is masked everywhere. `compile` accepts `SequenceCrossentropy`,
+    `TokenAccuracy`, `Perplexity` and custom losses and metrics, but not those
+    of Keras, which would treat logits as probabilities or padding as tokens.
 
     Args:
         target_vocabulary_size: Number of target ids.
         embedding_dim: Size of the embeddings.
         encoder: A Keras layer that returns `sequence, *states`, such as
             `RecurrentEncoder`, or a `Bidirectional(LSTM(...))` that returns
-            both. If it changes the length or the order of positions, its
-            output must carry a mask, such as that of its `compute_mask`; of
-            recurrent layers of Keras with `go_backwards=True` the order is
-            known. What one that reads padding gives, such as a `Conv1D`,
-            depends on the longest source of the batch.
+            both. If it changes the length or the order of positions, its output
+            must carry a mask, such as the one from `compute_mask`; recurrent
+            layers of Keras with `go_backwards=True` are handled. The output of
+            a layer that reads padding, such as `Conv1D`, depends on the longest
+            source of the batch.
         decoder: An `AttentionDecoder` that returns sequences.
-        source_vocabulary_size: Number of source ids. `None` if the source
+        source_vocabulary_size: Number of source ids. Use `None` if the source
             consists of features, such as speech, which are not embedded.
             Defaults to `None`.
-        bridge: A layer from the encoder's states to the decoder's, such as
+        bridge: A layer that maps the encoder's states to the decoder's, such as
             `StateBridge`. `None` passes the states unchanged. Defaults to
             `None`.
-        tie_embeddings: Whether the output layer is the target embedding,
-            transposed, without a bias. `"all"`: the source embedding is the
-            same as well, which needs one vocabulary. Defaults to `False`.
+        tie_embeddings: Whether the output layer is the transposed target
+            embedding, without a bias. With `"all"`, the source embedding is
+            shared as well, which requires one vocabulary. Defaults to `False`.
         dropout: Rate at which embeddings and the output layer's inputs are
             dropped in training. Defaults to `0.0`.
-        word_dropout: Rate at which source words and the decoder's input words
-            are dropped in training, all occurrences of a word in a sequence
-            together. Their embeddings are 0, the others are divided by `1 -
-            word_dropout`. Defaults to `0.0`.
-        copying: Whether source words can be copied, also those that are not
-            in the vocabulary; see `PointerGenerator`. Source and target then
-            share one vocabulary. Defaults to `False`.
-        lexical: Whether the words attended to are also translated one by one,
-            by their embeddings alone; see `LexicalTranslation`. The encoder
-            then keeps the length of the source. Defaults to `False`.
-        scheduled_sampling: Whether training replaces input words by the
-            model's own predictions, with the probability
-            `sampling_probability`, a weight that is 0 until the callback
+        word_dropout: Rate at which source tokens and decoder input tokens are
+            dropped in training; all occurrences of a token in a sequence are
+            dropped together. Dropped embeddings are set to 0, and the others
+            are divided by `1 - word_dropout`. Defaults to `0.0`.
+        copying: Whether source tokens can be copied, including those that are
+            not in the vocabulary; see `PointerGenerator`. This requires one
+            vocabulary for source and target. Defaults to `False`.
+        lexical: Whether to add scores that depend only on the embeddings of the
+            attended source tokens; see `LexicalTranslation`. This requires an
+            encoder that keeps the length of the source. Defaults to `False`.
+        scheduled_sampling: Whether training replaces input tokens with the
+            model's own predictions. The probability is the weight
+            `sampling_probability`, which is 0 until the callback
             `ScheduledSampling` sets it. Defaults to `False`.
-        return_attention_scores: Whether a call returns the weights as well,
-            for a plot or a loss. Defaults to `False`.
-        output: An `AbstractOutput` of your own, which scores the words in
-            place of `tie_embeddings`, `copying` and `lexical`. Or
-            `"entmax15"` or `"sparsemax"`: the usual output, whose scores mean
-            these probabilities, with exact zeros, in place of softmax; train
-            it with `EntmaxLoss`. Defaults to `None`.
+        return_attention_scores: Whether a call also returns the attention
+            weights, for a plot or a loss. Defaults to `False`.
+        output: An `AbstractOutput` that scores tokens, in place of
+            `tie_embeddings`, `copying` and `lexical`. Or `"entmax15"` or
+            `"sparsemax"` to replace the softmax of the default output with a
+            sparse function that gives exact zeros; train it with `EntmaxLoss`.
+            Defaults to `None`.
         **kwargs: Keras model arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -107,19 +106,18 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         training: Whether to apply dropout and scheduled sampling.
 
     Returns:
-        logits: `(B, T, V)`; with `copying` log probabilities `(B, T, V + Tv)`.
+        logits: `(B, T, V)`; with `copying`, log probabilities `(B, T, V + Tv)`.
         weights: `(B, T, Tv)`, on request; a list of them if the cell has
             several attentions.
 
     Raises:
-        ValueError: If `decoder` is no `AttentionDecoder` that returns
-            sequences, if `copying`, `lexical` or `return_attention_scores` is
-            set and it has no attention, if `copying` is set or all embeddings
-            are tied and the vocabularies differ, if `lexical` is set and the
-            source is not embedded, if embeddings are tied and their size
-            is not that of the decoder's outputs, or if `output` is no
-            `AbstractOutput`, or stands beside an argument it takes the place
-            of.
+        ValueError: If `decoder` is not an `AttentionDecoder` that returns
+            sequences; if `copying`, `lexical` or `return_attention_scores` is
+            set and the decoder has no attention; if `copying` is set or all
+            embeddings are tied, and the vocabularies differ; if `lexical` is
+            set and the source is not embedded; if embeddings are tied and their
+            size is not that of the decoder's outputs; or if `output` is not an
+            `AbstractOutput`, or is combined with an argument that it replaces.
 
     Example:
 
@@ -192,9 +190,9 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             )
 
     def _add_layers(self, output) -> AbstractOutput:
-        """Add the layers that are no arguments, and return the output.
+        """Add the layers that are not arguments, and return the output.
 
-        Files of weights name them by their order, and so are they seeded.
+        Weight files and random seeds depend on the order of these layers.
         """
         tied, flags = self.tie_embeddings, (self.copying, self.lexical)
         check_arguments(output, tied, *flags)
@@ -238,7 +236,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         self.call((keras.KerasTensor(tuple(source), dtype=dtype), ids))
 
     def get_build_config(self) -> dict | None:
-        """Add how the output layer is quantized, for saved models."""
+        """Add the quantization of the output layer, for saved models."""
         config = super().get_build_config()
         mode = self.output_layer and self.output_layer.quantization_mode
         return {**config, "quantized": mode} if config and mode else config
@@ -275,8 +273,8 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         """Encode a source to a memory and the decoder's initial states.
 
         Args:
-            source: Ids `(B, Tv)`, or features `(B, Tv, D)`. Ids without any
-                position are read as one of padding.
+            source: Ids `(B, Tv)`, or features `(B, Tv, D)`. A source of length
+                0 is read as one position of padding.
             training: Whether to apply dropout.
 
         Returns:
@@ -308,22 +306,22 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
 
         Args:
             source: Ids; `(B, Tv)` in training.
-            training: Whether to drop words. Defaults to `False`.
+            training: Whether to drop tokens. Defaults to `False`.
 
         Returns:
-            Embedded words.
+            Embedded tokens.
         """
         return self._embed(self.source_embedding, source, training)
 
     def embed_target(self, target, training: bool | None = False):
-        """Embed target ids `(...)` to `(..., E)`, as `embed_source` does.
+        """Embed target ids `(...)` to `(..., E)`, like `embed_source`.
 
         Args:
             target: Ids; `(B, T)` in training.
             training: As in `embed_source`.
 
         Returns:
-            Embedded words.
+            Embedded tokens.
         """
         return self._embed(self.target_embedding, target, training)
 
@@ -333,7 +331,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         return self.drop_words(words, ids, training=training)
 
     def _decode(self, target, encoded, training, attends) -> Decoded:
-        """Run the decoder over known words."""
+        """Run the decoder over a known target."""
         memory, states, mask = encoded
         words = self.embed_target(target, training)
         words = self.drop(words, training=training)
@@ -354,7 +352,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         return Decoded(decoded[0], target, words, weights)
 
     def _score(self, decoded, source, encoded, training):
-        """Score the next words; return their weights in the public form."""
+        """Score the next tokens; return weights in the public form."""
         if not self.readout.built:
             shapes = decoded.outputs.shape, decoded.words.shape
             self.readout.build(*shapes, encoded[0].shape)
@@ -374,7 +372,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         return scores, weights
 
     def _source(self, output, source, encoded, training=False) -> Source:
-        """Collect what an output may know of a source."""
+        """Collect what an output may use of a source."""
         memory, _, mask = encoded
         if self.source_embedding is not None:
             source = with_a_position(source)
@@ -394,8 +392,8 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             beams: As in `AbstractModel`.
             search: As in `AbstractModel`.
             prefix: As in `AbstractModel`.
-            output: The output that scores. Defaults to the model's own.
-            known: What `encode` returned, if it is known.
+            output: The output to use. Defaults to the output of the model.
+            known: The result of `encode`, if already computed.
 
         Returns:
             A `Begun`.
@@ -413,11 +411,11 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         return Begun(prepared, states, mask, ids)
 
     def next_word(self, tokens, states, prepared, output=None) -> tuple:
-        """Score the words that may come next.
+        """Score the possible next tokens.
 
         Args:
-            tokens: As in `AbstractModel`. They may be `(B,)`, and the states
-                then are without beams.
+            tokens: As in `AbstractModel`. They may also be `(B,)`, with states
+                without beams.
             states: As in `AbstractModel`.
             prepared: As in `AbstractModel`.
             output: As in `begin`.
@@ -451,7 +449,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
 
         Returns:
             A list of the weights `(B, T, Tv)` of each attention, or of the
-            output if it has its own; `[]` without any.
+            output if it has its own; `[]` without attention.
         """
         check_built(self, "attend", BUILD)
         source, target = as_tensors(self, "attend", source, target)
@@ -475,19 +473,19 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
     ):
         """Begin to generate targets for sources that still come in.
 
-        It needs an encoder that reads one way, `StateBridge("zeros")`, and
-        attentions that are decided by what has come: `Monotonic("hard")`,
-        `ChunkwiseAttention` on such a one, or `LocalMonotonic`. `harden`
-        makes a trained `Monotonic` hard. Streams of a model share compiled
-        programs; each belongs to one thread.
+        Streaming requires a unidirectional encoder, `StateBridge("zeros")`, and
+        attentions that do not depend on the rest of the source:
+        `Monotonic("hard")`, `ChunkwiseAttention` with such an alignment, or
+        `LocalMonotonic`. `harden` switches a trained `Monotonic` to `"hard"`.
+        Streams of a model share compiled programs; use each stream in one
+        thread.
 
         Args:
-            max_length: Longest text, in tokens, the end token included.
-                Defaults to `100`.
-            batch_size: Number of sources that are read together. Defaults to
-                `1`.
-            start_id: The token to begin with. Defaults to `2`.
-            end_id: The token that ends a text. Defaults to `3`.
+            max_length: Maximum length of a target, in tokens, including the end
+                token. Defaults to `100`.
+            batch_size: Number of sources to read together. Defaults to `1`.
+            start_id: Id of the start token. Defaults to `2`.
+            end_id: Id of the end token. Defaults to `3`.
 
         Returns:
             A `keras_attention.streaming.Stream`. All words of its
@@ -495,23 +493,23 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             GreedySearch(max_length))`.
 
         Raises:
-            ValueError: If the model is not built, a number is not positive,
-                an id is not in the target vocabulary, or a part of the model
+            ValueError: If the model is not built, a number is not positive, an
+                id is not in the target vocabulary, or a component of the model
                 needs the end of the source.
         """
         check_built(self, "stream", BUILD)
         return begin_stream(self, max_length, batch_size, start_id, end_id)
 
     def harden(self) -> list[str]:
-        """Make trained monotonic attentions hard, for inference.
+        """Switch trained monotonic attentions to hard mode, for inference.
 
         `Monotonic` in the modes `"parallel"` and `"recursive"` becomes
-        `"hard"`, in all attentions of the decoder; weights stay as they are.
-        It then holds for calls, `generate`, `stream`, translators and exports,
-        and for what is saved. Hard attention has no gradient, so train before.
+        `"hard"`, in all attentions of the decoder; weights are unchanged. This
+        affects calls, `generate`, `stream`, translators, exports and saved
+        models. Hard attention has no gradient, so train the model first.
 
         Returns:
-            What was changed, in words; an empty list if nothing was.
+            Descriptions of the changes; an empty list if nothing changed.
         """
         changed = [
             f"{layer.name}: {change}"

@@ -1,4 +1,4 @@
-"""A model that a language model helps, by the sum of what they say."""
+"""Shallow fusion: adds the scores of a language model to a model."""
 
 import keras
 
@@ -12,37 +12,38 @@ from keras_attention.models.views import OwnSource
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class ShallowFusion(AbstractCombination):
-    """Adds what a language model says to what a model says.
+    """Adds the log probabilities of a language model to those of a model.
 
     Formula:
 
         score(y) = log p(y | x) + weight log p_lm(y)
 
-    of every next word. So text without a translation teaches how the target
-    language goes on. The sum is no distribution, and scores are sums of these.
+    The sum is computed for every next token. In this way, monolingual text of
+    the target language can improve a translation model. The sum is not a
+    probability distribution, and the score of a hypothesis adds up these sums.
     A weight from 0.1 to 0.5 is usual; choose it on validation data.
 
-    It does what a `Seq2Seq` does, without training: it generates, is
-    translated with, saved and exported as a whole. Attention is that of the
-    model. Copied words are unknown ones to the language model.
+    You can use it like a `Seq2Seq`, except for training: to generate,
+    translate, save and export. Attention weights are those of `model`. The
+    language model reads copied tokens as unknown.
 
     Args:
         model: A trained model, such as a `Seq2Seq` or an `Ensemble`.
-        language_model: A trained `LanguageModel` of the same target
-            vocabulary; or any model, which then gets the same source.
-        weight: How much the language model counts, not negative.
+        language_model: A trained `LanguageModel` with the same target
+            vocabulary; or any model, which then reads the same source.
+        weight: Weight of the language model, at least 0.
         **kwargs: Keras model arguments, such as `name`.
 
     Call arguments:
-        inputs: Pair of source and target, as `Seq2Seq` takes it.
-        training: As of the models.
+        inputs: Pair of source and target, as in `Seq2Seq`.
+        training: As in the models.
 
     Returns:
         Scores `(B, T, V)`.
 
     Raises:
-        ValueError: If one is no model, their target vocabularies differ, or
-            `weight` is negative.
+        ValueError: If one of them is not a model, if their target vocabularies
+            differ, or if `weight` is negative.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""A model in another way: the same layers, another output or source."""
+"""Views of a model: the same layers with another output or source."""
 
 import keras
 from keras import ops
@@ -10,7 +10,7 @@ from keras_attention.outputs import ShortlistOutput
 
 
 class AbstractView(AbstractModel):
-    """Writes by the layers of another model, which may be built later.
+    """Generates with the layers of another model, which may be built later.
 
     Args:
         model: An `AbstractModel`.
@@ -43,7 +43,7 @@ class AbstractView(AbstractModel):
 
 
 class WithOutput(AbstractView):
-    """Writes as a `Seq2Seq` does, by the scores of another output.
+    """Generates like a `Seq2Seq`, with the scores of another output.
 
     Args:
         model: A `Seq2Seq`. It may be built later.
@@ -73,17 +73,17 @@ class WithOutput(AbstractView):
 class OwnSource(AbstractView):
     """Reads one of several sources, `source[..., number]` of `(B, Tv, M)`.
 
-    Weights of attention are those of the first source alone: the positions of
-    another are others.
+    Attention weights are returned only for the first source, because positions
+    of other sources differ.
 
     Args:
         model: An `AbstractModel` that reads ids.
-        number: Which source it reads.
-        count: How many sources there are, `M`.
+        number: Index of the source to read.
+        count: Number of sources, `M`.
 
     Raises:
         ValueError: If the model reads features, has a shortlist, or copies
-            words of another source than the first.
+            tokens from a source other than the first.
     """
 
     def __init__(self, model: AbstractModel, number: int, count: int):

@@ -1,4 +1,4 @@
-"""Generation while a source still comes in, of models that read one way."""
+"""Generation while a source arrives in parts, for unidirectional models."""
 
 from .state import StreamState as StreamState
 from .steps import StreamSteps as StreamSteps

@@ -1,4 +1,4 @@
-"""How the parts of a model read a source that still comes in."""
+"""How the components of a model read a source that arrives in parts."""
 
 from keras import layers
 from keras import ops
@@ -29,7 +29,7 @@ def find_readings(model: Seq2Seq) -> list[AbstractReading]:
         model: The model.
 
     Raises:
-        ValueError: If the decoder or a part of it needs the end of the
+        ValueError: If the decoder or one of its components needs the end of the
             source.
     """
     model.readout.check_stream()
@@ -46,7 +46,7 @@ def find_readings(model: Seq2Seq) -> list[AbstractReading]:
 
 
 def _check_bridge(bridge, encoder):
-    """Raise an error unless the decoder begins with zeros."""
+    """Raise an error unless the decoder's initial states are zeros."""
     mode = getattr(bridge, "mode", None)
     if bridge is None and not getattr(encoder, "return_state", True):
         return
@@ -60,16 +60,17 @@ def _check_bridge(bridge, encoder):
 
 
 def find_reader(encoder: layers.Layer):
-    """Find how an encoder reads a source that still comes in.
+    """Return an object that reads a source in parts with an encoder.
 
-    An encoder of one's own reads one if it has the methods
+    A custom encoder is supported if it has the methods
 
     - `first_states(rows)`, which returns a list of tensors `(B, ...)`;
-    - `read_on(sequence, mask, states)`, which reads `(B, n, D)`, real where
-      the boolean mask `(B, n)` is `True`, and returns the outputs `(B, m,
-      Dv)`, their mask `(B, m)` and the next states, of the same shapes.
+    - `read_on(sequence, mask, states)`, which reads `(B, n, D)`, valid where
+      the boolean mask `(B, n)` is `True`, and returns the outputs `(B, m, Dv)`,
+      their mask `(B, m)` and the next states, of the same shapes.
 
-    The outputs of all parts, one after the other, must be those of the whole.
+    The concatenated outputs of all parts must equal the outputs for the whole
+    source.
 
     Args:
         encoder: The encoder of a `Seq2Seq`.
@@ -78,8 +79,8 @@ def find_reader(encoder: layers.Layer):
         An object with these two methods.
 
     Raises:
-        ValueError: If the encoder needs the end of the source, or is not
-            known.
+        ValueError: If the encoder needs the end of the source, or is of an
+            unknown type.
     """
     name = f"{type(encoder).__name__} `{encoder.name}`"
     reason = "begins at the end of the source as well"
@@ -101,7 +102,7 @@ def find_reader(encoder: layers.Layer):
 
 
 class LayerReader:
-    """Reads a sequence by the cells of a recurrent layer, part by part.
+    """Reads a sequence part by part, with the cells of a recurrent layer.
 
     Args:
         layer: One of Keras' recurrent layers.
@@ -115,7 +116,7 @@ class LayerReader:
         return self.stack.initial_states(rows)
 
     def read_on(self, sequence, mask, states) -> tuple:
-        """Read a part, as `RecurrentEncoder.read_on` does."""
+        """Read a part, like `RecurrentEncoder.read_on`."""
         sequence = ops.cast(sequence, self.layer.compute_dtype)
         outputs, states = run_cells(
             self.stack,

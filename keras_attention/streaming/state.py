@@ -9,21 +9,21 @@ from keras import ops
 class StreamState(NamedTuple):
     """The state of a stream between two parts of the source.
 
-    Its memory holds the last `W` positions, the same for all rows: those that
-    some row may still need.
+    Its memory contains the last `W` positions, the same for all rows: those
+    that some row may still need.
 
     Attributes:
         encoder: States of the encoder, `(B, ...)`.
-        decoder: States of the decoder's cells, and the vector that is fed
-            back, `(B, U)`.
+        decoder: States of the decoder's cells, and the attentional vector if it
+            is fed back, `(B, U)`.
         keys: Keys of each attention, `(B, W, ...)`.
         values: Values of each attention, `(B, W, ...)`.
-        mask: Boolean `(B, W)`, `True` at real positions.
+        mask: Boolean `(B, W)`, `True` at valid positions.
         count: Number of positions so far, `(B,)` int32.
         heads: Position of each attention, `(B,)` int32.
-        word: The last word, `(B,)` int32.
-        left: Number of words that may still come, `(B,)` int32; 0 after the
-            end token.
+        word: The last token, `(B,)` int32.
+        left: Number of tokens that may still be generated, `(B,)` int32; 0
+            after the end token.
     """
 
     encoder: list
@@ -49,7 +49,7 @@ class StreamState(NamedTuple):
         Args:
             encoder: States of the encoder after the part.
             memories: The `Memory` of the part, of each attention.
-            mask: Boolean `(B, n)`, `True` at real positions.
+            mask: Boolean `(B, n)`, `True` at valid positions.
 
         Returns:
             A `StreamState`.
@@ -68,7 +68,7 @@ class StreamState(NamedTuple):
         )
 
     def needed(self, lookbacks: list[int]):
-        """Return how many of the last positions some row may still need.
+        """Return how many of the last positions any row may still need.
 
         Args:
             lookbacks: Number of positions before the head that each attention
@@ -86,7 +86,7 @@ class StreamState(NamedTuple):
         return ops.maximum(ops.max(back), 1)
 
     def kept(self, size) -> "StreamState":
-        """Keep the last positions alone.
+        """Keep only the last positions.
 
         Args:
             size: Their number, from 1 to `W`, an integer or a scalar tensor.
@@ -102,10 +102,10 @@ class StreamState(NamedTuple):
         )
 
     def widened(self, size: int) -> "StreamState":
-        """Put masked positions before the others, to `size` in all.
+        """Add masked positions before the others, up to `size` in total.
 
         Args:
-            size: Their number, an integer that is not below `W`.
+            size: Total number of positions, an integer of at least `W`.
 
         Returns:
             A `StreamState`.

@@ -22,7 +22,7 @@ from keras_attention.streaming.state import StreamState
 
 
 class _Words(NamedTuple):
-    """The words of one call, and what of the state each of them changes."""
+    """The tokens of one call, and the parts of the state that change."""
 
     on: Any  # (B,), whether the row goes on writing
     tokens: Any  # (B, room)
@@ -34,7 +34,7 @@ class _Words(NamedTuple):
 
 
 class StreamSteps:
-    """Reads and writes for a model, state in, state out.
+    """Reads and generates with a model, from state to state.
 
     Args:
         model: A `Seq2Seq`. What its `next_word` takes as prepared is a pair,
@@ -44,12 +44,12 @@ class StreamSteps:
         end_id: The token that ends a text. Defaults to `3`.
 
     Attributes:
-        reads_ids: Whether a source consists of ids, not of features.
+        reads_ids: Whether a source consists of ids rather than features.
         lookbacks: Number of positions before its head that each attention
             needs.
 
     Raises:
-        ValueError: If a part of the model needs the end of the source.
+        ValueError: If a component of the model needs the end of the source.
     """
 
     def __init__(self, model: Seq2Seq, start_id: int = 2, end_id: int = 3):
@@ -64,11 +64,13 @@ class StreamSteps:
     def start(self, rows, max_length) -> StreamState:
         """Return the state before the source.
 
-        Its memory is one masked position, since no format holds empty ones.
+        Its memory is one masked position, because no export format supports
+        empty tensors.
 
         Args:
             rows: Number of rows, an integer or a scalar tensor.
-            max_length: Longest text, likewise.
+            max_length: Maximum length of a target, an integer or a scalar
+                tensor.
         """
         cell, spec = self.model.decoder.cell, self.model.source_spec
         memories, mask, states = self._prepared(
@@ -101,8 +103,8 @@ class StreamSteps:
         Args:
             chunk: Ids `(B, n)` or features `(B, n, D)`, with at least one
                 position.
-            mask: Boolean `(B, n)`, `True` at real features; `None` for ids,
-                and for features that are all real.
+            mask: Boolean `(B, n)`, `True` at valid features; `None` for ids,
+                and for features that are all valid.
             state: The state before.
 
         Returns:
@@ -136,17 +138,18 @@ class StreamSteps:
         return memories, mask, list(states)
 
     def write(self, state: StreamState, ended: bool, room: int) -> tuple:
-        """Write all words that are decided by what has come.
+        """Generate all tokens that the parts read so far determine.
 
         Args:
             state: The state before.
-            ended: Whether the source has ended, so that every word is.
-            room: The most words a row that are written.
+            ended: Whether the source has ended, so that all tokens are
+                determined.
+            room: Maximum number of tokens to generate per row.
 
         Returns:
             Ids `(B, room)`, 0 after the last one; their number `(B,)`;
-            booleans `(B,)`, `True` in rows that had no room for more; and the
-            state after.
+            booleans `(B,)`, `True` for rows that reached `room`; and the state
+            after.
         """
         step, places = self._step(state), state.places
         rows = ops.shape(state.word)[0]
@@ -191,7 +194,7 @@ class StreamSteps:
         return step
 
     def _grow(self, words, step, places, ended):
-        """Write one more word in each row whose word is decided."""
+        """Generate a token in each row whose next token is determined."""
         placed = self._place(words.heads, places)
         log_probs, after = step(words.word, [*words.decoder, *placed])
         count = len(words.decoder)
@@ -219,7 +222,7 @@ class StreamSteps:
         )
 
     def _place(self, heads, places) -> list:
-        """Make the attentions' states from their heads, one flat list."""
+        """Create the attentions' states from their heads, as one flat list."""
         placed = []
         for layer, reading, head in self._each(heads):
             dtype = wide_dtype(layer.compute_dtype)
@@ -227,7 +230,7 @@ class StreamSteps:
         return placed
 
     def _follow(self, heads, places, states) -> list:
-        """Ask each attention whether its weights are final.
+        """Determine whether the weights of each attention are final.
 
         Args:
             heads: The head of each attention before the step, `(B,)`.
@@ -235,7 +238,7 @@ class StreamSteps:
             states: Flat list of the attentions' states after the step.
 
         Returns:
-            Lists of what `AbstractReading.follow` returns.
+            Lists of the results of `AbstractReading.follow`.
         """
         left, answers = list(states), []
         for layer, reading, head in self._each(heads):

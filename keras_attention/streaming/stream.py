@@ -1,4 +1,4 @@
-"""Generation while the source still comes in."""
+"""Generation while a source arrives in parts."""
 
 import functools
 
@@ -25,15 +25,15 @@ POWERS = [n for n in SIZES if n.bit_count() == 1 and n <= LARGEST]
 
 
 class StreamProgram:
-    """The compiled steps of streams that begin and end with the same ids.
+    """The compiled steps of streams with the same start and end ids.
 
     Args:
-        model: The model that writes.
-        start_id: The token to begin with.
-        end_id: The token that ends a text.
+        model: The model that generates.
+        start_id: Id of the start token.
+        end_id: Id of the end token.
 
     Raises:
-        ValueError: If a part of the model needs the end of the source.
+        ValueError: If a component of the model needs the end of the source.
     """
 
     def __init__(self, model: Seq2Seq, start_id: int, end_id: int):
@@ -66,13 +66,13 @@ class StreamProgram:
         )
 
     def parts(self, size: int):
-        """Split a part into parts of the sizes that are compiled.
+        """Split a part into parts of sizes for which there are programs.
 
         Args:
             size: Its number of positions.
 
         Yields:
-            Slices, in their order.
+            Slices, in order.
         """
         first = 0
         while first < size:
@@ -84,17 +84,19 @@ class StreamProgram:
 
 
 class Stream:
-    """Writes the words of a source while it still comes in.
+    """Generates a target while its source arrives in parts.
 
-    Make one by `model.stream()`. All words together are those that
-    `model.generate(whole, GreedySearch(max_length))` finds, whatever the
-    parts; each comes with the first part that decides it. What a stream keeps
-    does not grow with the source: it is what no attention has passed, and a
-    position costs the same at the end as at the beginning.
+    Create a stream with `model.stream()`. Together, its tokens equal those of
+    `model.generate(whole, GreedySearch(max_length))`, regardless of how the
+    source is divided into parts; each token is returned with the first part
+    that determines it. The memory of a stream does not grow with the source,
+    because it only keeps positions that some attention has not passed. A
+    position at the end takes as much time as one at the beginning.
 
     Args:
         program: The compiled steps.
-        max_length: Longest text, in tokens, the end token included.
+        max_length: Maximum length of a target, in tokens, including the end
+            token.
         batch_size: Number of rows.
 
     Example:
@@ -131,31 +133,32 @@ class Stream:
 
     @property
     def state(self) -> StreamState:
-        """All that the stream keeps of the source and of the words."""
+        """All that the stream keeps of the source and the target."""
         return self._state
 
     @property
     def finished(self) -> list[bool]:
-        """Whether each row has its end token, or has no room for a word."""
+        """Whether each row has an end token or has reached `max_length`."""
         return (ops.convert_to_numpy(self._state.left) == 0).tolist()
 
     def push(self, chunk, mask=None) -> list[list[int]]:
         """Read a part of the source.
 
-        Id 0 is padding, wherever it stands: a row of which nothing has come
-        has zeros. Positions of padding count as positions of the whole.
+        Id 0 is padding at any position: use zeros for a row without new input.
+        Positions of padding count as positions of the source.
 
         Args:
-            chunk: Ids `(B, n)`, or features `(B, n, D)`. No position at all
-                changes nothing.
+            chunk: Ids `(B, n)`, or features `(B, n, D)`. A chunk without
+                positions has no effect.
             mask: Boolean `(B, n)`, `True` at real features. Defaults to the
                 mask that `chunk` carries, or to `True` everywhere.
 
         Returns:
-            The new words of each row: those that this part decides.
+            The new tokens of each row, which this part determines.
 
         Raises:
-            ValueError: If the stream has ended, or the chunk does not fit.
+            ValueError: If the stream has ended, or if the shape of the chunk
+                does not match.
         """
         self._check_open("push")
         program, chunk = self._program, ops.convert_to_tensor(chunk)
@@ -178,7 +181,7 @@ class Stream:
         """End the source of all rows.
 
         Returns:
-            The remaining words of each row.
+            The remaining tokens of each row.
 
         Raises:
             ValueError: If the stream has ended.
@@ -191,7 +194,7 @@ class Stream:
         return words
 
     def _run(self, words, step, *part) -> bool:
-        """Run a compiled step; return whether words had no more room."""
+        """Run a compiled step; return whether tokens exceeded the room."""
         *written, state = step(*part, self._state)
         tokens, lengths, on, needed = map(ops.convert_to_numpy, written)
         for row, ids, length in zip(words, tokens, lengths, strict=True):
