@@ -1,4 +1,4 @@
-"""Pictures of attention, drawn by matplotlib (the extra `plots`)."""
+"""Plots of attention, drawn with matplotlib (the extra `plots`)."""
 
 from .attention import plot_attention as plot_attention
 from .attention import plot_attention_batch as plot_attention_batch

@@ -1,4 +1,4 @@
-"""Pictures of attention: the source words each target word attends to."""
+"""Plots of attention: the source tokens that each target token attends to."""
 
 import re
 from collections.abc import Sequence
@@ -35,39 +35,40 @@ def plot_attention(
     vmax: float | None = 1.0,
     colorbar: bool = False,
 ) -> "Axes | np.ndarray":
-    """Draw attention as papers print it: a row per target word, source on top.
+    """Plot attention as in papers: a row per target token, source on top.
 
-    White is all the attention and black is none, as in the reference. Tokens
-    of any script are drawn with the installed fonts that have them. If there
-    are none, matplotlib warns: install a font, such as Noto Sans CJK, and
-    delete matplotlib's font list, in `matplotlib.get_cachedir()`. Empty tokens
-    at the end are padding: they are left out, with their rows and columns.
+    By default, a weight of 1 is white and a weight of 0 is black, as in the
+    reference. Tokens of any script are drawn with installed fonts that contain
+    their characters. If there is no such font, matplotlib issues a warning:
+    install a font, such as Noto Sans CJK, and delete matplotlib's font list in
+    `matplotlib.get_cachedir()`. Empty tokens at the end are padding: they are
+    removed, with their rows and columns.
 
     Args:
-        weights: `(T, Tv)` for one picture. `(N, T, Tv)`, or a list of `N`
-            matrices of any sizes, for `N` pictures side by side, of several
-            sentences or of one. For more than a few use
-            `plot_attention_batch` or `plot_attention_heads`.
+        weights: `(T, Tv)` for one plot. `(N, T, Tv)`, or a list of `N` matrices
+            of any sizes, for `N` plots side by side, of one or several
+            sentences. For more than a few, use `plot_attention_batch` or
+            `plot_attention_heads`.
         source_tokens: `Tv` tokens, `str` or UTF-8 `bytes`; for several
-            sentences a list of such lists, without padding if you like.
-        target_tokens: `T` tokens, likewise.
-        ax: Matplotlib axes to draw on, one for each picture. Defaults to a
-            new figure.
-        titles: A title for each picture, or one for all. Defaults to none.
+            sentences, a list of such lists, with or without padding.
+        target_tokens: `T` tokens, in the same form.
+        ax: Matplotlib axes to draw on, one for each plot. Defaults to a new
+            figure.
+        titles: A title for each plot, or one for all. Defaults to none.
         cmap: Matplotlib colormap. Defaults to `"gray"`.
-        vmin: The weight drawn darkest, or `None` for the smallest there is.
-        vmax: The weight drawn brightest, or `None` for the largest there is,
-            which shows more where attention is spread thin. All pictures
-            share one scale.
+        vmin: Weight that is drawn darkest, or `None` for the smallest weight.
+        vmax: Weight that is drawn brightest, or `None` for the largest weight,
+            which shows more if attention is widely spread. All plots share one
+            scale.
         colorbar: Whether to add a color bar.
 
     Returns:
-        The axes, or a NumPy array of them if `weights` is several matrices.
-        Nothing is shown or saved: `ax.figure.savefig(...)` does that.
+        The axes, or a NumPy array of axes if `weights` contains several
+        matrices. Nothing is shown or saved: use `ax.figure.savefig(...)`.
 
     Raises:
-        ValueError: If `weights` has another shape, or if the numbers of
-            tokens, titles or axes do not fit it.
+        ValueError: If `weights` has another shape, or if the numbers of tokens,
+            titles or axes do not match it.
         ImportError: If matplotlib is not installed.
 
     Example:
@@ -99,32 +100,32 @@ def plot_attention_batch(
     vmax: float | None = 1.0,
     colorbar: bool = False,
 ) -> "Axes | np.ndarray":
-    """Draw the attention of several sentences in a grid.
+    """Plot the attention of several sentences in a grid.
 
-    Each picture is one of `plot_attention`. All of them share one color scale
-    and one size of a word. Padding is left out: empty tokens at the end, and
-    what comes after the last token of a sentence.
+    Each plot looks like one of `plot_attention`. All of them share one color
+    scale and one cell size. Padding is removed: empty tokens at the end, and
+    rows and columns after the last token of a sentence.
 
     Args:
         weights: `(N, T, Tv)`, or a list of `N` matrices of any sizes. With
             `(T, Tv)` this is `plot_attention`.
         source_tokens: A list of tokens, `str` or UTF-8 `bytes`, for each
             sentence, or one list for all.
-        target_tokens: Likewise.
-        columns: The number of pictures side by side. Defaults to the number
-            that fills a landscape page best.
-        titles: A title for each picture, or one for all. Defaults to none.
+        target_tokens: Target tokens, in the same form.
+        columns: Number of plots side by side. Defaults to the number that fills
+            a landscape page best.
+        titles: A title for each plot, or one for all. Defaults to none.
         cmap: Matplotlib colormap. Defaults to `"gray"`.
-        vmin: The weight drawn darkest, or `None` for the smallest there is.
-        vmax: The weight drawn brightest, or `None` for the largest there is.
+        vmin: Weight that is drawn darkest, or `None` for the smallest weight.
+        vmax: Weight that is drawn brightest, or `None` for the largest weight.
         colorbar: Whether to add a color bar.
 
     Returns:
         A NumPy array of `N` axes, or the axes if `weights` is one matrix.
 
     Raises:
-        ValueError: If `weights` has another shape, if the numbers of tokens
-            or titles do not fit it, or if `columns` is not positive.
+        ValueError: If `weights` has another shape, if the numbers of tokens or
+            titles do not match it, or if `columns` is not positive.
         ImportError: If matplotlib is not installed.
 
     Example:
@@ -157,30 +158,30 @@ def plot_attention_heads(
     vmax: float | None = 1.0,
     colorbar: bool = False,
 ) -> np.ndarray:
-    """Draw the weights of each head, or of each of several attentions.
+    """Plot the weights of each head, or of each of several attentions.
 
-    Each picture is one of `plot_attention`. They share one color scale and
-    their words, which only stand at the top and at the left of the grid.
+    Each plot looks like one of `plot_attention`. They share one color scale and
+    the tokens, which are shown only at the top and left of the grid.
 
     Args:
         weights: `(H, T, Tv)` of one sentence, or a list of `H` matrices.
         source_tokens: `Tv` tokens, `str` or UTF-8 `bytes`.
-        target_tokens: `T` tokens, likewise.
-        columns: The number of pictures side by side. Defaults to the number
-            that fills a landscape page best.
-        mean: Whether to add a last picture, the mean over the heads.
+        target_tokens: `T` tokens, in the same form.
+        columns: Number of plots side by side. Defaults to the number that fills
+            a landscape page best.
+        mean: Whether to add a last plot, the mean over the heads.
         titles: A title for each head. Defaults to `"head 1"`, `"head 2"`...
         cmap: Matplotlib colormap. Defaults to `"gray"`.
-        vmin: The weight drawn darkest, or `None` for the smallest there is.
-        vmax: The weight drawn brightest, or `None` for the largest there is.
+        vmin: Weight that is drawn darkest, or `None` for the smallest weight.
+        vmax: Weight that is drawn brightest, or `None` for the largest weight.
         colorbar: Whether to add a color bar.
 
     Returns:
-        A NumPy array of `H` axes, and one more if `mean`.
+        A NumPy array of `H` axes, or of `H + 1` axes with `mean`.
 
     Raises:
         ValueError: If `weights` has another shape, if the tokens are those of
-            several sentences, if the numbers of tokens or titles do not fit
+            several sentences, if the numbers of tokens or titles do not match
             `weights`, or if `columns` is not positive.
         ImportError: If matplotlib is not installed.
 
@@ -213,10 +214,10 @@ def plot_attention_heads(
 def _draw(
     caller, pictures, titles, columns, look, ax=None, shared_labels=False
 ) -> np.ndarray:
-    """Draw pictures in a grid or on given axes, with one color scale.
+    """Draw plots in a grid or on given axes, with one color scale.
 
-    With `shared_labels` only the first row shows source words, and only the
-    first column target words.
+    With `shared_labels`, only the first row shows source tokens, and only the
+    first column shows target tokens.
     """
     cmap, vmin, vmax, colorbar = look
     if titles is None or isinstance(titles, str):
@@ -245,7 +246,7 @@ def _draw(
 
 
 def _margins(pictures):
-    """Estimate the inches that labels and titles take."""
+    """Estimate the size of labels and titles in inches."""
     words = [(_longest(p.target), _longest(p.source)) for p in pictures]
     return 0.5 + 0.1 * np.array(words)
 

@@ -1,4 +1,4 @@
-"""Curves of a training, epoch by epoch."""
+"""Learning curves over epochs."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 def draw_curves(
     history: Mapping[str, Sequence[float]], groups: Sequence[Sequence[str]]
 ) -> "Figure":
-    """Draw what a training has measured, one plot a group.
+    """Plot the history of a training, one plot per group.
 
     Args:
-        history: The numbers of all epochs by their names, as the attribute
-            `history` of Keras' `History` has them.
-        groups: The names in each plot.
+        history: The values of all epochs by name, as in the attribute `history`
+            of Keras' `History`.
+        groups: The names to show in each plot.
 
     Returns:
         The figure.

@@ -17,14 +17,14 @@ BAR = 0.16  # inches: thickness of the color bar
 
 
 def make_axes(caller: str, rooms, columns: int | None = None) -> np.ndarray:
-    """Make a figure with axes for pictures, row by row from the top left.
+    """Create a figure with axes for plots, row by row from the top left.
 
     Args:
         caller: The function that the user called, for errors.
-        rooms: Width and height of each picture with labels and title, in
-            inches, `(N, 2)`; an estimate is enough.
-        columns: The number of pictures side by side. Defaults to the number
-            that fills a landscape page best.
+        rooms: Width and height of each plot with labels and title, in inches,
+            `(N, 2)`; an estimate is enough.
+        columns: Number of plots side by side. Defaults to the number that fills
+            a landscape page best.
 
     Returns:
         Axes `(N,)`. Call `fit` when everything is drawn.
@@ -50,17 +50,17 @@ def make_axes(caller: str, rooms, columns: int | None = None) -> np.ndarray:
 
 
 def fit(axes: Sequence, sizes, image=None):
-    """Resize a figure so that its pictures have their sizes.
+    """Resize a figure so that its plots have given sizes.
 
-    Each column becomes as wide as its widest picture or title, each row as
-    high as its highest picture. A smaller picture keeps its size, in the top
-    left of its place.
+    Each column becomes as wide as its widest plot or title, and each row as
+    high as its highest plot. A smaller plot keeps its size, in the top left
+    corner of its cell.
 
     Args:
-        axes: What `make_axes` returned, with everything drawn.
-        sizes: Width and height of each picture in inches, `(N, 2)`.
-        image: What `Axes.imshow` returned for one of them, to add its color
-            bar to the right of all pictures. Defaults to `None`.
+        axes: The result of `make_axes`, with everything drawn.
+        sizes: Width and height of each plot in inches, `(N, 2)`.
+        image: The result of `Axes.imshow` for one plot, to add its color bar to
+            the right of all plots. Defaults to `None`.
     """
     figure, grid = axes[0].figure, axes[0].get_gridspec()
     places = np.array(sizes, float)
@@ -92,12 +92,12 @@ def fit(axes: Sequence, sizes, image=None):
 def color_limits(
     arrays: Sequence[np.ndarray], vmin: float | None, vmax: float | None
 ) -> dict[str, float]:
-    """Compute one color scale for all pictures, so that they compare.
+    """Compute one color scale for all plots, so that they are comparable.
 
     Args:
-        arrays: The weights of each picture.
-        vmin: The weight drawn darkest, or `None` for the smallest of all.
-        vmax: The weight drawn brightest, or `None` for the largest of all.
+        arrays: The weights of each plot.
+        vmin: Weight that is drawn darkest, or `None` for the smallest weight.
+        vmax: Weight that is drawn brightest, or `None` for the largest weight.
 
     Returns:
         Arguments of `Axes.imshow`.
@@ -109,7 +109,7 @@ def color_limits(
 
 
 def _resize(ax, wanted):
-    """Add to the figure what its layout leaves too little for pictures."""
+    """Enlarge the figure if its layout leaves too little space for plots."""
     figure = ax.figure
     figure.get_layout_engine().execute(figure)
     size = figure.get_size_inches()
@@ -127,7 +127,7 @@ def _best_columns(rooms):
 
 
 def _tracks(sizes, columns):
-    """Find the width of each column, and the height of each row."""
+    """Return the width of each column and the height of each row."""
     columns = min(columns, len(sizes))
     rows = -(-len(sizes) // columns)
     grid = np.zeros((rows * columns, 2))
@@ -137,7 +137,7 @@ def _tracks(sizes, columns):
 
 
 def _top_left(share, ax, _renderer):
-    """Locate axes in the top left share of the place in the layout."""
+    """Locate axes in the top left corner of their cell in the layout."""
     place = ax.get_position(original=True)
     return place.shrunk(*share).anchored("NW", place)
 

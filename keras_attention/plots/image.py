@@ -1,4 +1,4 @@
-"""Pictures of attention over an image, one for each word."""
+"""Plots of attention over an image, one for each token."""
 
 import math
 from collections.abc import Sequence
@@ -34,39 +34,42 @@ def plot_attention_over_image(
     vmin: float | None = 0.0,
     vmax: float | None = None,
 ) -> np.ndarray:
-    """Draw where each word of a caption attends to in the image.
+    """Plot where each token of a caption attends to in the image.
 
-    Each word has a small picture: the image, covered by the weights of its
-    grid of features, which a Gaussian of 0.6 cells enlarges. With the default
-    colors the image is dark where there is no attention, and white where
-    there is most.
+    Each token has a small plot: the image, overlaid with the weights of its
+    grid of features, which are upsampled with a Gaussian of 0.6 cells. With the
+    default colors, the image is dark where there is no attention, and white
+    where there is most.
 
     Args:
         image: `(H, W)`, `(H, W, 1)`, `(H, W, 3)` or `(H, W, 4)`: floats
             between 0 and 1, or integers between 0 and 255.
         weights: `(T, rows, columns)`, or `(T, rows * columns)`: the grid row
             by row, as features `(rows, columns, D)` are flattened.
-        words: `T` tokens, `str` or UTF-8 `bytes`. Empty ones at the end are
-            padding, and left out.
+        words: `T` tokens, `str` or UTF-8 `bytes`. Empty tokens at the end are
+            padding, and are removed.
         grid: Rows and columns of the features. Defaults to those of `weights`
-            if it has them, else to a square.
-        columns: The number of pictures side by side. Defaults to the number
-            that fills a landscape page best.
-        show_image: Whether the image alone comes first. Defaults to `True`.
+            if it has three axes, else to a square.
+        columns: Number of plots side by side. Defaults to the number that fills
+            a landscape page best.
+        show_image: Whether to show the image without weights first. Defaults to
+            `True`.
         cmap: Matplotlib colormap of the weights. Defaults to `"gray"`.
         alpha: Opacity of the weights, from 0 to 1. Defaults to `0.7`.
-        vmin: The enlarged weight drawn darkest, or `None` for the smallest.
-        vmax: The enlarged weight drawn brightest, or `None` for the largest
-            of all words. All words share one scale.
+        vmin: Upsampled weight that is drawn darkest, or `None` for the
+            smallest.
+        vmax: Upsampled weight that is drawn brightest, or `None` for the
+            largest of all tokens. All tokens share one scale.
 
     Returns:
-        A NumPy array of axes: the image's if `show_image`, then each word's.
-        Nothing is shown or saved: `axes[0].figure.savefig(...)` does that.
+        A NumPy array of axes: those of the image if `show_image`, then those of
+        each token. Nothing is shown or saved: use
+        `axes[0].figure.savefig(...)`.
 
     Raises:
         ValueError: If `image` or `weights` has another shape, if values of
-            `image` are out of range, if `grid` or the number of words does
-            not fit `weights`, or if `columns` is not positive.
+            `image` are out of range, if `grid` or the number of tokens does not
+            match `weights`, or if `columns` is not positive.
         ImportError: If matplotlib is not installed.
 
     Example:
@@ -160,7 +163,7 @@ def _maps(weights, grid):
 
 
 def _enlarged(maps):
-    """Spread the weight of each cell by a Gaussian, `(T, pixels, pixels)`."""
+    """Spread the weight of each cell with a Gaussian, `(T, pixels, pixels)`."""
     _, rows, columns = maps.shape
     pixels = PIXELS / max(rows, columns)
     down, across = _shares(rows, pixels), _shares(columns, pixels)
@@ -168,7 +171,7 @@ def _enlarged(maps):
 
 
 def _shares(cells, pixels):
-    """Compute the share of each cell in each pixel, along one side."""
+    """Compute the share of each cell in each pixel, along one axis."""
     count = math.ceil(cells * pixels)
     places = (np.arange(count) + 0.5) * cells / count
     distances = places[:, None] - (np.arange(cells) + 0.5)

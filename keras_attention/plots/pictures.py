@@ -1,4 +1,4 @@
-"""Weights and tokens to draw: checked, and without padding."""
+"""Weights and tokens to plot: checked, and without padding."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,19 +20,20 @@ class _Picture(NamedTuple):
 def read_pictures(
     weights, source_tokens: Sequence, target_tokens: Sequence
 ) -> tuple[list, bool]:
-    """Check weights and their tokens, and leave out padding.
+    """Check weights and their tokens, and remove padding.
 
     Args:
         weights: One matrix `(T, Tv)`, or several, of any sizes.
         source_tokens: `Tv` tokens for all matrices, or a list for each.
-        target_tokens: `T` tokens, likewise.
+        target_tokens: `T` tokens for all matrices, or a list for each.
+
 
     Returns:
-        A list of pictures, each with its `matrix`, `source` and `target`,
-        and whether `weights` was a list or batch of matrices.
+        A list of plots, each with its `matrix`, `source` and `target`, and
+        whether `weights` was a list or batch of matrices.
 
     Raises:
-        ValueError: If they do not fit each other.
+        ValueError: If their sizes do not match.
     """
     matrices, several = _matrices(weights)
     sources = read_tokens("source_tokens", source_tokens, matrices, 1)
@@ -54,13 +55,13 @@ def read_arrays(weights) -> list[np.ndarray]:
 def read_tokens(
     name: str, tokens: Sequence, matrices: Sequence[np.ndarray], axis: int
 ) -> list[list[str]]:
-    """Read the tokens of each matrix, as text.
+    """Read the tokens of each matrix as strings.
 
-    One list for all matrices needs a token for each row or column. Lists of
-    their own may be shorter, where matrices are padded to one size.
+    One list for all matrices needs a token for each row or column. Separate
+    lists may be shorter, if matrices are padded to one size.
 
     Args:
-        name: The argument, as the user typed it.
+        name: Name of the argument, for the error.
         tokens: Tokens for all matrices, or a list of them for each; `str`
             or UTF-8 `bytes`.
         matrices: A list of arrays.
@@ -88,7 +89,7 @@ def read_tokens(
 
 
 def real(tokens: list[str]) -> int:
-    """Count tokens without the empty ones at the end, but at least one."""
+    """Count tokens except for empty ones at the end, but at least one."""
     return max((n for n, token in enumerate(tokens, 1) if token), default=1)
 
 

@@ -1,4 +1,4 @@
-"""The distance of attention from word alignments that people made."""
+"""The alignment error rate of attention against manual alignments."""
 
 import numpy as np
 from keras import ops
@@ -11,26 +11,28 @@ def alignment_error_rate(weights, gold, possible=None, mask=None) -> float:
 
         AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
 
-    `A` are the links that attention makes, `S` the sure links that people
-    made and `P` the possible ones, which include the sure ones. A link of `S`
-    that is missing in `A` is an error, and so is a link of `A` that is not in
-    `P`. 0 is the best and 1 the worst. Counts are summed over all sentences
-    first; without any links, found or sure, the rate is 0.
+    `A` is the set of links from attention, `S` the set of sure links in the
+    manual alignment, and `P` the set of possible links, which includes the sure
+    ones. A link of `S` that is missing in `A` is an error, and so is a link of
+    `A` that is not in `P`. The best rate is 0, and the worst is 1. Counts are
+    summed over all sentences first. If both `A` and `S` are empty, the rate is
+    0.
 
-    `A` links each target word to the source word with the most weight, the
-    first of them if several have it. A target word without any weight has no
+    `A` links each target token to the source token with the largest weight, or
+    to the first of them in a tie. A target token whose weights are all 0 has no
     link.
 
-    Alignments of people do not include the start and end of a sentence: cut
-    their rows and columns off the weights first, or mask them.
+    Manual alignments do not include start and end tokens: remove their rows and
+    columns from the weights first, or mask them.
 
     Args:
-        weights: `(T, Tv)` of one sentence; a batch of them `(N, T, Tv)`, or a
-            list of `N` matrices of any sizes. Tensors and arrays.
+        weights: Tensors or arrays: `(T, Tv)` for one sentence; a batch
+            `(N, T, Tv)`, or a list of `N` matrices of any sizes.
         gold: The sure links in the same form; 0 means no link.
-        possible: The possible links, likewise. Defaults to the sure ones.
-        mask: `True` where both words are real, likewise; links elsewhere
-            count on neither side. Defaults to `True` everywhere.
+        possible: The possible links, in the same form. Defaults to the sure
+            links.
+        mask: `True` where both tokens are valid, in the same form; other links
+            are ignored. Defaults to `True` everywhere.
 
     Returns:
         The rate, from 0 to 1.
@@ -76,12 +78,13 @@ def alignment_error_rate(weights, gold, possible=None, mask=None) -> float:
 def error_rate_of_links(
     found: list[set], sure: list[set], possible: list[set]
 ) -> float:
-    """Compute the alignment error rate of links, as `alignment_error_rate`.
+    """Compute the alignment error rate of sets of links.
 
     Args:
-        found: Pairs of a target and a source word, a set for each sentence.
-        sure: The sure links of people, likewise.
-        possible: The possible ones, with the sure ones or without.
+        found: Links from attention: for each sentence, a set of pairs of a
+            target and a source position.
+        sure: The sure links, in the same form.
+        possible: The possible links, with or without the sure ones.
 
     Returns:
         The rate, from 0 to 1.
@@ -94,7 +97,7 @@ def error_rate_of_links(
 
 
 def _matrices(name, given):
-    """Read one matrix, a batch or a list of them, as a list."""
+    """Return one matrix, a batch or a list of matrices as a list."""
     parts = given
     if not isinstance(given, list | tuple):
         parts = ops.convert_to_numpy(given)
@@ -115,7 +118,7 @@ def _matrices(name, given):
 
 
 def _like(name, given, weights):
-    """Read booleans that have the shapes of the weights."""
+    """Read booleans with the shapes of the weights."""
     parts = _matrices(name, given)
     if [p.shape for p in parts] != [w.shape for w in weights]:
         raise ValueError(

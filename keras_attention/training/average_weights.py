@@ -13,14 +13,14 @@ class AverageWeights(keras.callbacks.Callback):
 
         w = (w_{E-N+1} + ... + w_E) / N
 
-    The epochs are the last `N` of one call of `fit`, or all if there are
-    fewer. The mean is usually better than each of them, as is the moving
-    average of every step, which `use_ema` of Keras' optimizers keeps. It takes
-    the memory of `N + 1` models. Weights that are no floats stay as they are
-    in the end.
+    The epochs are the last `N` of one call of `fit`, or all if there are fewer.
+    The mean is usually better than the weights of each epoch, and so is the
+    moving average over all steps that `use_ema` of Keras' optimizers computes.
+    Averaging takes the memory of `N + 1` models. Weights that are not floats
+    keep their last values.
 
-    Put it behind `EarlyStopping`. One that restores the best weights does so
-    in vain, as the mean replaces them.
+    Put this callback after `EarlyStopping`. `restore_best_weights` then has no
+    effect, because the mean replaces the restored weights.
 
     Args:
         last: The number `N` of epochs, positive. Defaults to `5`.
@@ -66,7 +66,7 @@ class AverageWeights(keras.callbacks.Callback):
 
 
 def _read(weight):
-    """Read a weight in a dtype that NumPy knows."""
+    """Read a weight in a dtype that NumPy supports."""
     if weight.dtype == "bfloat16":
         return keras.ops.convert_to_numpy(keras.ops.cast(weight, "float32"))
     return np.asarray(weight)

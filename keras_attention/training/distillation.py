@@ -1,4 +1,4 @@
-"""Distillation: a student learns the probabilities of a teacher."""
+"""Knowledge distillation: a student learns a teacher's probabilities."""
 
 import functools
 from collections.abc import Sequence
@@ -15,19 +15,19 @@ from keras_attention.ops.numerics import widen
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class SequenceDistillation(keras.distillation.DistillationLoss):
-    """Averages the cross-entropy between two models over the real tokens.
+    """Averages the cross-entropy between two models over valid tokens.
 
     Formula:
 
         loss = t^2 sum(w * l) / sum(w)
         l = -sum_v softmax(teacher / t)[v] log softmax(student / t)[v]
 
-    It is for `SequenceDistiller`, with models that read and predict the same
-    ids. Outputs can be logits or log probabilities. Steps count (`w`) where the
-    outputs carry a mask that is true: with a `SequenceDistiller`, where the
+    Use it with `SequenceDistiller`, for models that read and predict the same
+    ids. Outputs can be logits or log probabilities. The mask that the outputs
+    carry sets the weights `w`: with a `SequenceDistiller`, it is true if the
     target is a token. Without a mask, as with `keras.distillation.Distiller`,
     padding counts like tokens. The teacher gets no gradient. The factor `t^2`
-    keeps gradients at the size that they have without a temperature.
+    keeps gradients at the same scale as without a temperature.
 
     Args:
         temperature: The temperature `t`, above 0; higher values give more
@@ -37,8 +37,8 @@ class SequenceDistillation(keras.distillation.DistillationLoss):
         teacher_outputs `(B, T, V)`, student_outputs `(B, T, V)` -> scalar.
 
     Raises:
-        ValueError: If `temperature` is not a positive number, or if the outputs
-            differ in their shapes.
+        ValueError: If `temperature` is not a positive number, or if the shapes
+            of the outputs differ.
 
     Example:
 
@@ -62,8 +62,8 @@ class SequenceDistillation(keras.distillation.DistillationLoss):
 
         Args:
             teacher_outputs: Logits or log probabilities of the teacher.
-            student_outputs: Those of the student.
-            **kwargs: Nothing.
+            student_outputs: Logits or log probabilities of the student.
+            **kwargs: Ignored.
 
         Returns:
             A scalar.
@@ -91,12 +91,12 @@ class SequenceDistillation(keras.distillation.DistillationLoss):
         return self.temperature**2 * ops.sum(weights * losses) / total
 
     def get_config(self) -> dict:
-        """Return the arguments that build an equal loss."""
+        """Return the arguments of the constructor."""
         return {"temperature": self.temperature}
 
     @classmethod
     def from_config(cls, config: dict) -> "SequenceDistillation":
-        """Build a loss from what `get_config` returned.
+        """Create a loss from the result of `get_config`.
 
         Args:
             config: The arguments.
@@ -108,7 +108,7 @@ class SequenceDistillation(keras.distillation.DistillationLoss):
 
 
 class SequenceDistiller(keras.distillation.Distiller):
-    """Trains a student by a teacher, on sequences with padding.
+    """Trains a student with a teacher, on sequences with padding.
 
     It is `keras.distillation.Distiller`, which passes targets to the student's
     own loss only. Here the student's outputs carry a mask that is true where

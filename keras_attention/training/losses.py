@@ -1,4 +1,4 @@
-"""Losses of sequences: cross-entropies, averaged over real tokens."""
+"""Losses of sequences, averaged over valid tokens."""
 
 import math
 
@@ -29,10 +29,10 @@ ENTMAX = {  # by alpha: what an output calls it, and what it is
 
 
 class AbstractSequenceLoss(keras.losses.Loss):
-    """Averages what `call` gives for each step, `(B, T)`, over real steps.
+    """Averages the results of `call`, `(B, T)`, over valid steps.
 
-    As with Keras' own losses, the shares of all replicas add up to the loss,
-    and their gradients to its gradient.
+    As with Keras' losses, the shares of all replicas add up to the loss, and
+    their gradients to its gradient.
 
     Args:
         name: Name of the loss.
@@ -42,7 +42,7 @@ class AbstractSequenceLoss(keras.losses.Loss):
         super().__init__(name=name)
 
     def counted(self, y_true):
-        """Tell which steps count: numbers `(B, T)`, 0 where they do not.
+        """Return the weights of steps `(B, T)`, 0 for excluded steps.
 
         Args:
             y_true: The targets.
@@ -63,37 +63,39 @@ class AbstractSequenceLoss(keras.losses.Loss):
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class SequenceCrossentropy(AbstractSequenceLoss):
-    """Averages the cross-entropy over the real tokens of a batch.
+    """Averages the cross-entropy over the valid tokens of a batch.
 
     Formula:
 
         loss = sum(w * l) / sum(w), over all tokens with y_true != 0
         l = logsumexp(z) - (1 - s) z[y] - s mean(z)
 
-    Every token counts the same, in long sentences and in short ones. Padding
-    does not count: with twice the padding the loss is the same. A mask that
-    the logits carry is ignored, since it belongs to the inputs, which are
-    shifted by one. A batch without a real token has loss 0 and gradient 0.
-    Under a strategy of `tf.distribute` the sums are over all replicas, and
-    each replica gets an equal share of the loss, as with Keras' losses.
+    All tokens have the same weight, in long and in short sentences. Padding is
+    excluded: more padding does not change the loss. A mask that the logits
+    carry is ignored, because it belongs to the inputs, which are shifted by
+    one. A batch without a valid token has loss 0 and gradient 0. Under a
+    `tf.distribute` strategy, the sums are over all replicas, and each replica
+    gets an equal share of the loss, as with Keras' losses.
 
-    Of several batches, Keras' `loss` and `val_loss` are means over rows of the
-    batches' means, and so depend on the batch size. `Perplexity` is over all
-    tokens: stop by `val_perplexity`. Likewise `gradient_accumulation_steps`
-    averages batches with few tokens and with many.
+    Over several batches, Keras averages the losses of batches, weighted by
+    their rows, for `loss` and `val_loss`. Therefore both depend on the batch
+    size. `Perplexity` averages over all tokens: use `val_perplexity` for early
+    stopping. In the same way, `gradient_accumulation_steps` gives equal weight
+    to batches with few and with many tokens.
 
-    To weight classes, give `sample_weight=weights[targets]`. A functional model
-    with this loss cannot refuse the `class_weight` of `fit`, which weights a
-    row by the position of its largest id; `Seq2Seq` does.
+    To weight classes, pass `sample_weight=weights[targets]`. Do not use
+    `class_weight` of `fit`, which weights a row by the position of its largest
+    id. `Seq2Seq` raises an error for it; a functional model with this loss
+    cannot.
 
     The loss is computed in float32 or wider, whatever dtype the logits have,
-    without one-hot targets. To the softmax, the padding id 0 is a class like
+    without one-hot targets. In the softmax, the padding id 0 is a class like
     any other. An id outside the `V` classes gives NaN.
 
     Args:
         label_smoothing: The share `s` of the probability that is spread over
-            all classes, `s / V` each: at least 0, below 1. 0.1 is usual.
-            Defaults to `0.0`.
+            all classes, `s / V` each: at least 0 and below 1. A usual value is
+            0.1. Defaults to `0.0`.
         name: Name of the loss. Defaults to `"sequence_crossentropy"`.
 
     Shapes:
@@ -102,7 +104,7 @@ class SequenceCrossentropy(AbstractSequenceLoss):
 
     Raises:
         ValueError: If `label_smoothing` is not in [0, 1), or if shapes do not
-            fit.
+            match.
 
     Example:
 
@@ -135,7 +137,7 @@ class SequenceCrossentropy(AbstractSequenceLoss):
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class EntmaxLoss(AbstractSequenceLoss):
-    """Averages the loss of sparse probabilities over the real tokens.
+    """Averages the loss of sparse probabilities over the valid tokens.
 
     Formula:
 
@@ -143,20 +145,20 @@ class EntmaxLoss(AbstractSequenceLoss):
         l = sum_j (p[j] - [j = y]) z[j] + H(p),  p = entmax(z)
         H(p) = sum_j (p[j] - p[j]^alpha) / (alpha (alpha - 1))
 
-    It is to `entmax` what the cross-entropy is to softmax, and its gradient is
-    `p - [j = y]` likewise. It is 0, and trains no more, once the right word
-    has the probability 1, which is so as soon as its score is above all others
-    by `1 / (alpha - 1)`. Words that get the probability 0 are not trained.
+    This loss is to `entmax` what the cross-entropy is to softmax, and its
+    gradient is also `p - [j = y]`. Once the score of the correct token is above
+    all others by `1 / (alpha - 1)`, its probability is 1, and the loss and its
+    gradient are 0. Tokens with probability 0 are not trained.
 
-    A model that is trained with it says so, since its search takes scores for
-    those of softmax otherwise: `Seq2Seq(..., output="entmax15")` for
-    `alpha=1.5`, `output="sparsemax"` for `alpha=2`. A search then never writes
-    a word of probability 0. `Perplexity` is one of softmax, and means nothing
-    here; `TokenAccuracy` and `ValidationScores` hold.
+    The model must use the same function, because a search uses softmax by
+    default: set `Seq2Seq(..., output="entmax15")` for `alpha=1.5`, and
+    `output="sparsemax"` for `alpha=2`. A search then never generates a token of
+    probability 0. `Perplexity` assumes softmax and is not meaningful here; use
+    `TokenAccuracy` and `ValidationScores`.
 
-    What counts, and what does not, is as in `SequenceCrossentropy`: masks,
-    padding, dtypes, replicas. An id outside the `V` classes gives NaN. Second
-    derivatives are right, higher ones are not.
+    Masks, padding, dtypes and replicas are handled as in
+    `SequenceCrossentropy`. An id outside the `V` classes gives NaN. Second
+    derivatives are correct; higher derivatives are not.
 
     Args:
         alpha: `1.5` for 1.5-entmax, `2` for sparsemax, which has more zeros.
@@ -168,7 +170,7 @@ class EntmaxLoss(AbstractSequenceLoss):
         `(B,)`, `(B, 1)` or `(B, T)` -> scalar.
 
     Raises:
-        ValueError: If `alpha` is another number, or if shapes do not fit.
+        ValueError: If `alpha` is another number, or if shapes do not match.
 
     Example:
 
@@ -214,35 +216,37 @@ class EntmaxLoss(AbstractSequenceLoss):
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class GuidedAlignmentLoss(AbstractSequenceLoss):
-    """Guides attention by known word alignments: the cross-entropy to them.
+    """Trains attention to match known word alignments (cross-entropy).
 
     Formula:
 
         loss = sum(w * l) / sum(w), over all steps t with a gold link
         l[t] = -sum_j g[t, j] log a[t, j],  g[t] scaled to sum_j g[t, j] = 1
 
-    A target word with several links should attend to all of them equally, or
-    as a soft alignment says. A word without a link, such as padding, does not
-    count; a batch without a link has loss 0 and gradient 0.
+    A target token with several links is trained to attend to all of them
+    equally, or in proportion to a soft alignment. Tokens without a link, such
+    as padding, are excluded; a batch without a link has loss 0 and gradient 0.
 
-    The loss is computed in float32 or wider. A weight below 1e-12 counts as
-    1e-12, with gradient 0: a link to a position that sparsemax or a mask
-    excludes costs 27.6 and trains nothing. A mask that the weights carry is
+    The loss is computed in float32 or wider. A weight below 1e-12 is replaced
+    with 1e-12, with gradient 0: a link to a position that sparsemax or a mask
+    excludes costs 27.6 and has no gradient. A mask that the weights carry is
     ignored.
 
-    Use it beside the loss of the words, for a model that returns `(logits,
-    weights)`: `compile(loss=[SequenceCrossentropy(), GuidedAlignmentLoss()],
-    loss_weights=[1.0, 0.5])`, and `(targets, links)` as the targets of `fit`.
+    Use it together with the loss of the tokens, for a model that returns
+    `(logits, weights)`: `compile(loss=[SequenceCrossentropy(),
+    GuidedAlignmentLoss()], loss_weights=[1.0, 0.5])`, and `(targets,
+    links)` as the targets of `fit`.
 
     Args:
         name: Name of the loss. Defaults to `"guided_alignment"`.
 
     Shapes:
-        y_true `(B, T, Tv)` links, 0 and 1 or shares; y_pred `(B, T, Tv)`
-        weights; sample_weight `(B,)`, `(B, 1)` or `(B, T)` -> scalar.
+        y_true `(B, T, Tv)` links, either 0 and 1 or proportions; y_pred
+        `(B, T, Tv)` weights; sample_weight `(B,)`, `(B, 1)` or `(B, T)` ->
+        scalar.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
 
     Example:
 
@@ -261,7 +265,7 @@ class GuidedAlignmentLoss(AbstractSequenceLoss):
         super().__init__(name=name)
 
     def counted(self, y_true):
-        """Tell which steps have a link: booleans `(B, T)`."""
+        """Return which steps have a link: booleans `(B, T)`."""
         return ops.any(ops.not_equal(y_true, 0), axis=-1)
 
     def call(self, y_true, y_pred):

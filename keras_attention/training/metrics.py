@@ -18,11 +18,11 @@ from keras_attention.ops.tokens import weighted_sum
 
 
 class AbstractMeanMetric(keras.metrics.Metric):
-    """Sums values times their weights, and the weights.
+    """Sums weighted values and their weights, for a weighted mean.
 
-    Both sums go over all batches, so that a batch of long sentences counts
-    for more. A subclass writes `update_state`, which calls `add`, and
-    `result` if that is not the mean. A mask that `y_pred` carries is ignored.
+    Both sums are over all batches, so that a batch of long sentences has more
+    weight. A subclass defines `update_state`, which calls `add`, and `result`
+    if the result is not the mean. A mask that `y_pred` carries is ignored.
 
     Args:
         name: Name of the metric. Defaults to that of the class.
@@ -39,8 +39,8 @@ class AbstractMeanMetric(keras.metrics.Metric):
 
         Args:
             values: A tensor of any shape.
-            weights: The weight of each value, of the same shape. A value of
-                weight 0 may be infinite, or NaN.
+            weights: The weight of each value, of the same shape. A value with
+                weight 0 may be infinite or NaN.
         """
         weights = ops.cast(weights, self.dtype)
         values = ops.cast(values, self.dtype)
@@ -54,7 +54,7 @@ class AbstractMeanMetric(keras.metrics.Metric):
         self.count.assign(self.count + count / replicas)
 
     def mean(self):
-        """Compute the mean of all values so far, a scalar; 0 of none."""
+        """Compute the mean of all values so far, a scalar; 0 without values."""
         return ops.divide_no_nan(self.total, self.count)
 
     def result(self):
@@ -62,9 +62,9 @@ class AbstractMeanMetric(keras.metrics.Metric):
 
 
 class AbstractTokenMetric(AbstractMeanMetric):
-    """Averages one number per real token.
+    """Averages one number per valid token.
 
-    A subclass writes `measure`. Padding, id 0 in `y_true`, does not count.
+    A subclass defines `measure`. Padding, id 0 in `y_true`, is excluded.
 
     Args:
         name: Name of the metric. Defaults to that of the class.
@@ -79,7 +79,7 @@ class AbstractTokenMetric(AbstractMeanMetric):
         A scalar.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
 
     def measure(self, y_true, logits):
@@ -103,21 +103,22 @@ class AbstractTokenMetric(AbstractMeanMetric):
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class TokenAccuracy(AbstractTokenMetric):
-    """Computes the share of real tokens that get the highest logit.
+    """Computes the share of valid tokens that have the highest logit.
 
     Formula:
 
         accuracy = sum(w [argmax(z) = y]) / sum(w), over y_true != 0
 
-    Under teacher forcing, each token is predicted from the right ones before
-    it; generated texts have other measures. It is 0 before any token.
+    Under teacher forcing, each token is predicted from the correct tokens
+    before it; to measure generated sequences, use `ValidationScores`. The
+    result is 0 before any token.
 
     Args:
         name: Name of the metric. Defaults to `"token_accuracy"`.
         dtype: Dtype of the sums. Defaults to `keras.config.floatx()`.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
 
     Example:
 
@@ -144,17 +145,17 @@ class Perplexity(AbstractTokenMetric):
         perplexity = exp(sum(w l) / sum(w)), over y_true != 0
         l = -log softmax(z)[y]
 
-    The model is as unsure as among so many equal choices: `V` if it knows
-    nothing, 1 if it knows everything. It is 1 before any token. Label
-    smoothing of the loss is left out, so that models with and without it can
-    be compared.
+    The model is as uncertain as among this many equally likely choices: `V` for
+    a uniform distribution, 1 for perfect predictions. The result is 1 before
+    any token. Label smoothing of the loss does not affect it, so that you can
+    compare models with and without it.
 
     Args:
         name: Name of the metric. Defaults to `"perplexity"`.
         dtype: Dtype of the sums. Defaults to `keras.config.floatx()`.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
 
     Example:
 
@@ -179,19 +180,19 @@ class AttentionEntropy(AbstractMeanMetric):
 
     Formula:
 
-        entropy = mean of -sum_j p[t, j] log p[t, j], in nats, over real t
+        entropy = mean of -sum_j p[t, j] log p[t, j], in nats, over valid t
         p[t] = a[t] / sum_j a[t, j],  0 log 0 = 0
 
     It is 0 if each target token attends to one position, and `log(S)` if it
-    attends to all `S` equally: its exponential is a number of positions.
-    Weights that do not sum to 1, such as those of `Monotonic` and
-    `GaussianMixtureAttention`, are scaled first. A token that attends to
-    nothing has no entropy and does not count.
+    attends to all `S` equally: its exponential is an effective number of
+    positions. Weights that do not sum to 1, such as those of `Monotonic` and
+    `GaussianMixtureAttention`, are normalized first. A token whose weights are
+    all 0 is excluded.
 
-    It belongs to the second output of a model that returns `(logits,
-    weights)`: `compile(metrics=[[TokenAccuracy()], [AttentionEntropy()]])`.
-    In `fit`, give targets to both outputs, `(targets, targets)`: Keras leaves
-    out the metrics of an output that has none.
+    Use it for the second output of a model that returns `(logits, weights)`:
+    `compile(metrics=[[TokenAccuracy()],
+    [AttentionEntropy()]])`. In `fit`, pass targets for both outputs, `(targets,
+    targets)`, because Keras skips the metrics of an output without targets.
 
     Args:
         name: Name of the metric. Defaults to `"attention_entropy"`.
@@ -199,13 +200,13 @@ class AttentionEntropy(AbstractMeanMetric):
 
     Call arguments:
         y_true: Target ids `(B, T)`, 0 for padding. Or a matrix `(B, T, Tv)`,
-            such as gold links: then a step is real if any entry of its row is
+            such as gold links: then a step is valid if any entry of its row is
             not 0.
         y_pred: Weights `(B, T, Tv)`.
         sample_weight: `(B,)`, `(B, 1)` or `(B, T)`, or `None` for 1.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
 
     Example:
 
@@ -237,17 +238,17 @@ class AttentionCoverage(AbstractMeanMetric):
 
     Formula:
 
-        coverage = mean of min(c[j], 1) over all real source positions j
-        c[j] = sum of a[t, j] over real t
+        coverage = mean of min(c[j], 1) over all valid source positions j
+        c[j] = sum of a[t, j] over valid t
 
-    It is 1 if every source position receives a total weight of 1 or more, and
-    low if words are left out. It stays below 1 where the target is shorter
-    than the source. More weight than 1 adds nothing.
+    It is 1 if every source position receives a total weight of at least 1, and
+    low if positions are ignored. It is below 1 if the target is shorter than
+    the source. A total weight above 1 counts as 1.
 
-    Target ids do not say where the source ends. With them, the real positions
-    are those up to the last with any weight, which is exact for softmax and
-    padding on the right. Otherwise give a matrix. In `compile` it goes where
-    `AttentionEntropy` goes.
+    Target ids do not show where the source ends. With target ids, the valid
+    positions are those up to the last one with any weight, which is exact for
+    softmax and padding on the right. In other cases, pass a matrix. Use it in
+    `compile` like `AttentionEntropy`.
 
     Args:
         name: Name of the metric. Defaults to `"attention_coverage"`.
@@ -255,14 +256,15 @@ class AttentionCoverage(AbstractMeanMetric):
 
     Call arguments:
         y_true: Target ids `(B, T)`, 0 for padding. Or a matrix `(B, T, Tv)`,
-            such as gold links: then steps and positions are real if any
-            entry of their row or column is not 0.
+            such as gold links: then steps and positions are valid if any entry
+            of their row or column is not 0.
         y_pred: Weights `(B, T, Tv)`.
-        sample_weight: `(B,)`, `(B, 1)` or `(B, T)`, or `None` for 1. The
-            positions of a sentence count as the mean of its real steps.
+        sample_weight: `(B,)`, `(B, 1)` or `(B, T)`, or `None` for 1. The weight
+            of the positions of a sentence is the mean weight of its valid
+            steps.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
 
     Example:
 
@@ -298,12 +300,12 @@ class AttentionCoverage(AbstractMeanMetric):
 
 
 def _read_attention(metric, y_true, y_pred):
-    """Check shapes, and find out what is real.
+    """Check shapes, and determine which steps and positions are valid.
 
     Returns:
-        Real pairs, boolean `(B, T, Tv)`, or `None` if they are not known;
-        real steps, int32 `(B, T)`; and the weights `(B, T, Tv)` in float32 or
-        wider, 0 at steps that are not real.
+        Valid pairs, boolean `(B, T, Tv)`, or `None` if unknown; valid steps,
+        int32 `(B, T)`; and the weights `(B, T, Tv)` in float32 or wider, 0 at
+        masked steps.
     """
     y_true, attention = as_targets(y_true, y_pred)
     given, needed = tuple(y_true.shape), tuple(attention.shape)

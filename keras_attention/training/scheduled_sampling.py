@@ -1,4 +1,4 @@
-"""Scheduled sampling: training that grows more and more like generation."""
+"""Scheduled sampling: gradually replaces teacher forcing in training."""
 
 from collections.abc import Callable
 
@@ -9,17 +9,17 @@ from keras_attention.checks import check_function
 
 
 class ScheduledSampling(keras.callbacks.Callback):
-    """Feeds a decoder more and more of its own words, by a schedule.
+    """Increasingly feeds a decoder its own predictions, by a schedule.
 
     Formula:
 
         sampling_probability = 1 - schedule(i), before training step i
 
-    Steps are batches, counted from the optimizer's iterations: a model that
-    is loaded with its optimizer, or fitted again, continues where it was. The
-    last probability of each epoch is logged as `sampling_probability`.
+    Steps are batches, counted by the optimizer's iterations: a model that is
+    loaded with its optimizer, or fitted again, resumes the schedule. The last
+    probability of each epoch is logged as `sampling_probability`.
 
-    The schedules of the reference, with its names for their numbers:
+    The schedules of the reference, with its symbols:
 
     - linear, from 1 to `epsilon` with slope `c`:
       `keras.optimizers.schedules.PolynomialDecay(1.0, (1 - epsilon) / c,
@@ -29,12 +29,12 @@ class ScheduledSampling(keras.callbacks.Callback):
     - inverse sigmoid: `InverseSigmoidSchedule(k)`
 
     Args:
-        schedule: A function from the number of a step, from 0, to the
-            probability of the right word: a schedule of Keras, or any other.
+        schedule: A function from the step, counted from 0, to the probability
+            of using the correct token: a Keras schedule or any other function.
 
     Raises:
-        ValueError: If `schedule` is no function; in `fit`, if the model has
-            no `sampling_probability`, or if `schedule` returns no
+        ValueError: If `schedule` is not callable; in `fit`, if the model has no
+            `sampling_probability`, or if `schedule` does not return a
             probability.
 
     Example:

@@ -1,4 +1,4 @@
-"""Schedules that Keras does not have."""
+"""Schedules that are not in Keras."""
 
 import math
 
@@ -18,12 +18,13 @@ class InverseSigmoidSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
         epsilon[i] = k / (k + exp(i / k))
 
-    It starts from `k / (k + 1)` and is a half after `k log(k)` steps: 6908 if
-    `k` is 1000. Made for `ScheduledSampling`, where it is the probability of
-    the right word, it works wherever Keras takes a schedule.
+    It starts at `k / (k + 1)` and is 0.5 after `k log(k)` steps: 6908 if `k` is
+    1000. It is meant for `ScheduledSampling`, as the probability of the correct
+    token, and works wherever Keras accepts a schedule.
 
     Args:
-        scale: The number `k`, at least 1: the larger, the later and slower.
+        scale: The number `k`, at least 1. A larger `k` makes the decay later
+            and slower.
 
     Call arguments:
         step: The number `i` of the training step, from 0, or a tensor of
@@ -61,15 +62,15 @@ class InverseSigmoidSchedule(keras.optimizers.schedules.LearningRateSchedule):
 class InverseSquareRootSchedule(
     keras.optimizers.schedules.LearningRateSchedule
 ):
-    """Rises over the first steps, and then falls as a square root.
+    """Rises linearly (warm-up), then falls with the inverse square root.
 
     Formula:
 
         rate[i] = peak * min(n / warmup, sqrt(warmup / n)), n = i + 1
 
-    The first step has the rate `peak / warmup`, step `warmup` the rate `peak`,
-    and one four times as late a half of it. That of Vaswani et al. for models
-    of `D` features is `peak = 1 / sqrt(D * warmup)`.
+    The rate is `peak / warmup` at the first step, `peak` at step `warmup`, and
+    half of `peak` at step `4 * warmup`. For models with `D` features, Vaswani
+    et al. use `peak = 1 / sqrt(D * warmup)`.
 
     Args:
         peak: The largest rate, positive.

@@ -1,4 +1,4 @@
-"""How good texts are, each number as its field counts it."""
+"""Evaluation metrics of generated texts."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -24,11 +24,11 @@ MODES = {  # which of two numbers is better
 
 
 class TextScore(NamedTuple):
-    """One number about texts.
+    """One score of texts.
 
     Attributes:
-        value: The number, a hundredth of what is counted being 1.
-        signature: How sacreBLEU has counted it; empty for the others.
+        value: The score, in percent.
+        signature: The signature of sacreBLEU; empty for other metrics.
     """
 
     value: float
@@ -41,7 +41,7 @@ def score_texts(
     references: list[list[str]],
     lowercase: bool = False,
 ) -> TextScore:
-    """Compare texts with right ones, over all of them together.
+    """Score texts against references, over the whole corpus.
 
     Formula:
 
@@ -49,29 +49,30 @@ def score_texts(
         ser = 100 - accuracy
         wer, per, cer = 100 * sum_i min_r D(texts[i], r) / sum_i mean_r len(r)
 
-    `D` is the Levenshtein distance: the least number of words (`"wer"`),
-    symbols (`"per"`, the phone error rate), or characters (`"cer"`, Unicode's,
-    spaces between words included) to insert, delete, or substitute; `r` runs
-    over the references of a text. Words and symbols stand between spaces, so
-    `"wer"` and `"per"` are the same number. `"ser"` is the sequence error rate:
-    what papers on pronunciation call word error rate, if a text is a word.
-    `"bleu"`, `"chrf"` and `"ter"` are those of sacreBLEU. Spaces around a
-    text count nowhere, Unicode forms do: `"é"` is not `"e\u0301"`.
+    `D` is the Levenshtein distance: the minimum number of words (`"wer"`),
+    symbols (`"per"`, the phone error rate), or characters (`"cer"`, Unicode
+    characters including spaces between words) to insert, delete, or substitute;
+    `r` ranges over the references of a text. Words and symbols are separated by
+    spaces, so `"wer"` and `"per"` are equal. `"ser"` is the sequence error
+    rate, which papers on pronunciation call word error rate if each text is a
+    word. `"bleu"`, `"chrf"` and `"ter"` are those of sacreBLEU. Spaces around a
+    text are ignored, but Unicode forms are not normalized: `"é"` is not
+    `"e\u0301"`.
 
     Args:
         name: `"bleu"`, `"chrf"`, `"ter"`, `"wer"`, `"per"`, `"cer"`, `"ser"`
             or `"accuracy"`.
-        texts: The texts.
-        references: Lists of right texts, each with one for every text.
-        lowercase: Whether letter case does not count. It never does in
-            `"ter"`. Defaults to `False`.
+        texts: The texts to score.
+        references: Lists of references, each with one reference for every text.
+        lowercase: Whether to ignore case. `"ter"` always ignores it. Defaults
+            to `False`.
 
     Returns:
         A `TextScore`.
 
     Raises:
-        ValueError: If all references are empty, or an entry is no string.
-        ImportError: If the package that counts is not installed.
+        ValueError: If all references are empty, or an entry is not a string.
+        ImportError: If the package that computes the metric is not installed.
 
     Reference:
         BLEU: [Papineni et al., 2002](https://aclanthology.org/P02-1040/);

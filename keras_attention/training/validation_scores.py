@@ -1,4 +1,4 @@
-"""A callback that translates, and reports how good the texts are."""
+"""A callback that translates validation sentences and logs scores."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -16,44 +16,44 @@ from keras_attention.training.text_scores import score_texts
 
 
 class ValidationScores(keras.callbacks.Callback):
-    """Translates sentences after an epoch, and writes scores to the logs.
+    """Translates sentences after an epoch, and adds scores to the logs.
 
-    Their names in the logs and in the history are `val_<name>`, so that
-    callbacks behind this one can use them:
-    `EarlyStopping("val_wer", mode="min")`. All are numbers from 0 to 100, but
-    error rates can be higher, if far too much is written:
+    Scores have the names `val_<name>` in the logs and the history, so that
+    callbacks after this one can use them:
+    `EarlyStopping("val_wer", mode="min")`. Scores are from 0 to 100, but error
+    rates can be higher if hypotheses are much too long:
 
     | name | what | better |
     | --- | --- | --- |
     | `"bleu"` | BLEU of sacreBLEU | higher |
     | `"chrf"` | chrF2 of sacreBLEU | higher |
     | `"ter"` | translation edit rate of sacreBLEU, without case | lower |
-    | `"wer"` | word error rate: errors in 100 words | lower |
-    | `"per"` | phone error rate: errors in 100 symbols between spaces | lower |
-    | `"cer"` | character error rate: errors in 100 characters | lower |
-    | `"ser"` | sequence error rate: wrong texts, of 100 | lower |
-    | `"accuracy"` | exact-match accuracy: right texts, of 100 | higher |
+    | `"wer"` | word error rate: errors per 100 words | lower |
+    | `"per"` | phone error rate: errors per 100 separated symbols | lower |
+    | `"cer"` | character error rate: errors per 100 characters | lower |
+    | `"ser"` | sequence error rate: wrong texts in percent | lower |
+    | `"accuracy"` | exact-match accuracy in percent | higher |
 
-    Translating takes time; a `GreedySearch` and some hundred sentences are
-    enough to tell epochs apart. If a search gives several texts a sentence,
-    the best one counts.
+    Translating takes time; a `GreedySearch` and a few hundred sentences are
+    enough to compare epochs. If a search returns several hypotheses per
+    sentence, the best one is scored.
 
     Args:
-        translator: A `Translator` of the model that is trained, which need
-            not be built before. Or any function of a list of sentences and
-            `batch_size` that returns the list of their translations.
+        translator: A `Translator` of the model to train, which does not need to
+            be built. Or any function that takes a list of sentences and
+            `batch_size`, and returns the list of their translations.
         sources: Sentences to translate.
-        references: The translation of each of them.
-        metrics: Names from the table; or a dictionary of names to functions,
-            from the texts and the references to a number. Defaults to
+        references: The reference translation of each sentence.
+        metrics: Names from the table; or a dictionary from names to functions
+            that take hypotheses and references and return a number. Defaults to
             `("bleu",)`.
-        batch_size: How many sentences run at a time. Defaults to `32`.
-        frequency: Number of epochs from one evaluation to the next. In
-            between, the last numbers stay in the logs. Defaults to `1`.
+        batch_size: Number of sentences in a batch. Defaults to `32`.
+        frequency: Number of epochs between evaluations. In other epochs, the
+            logs contain the last scores. Defaults to `1`.
 
     Raises:
         ValueError: If there are no sentences, or not as many references, if a
-            metric is not known, or if a number is not positive.
+            metric is unknown, or if a number is not positive.
         ImportError: If sacrebleu or rapidfuzz is not installed.
 
     Example:
