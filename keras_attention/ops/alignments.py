@@ -22,7 +22,7 @@ def offsets_between(bias, real, monotonic: bool):
         bias: Biases of moves by `-W` to `W` positions, `(2 W + 1,)`; longer
             moves have those of `W`. With `inf` moves go there if they can,
             with `-inf` only if they can go nowhere else.
-        real: Boolean `(B, Tv)`, `True` at real positions.
+        real: Boolean `(B, Tv)`, `True` at valid positions.
         monotonic: Whether no move goes back.
 
     Returns:

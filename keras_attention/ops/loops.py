@@ -15,10 +15,10 @@ def loop_over_time(
 ):
     """Run a step over time and stack its outputs.
 
-    On TensorFlow it is a `while` loop that writes into preallocated buffers:
-    the only form that trains with and without XLA and works in every export.
-    On JAX it is a scan, since JAX cannot differentiate a `while` loop. On
-    other backends it is a Python loop.
+    On TensorFlow, this is a `while` loop that writes into preallocated buffers:
+    the only form that trains with and without XLA and works in every export. On
+    JAX, it is a scan, because JAX cannot differentiate a `while` loop. On other
+    backends, it is a Python loop.
 
     Args:
         step: Function from `(carry, inputs of one step)` to the next carry

@@ -1,9 +1,9 @@
 """Monotonic alignments: attention that only moves to the right.
 
-A step starts at the position where the step before stopped. It goes through
-the positions from left to right and stops at position `j` with probability
-`p[j]`. The weights are the probabilities of stopping at each position, given
-`previous`, the weights of the step before: `weights = p * arrived`, with
+A step starts at the position where the step before stopped. It goes through the
+positions from left to right and stops at position `j` with probability `p[j]`.
+The weights are the probabilities of stopping at each position, given
+`previous`, the weights of the previous step: `weights = p * arrived`, with
 
     arrived[j] = previous[j] + (1 - p[j - 1]) * arrived[j - 1]
 
@@ -32,7 +32,7 @@ def stop_recursively(energies, previous, mask=None):
 
     Args:
         energies: `(B, K, Tv)`.
-        previous: Weights of the step before, `(B, K, Tv)`.
+        previous: Weights of the previous step, `(B, K, Tv)`.
         mask: `True` at positions that may get a weight.
 
     Returns:
@@ -66,7 +66,7 @@ def stop_in_parallel(energies, previous, mask=None):
 
     Args:
         energies: `(B, K, Tv)`.
-        previous: Weights of the step before, `(B, K, Tv)`.
+        previous: Weights of the previous step, `(B, K, Tv)`.
         mask: `True` at positions that may get a weight.
 
     Returns:
@@ -89,7 +89,7 @@ def stop_hard(energies, previous, mask=None):
 
     Args:
         energies: `(B, K, Tv)`.
-        previous: Weights of the step before, `(B, K, Tv)`.
+        previous: Weights of the previous step, `(B, K, Tv)`.
         mask: `True` at positions that may get a weight.
 
     Returns:
@@ -113,7 +113,7 @@ def step_softly(energies, previous, mask=None):
 
     Args:
         energies: `(B, K, Tv)`.
-        previous: Weights of the step before, `(B, K, Tv)`.
+        previous: Weights of the previous step, `(B, K, Tv)`.
         mask: `True` at positions that may get a weight.
 
     Returns:
@@ -130,11 +130,11 @@ def step_hard(energies, previous, mask=None):
 
     Args:
         energies: `(B, K, Tv)`.
-        previous: Weights of the step before, `(B, K, Tv)`.
+        previous: Weights of the previous step, `(B, K, Tv)`.
         mask: `True` at positions that may get a weight.
 
     Returns:
-        Weights `(B, K, Tv)`: those of the step before, stayed or moved.
+        Weights `(B, K, Tv)`: those of the previous step, stayed or moved.
     """
     stops = join_masks(energies > 0, mask)
     stop = ops.cast(stops, energies.dtype)
@@ -151,7 +151,7 @@ def behind(previous):
     """Move weights on by one position, to where a strict step starts.
 
     Args:
-        previous: Weights of the step before, `(B, K, Tv)`. Negative ones say
+        previous: Weights of the previous step, `(B, K, Tv)`. Negative ones say
             where the first step starts, and are not moved.
 
     Returns:

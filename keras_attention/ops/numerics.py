@@ -15,9 +15,9 @@ def wide_dtype(dtype) -> str:
 
 
 def cast(x, dtype):
-    """Convert to a tensor of a dtype. One that has it is left alone.
+    """Convert to a tensor of a dtype, if it does not have this dtype.
 
-    On torch a call of `ops.cast` costs as much as a small product.
+    On torch, a call of `ops.cast` costs as much as a small product.
     """
     name = keras.backend.standardize_dtype
     if ops.is_tensor(x) and name(x.dtype) == name(dtype):
@@ -26,7 +26,7 @@ def cast(x, dtype):
 
 
 def widen(x):
-    """Cast to float32; float64 stays."""
+    """Cast to float32; float64 is unchanged."""
     return cast(x, wide_dtype(x.dtype))
 
 
@@ -43,8 +43,8 @@ def tanh(x):
 def masked_softmax(scores, mask=None):
     """Compute a softmax over the last axis, exactly 0 at masked positions.
 
-    A row whose positions are all masked gets zeros. Sums are computed in
-    float32 or wider.
+    If all positions of a row are masked, its weights are zeros. Sums are
+    computed in float32 or wider.
 
     Args:
         scores: Float tensor `(..., Tv)`.
@@ -69,7 +69,7 @@ def _softmax(x):
 
 
 def join_masks(*masks):
-    """Combine boolean masks by a logical `and`.
+    """Combine boolean masks with a logical `and`.
 
     Args:
         *masks: Boolean tensors that broadcast to each other; `None` masks
@@ -88,8 +88,9 @@ def join_masks(*masks):
 def unit_vectors(x):
     """Scale the last axis to length 1.
 
-    A zero vector stays zero, and its gradient is zero. Dividing by the sum of
-    absolute values first keeps the squares from overflowing.
+    A zero vector stays zero, and its gradient is zero. Vectors are first
+    divided by the sum of their absolute values, so that squares do not
+    overflow.
 
     Args:
         x: `(..., D)`.
@@ -129,14 +130,14 @@ def layer_norm(x, gamma, beta, epsilon: float):
 
 
 def keep_real(x, mask):
-    """Replace padding by zeros.
+    """Replace padding with zeros.
 
-    NaN and infinity in padding then reach neither a result nor a gradient. A
-    weight of 0 would not be enough: 0 times NaN is NaN.
+    NaN and infinity in padding then affect neither results nor gradients. A
+    weight of 0 would not be enough, because 0 times NaN is NaN.
 
     Args:
         x: `(B, T, D)`.
-        mask: Boolean `(B, T)`, `True` at real positions, or `None`.
+        mask: Boolean `(B, T)`, `True` at valid positions, or `None`.
 
     Returns:
         `(B, T, D)`.
@@ -184,7 +185,7 @@ def windows(x, before: int, after: int, fill: float = 0.0):
 
 
 def log_normalize(log_values):
-    """Normalize the exponentials of the last axis, by their logarithms.
+    """Normalize the exponentials of the last axis, in log space.
 
     Formula:
 
@@ -194,7 +195,8 @@ def log_normalize(log_values):
         log_values: In float32 or wider; `-inf` is allowed.
 
     Returns:
-        A tensor of that shape. `-inf` stays so, also where all are.
+        A tensor of the same shape. `-inf` is unchanged, even if all values of a
+        row are `-inf`.
     """
     low = ops.clip(log_values, MASKED, -MASKED)
     return ops.where(log_values > MASKED, ops.log_softmax(low), log_values)
@@ -207,7 +209,8 @@ def log_of_mean(log_values, shares):
 
         log(sum_i w_i exp(x_i))
 
-    It neither overflows nor vanishes: 0 is what is 0 everywhere.
+    The result neither overflows nor underflows: a mean is 0 only if all values
+    are 0.
 
     Args:
         log_values: List of tensors of the same shape, in float32 or wider;

@@ -1,9 +1,9 @@
 """Operations that a training loop can record and differentiate itself.
 
-A step of a recurrent network consists of products with constants (weights,
-the source's keys and values) and of cheap arithmetic between them. Each kind
-of product is an `Operation`. Outside of a training loop it just runs; inside
-of one a recorder intercepts it: see `ops/replay.py`.
+A step of a recurrent network consists of products with constants (weights, the
+source's keys and values) and of cheap arithmetic between them. Each kind of
+product is an `Operation`. Outside a training loop, an operation simply runs;
+inside a training loop, a recorder intercepts it: see `ops/replay.py`.
 """
 
 import contextlib
@@ -64,13 +64,14 @@ def perform(operation: Operation, x, *constants):
 
 
 def hoist(function: Callable, *constants):
-    """Compute a value that is constant over the steps once per loop.
+    """Compute once per loop a value that is the same at all steps.
 
-    Outside of a loop with a recorder it is computed at every call.
+    Outside a loop with a recorder, the value is computed at every call.
 
     Args:
         function: Function from the constants to one tensor. It may close over
-            numbers, strings, layers and functions, which tell it from others.
+            numbers, strings, layers and functions, which distinguish it from
+            other functions.
         *constants: Tensors or Keras variables that are the same at each step.
 
     Returns:
@@ -116,11 +117,11 @@ def recording(recorder):
 
 
 def portable_program():
-    """Trace for another runtime inside of a `with` block, without gradients.
+    """Trace for another runtime in a `with` block, without gradients.
 
-    Products stay as they are: such a runtime has its own way to store kernels
-    and to multiply. Shapes are written so that LiteRT can plan all memory
-    before it runs, and need not do so again in each step of a loop.
+    Products are unchanged, because such a runtime stores kernels and multiplies
+    in its own way. Shapes are computed so that LiteRT can plan all memory in
+    advance, instead of in each step of a loop.
     """
     return _changed(portable=True)
 

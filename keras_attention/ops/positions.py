@@ -1,4 +1,4 @@
-"""Where a source begins, and its positions counted from there."""
+"""The first valid position of a source, and positions counted from it."""
 
 import keras
 from keras import ops
@@ -34,10 +34,10 @@ def first_true(flags, dtype):
 
 
 def first_position(real):
-    """Return the first real position of every row.
+    """Return the first valid position of every row.
 
     Args:
-        real: `(..., Tv)`, 1 at real positions, 0 at padding.
+        real: `(..., Tv)`, 1 at valid positions, 0 at padding.
 
     Returns:
         `(..., 1)`, in the dtype of `real`; 0 if there is none.
@@ -64,12 +64,13 @@ def with_a_position(ids):
 
 
 def source_positions(real, words, dtype):
-    """Number the positions of each source from its first real one.
+    """Number the positions of each source from its first valid position.
 
-    Padding in front has negative numbers; a hole in between counts.
+    Padding on the left has negative numbers; masked positions in between are
+    counted.
 
     Args:
-        real: Boolean `(B, Tv)`, `True` at real positions, or `None` for all.
+        real: Boolean `(B, Tv)`, `True` at valid positions, or `None` for all.
         words: The number `Tv` of positions.
         dtype: Dtype of the result.
 
@@ -83,10 +84,10 @@ def source_positions(real, words, dtype):
 
 
 def count_positions(real, scores):
-    """Return the number of real positions of each source.
+    """Return the number of valid positions of each source.
 
     Args:
-        real: Boolean `(B, Tv)`, `True` at real positions, or `None` for all.
+        real: Boolean `(B, Tv)`, `True` at valid positions, or `None` for all.
         scores: `(B, K, Tv)`.
 
     Returns:

@@ -18,14 +18,15 @@ SPARE = 16  # columns: one line of the cache in float32
 
 
 def product(x, kernel):
-    """Multiply features by a kernel, in the dtype of the features.
+    """Multiply features with a kernel, in the dtype of the features.
 
-    Features of more axes become a matrix first: XLA cannot differentiate
-    TensorFlow's product of more axes inside a loop. It is written `@`, since
-    `ops.matmul` computes float64 in float32 on torch.
+    Features with more axes are reshaped to a matrix, because XLA cannot
+    differentiate TensorFlow's product of more axes inside a loop. The product
+    is computed with `@`, because `ops.matmul` computes float64 in float32 on
+    torch.
 
-    In a loop, a kernel whose rows would collide in the cache gets a few more
-    columns, once for all steps.
+    In a loop, a kernel whose rows would collide in the cache is padded with a
+    few columns, once for all steps.
 
     Args:
         x: `(..., D)`.
@@ -52,9 +53,9 @@ def _widened(kernel):
 
 
 def joint_product(features, kernels):
-    """Multiply each of several features by its kernel, and add the products.
+    """Multiply each of several features with its kernel, and add the products.
 
-    In a loop it is one product of the concatenated features; the kernels are
+    In a loop, this is one product of the concatenated features; the kernels are
     concatenated before the loop.
 
     Args:
@@ -78,7 +79,7 @@ def _beside(*kernels):
 def dot_scores(query, keys):
     """Compute the inner product of every query with every key.
 
-    Such a sum easily overflows float16, so it is computed and returned in
+    Because such sums easily overflow float16, they are computed and returned in
     float32 or wider.
 
     Args:

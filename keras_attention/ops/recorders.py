@@ -170,19 +170,19 @@ class Replayer(AbstractRecorder):
 
 
 def hoister(variables) -> Callable:
-    """Make what computes hoisted values once for all steps of a loop.
+    """Create a context that computes hoisted values once for all steps.
 
-    It is for loops of Python, and for those without a gradient. The first step,
-    which is called before the loop, computes the hoisted values; later ones
+    Use it for Python loops, and for loops without a gradient. The first step,
+    which is called before the loop, computes the hoisted values; later steps
     reuse them.
 
     Args:
-        variables: Keras variables, and tensors from outside of the loop, that
+        variables: Keras variables, and tensors from outside the loop, that
             hoisted values may depend on.
 
     Returns:
-        A function without arguments. Each step runs in a `with` block of what
-        it returns.
+        A function without arguments that returns a context manager. Run each
+        step in its `with` block.
     """
     first = None
 

@@ -2,10 +2,10 @@
 
 The forward loop keeps the results of the step's operations
 (`ops/operations.py`). The backward loop replays the step: each operation
-returns its kept result instead of computing it again, and the cheap arithmetic
-between them is differentiated as usual. This needs little memory, and no
-weight's gradient is computed inside the loop: after it, the operands and the
-cotangents of all steps are multiplied in one product.
+returns its kept result instead of recomputing it, and the cheap arithmetic
+between operations is differentiated as usual. This needs little memory.
+Gradients of weights are not computed inside the loop: after the loop, the
+operands and the cotangents of all steps are multiplied in one product.
 """
 
 import contextlib
@@ -130,24 +130,24 @@ def trainable_loop(
     training: bool | None = None,
     reverse: bool = False,
 ):
-    """Run a step over time, as `loop_over_time`, with a fast gradient.
+    """Run a step over time, like `loop_over_time`, with a fast gradient.
 
-    There is no forward-mode and no second derivative: either raises an error,
-    unless `training` is `False`. Of `None`, forward mode takes the plain loop,
-    and a backend without a gradient of one's own always does.
+    Forward-mode and second derivatives are not supported: they raise an error,
+    unless `training` is `False`. If `training` is `None`, forward mode uses the
+    plain loop. A backend without custom gradients always uses the plain loop.
 
     Args:
-        step: Function from `(layer, carry, inputs of one step, constants)`
-            to the next carry and a list of outputs `(B, ...)`. It gets the
-            layer as an argument, as a graph must not keep it.
+        step: Function from `(layer, carry, inputs of one step, constants)` to
+            the next carry and a list of outputs `(B, ...)`. It receives the
+            layer as an argument, because a graph must not keep it.
         carry: As in `loop_over_time`.
         inputs: As in `loop_over_time`.
         blank: As in `loop_over_time`.
         length: As in `loop_over_time`.
-        layer: What has the `variables` that the step reads.
+        layer: An object with the `variables` that the step reads.
         constants: Structure of the tensors that every step reads.
-        training: `False` selects the plain loop, which has all derivatives.
-            Defaults to `None`.
+        training: `False` selects the plain loop, which supports all
+            derivatives. Defaults to `None`.
         reverse: As in `loop_over_time`.
 
     Returns:

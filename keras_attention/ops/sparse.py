@@ -1,9 +1,10 @@
-"""Sparse alternatives to softmax: most weights are exactly 0, the sum is 1.
+"""Sparse alternatives to softmax: most weights are 0, and the sum is 1.
 
 Both have the form `p = f(z - t)`, where `f` is 0 below 0 and `t` is one
-threshold per row. Sorting finds the exact threshold, without a gradient.
-Newton steps from there do not move it: one has the gradient of the solution,
-two have its second and third derivatives as well.
+threshold per row. Sorting determines the exact threshold, without a gradient.
+Newton steps from there do not change the threshold, but provide derivatives:
+one step gives the gradient of the solution, and two steps also give its second
+and third derivatives.
 """
 
 from keras import ops
@@ -25,7 +26,8 @@ def sparsemax(scores, mask=None):
     Args:
         scores: Float tensor `(..., Tv)`.
         mask: Boolean tensor that broadcasts to `scores`, `True` to keep, or
-            `None` to keep everything. A row without one comes out as zeros.
+            `None` to keep everything. If all positions of a row are masked, its
+            weights are zeros.
 
     Returns:
         Weights with the shape and dtype of `scores`.
@@ -49,7 +51,7 @@ def sparsemax(scores, mask=None):
 
 
 def entmax15(scores, mask=None):
-    """Map every row of scores to weights by 1.5-entmax.
+    """Map every row of scores to weights with 1.5-entmax.
 
     Formula:
 
@@ -58,7 +60,8 @@ def entmax15(scores, mask=None):
     Args:
         scores: Float tensor `(..., Tv)`.
         mask: Boolean tensor that broadcasts to `scores`, `True` to keep, or
-            `None` to keep everything. A row without one comes out as zeros.
+            `None` to keep everything. If all positions of a row are masked, its
+            weights are zeros.
 
     Returns:
         Weights with the shape and dtype of `scores`.

@@ -194,7 +194,7 @@ def check_tokens(y_true, logits):
         logits: Logits, which must be `(B, T, V)`.
 
     Raises:
-        ValueError: If the shapes do not fit.
+        ValueError: If the shapes do not match.
     """
     needs = "Targets need the shape (B, T), and logits (B, T, V)"
     way_out = "Targets are ids, not one-hot vectors."
