@@ -118,7 +118,7 @@ class AttentionDecoder(AbstractConfigured, AbstractDenseLayer):
         return self._pick(outputs, weights, states, return_attention_scores)
 
     def _check(self, sequence, memory, sequence_mask, memory_mask):
-        """Raise a `ValueError` unless the shapes of a call fit."""
+        """Raise a `ValueError` unless the shapes of a call match."""
         given = "sequence", sequence, "(B, T, D)", sequence_mask
         shape = check_sequence(self, *given, size=self.cell.input_size)
         attentions = self.cell.attentions

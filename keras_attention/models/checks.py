@@ -244,7 +244,7 @@ def check_arrays(model, x, y):
 
 
 def check_side(method, name, side, ids, model, copies=0):
-    """Check ids `(B, T)` of the source or the target; all else passes."""
+    """Check ids `(B, T)` of the source or the target; others pass."""
     size_name = f"{side}_vocabulary_size"
     size = getattr(model, size_name)
     several = isinstance(size, tuple)

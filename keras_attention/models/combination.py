@@ -121,7 +121,7 @@ class AbstractCombination(AbstractModel):
         return ops.full_like(log_probs[..., :1], -float("inf"))
 
     def of(self, models: list[AbstractModel]) -> "AbstractCombination":
-        """Return a combination with the same options of other members."""
+        """Return a combination of other members with the same options."""
         raise missing_method(self.of)
 
     def _limit(self, shortlist):
@@ -194,7 +194,7 @@ class AbstractCombination(AbstractModel):
         return [] if mean is None else [mean]
 
     def stream(self, *arguments, **options):
-        """Refuse to stream: a stream keeps one encoder and one memory."""
+        """Raise an error, because a stream has one encoder and one memory."""
         received = f"{type(self).__name__} of {len(self.models)} models"
         way_out = "Stream one of them, or what Ensemble.average() returns."
         reason = "read the source each at its own pace"
