@@ -36,7 +36,7 @@ def check_integer(
     kind = "a positive integer" if least == 1 else "an integer"
     if not whole or value < least:
         limit = f" of at least {least}" if least not in (0, 1) else ""
-        limit = " that is not negative" if least == 0 else limit
+        limit = " of at least 0" if least == 0 else limit
         raise ValueError(
             f"`{name}` must be {kind}{limit}. Received: {name}={value!r}"
         )
@@ -134,8 +134,8 @@ def check_list(name: str, value: Any, of: str) -> list:
         return list(value)
     except TypeError:
         raise ValueError(
-            f"`{name}` must be a list of {of}. Received: {name}={value!r}. A "
-            "single one is a list too: [x]."
+            f"`{name}` must be a list of {of}. Received: {name}={value!r}. Put "
+            "a single one in a list: [x]."
         ) from None
 
 
@@ -151,7 +151,7 @@ def check_object(name: str, value: Any, kind: type, way_out: str):
     if isinstance(value, kind):
         return
     raise ValueError(
-        f"`{name}` must be an object of {kind.__name__}. Received: "
+        f"`{name}` must be an instance of {kind.__name__}. Received: "
         f"{name}={described(value)}. {way_out}"
     )
 
@@ -195,7 +195,7 @@ def check_count(needed: str, name: str, values, other: str, others):
     if len(values) != len(others):
         raise ValueError(
             f"`{name}` needs {needed}. Received: {len(values)} {name} for "
-            f"{len(others)} {other}. Give as many of both."
+            f"{len(others)} {other}. Pass the same number of both."
         )
 
 
@@ -217,7 +217,7 @@ def check_ids(needed_by: str, ids: Any, size: int, known: str, way_out: str):
     """
     said = ""
     if ids.dtype.kind in "OSU":
-        said = f"texts of dtype {ids.dtype}"
+        said = f"strings of dtype {ids.dtype}"
     elif ids.size and not 0 <= ids.min() <= ids.max() < size:
         said = f"ids from {ids.min()} to {ids.max()}"
     if said:
@@ -238,8 +238,8 @@ def check_absent(name: str, options: dict, owner, reason: str):
     """
     if name in options:
         raise ValueError(
-            f"{type(owner).__name__} takes no `{name}`: {reason}. Received: "
-            f"{name}={options[name]!r}. Leave it out."
+            f"{type(owner).__name__} does not accept `{name}`: {reason}. "
+            f"Received: {name}={options[name]!r}. Omit it."
         )
 
 
@@ -247,8 +247,8 @@ def check_built(layer, method: str, way_out: str):
     """Raise a `ValueError` unless a layer has its weights."""
     if not layer.built:
         raise ValueError(
-            f"{type(layer).__name__}.{method} needs a layer that has its "
-            f"weights. Received: built=False. {way_out}"
+            f"{type(layer).__name__}.{method} needs a built layer. Received: "
+            f"built=False. {way_out}"
         )
 
 
@@ -262,8 +262,8 @@ def refuse_to_stream(received: str, reason: str, way_out: str) -> NoReturn:
         way_out: A sentence that says what to do instead.
     """
     raise ValueError(
-        "A stream needs parts that are decided by what has come. Received: "
-        f"{received}, which {reason}. {way_out}"
+        "A stream needs components that do not depend on the rest of the "
+        f"source. Received: {received}, which {reason}. {way_out}"
     )
 
 
@@ -272,8 +272,9 @@ def check_same_features(layer, query_shape, key_shape):
     if query_shape[-1] != key_shape[-1]:
         raise ValueError(
             f"{type(layer).__name__} needs query and key with the same number "
-            f"of features. Received: query_shape={query_shape}, key_shape="
-            f"{key_shape}. LuongGeneral compares keys of another size."
+            f"of features. Received: query_shape={query_shape}, "
+            f"key_shape={key_shape}. For keys of another size, use "
+            "LuongGeneral."
         )
 
 

@@ -61,7 +61,7 @@ def test_a_model_may_be_built_later(tmp_path, listed):
         lambda: translator.export(tmp_path / "exported"),
         lambda: model.limited_to(shortlist).generate(np.ones((1, 2), int)),
     ):
-        with pytest.raises(ValueError, match="has its weights"):
+        with pytest.raises(ValueError, match="needs a built layer"):
             use()
     assert list(tmp_path.iterdir()) == []
     model.build(((None, None), (None, None)))
@@ -135,7 +135,7 @@ def test_threads_share_a_translator_from_the_first_call_on():
 @pytest.mark.parametrize(
     ("name", "wrong", "message"),
     [
-        ("search", keras.layers.Dense(3), "`search` must be an object"),
+        ("search", keras.layers.Dense(3), "`search` must be an instance"),
         ("max_source_length", 1, "max_source_length=1"),
     ],
 )
@@ -316,7 +316,7 @@ def test_what_is_required_comes():
 @pytest.mark.parametrize(
     ("search", "required", "message"),
     [
-        (ka.GreedySearch(8), [["z"]], "must be an object of BeamSearch"),
+        (ka.GreedySearch(8), [["z"]], "must be an instance of BeamSearch"),
         (ka.BeamSearch(4), [], "`required` needs a list of phrases a sent"),
         (ka.BeamSearch(4), ["zz"], r"`required\[0\]` must"),
     ],

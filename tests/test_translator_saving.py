@@ -67,7 +67,7 @@ def test_weights_that_are_no_numbers_are_named(tmp_path):
     tiny = Translator.load(tmp_path / "tiny")
     tiny.model.weights[1].assign(np.inf + np.zeros(tiny.model.weights[1].shape))
     tiny.save(tmp_path / "saved")
-    message = f"model.keras.*{tiny.model.weights[1].path}, which has NaN"
+    message = f"model.keras.*{tiny.model.weights[1].path}, which contains NaN"
     with pytest.raises(ValueError, match=message):
         Translator.load(tmp_path / "saved")
 

@@ -9,9 +9,9 @@ from keras_attention.checks import refuse_to_stream
 from keras_attention.layers import AbstractConfigured
 from keras_attention.ops.positions import count_positions
 
-BUILD = "Let the attention layer's `build` call `super().build(...)`."
+BUILD = "Call `super().build(...)` in the `build` of the attention layer."
 DECIDED = (
-    "Use Monotonic(mode='hard'), ChunkwiseAttention on it, or LocalMonotonic."
+    "Use Monotonic(mode='hard'), ChunkwiseAttention with it, or LocalMonotonic."
 )
 
 
@@ -29,7 +29,7 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
     """
 
     state_count = 0  # number of tensors that `first_state` returns
-    needs_end = "may weigh positions up to the end of the source"
+    needs_end = "may attend to positions up to the end of the source"
     noisy = False  # whether `draw_noise` returns anything
 
     def __init__(self, **kwargs):

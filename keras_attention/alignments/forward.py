@@ -74,7 +74,9 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
         algorithm 2 with a transition agent.
     """
 
-    needs_end = "keeps weight on every position, so that none is ever passed"
+    needs_end = (
+        "keeps weight on every position, so that no position is ever passed"
+    )
 
     def __init__(
         self,

@@ -60,7 +60,7 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         [Luong et al., 2015](https://arxiv.org/abs/1508.04025), eqs. 9 and 10.
     """
 
-    needs_end = "places its window by the length of the source"
+    needs_end = "needs the length of the source to place its window"
 
     def __init__(
         self,

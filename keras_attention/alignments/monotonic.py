@@ -115,8 +115,9 @@ class Monotonic(AbstractAlignment):
         self.sigmoid_noise = check_number("sigmoid_noise", sigmoid_noise, 0)
         if stepwise and strict:
             raise ValueError(
-                "A step that must move on cannot stay. Received: "
-                "stepwise=True, strict=True. Leave one of them out."
+                "`stepwise` and `strict` cannot be combined, because a strict "
+                "step never stays. Received: stepwise=True, strict=True. Omit "
+                "one of them."
             )
         self.stepwise = stepwise
         self.strict = strict
@@ -149,15 +150,21 @@ class Monotonic(AbstractAlignment):
         if self.mode == "hard":
             return []
         before, self.mode = self.mode, "hard"
-        return [f"Monotonic: mode={before!r} became mode='hard'"]
+        return [f"Monotonic: changed mode={before!r} to mode='hard'"]
 
     def reading(self) -> HardReading:
         if self.mode != "hard":
-            reason = "spreads its weights up to the end of the source"
-            way_out = "Train with it, then call `model.harden()`, and stream."
+            reason = (
+                "spreads its weights over all positions up to the end of "
+                "the source"
+            )
+            way_out = (
+                "Train with this mode, then call `model.harden()` before "
+                "streaming."
+            )
             refuse_to_stream(f"Monotonic(mode={self.mode!r})", reason, way_out)
         if self.stepwise:
-            why = "may move beyond what has come"
+            why = "may move beyond the part of the source that has arrived"
             refuse_to_stream("Monotonic(stepwise=True)", why, "Leave it out.")
         return HardReading(strict=self.strict)
 

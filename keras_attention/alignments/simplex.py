@@ -52,7 +52,7 @@ class SimplexAlignment(AbstractAlignment):
         self.mapping = mapping
 
     def reading(self):
-        reason = "weighs all positions of the source"
+        reason = "attends to all positions of the source"
         refuse_to_stream(f"alignment={self.mapping!r}", reason, DECIDED)
 
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:
@@ -87,7 +87,8 @@ def get_alignment(
     if isinstance(identifier, str) and identifier in MAPPINGS:
         return SimplexAlignment(identifier)
     raise ValueError(
-        f"`alignment` must be one of {tuple(MAPPINGS)}, an object of an "
-        "alignment, such as Monotonic(), or its config. Received: alignment="
-        f"{described(identifier)}. Import others from keras_attention."
+        f"`alignment` must be one of {tuple(MAPPINGS)}, an alignment such as "
+        "Monotonic(), or the config of one. Received: "
+        f"alignment={described(identifier)}. Other alignments are in "
+        "keras_attention."
     )

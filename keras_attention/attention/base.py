@@ -33,8 +33,8 @@ from keras_attention.ops.replicas import add_shared_loss
 
 BUILD = "Call it once, or `layer.build(query_shape, value_shape)`."
 KEY_ALONE = (
-    "Use a score of the query and a key, as that of BahdanauAttention; one of "
-    "your own says so by `score_margin = 0`."
+    "Use a score of the query and one key, such as BahdanauAttention; a custom "
+    "layer declares this with `score_margin = 0`."
 )
 
 
@@ -333,9 +333,11 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         and on the key at that position.
         """
         if self.remembers:
-            reason = "scores by its earlier weights on the whole source"
+            reason = (
+                "computes scores from its earlier weights on the whole source"
+            )
         elif self.score_margin != 0:
-            reason = "weighs positions by their place in the whole source"
+            reason = "weights positions by their place in the whole source"
         else:
             return
         refuse_to_stream(type(self).__name__, reason, KEY_ALONE)

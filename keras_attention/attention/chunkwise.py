@@ -92,7 +92,12 @@ class ChunkwiseAttention(AbstractAttention):
         _check_monotonic(monotonic)
         _check_chunk(chunk)
         _check_no_dropout(monotonic=monotonic, chunk=chunk)
-        check_absent("alignment", kwargs, self, "those of its attentions hold")
+        check_absent(
+            "alignment",
+            kwargs,
+            self,
+            "its attentions have their own alignments",
+        )
         super().__init__(
             alignment=None,
             dropout=dropout,
@@ -189,9 +194,9 @@ def _check_chunk(attention):
     check_object("chunk", attention, AbstractAttention, CHUNK)
     if getattr(attention.aligner, "mapping", None) != "softmax":
         raise ValueError(
-            "`chunk` must be an attention layer whose weights are the softmax "
-            f"of its scores. Received: chunk={attention!r} with alignment="
-            f"{attention.alignment!r}. {CHUNK}"
+            "`chunk` must be an attention layer with alignment='softmax'. "
+            f"Received: chunk={attention!r} with "
+            f"alignment={attention.alignment!r}. {CHUNK}"
         )
 
 
@@ -199,9 +204,10 @@ def _check_no_dropout(**attentions):
     for name, attention in attentions.items():
         if attention.dropout:
             raise ValueError(
-                f"`{name}` must have no dropout of its own: weights are "
-                f"dropped once. Received: {name} with dropout="
-                f"{attention.dropout}. Pass `dropout` to ChunkwiseAttention."
+                f"`{name}` must not have its own dropout, because weights are "
+                f"dropped only once. Received: {name} with "
+                f"dropout={attention.dropout}. Pass `dropout` to "
+                "ChunkwiseAttention."
             )
 
 

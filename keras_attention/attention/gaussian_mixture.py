@@ -76,7 +76,7 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
         kernel_constraint: Constraint = None,
         **kwargs,
     ):
-        reason = "its weights are densities, and no scores"
+        reason = "its weights are densities, not scores"
         check_absent("alignment", kwargs, self, reason)
         super().__init__(
             alignment=None,

@@ -44,8 +44,8 @@ def check_source(layer, value, key=None, value_mask=None):
     shape = check_sequence(layer, "value", value, "(B, Tv, Dv)", value_mask)
     if key is not None:
         keys = check_sequence(layer, "key", key, "(B, Tv, Dk)")
-        needs = f"{type(layer).__name__} needs one key for each value"
-        way_out = "Leave `key` out where the values are the keys."
+        needs = f"{type(layer).__name__} needs one `key` for each `value`"
+        way_out = "Omit `key` if the values are also the keys."
         check_shape(needs, "key", keys, (*shape[:2], None), way_out)
 
 
@@ -65,9 +65,14 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
     """
     queries = check_sequence(layer, "query", query, "(B, Tq, Dq)", query_mask)
     source = shape_of(value)
-    needs = f"{type(layer).__name__} needs queries and values of one batch"
+    needs = (
+        f"{type(layer).__name__} needs queries and values with the same "
+        "batch size"
+    )
     rows = (source[0], *queries[1:])
-    check_shape(needs, "query", queries, rows, "Give as many rows of both.")
+    check_shape(
+        needs, "query", queries, rows, "Pass the same number of rows for both."
+    )
     if attention_mask is None:
         return
     given, table = shape_of(attention_mask), (*queries[:2], source[1])
@@ -76,8 +81,9 @@ def check_query(layer, query, value, query_mask=None, attention_mask=None):
     if len(given) > 3 or not fits:
         raise ValueError(
             f"{type(layer).__name__} needs an `attention_mask` that broadcasts "
-            f"to (B, Tq, Tv), here {table}. Received: attention_mask.shape="
-            f"{given}. Give sizes of 1 where it is the same."
+            f"to (B, Tq, Tv), here {table}. Received: "
+            f"attention_mask.shape={given}. Use sizes of 1 for axes along "
+            "which it does not change."
         )
 
 
@@ -140,7 +146,9 @@ def check_sequence(
     needs = f"{type(layer).__name__} needs `{name}` as booleans {axes}), True "
     needs += "where there is no padding"
     check_dense(needs, name, mask, PAD)
-    way_out = "Of lengths (B,), make a mask: np.arange(T) < lengths[:, None]."
+    way_out = (
+        "To create a mask from lengths (B,): np.arange(T) < lengths[:, None]."
+    )
     check_shape(needs, name, shape_of(mask), shape[:2], way_out)
     return shape
 
@@ -161,7 +169,7 @@ def check_features(layer, name: str, shape, size: int | None):
         raise ValueError(
             f"{type(layer).__name__} needs `{name}` with the {size} features "
             f"that it was built for. Received: {name}.shape={tuple(shape)}. "
-            "Make a new layer for inputs of another size."
+            "Create a new layer for inputs of another size."
         )
 
 

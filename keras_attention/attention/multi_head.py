@@ -110,7 +110,9 @@ class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
         **kwargs,
     ):
         _check_attention(attention)
-        check_absent("alignment", kwargs, self, "that of its attention holds")
+        check_absent(
+            "alignment", kwargs, self, "its attention has its own alignment"
+        )
         super().__init__(
             alignment=None,
             dropout=attention.dropout if dropout is None else dropout,
@@ -269,7 +271,7 @@ class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
 
     def reading(self):
         way_out = "Use several attentions, AttentionDecoderCell(cell, [...])."
-        reason = "has heads that stop at different positions"
+        reason = "has heads that can stop at different positions"
         refuse_to_stream("MultiHead", reason, way_out)
 
     def harden(self) -> list[str]:
@@ -315,9 +317,9 @@ def _share(features, heads):
     """Return the default size of a head's values."""
     if features < heads:
         raise ValueError(
-            "MultiHead needs a feature of the values for each head, if it has "
-            f"no `value_dim`. Received: num_heads={heads} for values of size "
-            f"{features}. Lower `num_heads`, or give a `value_dim`."
+            "Without `value_dim`, MultiHead needs at least one feature of the "
+            f"values for each head. Received: num_heads={heads} for values of "
+            f"size {features}. Reduce `num_heads`, or set `value_dim`."
         )
     return features // heads
 

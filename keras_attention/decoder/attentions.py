@@ -46,8 +46,9 @@ class Attentions(Sequence):
             attention = []
         elif isinstance(attention, list | tuple) and not attention:
             raise ValueError(
-                "`attention` must hold at least one layer. Received: "
-                f"attention={attention!r}. For none, use attention=None."
+                "`attention` must contain at least one layer. Received: "
+                f"attention={attention!r}. For a decoder without attention, "
+                "use attention=None."
             )
         several = isinstance(attention, list | tuple)
         self.layers = list(attention) if several else [attention]
@@ -94,7 +95,7 @@ class Attentions(Sequence):
         """
         if self.layers and memory is None:
             raise ValueError(
-                "A decoder with attention needs the source's memory. Received: "
+                "A decoder with attention needs `memory`. Received: "
                 "memory=None. Pass the encoder's output sequence."
             )
 
@@ -114,10 +115,10 @@ class Attentions(Sequence):
         """
         if return_attention_scores and not self.layers:
             raise ValueError(
-                f"{type(layer).__name__} has weights in a functional model "
-                "only if its cell attends. Received: "
-                "return_attention_scores=True with attention=None. Leave it "
-                "out."
+                f"In a functional model, {type(layer).__name__} can return "
+                "weights only if its cell has attention. Received: "
+                "return_attention_scores=True with attention=None. Omit "
+                "`return_attention_scores`."
             )
 
     def check_source(self, layer, memory, memory_mask, name: str, shape):
@@ -140,8 +141,14 @@ class Attentions(Sequence):
         given = "memory", memory, "(B, Tv, Dv)", memory_mask
         source = check_sequence(layer, *given, size=self.memory_size)
         kind, rows = type(layer).__name__, (*shape[:1], *source[1:])
-        needs = f"{kind} needs `{name}` and `memory` of one batch"
-        check_shape(needs, "memory", source, rows, "Give as many rows of both.")
+        needs = f"{kind} needs `{name}` and `memory` with the same batch size"
+        check_shape(
+            needs,
+            "memory",
+            source,
+            rows,
+            "Pass the same number of rows for both.",
+        )
 
     def build(self, query_size: int, memory_shape) -> int:
         """Build every layer, and return the total size of all contexts.

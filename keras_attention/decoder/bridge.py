@@ -94,9 +94,9 @@ class StateBridge(AbstractKernelLayer):
         self.units = check_size("units", units)
         if units is not None and mode not in ("dense", "zeros"):
             raise ValueError(
-                "`units` belongs to the modes 'dense' and 'zeros'; the others "
-                f"keep the encoder's sizes. Received: units={units}, mode="
-                f"{mode!r}. Leave it out, or use 'dense'."
+                "`units` applies only to the modes 'dense' and 'zeros'; other "
+                f"modes keep the encoder's sizes. Received: units={units}, "
+                f"mode={mode!r}. Omit `units`, or use mode='dense'."
             )
         self.bidirectional = bidirectional
         self.activation = keras.activations.get(activation)
@@ -147,9 +147,9 @@ class StateBridge(AbstractKernelLayer):
             half, odd = divmod(len(layer), 2)
             if odd:
                 raise ValueError(
-                    "StateBridge needs as many states backward as forward. "
-                    f"Received: {len(layer)} states of one layer. For an "
-                    "encoder of one direction use bidirectional=False."
+                    "StateBridge needs the same number of forward and backward "
+                    f"states. Received: {len(layer)} states of one layer. For "
+                    "a unidirectional encoder, use bidirectional=False."
                 )
             yield from ([layer[i], layer[half + i]] for i in range(half))
 

@@ -27,10 +27,10 @@ from keras_attention.ops import product
 ORDERS = ("bahdanau", "luong")
 OUTPUTS = ("auto", "cell", "attention", "concat")
 NO_RNN = (
-    "keras.layers.RNN cannot run AttentionDecoderCell: it cannot pass the "
-    "memory. Use AttentionDecoder(cell), the loop that does."
+    "keras.layers.RNN cannot run AttentionDecoderCell, because it does not "
+    "pass the memory. Use AttentionDecoder(cell) instead."
 )
-BUILD = "Call its AttentionDecoder once, or build it."
+BUILD = "Call or build its AttentionDecoder first."
 
 
 class StateLayout(NamedTuple):
@@ -235,15 +235,16 @@ class AttentionDecoderCell(AbstractKernelLayer):
         check_size("attention_layer_size", size)
         if order == "bahdanau" and not input_feeding:
             raise ValueError(
-                "`input_feeding` belongs to order='luong'; in the order "
-                "'bahdanau' the context always goes into the step. Received: "
-                "input_feeding=False. Leave it out, or change the order."
+                "`input_feeding` applies only to order='luong'; with "
+                "order='bahdanau', the context is always an input of the step. "
+                "Received: input_feeding=False. Omit it, or change `order`."
             )
         if not self.attentions and (output in OUTPUTS[2:] or size):
             raise ValueError(
-                "A cell with attention=None has no context: its output is the "
-                f"state. Received: output={output!r}, attention_layer_size="
-                f"{size}. Give an attention layer, or leave both out."
+                "`output` and `attention_layer_size` need attention: without "
+                f"it, the output is the state. Received: output={output!r}, "
+                f"attention_layer_size={size} with attention=None. Pass an "
+                "attention layer, or omit both."
             )
 
     @property
@@ -328,8 +329,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
         memories = self.attentions.as_memories(memory)
         if cell_states is None and not memories:
             raise ValueError(
-                "A cell without attention needs `cell_states`: nothing else "
-                "gives the batch size. Received: cell_states=None"
+                "Without attention, a cell needs `cell_states` to determine "
+                "the batch size. Received: cell_states=None"
             )
         rows = ops.shape(memories[0].values)[0] if memories else None
         return self.first_states(memories, rows, cell_states, beams)

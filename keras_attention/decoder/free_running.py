@@ -147,7 +147,7 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
         if fed[-1] != first_shape[-1]:
             name = "readout" if self.feed is None else "feed"
             raise ValueError(
-                f"FreeRunningDecoder feeds back what `{name}` gives, which "
+                f"FreeRunningDecoder feeds back the results of `{name}`, which "
                 f"must have the size of `first`. Received: {first_shape[-1]} "
                 f"features of `first`, {fed[-1]} of `{name}`. Change `feed`."
             )
@@ -163,7 +163,7 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
         cell = self.decoder.cell
         first = ops.cast(ops.convert_to_tensor(first), cell.compute_dtype)
         needs = "FreeRunningDecoder needs `first` of shape (B, D), one input"
-        way_out = "For a sequence of known inputs use AttentionDecoder."
+        way_out = "For a sequence of known inputs, use AttentionDecoder."
         check_shape(needs, "first", first.shape, ("B", "D"), way_out)
         cell.attentions.check_source(
             self, memory, memory_mask, "first", first.shape

@@ -37,16 +37,18 @@ class CellStack(Sequence):
             cell = cell.cells
         cells = list(cell) if isinstance(cell, list | tuple) else [cell]
         if not cells:
-            raise ValueError("`cell` must hold at least one cell. Received: []")
+            raise ValueError(
+                "`cell` must contain at least one cell. Received: cell=[]"
+            )
         for one in cells:
             _check_cell(one)
         self.cells, self.residual = cells, residual
         sizes = [_output_size(one) for one in cells]
         if residual and len(set(sizes)) > 1:
             raise ValueError(
-                "Cells that add their inputs to their outputs need one size. "
-                f"Received: residual=True for cells of sizes {sizes}. Give "
-                "all cells the same units, or leave `residual` out."
+                "`residual` needs cells of the same size. Received: "
+                f"residual=True for cells of sizes {sizes}. Use the same units "
+                "for all cells, or omit `residual`."
             )
 
     def __len__(self) -> int:
@@ -247,8 +249,8 @@ def _check_cell(cell):
     if is_loop or not callable(cell) or not hasattr(cell, "state_size"):
         raise ValueError(
             "`cell` must be a Keras RNN cell, which runs one step, or a list "
-            f"of them. Received: cell={described(cell)}. Instead of the layer "
-            "LSTM pass an LSTMCell(units), and likewise for others."
+            f"of them. Received: cell={described(cell)}. Pass a cell instead "
+            "of a layer, such as LSTMCell(units) instead of LSTM(units)."
         )
 
 

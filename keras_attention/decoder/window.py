@@ -97,14 +97,14 @@ def check_window(window, attention) -> AttentionWindow | None:
         return None
     if not isinstance(window, list | tuple) or len(window) != 2:
         raise ValueError(
-            "`attention_window` must be a pair of numbers of positions, "
-            "before and after the last one, or None. Received: "
+            "`attention_window` must be None or a pair: how many positions "
+            "before and after the last one to attend to. Received: "
             f"attention_window={window!r}. Try attention_window=(2, 8)."
         )
     if attention is None:
         raise ValueError(
-            "A cell with attention=None has no positions to attend to. "
-            f"Received: attention_window={window!r}. Leave it out."
+            "`attention_window` needs attention. Received: "
+            f"attention_window={window!r} with attention=None. Omit it."
         )
     names = "attention_window[0]", "attention_window[1]"
     return AttentionWindow(*map(check_integer, names, window, (0, 0)))

@@ -97,8 +97,9 @@ def _check_loadable(name: str, value: Any):
     registered = keras.saving.get_custom_objects().values()
     if not any(value is x for x in registered):
         raise ValueError(
-            f"`{name}` must be a name or a registered function where a model "
-            f"is saved or exported. Received: {name}={value}. Put it under "
+            f"`{name}` must be a name or a registered function, so that the "
+            f"model can be saved and exported. Received: {name}={value}. "
+            "Decorate the function with "
             "`@keras.saving.register_keras_serializable()`."
         )
 

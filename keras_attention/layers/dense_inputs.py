@@ -27,8 +27,8 @@ class AbstractDenseLayer(keras.layers.Layer):
     def __call__(self, *args, **kwargs):
         names = list(inspect.signature(self.call).parameters)
         masks = [f"`{name}`" for name in names if name.endswith("mask")]
-        real = f"Say by {' and '.join(masks)} what is real."
-        way_out = f"{PAD} {real if masks else 'Ids of 0 then are masked.'}"
+        real = f"Pass {' and '.join(masks)}, which is True at valid positions."
+        way_out = f"{PAD} {real if masks else 'Ids of 0 are masked.'}"
         given = {**dict(zip(names, args, strict=False)), **kwargs}
         self._check_all_there(given)
         for name, value in given.items():

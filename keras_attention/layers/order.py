@@ -109,9 +109,10 @@ def _refuse(layer, before):
     if before is not None:
         raise ValueError(
             f"{type(layer).__name__} `{layer.name}` needs a sequence in the "
-            f"order of its mask. Received: one that {type(before).__name__} "
-            f"`{before.name}` with go_backwards=True has reversed. Use "
-            "Bidirectional or RecurrentEncoder to read in both directions."
+            "order of its mask. Received: a sequence that "
+            f"{type(before).__name__} `{before.name}` with go_backwards=True "
+            "has reversed. Use Bidirectional or RecurrentEncoder to read in "
+            "both directions."
         )
 
 

@@ -37,7 +37,7 @@ from keras_attention.search import GreedySearch
 from keras_attention.search.base import check_row_words
 from keras_attention.search.constraints import as_prefix
 
-SEARCH = "an object of a search strategy"
+SEARCH = "a search strategy"
 BUILD = "Train it, load it, or `model.build(((None, None), (None, None)))`."
 
 
@@ -198,7 +198,7 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
     def _limit(self, shortlist):
         raise ValueError(
             "`shortlist` needs a model whose output it can limit. Received: "
-            f"{type(self).__name__}. Leave `shortlist` out."
+            f"{type(self).__name__}. Omit `shortlist`."
         )
 
     def reading_apart(self) -> "AbstractModel":
@@ -220,9 +220,9 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
 
     def _read_apart(self):
         raise ValueError(
-            "Several source tokenizers need a model of models, as an Ensemble. "
-            f"Received: {type(self).__name__} `{self.name}`. Give one "
-            "tokenizer."
+            "Several source tokenizers need a combination of models, such as "
+            f"an Ensemble. Received: {type(self).__name__} `{self.name}`. Pass "
+            "one tokenizer."
         )
 
     def generate(
@@ -448,9 +448,9 @@ def check_generation(model, source, search, prefix=None):
         return prefix
     if np.any(keras.ops.convert_to_numpy(prefix) == start):
         raise ValueError(
-            "`prefix` must be what comes after the start id, which is never "
-            f"generated. Received: start_id={start} in it. Leave it out: "
-            "prefix[:, 1:]."
+            "`prefix` must not contain the start id, which is never generated. "
+            f"Received: a prefix with start_id={start}. Remove it: prefix[:, "
+            "1:]."
         )
     return prefix
 
@@ -472,9 +472,10 @@ def check_scored(model, source, target):
     shape, rows = tuple(target.shape), source.shape[0]
     if not shapes_agree(shape, (rows, None)) or shape[1] in (0, 1):
         raise ValueError(
-            f"{type(model).__name__}.score needs a target (B, T) of ids, one "
-            "row a source, with the start id and what is scored after it. "
-            f"Received: target.shape={shape} for {rows} sources."
+            f"{type(model).__name__}.score needs a `target` of ids (B, T), "
+            "with one row for each source, which contains the start id and at "
+            f"least one id after it. Received: target.shape={shape} for {rows} "
+            "sources."
         )
     if not backend.is_traced(source) and not backend.is_traced(target):
         _check_sides("score", model, source, "target", target)
@@ -482,15 +483,18 @@ def check_scored(model, source, target):
 
 def _check_rank(method, model, source):
     sizes = [None] * len(model.source_spec.shape)
-    wanted = f"features of {len(sizes)} axes"
+    wanted = f"features with {len(sizes)} axes"
     if len(sizes) == 2:
         wanted = "ids (B, Tv)"
     elif isinstance(model.source_vocabulary_size, tuple):
         sizes[2] = model.source_spec.shape[2]
         wanted = f"ids (B, Tv, {sizes[2]})"
-    needs = f"{type(model).__name__}.{method} needs a source as the model is "
+    needs = (
+        f"{type(model).__name__}.{method} needs a source of the kind that "
+        "the model was "
+    )
     needs += f"built for: {wanted}"
-    way_out = "A single source needs a batch axis, source[None]."
+    way_out = "Add a batch axis to a single source: source[None]."
     check_shape(needs, "source", source.shape, sizes, way_out)
 
 

@@ -35,7 +35,7 @@ def as_pair(inputs, method: str):
         elif several:
             said = f"{said} of {len(inputs)}"
         raise ValueError(
-            f"Seq2Seq.{method} needs a pair, of source and target. Received: "
+            f"Seq2Seq.{method} needs a pair of source and target. Received: "
             f"{said}. Train on ((source, target[:, :-1]), target[:, 1:]); to "
             "generate a target, call model.generate(source)."
         )
@@ -56,8 +56,9 @@ def check_one_vocabulary(argument: str, model):
     if source != target:
         raise ValueError(
             f"{argument} needs one vocabulary for source and target. Received: "
-            f"source_vocabulary_size={source}, target_vocabulary_size={target}"
-            ". Train one tokenizer on both sides."
+            f"source_vocabulary_size={source}, "
+            f"target_vocabulary_size={target}. Train one tokenizer on source "
+            "and target together."
         )
 
 
@@ -75,8 +76,8 @@ def check_output(model):
     if output.reads_words and model.source_vocabulary_size is None:
         name, _, _ = output.argument.partition("=")
         raise ValueError(
-            f"{output.argument} needs a source of ids, which are embedded. "
-            f"Received: source_vocabulary_size=None. Leave `{name}` out."
+            f"{output.argument} needs a source of ids. Received: "
+            f"source_vocabulary_size=None. Omit `{name}`."
         )
     needing = [output.argument] if output.attends else []
     if model.return_attention_scores and not output.aligns:
@@ -84,8 +85,8 @@ def check_output(model):
     if needing and not model.decoder.cell.attentions:
         name, _, _ = needing[0].partition("=")
         raise ValueError(
-            f"`{name}` needs a decoder that attends to its source. "
-            f"Received: {needing[0]} with attention=None."
+            f"`{name}` needs a decoder with attention. Received: {needing[0]} "
+            "with attention=None."
         )
 
 
@@ -110,9 +111,10 @@ def check_parts(encoder, decoder, bridge):
     joins = isinstance(bridge, StateBridge) and bridge.mode != "zeros"
     if joins and bridge.bidirectional and len(_directions(encoder)) == 1:
         raise ValueError(
-            "A StateBridge joins the states of two directions. Received: "
-            f"bidirectional=True behind {type(encoder).__name__}, which reads "
-            "one way. Use StateBridge(bidirectional=False), or no bridge."
+            "StateBridge(bidirectional=True) needs an encoder that reads in "
+            "both directions. Received: bidirectional=True after "
+            f"{type(encoder).__name__}, which is unidirectional. Use "
+            "StateBridge(bidirectional=False), or bridge=None."
         )
 
 
@@ -175,10 +177,10 @@ def _refuse_keras(name, given, module, ours, model):
         knows_words = getattr(module, kind.__name__, None) is not kind
     if not knows_words:
         raise ValueError(
-            f"{type(model).__name__} needs losses and metrics of logits that "
-            "leave out padding, id 0. Keras' own take logits for "
-            f"probabilities, or padding for words. Received: {name}={given!r}. "
-            f"Try {ours}; a function or a class of your own is taken as it is."
+            f"{type(model).__name__} needs losses and metrics that take logits "
+            "and exclude padding, id 0. Those of Keras treat logits as "
+            f"probabilities or padding as tokens. Received: {name}={given!r}. "
+            f"Use {ours}, or a custom function or class."
         )
 
 
@@ -187,9 +189,10 @@ def _check_probabilities(loss, model):
     found = getattr(model, "readout", AbstractOutput).probabilities
     if wanted not in (None, found):
         raise ValueError(
-            f"{type(loss).__name__} needs a model whose scores mean {wanted}. "
-            f"Received: {type(model).__name__} with {found}. Give Seq2Seq "
-            f"output={wanted!r}, or train with SequenceCrossentropy()."
+            f"{type(loss).__name__} needs a model with {wanted} probabilities. "
+            f"Received: {type(model).__name__} with {found}. Create it with "
+            f"Seq2Seq(..., output={wanted!r}), or train with "
+            "SequenceCrossentropy()."
         )
 
 
@@ -211,10 +214,10 @@ def check_classes(model, method: str, *arguments, **options):
     given = _given(method, model, arguments, options)
     if given.get("class_weight") is not None:
         raise ValueError(
-            f"{type(model).__name__}.{method} takes no `class_weight`: a row "
-            "has many words, not one class. Received: class_weight="
-            f"{given['class_weight']!r}. Weight the words themselves, by an "
-            "array of one weight for each id: sample_weight=weights[targets]."
+            f"{type(model).__name__}.{method} does not support `class_weight`, "
+            "because a row has many tokens, not one class. Received: "
+            f"class_weight={given['class_weight']!r}. Weight the tokens with "
+            "an array of one weight per id: sample_weight=weights[targets]."
         )
 
 
@@ -255,11 +258,9 @@ def check_side(method, name, side, ids, model, copies=0):
     if several:  # ids (B, Tv, M)
         pairs = enumerate(size)
         columns = [(f"{name}[..., {i}]", ids[..., i], n) for i, n in pairs]
-    more = f" and {copies} words of the source" if copies else ""
+    more = f" and {copies} source positions" if copies else ""
     needs = f"{type(model).__name__}.{method} needs"
-    way_out = (
-        f"Raise `{size_name}`, or use the tokenizer that belongs to the model."
-    )
+    way_out = f"Increase `{size_name}`, or use the tokenizer of the model."
     for name, ids, size in columns:
         known = f", with {size_name}={size}{more}"
         check_ids(f"{needs} {name}", ids, size + copies, known, way_out)
@@ -282,10 +283,11 @@ def check_losses(model, history):
     # Keras keeps in a `History` what trainings before have had.
     if epochs and np.isnan(losses[-epochs:][:1]).any():
         raise ValueError(
-            "Seq2Seq.fit needs ids of its vocabularies. Received: a first "
-            "epoch whose loss is NaN, with "
+            "`fit` returned a loss of NaN in the first epoch, possibly because "
+            "of token ids outside the vocabulary. Received: "
             f"source_vocabulary_size={model.source_vocabulary_size}, "
             f"target_vocabulary_size={model.target_vocabulary_size}. Check "
-            "that the data comes from the model's tokenizers, and has finite "
-            "features. TerminateOnNaN ends a training at once."
+            "that the data comes from the model's tokenizers and that features "
+            "are finite. The callback TerminateOnNaN stops such a training at "
+            "once."
         )

@@ -17,7 +17,7 @@ from keras_attention.ops import widen
 from keras_attention.ops.rows import take_columns
 
 MEMBER = (
-    "Give trained models, such as a Seq2Seq, or the `model` of a Translator."
+    "Pass trained models, such as a Seq2Seq or the `model` of a Translator."
 )
 
 
@@ -67,10 +67,10 @@ class AbstractCombination(AbstractModel):
         lists = [x.shortlist for x in models if x.shortlist is not None]
         if any(x is not lists[0] for x in lists):
             raise ValueError(
-                f"{type(self).__name__} needs models that write all words, or "
-                f"those of one shortlist. Received: {len(lists)} models with "
-                "several shortlists. Combine the models first, and then limit "
-                "their combination: model.limited_to(shortlist)."
+                f"{type(self).__name__} needs models without a shortlist, or "
+                f"with the same one. Received: {len(lists)} models with "
+                "different shortlists. Combine the models first, then limit "
+                "the combination: model.limited_to(shortlist)."
             )
         [self.target_vocabulary_size] = sizes
         self.shortlist = _first(lists)
@@ -90,9 +90,9 @@ class AbstractCombination(AbstractModel):
             return min(sizes)
         if any(size is not None for size in sizes):
             raise ValueError(
-                f"{type(self).__name__} needs models that all read ids, or "
-                "all features. Received: source_vocabulary_size of "
-                f"{sizes}. Combine those of one kind."
+                f"{type(self).__name__} needs models that all read ids, or all "
+                f"features. Received: source_vocabulary_size of {sizes}. "
+                "Combine models of the same kind."
             )
         return None
 
@@ -196,8 +196,10 @@ class AbstractCombination(AbstractModel):
     def stream(self, *arguments, **options):
         """Raise an error, because a stream has one encoder and one memory."""
         received = f"{type(self).__name__} of {len(self.models)} models"
-        way_out = "Stream one of them, or what Ensemble.average() returns."
-        reason = "read the source each at its own pace"
+        way_out = (
+            "Stream one of the models, or the result of Ensemble.average()."
+        )
+        reason = "each read the source at their own pace"
         refuse_to_stream(received, reason, way_out)
 
     def _known(self, model, ids, size=None):

@@ -328,8 +328,9 @@ def _check_steps(encoder, source):
             "Seq2Seq needs an encoder that reads sources of any length. "
             f"Received: encoder with {wrong[0].name!r}, a TimeDistributed of "
             f"{type(wrong[0].layer).__name__}, which miscounts steps in a "
-            "graph. Leave it out where the layer reads each step alone, as "
-            "Dense does, or join rows and steps by `ops.reshape` around it."
+            "graph. Omit TimeDistributed if the layer processes each step "
+            "separately, like Dense, or merge rows and steps with "
+            "`ops.reshape` around it."
         )
 
 
@@ -352,9 +353,9 @@ def _check_length(encoder, source, memory, mask):
     if mask is None or shapes_agree(memory.shape[1:2], mask.shape[1:2]):
         return
     raise ValueError(
-        "Seq2Seq needs an encoder that keeps the length of its source, or "
-        f"returns a mask of its own. Received: {type(encoder).__name__} "
+        "Seq2Seq needs an encoder that keeps the length of its source or "
+        f"returns a mask for its output. Received: {type(encoder).__name__} "
         f"`{encoder.name}`, {memory.shape[1]} positions of {source.shape[1]}, "
-        f"with a mask of {mask.shape[1]}. Put it into a layer with "
-        "`supports_masking = True` and a `compute_mask` of its outputs."
+        f"with a mask of {mask.shape[1]}. Wrap it in a layer with "
+        "`supports_masking = True` and a `compute_mask` for its outputs."
     )

@@ -100,9 +100,9 @@ class Ensemble(AbstractCombination):
         given = check_list("weights", given, "numbers")
         if not models or len(given) != len(models):
             raise ValueError(
-                "Ensemble needs models, and one of `weights` for each. "
-                f"Received: {len(models)} models, weights={weights}. Leave "
-                "`weights` out to average them evenly."
+                "Ensemble needs models, and one entry of `weights` for each "
+                f"model. Received: {len(models)} models, weights={weights}. "
+                "Omit `weights` to average models equally."
             )
         check_choice("mean", mean, MEANS)
         given = [check_number("weights", x, above=0) for x in given]
@@ -190,12 +190,12 @@ def check_alike(
         if fact != facts[0]
     ]
     dtypes = [x for x in facts[0][0] if not keras.backend.is_float_dtype(x)]
-    wrong += [f"{names[0]}, which has weights of {x}" for x in dtypes]
+    wrong += [f"{names[0]}, which has {x} weights" for x in dtypes]
     if wrong:
         raise ValueError(
             "Ensemble.average needs members with the same options and float "
             "weights, such as checkpoints of one training. Received: "
-            f"{wrong[0]}. Use the ensemble itself."
+            f"{wrong[0]}. Use the ensemble without averaging its weights."
         )
 
 

@@ -36,11 +36,13 @@ def extended_model(
     Reference:
         [Hewitt, 2021](https://nlp.stanford.edu/~johnhew/vocab-expansion.html).
     """
-    needed = "Larger vocabularies need a trained Seq2Seq of usual layers."
+    needed = (
+        "Extending the vocabularies requires a trained, unmodified Seq2Seq."
+    )
     if not isinstance(model, Seq2Seq):
         raise ValueError(
-            f"{needed} Received: {type(model).__name__}. Extend its members, "
-            "each by itself."
+            f"{needed} Received: {type(model).__name__}. Extend each of its "
+            "members separately."
         )
     check_built(model, "extended", "Train it, load it, or build it.")
     [config] = members_config([model])
@@ -57,8 +59,8 @@ def extended_model(
     ]
     if kinds[0] != kinds[1]:
         raise ValueError(
-            f"{needed} Received: weights that are not those of its config: it "
-            "is quantized, or has LoRA. Extend it before that."
+            f"{needed} Received: a model with quantized or LoRA weights. "
+            "Extend it before quantization or LoRA."
         )
     for old, larger in zip(model.weights, new.weights, strict=True):
         larger.assign(_grown(old, larger.shape))

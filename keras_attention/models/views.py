@@ -95,15 +95,15 @@ class OwnSource(AbstractView):
         if self.source_vocabulary_size is None:
             reason = "reads features"
         elif self.source_ids and number:
-            reason = "copies words, which only the first model can"
+            reason = "copies tokens, which only the first model can do"
         elif self.shortlist is not None:
-            reason = "has a shortlist, which lists words by the ids of a source"
+            reason = "has a shortlist, which depends on the ids of one source"
         if reason is not None:
             raise ValueError(
                 "Several source tokenizers need models that read ids. "
                 f"Received: models[{number}], {type(model).__name__} "
-                f"`{model.name}`, which {reason}. Give one tokenizer for all, "
-                "or another order of models."
+                f"`{model.name}`, which {reason}. Pass one tokenizer for all "
+                "models, or change the order of models."
             )
 
     def call(self, inputs, training: bool | None = None):
@@ -131,6 +131,7 @@ class OwnSource(AbstractView):
 
     def _limit(self, shortlist):
         raise ValueError(
-            "`shortlist` lists words by the ids of one source. Received: "
-            "several source tokenizers. Give one, or leave `shortlist` out."
+            "`shortlist` needs one source tokenizer, because it depends on "
+            "source ids. Received: several source tokenizers. Pass one "
+            "tokenizer, or omit `shortlist`."
         )

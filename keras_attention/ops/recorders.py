@@ -88,8 +88,8 @@ def _identity(x):
         return (x,)
     else:
         raise TypeError(
-            "`hoist` needs a function that closes over numbers, strings, "
-            "layers and functions alone. Received a function that closes over "
+            "`hoist` needs a function that closes over only numbers, strings, "
+            "layers and functions. Received: a function that closes over "
             f"{x!r}. Pass tensors and variables as `constants`."
         )
     return len(parts), *(y for part in parts for y in _identity(part))

@@ -355,8 +355,9 @@ def _once(x):
 
     def gradient(*_):
         raise NotImplementedError(
-            "The training loop of a decoder or an encoder has one derivative. "
-            "Call the layer with training=False for more derivatives."
+            "The training loop of a decoder or encoder supports only first "
+            "derivatives. For more derivatives, call the layer with "
+            "training=False."
         )
 
     return backend.custom_gradient(lambda x: (x, gradient))(x)

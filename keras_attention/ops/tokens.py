@@ -49,8 +49,8 @@ def token_weights(y_true, sample_weight=None, dtype="float32"):
         weight = ops.expand_dims(weight, 1)
     whole = weight.shape[-1:] == (1,)  # one weight for a whole sentence
     wanted = (y_true.shape[0], 1) if whole else tuple(y_true.shape)
-    needs = "`sample_weight` needs one number a sentence, or one a token"
-    way_out = "Give numbers of the shape (B,) or (B, T), as `y_true` has."
+    needs = "`sample_weight` needs one number per sentence or per token"
+    way_out = "Pass numbers of shape (B,) or (B, T), to match `y_true`."
     check_shape(needs, "sample_weight", weight.shape, wanted, way_out)
     return real * weight
 
@@ -196,8 +196,8 @@ def check_tokens(y_true, logits):
     Raises:
         ValueError: If the shapes do not match.
     """
-    needs = "Targets need the shape (B, T), and logits (B, T, V)"
-    way_out = "Targets are ids, not one-hot vectors."
+    needs = "Targets must have the shape (B, T), and logits (B, T, V)"
+    way_out = "Pass ids as targets, not one-hot vectors."
     check_shape(needs, "y_pred", logits.shape, ("B", "T", "V"), way_out)
     check_shape(needs, "y_true", y_true.shape, logits.shape[:2], way_out)
 

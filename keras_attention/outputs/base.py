@@ -136,7 +136,7 @@ class AbstractOutput(keras.layers.Layer):
     streams: bool = False
     needs_end: tuple[str, str] = (
         "may read the whole source",
-        "If it does not, write `streams = True` in its class.",
+        "If it does not, set `streams = True` in its class.",
     )
     state_count: int = 0
     probabilities: str = "softmax"

@@ -43,9 +43,9 @@ class DenseOutput(AbstractOutput):
         size = self.layer.output_dim
         if outputs.shape[-1] != size:
             raise ValueError(
-                "`tie_embeddings` needs decoder outputs of the size of the "
+                "`tie_embeddings` needs decoder outputs with the size of the "
                 f"embeddings. Received: outputs of size {outputs.shape[-1]}, "
-                f"embedding_dim={size}. Set attention_layer_size={size} in its "
+                f"embedding_dim={size}. Set attention_layer_size={size} in the "
                 "cell."
             )
         return self.layer(outputs, reverse=True)

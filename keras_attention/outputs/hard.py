@@ -133,8 +133,8 @@ class HardAttention(AbstractConfigured, AbstractOutput):
 
     aligns = True
     needs_end = (
-        "compares each position with all that still come",
-        "Attend in the decoder in its place: BahdanauAttention(64, "
+        "compares each position with all later positions",
+        "Use attention in the decoder instead: BahdanauAttention(64, "
         "alignment=Monotonic(mode='hard')).",
     )
 
@@ -151,7 +151,7 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         check_choice("order", order, (0, 1))
         if monotonic and not order:
             raise ValueError(
-                "`monotonic` needs positions that depend on the one before. "
+                "`monotonic` needs positions that depend on the previous one. "
                 f"Received: {monotonic=}, {order=}. Set order=1."
             )
         self.attention = attention
@@ -163,8 +163,8 @@ class HardAttention(AbstractConfigured, AbstractOutput):
     def build(self, outputs_shape, words_shape, memory_shape):
         if self.vocabulary_size is None:
             raise ValueError(
-                "HardAttention needs the vocabulary of a model. Received: "
-                "no model. Give it to one: Seq2Seq(..., output=...)."
+                "HardAttention needs the vocabulary of a model. Received: no "
+                "model. Pass it to a model: Seq2Seq(..., output=...)."
             )
         self.features = outputs_shape[-1]
         if not self.attention.built:  # as a loaded one is
@@ -451,17 +451,17 @@ def _words_after(tokens):
 def _check_attention(attention):
     check_object("attention", attention, AbstractAttention, ATTENTION)
     if attention.remembers:
-        reason = "depend on its earlier weights, and alignments are many"
+        reason = "depend on earlier weights, which differ between alignments"
     elif attention.head_count is not None:
-        reason = "are those of several heads"
+        reason = "belong to several heads"
     elif getattr(attention.aligner, "mapping", None) != "softmax":
-        reason = "are no softmax of scores"
+        reason = "are not a softmax of scores"
     elif attention.dropout:
-        reason = f"are dropped, with dropout={attention.dropout}"
+        reason = f"are dropped out, with dropout={attention.dropout}"
     else:
         return
     raise ValueError(
-        "HardAttention needs an attention that scores each position by the "
-        f"query and its key. Received: attention={attention!r}, whose weights "
-        f"{reason}. {ATTENTION}"
+        "HardAttention needs an attention layer that scores each position from "
+        "the query and the key at that position. Received: "
+        f"attention={attention!r}, whose weights {reason}. {ATTENTION}"
     )

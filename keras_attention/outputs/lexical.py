@@ -122,8 +122,8 @@ class LexicalTranslation(AbstractKernelLayer):
 
 
 def _check_places(weights_shape, words_shape):
-    needs = "LexicalTranslation needs a weight for each source word"
-    way_out = "Take an encoder that keeps the length."
+    needs = "LexicalTranslation needs a weight for each source token"
+    way_out = "Use an encoder that keeps the length."
     wanted = (*weights_shape[:-1], words_shape[1])
     check_shape(needs, "weights", weights_shape, wanted, way_out)
 
@@ -139,7 +139,7 @@ class LexicalOutput(AbstractOutput):
 
     attends = True
     needs_end = (
-        "translates the words of the whole source at every step",
+        "reads the tokens of the whole source at every step",
         "Build the model without `lexical`.",
     )
     argument = "lexical=True"

@@ -202,7 +202,7 @@ class PointerOutput(AbstractOutput):
 
     attends = True
     needs_end = (
-        "numbers unknown words of the whole source",
+        "numbers the unknown tokens of the whole source",
         "Build the model without `copying`.",
     )
     argument = "copying=True"

@@ -31,7 +31,7 @@ ROOM = 20  # times the pairs that are asked for are kept meanwhile
 MULTIPLE = 8  # of it are lengths while training, for few compilations
 NAMES = ("table", "always")
 SIDES = "source", "target"
-TOKENIZERS = "Take batches by the tokenizers that belong to the model."
+TOKENIZERS = "Use batches from the tokenizers of the model."
 
 
 class Shortlist:
@@ -146,16 +146,16 @@ class Shortlist:
             if weights.shape[-1] != source.shape[1]:
                 _refuse(
                     f"weights of {weights.shape[-1]} positions for sources of "
-                    f"{source.shape[1]} ids, by an encoder that changes the "
+                    f"{source.shape[1]} ids, from an encoder that changes the "
                     "length"
                 )
             counts.add(source, after, weights)
             frequency += np.bincount(after[after != 0], minlength=sizes[1])
         if not frequency.any():
             raise ValueError(
-                "Shortlist.train needs batches with words. Received: "
-                f"batches={batches!r}, which gave none. An iterator is used "
-                "up by its first reading: give a new one."
+                "Shortlist.train needs batches with tokens. Received: "
+                f"batches={batches!r}, which contains none. An iterator can be "
+                "read only once: pass a new one."
             )
         common = np.argsort(-frequency, kind="stable")[:always]
         common = common[frequency[common] > 0]
@@ -222,16 +222,18 @@ class Shortlist:
         file = Path(file)
         recover(file)
         check_archive(file)
-        with reading(file, "Shortlist.load needs a file that `save` wrote."):
+        with reading(
+            file, "Shortlist.load needs a file that was saved with `save`."
+        ):
             with np.load(file, allow_pickle=False) as content:
                 return cls(*(content[name] for name in NAMES))
 
 
 def _refuse(received) -> NoReturn:
     raise ValueError(
-        "Shortlist.train needs a model that reads ids, attends to each of "
-        f"them and copies none. Received: {received}. Make a table by a word "
-        "aligner, and give it to Shortlist(table, always)."
+        "Shortlist.train needs a model that reads ids, attends to each of them "
+        f"and does not copy. Received: {received}. Create a table with a word "
+        "aligner, and pass it to Shortlist(table, always)."
     )
 
 
@@ -248,7 +250,7 @@ def _as_ids(name, value, shape):
     if ids.ndim != axes:
         said = f"{name}.shape={ids.shape}"
     elif axes == 2 and not ids.size:
-        said = f"{name}.shape={ids.shape}, without an id"
+        said = f"{name}.shape={ids.shape}, which is empty"
     elif ids.size and ids.dtype.kind not in "iu":
         said = f"{name}.dtype={ids.dtype}"
     elif ids.size and not 0 <= ids.min() <= ids.max() <= LARGEST:
@@ -256,8 +258,8 @@ def _as_ids(name, value, shape):
     else:
         return np.array(ids, "int32")
     raise ValueError(
-        f"`{name}` of a Shortlist must be ids {shape}, integers that are not "
-        f"negative. Received: {said}. Shortlist.train makes one."
+        f"`{name}` of a Shortlist must be ids {shape}, non-negative integers. "
+        f"Received: {said}. Shortlist.train creates a shortlist."
     )
 
 
@@ -306,8 +308,8 @@ class ShortlistOutput(AbstractOutput):
         if not all(hasattr(search, name) for name in ID_OPTIONS):
             raise ValueError(
                 "`search` with a shortlist must have the attributes "
-                f"{ID_OPTIONS}. Received: search={described(search)}. Write it "
-                "as a subclass of AbstractSearch."
+                f"{ID_OPTIONS}. Received: search={described(search)}. Define "
+                "it as a subclass of AbstractSearch."
             )
         check_search_ids(search, size)
         special = search.start_id, search.end_id, *search.forbidden_ids
@@ -358,15 +360,15 @@ def _check_fit(output, shortlist, source_size, target_size):
         said = "source_vocabulary_size=None"
     if said is not None:
         raise ValueError(
-            "`shortlist` needs a model that reads ids, copies none, and has "
-            f"floats as weights. Received: {said}. Leave `shortlist` out."
+            "`shortlist` needs a model that reads ids, does not copy, and has "
+            f"float weights. Received: {said}. Omit `shortlist`."
         )
     rows, largest = shortlist.table.shape[0], shortlist.largest
     if rows != source_size or largest >= target_size:
         raise ValueError(
             "`shortlist` must have a row for each source id of the model, and "
-            f"its target ids. Received: {rows} rows, target ids up to "
-            f"{largest}, with source_vocabulary_size={source_size}, "
+            f"only target ids of the model. Received: {rows} rows, target ids "
+            f"up to {largest}, with source_vocabulary_size={source_size}, "
             f"target_vocabulary_size={target_size}. Train one: "
             "Shortlist.train(model, batches)."
         )

@@ -26,14 +26,15 @@ def check_arguments(
         check_choice("output", output, SPARSE)
         if copying:
             raise ValueError(
-                "`copying` mixes two softmaxes, and has no exact zeros. "
-                f"Received: {copying=} with {output=}. Leave one of them out."
+                "`copying` and a sparse `output` cannot be combined, because "
+                f"copying mixes two softmaxes. Received: {copying=} with "
+                f"{output=}. Omit one of them."
             )
     elif output is not None and (tie_embeddings or copying or lexical):
         raise ValueError(
-            "`output` takes the place of tie_embeddings, copying and lexical. "
-            f"Received: {tie_embeddings=}, {copying=}, {lexical=} beside "
-            f"output={described(output)}. Leave them out."
+            "`output` replaces tie_embeddings, copying and lexical. Received: "
+            f"{tie_embeddings=}, {copying=}, {lexical=} with "
+            f"output={described(output)}. Omit them."
         )
 
 

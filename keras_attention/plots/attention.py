@@ -197,7 +197,8 @@ def plot_attention_heads(
     if any(picture[1:] != pictures[0][1:] for picture in pictures):
         raise ValueError(
             "plot_attention_heads needs the tokens of one sentence. Received: "
-            "several for its heads. Try plot_attention_batch."
+            "different tokens for each head. For several sentences, use "
+            "plot_attention_batch."
         )
     if titles is None:
         titles = [f"head {n}" for n, _ in enumerate(pictures, 1)]

@@ -132,9 +132,10 @@ def _image(image):
         )
     if not (pixels.min() >= 0 and pixels.max() <= 1):
         raise ValueError(
-            "`image` must hold floats between 0 and 1, or integers between 0 "
-            f"and 255. Received: {image.dtype} from {image.min()} to "
-            f"{image.max()}. If they are floats up to 255, give `image / 255`."
+            "`image` must contain floats between 0 and 1, or integers between "
+            f"0 and 255. Received: {image.dtype} from {image.min()} to "
+            f"{image.max()}. If values are floats up to 255, pass `image / "
+            "255`."
         )
     return pixels
 
@@ -145,8 +146,9 @@ def _maps(weights, grid):
     shapes = {x.shape for x in parts}
     if len(shapes) != 1 or parts[0].ndim not in (1, 2) or not parts[0].size:
         raise ValueError(
-            "`weights` must be (T, rows * columns) or (T, rows, columns), and "
-            f"not empty. Received: {len(parts)} of shapes {sorted(shapes)}."
+            "`weights` must have the shape (T, rows * columns) or (T, rows, "
+            f"columns), and must not be empty. Received: {len(parts)} of "
+            f"shapes {sorted(shapes)}."
         )
     maps = np.stack(parts)
     own = maps.shape[1:]
@@ -155,9 +157,9 @@ def _maps(weights, grid):
     fits = len(grid) == 2 and min(grid) > 0 and math.prod(grid) == own[0]
     if not (fits if len(own) == 1 else tuple(grid) == own):
         raise ValueError(
-            f"{CALLER} needs the grid of `weights`, "
-            "`grid=(rows, columns)`, unless it is a square. Received: "
-            f"grid={tuple(grid)} for weights of shape {maps.shape}."
+            f"{CALLER} needs the grid of `weights` as `grid=(rows, columns)`, "
+            f"unless the grid is square. Received: grid={tuple(grid)} for "
+            f"weights of shape {maps.shape}."
         )
     return maps.reshape(-1, *grid)
 

@@ -100,9 +100,9 @@ def _matrices(weights):
     rows = {len(shape) for shape in shapes} == {1} and len(shapes) == 1
     if not (several or rows) or any(0 in shape for shape in shapes):
         raise ValueError(
-            "`weights` must be one matrix (T, Tv), or several of them, and "
-            f"not empty. Received: {len(parts)} of shapes {sorted(shapes)}. "
-            "From the weights of a batch of searches, take one: `weights[0]`."
+            "`weights` must be one or several matrices (T, Tv), and must not "
+            f"be empty. Received: {len(parts)} of shapes {sorted(shapes)}. "
+            "From the weights of a `Generation`, select one row: `weights[0]`."
         )
     return (parts if several else [np.stack(parts)]), several
 
@@ -119,7 +119,7 @@ def _trimmed(matrix, source, target):
     if unnamed.any():
         raise ValueError(
             "`source_tokens` needs a token for each column with attention. "
-            f"Received: {len(source)} tokens, and {unnamed.max():.3g} after "
-            "them."
+            f"Received: {len(source)} tokens, and weights up to "
+            f"{unnamed.max():.3g} after them."
         )
     return _Picture(matrix[:rows, :columns], source[:columns], target[:rows])

@@ -154,8 +154,9 @@ class AbstractSearch:
         self.forbidden_ids = _check_ids("forbidden_ids", forbidden_ids)
         if self.min_length > self.max_length:
             raise ValueError(
-                "`min_length` cannot exceed `max_length`. Received: min_length="
-                f"{min_length}, max_length={max_length}. Raise `max_length`."
+                "`min_length` must not exceed `max_length`. Received: "
+                f"min_length={min_length}, max_length={max_length}. Increase "
+                "`max_length`."
             )
 
     def __call__(
@@ -264,7 +265,7 @@ def check_row_words(search: AbstractSearch, rows, **options):
     for name in search.row_words:
         given = options.get(name, getattr(search, name))
         needs = f"`{name}` needs a row for each source"
-        way_out = "Give a row of zeros to a source that asks for nothing."
+        way_out = "Use a row of zeros for a source without required phrases."
         shape = tuple(given.shape)
         check_shape(needs, name, shape, (rows, *shape[1:]), way_out)
 
@@ -303,12 +304,12 @@ def warn_of_none(search, scores):
     none = np.flatnonzero(np.isneginf(best))
     if none.size:
         warnings.warn(
-            f"{type(search).__name__} finds no text for {none.size} of "
-            f"{len(best)} rows: they are empty, and their scores -inf. The "
-            f"first is row {none[0]}. Either the model gives NaN there, so "
-            "look at its weights and at its source; or no text obeys what "
-            "the search was given: raise max_length or beam_size, or forbid "
-            "and force fewer ids.",
+            f"{type(search).__name__} found no hypothesis for {none.size} of "
+            f"{len(best)} rows, the first of which is row {none[0]}. These "
+            "rows are empty and have the score -inf. If the model returns NaN "
+            "for them, check its weights and the source. Otherwise no "
+            "hypothesis satisfies the constraints of the search: increase "
+            "max_length or beam_size, or forbid and force fewer ids.",
             stacklevel=3,
         )
 

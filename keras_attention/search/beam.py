@@ -124,14 +124,14 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
         power, longest = self.length_penalty, self.max_length
         if abs(power) * math.log((5 + longest) / 6) > math.log(LARGEST):
             raise ValueError(
-                "`length_penalty` must leave ((5 + max_length) / 6) ** "
+                "`length_penalty` must keep ((5 + max_length) / 6) ** "
                 "length_penalty between 1e-30 and 1e30. Received: "
-                f"length_penalty={power}, max_length={longest}. Try numbers "
-                "from 0.6 to 1."
+                f"length_penalty={power}, max_length={longest}. Usual values "
+                "are 0.6 to 1."
             )
         if self.n_best > self.beam_size:
             raise ValueError(
-                "`n_best` cannot exceed `beam_size`. Received: "
+                "`n_best` must not exceed `beam_size`. Received: "
                 f"n_best={n_best}, beam_size={beam_size}"
             )
 

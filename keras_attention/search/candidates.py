@@ -106,8 +106,8 @@ def _cover(beams, weights, penalty):
     if weights is None:
         raise ValueError(
             "`coverage_penalty` needs a step that returns weights. Received: "
-            f"coverage_penalty={penalty}, weights=None. A model without "
-            "attention covers nothing: set it to 0."
+            f"coverage_penalty={penalty}, weights=None. For a model without "
+            "attention, set it to 0."
         )
     weights = widen(weights)
     return weights if beams.coverage is None else beams.coverage + weights
@@ -162,7 +162,7 @@ def coverage_scores(coverage, mask, weight: float):
     covered = ops.clip(widen(coverage), UNSEEN, 1.0)
     if mask is not None:
         needs = "`memory_mask` must have a boolean for each position"
-        way_out = "Give the mask of the memory, not of another sequence."
+        way_out = "Pass the mask of the memory, not of another sequence."
         wanted = ("B", coverage.shape[2])
         check_shape(needs, "memory_mask", mask.shape, wanted, way_out)
         covered = ops.where(ops.expand_dims(mask, 1), covered, 1.0)

@@ -131,16 +131,20 @@ def as_prefix(prefix, batch_size=None):
     except (TypeError, ValueError):
         shape = ("rows of several lengths",)
     rows, needs = known_integer(batch_size), "`prefix` must be ids (B, P)"
-    way_out = "Pad shorter rows with 0. For the same one everywhere: "
+    way_out = "Pad shorter rows with 0. To use one prefix for all rows: "
     way_out += f"np.repeat(prefix, {rows}, axis=0)."
     check_shape(
-        f"{needs}, one row a text", "prefix", shape, (rows, "P"), way_out
+        f"{needs}, with one row for each source",
+        "prefix",
+        shape,
+        (rows, "P"),
+        way_out,
     )
     dtype = keras.backend.standardize_dtype(prefix.dtype)
     if shape[1] != 0 and "int" not in dtype:  # an empty list becomes floats
         raise ValueError(
-            f"`prefix` must be whole numbers. Received: prefix.dtype={dtype}. "
-            "Give ids, such as those that a tokenizer encodes."
+            f"`prefix` must contain integers. Received: prefix.dtype={dtype}. "
+            "Pass ids, such as those from a tokenizer."
         )
     return ops.cast(prefix, "int32")
 
@@ -163,8 +167,12 @@ def as_memory_mask(mask, batch_size=None):
     check_dense("A search needs booleans (B, Tv)", "memory_mask", mask)
     mask = ops.cast(ops.convert_to_tensor(mask), "bool")
     rows = known_integer(batch_size)
-    needs = "`memory_mask` must be booleans (B, Tv), one row a text"
-    way_out = "Of lengths (B,), make it: np.arange(Tv) < lengths[:, None]."
+    needs = (
+        "`memory_mask` must be booleans (B, Tv), with one row for each source"
+    )
+    way_out = (
+        "To create it from lengths (B,): np.arange(Tv) < lengths[:, None]."
+    )
     check_shape(needs, "memory_mask", mask.shape, (rows, "Tv"), way_out)
     return mask
 

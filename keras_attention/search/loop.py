@@ -38,9 +38,9 @@ def loop_while(unfinished: Callable, body: Callable, carry, steps: int):
         tensors = [x for x in tree.flatten(structure) if x is not None]
         if len(tensors) != count:
             raise ValueError(
-                "`step` must return one structure every time. Received: "
-                f"{len(tensors)} tensors to carry on after {count} before. "
-                "What may be `None` has to be `None` always, or never."
+                "`step` must always return the same structure. Received: "
+                f"{len(tensors)} tensors after {count} tensors in an earlier "
+                "call. A result must be `None` either always or never."
             )
         return tuple(ops.convert_to_tensor(x) for x in tensors)
 

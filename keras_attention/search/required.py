@@ -73,7 +73,7 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
     row_words = ("phrases",)
 
     def __init__(self, search: BeamSearch, phrases):
-        way_out = "Required phrases need several beams: BeamSearch(10)."
+        way_out = "Required phrases need a beam search: BeamSearch(10)."
         check_object("search", search, BeamSearch, way_out)
         for name, value in search.get_config().items():
             setattr(self, name, value)  # so it is a beam search to its parts
@@ -90,13 +90,13 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
         elif special:
             said = f"phrases with {self.start_id} or {self.end_id} in them"
         elif (ids < 0).any() or (ids[..., 1:] * (ids[..., :-1] == 0)).any():
-            said = "phrases with negative ids, or with 0 in front of an id"
+            said = "phrases with negative ids, or with 0 before an id"
         else:
             return ids.astype("int32")
         raise ValueError(
-            "`phrases` must be ids (B, C, L), without start and end, padded "
-            f"with 0 on the right. Received: {said}. Give such as [[[5, 6], "
-            "[7, 0]]]."
+            "`phrases` must be ids (B, C, L) without start and end ids, padded "
+            f"with 0 on the right. Received: {said}. Example: [[[5, 6], [7, "
+            "0]]]."
         )
 
     def call(

@@ -7,8 +7,9 @@ from keras_attention.checks import check_shape
 from keras_attention.search.constraints import known_integer
 
 BEAM = (
-    "Add the beam with `ops.expand_dims(x, 1)`; what all beams share, such as "
-    "the memory, is not part of the state: let the step capture it."
+    "Add the axis of beams with `ops.expand_dims(x, 1)`. What all beams share, "
+    "such as the memory, is not part of the state: capture it in the step "
+    "function."
 )
 ID_OPTIONS = ("start_id", "end_id", "forbidden_ids")  # of every search
 CONTRACT = (
@@ -37,7 +38,7 @@ def check_state(state, batch_size):
         if x is None:
             return None
         x = ops.convert_to_tensor(x)
-        needs = "`state` must hold tensors of shape (B, 1, ...)"
+        needs = "`state` must contain tensors of shape (B, 1, ...)"
         wanted = (rows, 1, *x.shape[2:])
         check_shape(needs, "leaf", x.shape, wanted, BEAM)
         return x
@@ -65,7 +66,7 @@ def check_found(search, tokens, found) -> tuple:
     """
     several = isinstance(found, tuple | list)
     if not several or len(found) != 3:
-        said = f"one value of {type(found).__name__}"
+        said = f"one value of type {type(found).__name__}"
         said = f"{len(found)} values" if several else said
         raise ValueError(
             "`step` must return log_probs, state, weights; without attention, "
@@ -102,7 +103,7 @@ def check_search_ids(search, classes):
         if max(value if several else [value], default=0) >= classes:
             said = "ids" if several else "an id"
             raise ValueError(
-                f"`{name}` must be {said} of the model, 0 to {classes - 1}. "
-                f"Received: {name}={value}. Give the ids of the model's data "
-                f"to the search: {kind}(..., {name}=...)."
+                f"`{name}` must be {said} of the model, from 0 to "
+                f"{classes - 1}. Received: {name}={value}. Pass the ids of the "
+                f"model's tokenizer to the search: {kind}(..., {name}=...)."
             )

@@ -12,13 +12,13 @@ from keras_attention.layers import loops_as_keras
 from keras_attention.models import Seq2Seq
 
 HARD = (
-    "Give the decoder an attention that reads on, such as "
-    "BahdanauAttention(64, alignment=Monotonic(mode='hard'))."
+    "Use an attention that can stream, such as BahdanauAttention(64, "
+    "alignment=Monotonic(mode='hard'))."
 )
 ONE_WAY = (
-    "Use RecurrentEncoder(units, bidirectional=False), or LSTM, GRU, SimpleRNN "
-    "or RNN(cell), one way; or give the encoder the methods `first_states` and "
-    "`read_on`."
+    "Use RecurrentEncoder(units, bidirectional=False), or a unidirectional "
+    "LSTM, GRU, SimpleRNN or RNN(cell); or define the methods `first_states` "
+    "and `read_on` in the encoder."
 )
 
 
@@ -35,12 +35,14 @@ def find_readings(model: Seq2Seq) -> list[AbstractReading]:
     model.readout.check_stream()
     attentions = model.decoder.cell.attentions
     if not attentions:
-        reason = "leaves the decoder nothing but the encoder's last states"
+        reason = "leaves the decoder only the encoder's final states"
         refuse_to_stream("attention=None", reason, HARD)
     _check_bridge(model.bridge, model.encoder)
     if model.decoder.cell.attention_window is not None:
-        reason = "follows the largest weight, and not where a stream has read"
-        way_out = "Leave it out: a stream keeps only what may still be read."
+        reason = "follows the largest weight, not the position of the stream"
+        way_out = (
+            "Omit it: a stream keeps only positions that may still be needed."
+        )
         refuse_to_stream("attention_window", reason, way_out)
     return [layer.reading() for layer in attentions]
 
@@ -54,7 +56,7 @@ def _check_bridge(bridge, encoder):
         return
     kind = None if bridge is None else type(bridge).__name__
     received = f"bridge={kind}({mode!r})" if mode else f"bridge={kind}"
-    reason = "begins the decoder with the encoder's last states"
+    reason = "passes the encoder's final states to the decoder"
     way_out = "Use StateBridge('zeros', units=...), and train with it."
     refuse_to_stream(received, reason, way_out)
 
@@ -83,7 +85,7 @@ def find_reader(encoder: layers.Layer):
             unknown type.
     """
     name = f"{type(encoder).__name__} `{encoder.name}`"
-    reason = "begins at the end of the source as well"
+    reason = "also reads from the end of the source"
     if getattr(encoder, "bidirectional", False):
         refuse_to_stream(f"{name} with bidirectional=True", reason, ONE_WAY)
     if hasattr(encoder, "read_on") and hasattr(encoder, "first_states"):
@@ -93,10 +95,10 @@ def find_reader(encoder: layers.Layer):
     if not loops_as_keras(encoder):
         refuse_to_stream(name, "may need the end of the source", ONE_WAY)
     if encoder.go_backwards:
-        reason = "begins at the end of the source"
+        reason = "reads from the end of the source"
         refuse_to_stream(f"{name} with go_backwards=True", reason, ONE_WAY)
     if encoder.stateful:
-        reason = "goes on from where another source ended"
+        reason = "continues from the end of another source"
         refuse_to_stream(f"{name} with stateful=True", reason, ONE_WAY)
     return LayerReader(encoder)
 

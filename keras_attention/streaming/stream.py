@@ -208,8 +208,8 @@ class Stream:
     def _check_open(self, method):
         if self._ended:
             raise ValueError(
-                f"`{method}` needs a stream whose source goes on. Received: "
-                f"{method}() after end(). Make a new one: model.stream()."
+                f"`{method}` needs a stream that has not ended. Received: "
+                f"{method}() after end(). Create a new stream: model.stream()."
             )
 
 
@@ -240,24 +240,25 @@ def _check_part(chunk, mask, rows: int, axes: tuple, classes: int | None):
     shape = tuple(chunk.shape)
     needs = "`push` needs a chunk of shape (B, n" + ", D" * len(axes) + ")"
     way_out = (
-        "One row is x[None]; of another batch, model.stream(batch_size=B)."
+        "For a single row, pass x[None]; for another batch size, use "
+        "model.stream(batch_size=B)."
     )
     check_shape(needs, "chunk", shape, (rows, "n", *axes), way_out)
     if mask is not None and classes:
         raise ValueError(
-            "`push` takes a mask for features alone: id 0 is padding. "
-            f"Received: mask of shape {np.shape(mask)}. Leave it out."
+            "`push` takes `mask` only for features, because id 0 is padding. "
+            f"Received: mask of shape {np.shape(mask)}. Omit `mask`."
         )
     if mask is not None:
-        needs = "`push` needs a mask (B, n), True at real positions"
-        way_out = "Leave it out if all positions are real."
+        needs = "`push` needs a `mask` (B, n), True at valid positions"
+        way_out = "Omit it if all positions are valid."
         check_shape(needs, "mask", np.shape(mask), shape[:2], way_out)
     if classes and shape[1]:
         ids = ops.convert_to_numpy(chunk)
         in_range = 0 <= ids.min() <= ids.max() < classes
         if ids.dtype.kind not in "iu" or not in_range:
             raise ValueError(
-                f"`push` needs whole numbers from 0 to {classes - 1}, as "
+                f"`push` needs integer ids from 0 to {classes - 1}, because "
                 f"source_vocabulary_size={classes}. Received: {ids.dtype} from "
                 f"{ids.min()} to {ids.max()}. Use the model's tokenizer."
             )

@@ -106,13 +106,13 @@ def _matrices(name, given):
         parts = [np.stack(parts)]
     if any(part.ndim != 2 or not part.size for part in parts):
         raise ValueError(
-            f"`{name}` must be a matrix (T, Tv), a batch or a list of them, "
-            f"none of them empty. Received shapes: {_shapes(parts)}"
+            f"`{name}` must be a matrix (T, Tv), or a batch or list of "
+            f"matrices that are not empty. Received shapes: {_shapes(parts)}"
         )
     if not all(np.isfinite(part).all() for part in parts):
         raise ValueError(
-            f"`{name}` must be finite. Received: NaN or infinity. Has the "
-            "training diverged?"
+            f"`{name}` must be finite. Received: NaN or infinity. Check "
+            "whether the training has diverged."
         )
     return parts
 
@@ -123,8 +123,8 @@ def _like(name, given, weights):
     if [p.shape for p in parts] != [w.shape for w in weights]:
         raise ValueError(
             f"`{name}` must have the shapes of `weights`, {_shapes(weights)}. "
-            f"Received: {_shapes(parts)}. A batch is padded, sentences in a "
-            "list are not: give both in the same form."
+            f"Received: {_shapes(parts)}. A batch is padded, and a list is "
+            "not: pass both in the same form."
         )
     return [part != 0 for part in parts]
 

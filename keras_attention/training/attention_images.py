@@ -89,7 +89,8 @@ class AttentionImages(keras.callbacks.Callback):
             if given is not None and not hasattr(given, "tokens"):
                 raise ValueError(
                     f"`{side}_tokenizer` must be a tokenizer. Received: "
-                    f"{side}_tokenizer={given!r}. Give that of the data."
+                    f"{side}_tokenizer={given!r}. Pass the tokenizer of the "
+                    "data."
                 )
         self.log_dir = log_dir
         self.sources = _read_ids("source", sources, source_tokenizer)
@@ -112,8 +113,8 @@ class AttentionImages(keras.callbacks.Callback):
         cell = getattr(decoder, "cell", None)
         if not getattr(cell, "attentions", ()):
             raise ValueError(
-                "AttentionImages needs a Seq2Seq that attends. Received: "
-                f"model={self.model}. Give its cell an attention."
+                "AttentionImages needs a Seq2Seq with attention. Received: "
+                f"model={self.model}. Add an attention layer to its cell."
             )
         tensorflow = require("tensorflow", "text", "AttentionImages")
         self._writer = tensorflow.summary.create_file_writer(str(self.log_dir))
@@ -195,7 +196,8 @@ def _read_ids(side, given, tokenizer):
         if tokenizer is None:
             raise ValueError(
                 f"AttentionImages needs a `{side}_tokenizer` to read strings. "
-                f"Received: {side}_tokenizer=None. Give the tokenizer, or ids."
+                f"Received: {side}_tokenizer=None. Pass the tokenizer, or pass "
+                "ids."
             )
         rows = tokenizer.tokenize(rows)
     if rows.ndim not in ((2, 3) if side == "source" else (2,)):

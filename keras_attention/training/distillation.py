@@ -68,8 +68,10 @@ class SequenceDistillation(keras.distillation.DistillationLoss):
         Returns:
             A scalar.
         """
-        needs = "SequenceDistillation needs outputs of one target vocabulary"
-        way_out = "Give teacher and student the same tokenizers."
+        needs = (
+            "SequenceDistillation needs outputs with the same target vocabulary"
+        )
+        way_out = "Use the same tokenizers for teacher and student."
         shape = tuple(teacher_outputs.shape)
         check_shape(
             needs, "student_outputs", student_outputs.shape, shape, way_out

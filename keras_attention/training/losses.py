@@ -283,7 +283,7 @@ class GuidedAlignmentLoss(AbstractSequenceLoss):
 
 
 def _check_links(links, weights):
-    needs = "GuidedAlignmentLoss needs links and weights of one shape"
-    way_out = "Pad the links with zeros, as source and target are padded."
+    needs = "GuidedAlignmentLoss needs links and weights of the same shape"
+    way_out = "Pad the links with zeros, like source and target."
     check_shape(needs, "y_pred", weights.shape, ("B", "T", "Tv"), way_out)
     check_shape(needs, "y_true", links.shape, tuple(weights.shape), way_out)

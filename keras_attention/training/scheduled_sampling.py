@@ -51,7 +51,9 @@ class ScheduledSampling(keras.callbacks.Callback):
 
     def __init__(self, schedule: Callable):
         super().__init__()
-        needed = "a function from a step to a probability of the right word"
+        needed = (
+            "a function from a step to the probability of the correct token"
+        )
         way_out = "Try InverseSigmoidSchedule(1000), or `lambda step: 0.5`."
         check_function("schedule", schedule, needed, way_out)
         self.schedule = schedule
@@ -62,8 +64,8 @@ class ScheduledSampling(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         if getattr(self.model, "sampling_probability", None) is None:
             raise ValueError(
-                "ScheduledSampling needs a model that is fed its own words. "
-                f"Received: model={self.model}. Make it with "
+                "ScheduledSampling needs a model with `scheduled_sampling`. "
+                f"Received: model={self.model}. Create it with "
                 "Seq2Seq(scheduled_sampling=True)."
             )
         self._steps = None
@@ -79,9 +81,9 @@ class ScheduledSampling(keras.callbacks.Callback):
         right = float(self.schedule(step))
         if not 0 <= right <= 1:
             raise ValueError(
-                "`schedule` must return a probability, from 0 to 1. "
-                f"Received: schedule({step})={right}. For scheduled sampling "
-                "it begins at 1, or near it, and falls."
+                "`schedule` must return a probability from 0 to 1. Received: "
+                f"schedule({step})={right}. For scheduled sampling, it starts "
+                "at or near 1 and decreases."
             )
         self._probability = 1 - right
         self.model.sampling_probability.assign(self._probability)

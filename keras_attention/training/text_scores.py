@@ -89,8 +89,9 @@ def score_texts(
     ]
     if not any(text.strip() for right in references for text in right):
         raise ValueError(
-            "`references` needs a text that is not empty. Received: "
-            f"{sum(map(len, references))} empty ones. Read the right files."
+            "`references` must contain a text that is not empty. Received: "
+            f"{sum(map(len, references))} empty references. Check that you "
+            "read the correct files."
         )
     if name in SACREBLEU:
         package = require("sacrebleu.metrics", "evaluation", f"`{name}`")

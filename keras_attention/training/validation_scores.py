@@ -86,11 +86,12 @@ class ValidationScores(keras.callbacks.Callback):
         self.references = check.as_texts("references", references)
         if not 0 < len(self.sources) == len(self.references):
             raise ValueError(
-                "ValidationScores needs sources, and one reference for each. "
-                f"Received: {len(self.sources)} sources, "
-                f"{len(self.references)} references. Read parallel files."
+                "ValidationScores needs sources, and one reference for each "
+                f"source. Received: {len(self.sources)} sources, "
+                f"{len(self.references)} references. Check that the files are "
+                "parallel."
             )
-        needed = "a Translator, or a function of texts and `batch_size`"
+        needed = "a Translator, or a function that takes texts and `batch_size`"
         check_function("translator", translator, needed, "Try Translator.load.")
         self.metrics = [metrics] if isinstance(metrics, str) else metrics
         check_list("metrics", self.metrics, "names")

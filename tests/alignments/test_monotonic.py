@@ -203,7 +203,7 @@ def test_a_soft_one_becomes_hard(mode):
     with pytest.raises(ValueError, match=rf"mode='{mode}'\), which spreads"):
         alignment.reading()
     assert alignment.harden() == [
-        f"Monotonic: mode={mode!r} became mode='hard'"
+        f"Monotonic: changed mode={mode!r} to mode='hard'"
     ]
     assert alignment.get_config()["mode"] == "hard"
     assert alignment.harden() == []

@@ -64,10 +64,10 @@ class TestErrors:
         ("change", "words"),
         [
             ({"query": np.ones((2, 4))}, r"`query` of the shape \(B, Tq, Dq\)"),
-            ({"query": np.ones((3, 4, 4))}, "queries and values of one batch"),
+            ({"query": np.ones((3, 4, 4))}, "queries and values with the same"),
             ({"value": np.ones((2, 4))}, r"`value` of the shape \(B, Tv, Dv\)"),
             ({"value": np.ones((5, 4))}, r"`value` of the shape \(B, Tv, Dv\)"),
-            ({"key": np.ones((2, 6, 4))}, "one key for each value"),
+            ({"key": np.ones((2, 6, 4))}, "one `key` for each `value`"),
             (
                 {"value_mask": np.array([3, 5])},
                 r"lengths.*< lengths\[:, None\]",
@@ -96,7 +96,9 @@ class TestErrors:
         ],
     )
     def test_some_have_no_alignment_of_their_own(self, kind, arguments, reason):
-        message = f"{kind.__name__} takes no `alignment`.*{reason}.*Received"
+        message = (
+            f"{kind.__name__} does not accept `alignment`.*{reason}.*Received"
+        )
         with pytest.raises(ValueError, match=message):
             kind(*arguments, alignment="softmax")
 

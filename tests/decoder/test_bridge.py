@@ -127,8 +127,8 @@ def test_an_odd_number_of_states_has_no_directions():
     ("wrong", "word"),
     [
         ({"mode": "mean"}, "`mode` must be one of"),
-        ({"mode": "sum", "units": 4}, "`units` belongs to"),
-        ({"mode": "concat", "units": 4}, "`units` belongs to"),
+        ({"mode": "sum", "units": 4}, "`units` applies only to"),
+        ({"mode": "concat", "units": 4}, "`units` applies only to"),
         ({"units": 0}, "must be a positive"),
     ],
 )

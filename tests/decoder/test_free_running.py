@@ -301,7 +301,10 @@ def test_a_model_of_it_is_exported(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"decoder": make_cell()}, "`decoder` must be an object of Attention"),
+        (
+            {"decoder": make_cell()},
+            "`decoder` must be an instance of Attention",
+        ),
         ({"readout": keras.layers.Dense}, "the class Dense"),
         ({"feed": 3}, "`feed` must be a layer or a registered function"),
         ({"feed": ""}, "`feed` must be a layer or a registered function"),

@@ -93,7 +93,7 @@ def test_without_attention_a_functional_model_has_no_weights():
     decoder = AttentionDecoder(make_cell("gru", None))
     sequence, state = keras.Input((None, 3)), keras.Input((UNITS,))
     assert decoder(sequence, initial_state=[state]).shape[2] == UNITS
-    with pytest.raises(ValueError, match=r"attention=None\. Leave"):
+    with pytest.raises(ValueError, match=r"attention=None\. Omit"):
         decoder(sequence, initial_state=[state], return_attention_scores=True)
 
 
@@ -224,7 +224,7 @@ def test_refuses_states_that_do_not_fit(symbolic):
     ("change", "words"),
     [
         ({"sequence": np.ones((3, 4))}, r"`sequence` of the shape \(B, T, D"),
-        ({"sequence_mask": np.array([4, 2, 3])}, "Of lengths"),
+        ({"sequence_mask": np.array([4, 2, 3])}, "from lengths"),
         (
             {"sequence": np.ones((3, 4, 2))},
             r"`sequence` with the 3 features .*shape=\(3, 4, 2\)",

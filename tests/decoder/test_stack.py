@@ -105,7 +105,7 @@ def test_one_cell_a_list_and_a_stack_are_lists():
     ],
 )
 def test_refuses_what_is_no_cell(wrong):
-    with pytest.raises(ValueError, match="pass an LSTMCell"):
+    with pytest.raises(ValueError, match=r"such as LSTMCell\(units\)"):
         CellStack(wrong())
 
 

@@ -174,9 +174,9 @@ def test_comes_back_from_its_config():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (3, "must be a pair"),
-        ((1, 2, 3), "must be a pair"),
-        ("12", "must be a pair"),
+        (3, "must be None or a pair"),
+        ((1, 2, 3), "must be None or a pair"),
+        ("12", "must be None or a pair"),
         ((-1, 2), r"`attention_window\[0\]` must be an integer that is not"),
         ((1, 2.5), r"`attention_window\[1\]`"),
     ],
@@ -184,7 +184,7 @@ def test_comes_back_from_its_config():
 def test_refuses_what_is_no_window(wrong, words):
     with pytest.raises(ValueError, match=words):
         make_decoder(wrong)
-    with pytest.raises(ValueError, match="no positions to attend to"):
+    with pytest.raises(ValueError, match="`attention_window` needs attention"):
         ka.AttentionDecoderCell(
             keras.layers.GRUCell(3), None, attention_window=(1, 2)
         )

@@ -271,7 +271,7 @@ def half(**options):
 
 REFUSED = [
     (lambda: keras.Sequential([layers.Dense(2)]), "m", "has its weights.*call"),
-    (lambda: layers.Dense(2), "m", "`model` must be an object of Model"),
+    (lambda: layers.Dense(2), "m", "`model` must be an instance of Model"),
     (dense, "m.zip", "`path` must end as"),
     (
         lambda: sequence_model(KnowsLength()),

@@ -117,7 +117,7 @@ def test_other_outputs_are_told(exported, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:RequiredPhrases finds no text")
+@pytest.mark.filterwarnings("ignore:RequiredPhrases found no hypothesis")
 @pytest.mark.parametrize("name", ["x", "x.onnx", "x.tflite", "text.onnx"])
 def test_every_format_gives_what_is_asked_for(name, tmp_path):
     path, format = tmp_path / name, None

@@ -151,7 +151,7 @@ def test_what_cannot_be_exported(tmp_path):
         "`quantize` must be one of": {"quantize": "int4"},
         "`quantize` needs format='litert'": {"quantize": "int8"},
         "`max_length` must be": {"max_length": 0},
-        "`model` must be an object of Seq2Seq": {"model": 7},
+        "`model` must be an instance of Seq2Seq": {"model": 7},
     }
     for said, wrong in cases.items():
         with pytest.raises(ValueError, match=said):

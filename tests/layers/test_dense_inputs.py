@@ -47,7 +47,7 @@ def uneven(x, kind):
 
 
 def refuses(name, kind):
-    kind = {"lists": "lists of several lengths"}.get(kind, f"a {kind} tensor")
+    kind = {"lists": "lists of different lengths"}.get(kind, f"a {kind} tensor")
     message = rf"Received: {name}=.*{kind}.*`\.to_tensor\(\)`.*mask"
     return pytest.raises(ValueError, match=rf"(?s){message}")
 

@@ -94,7 +94,7 @@ def test_the_best_texts_are_those_of_the_mean(mean, kind):
     search = BeamSearch(len(texts), n_best=20, max_length=LONGEST)
     told = contextlib.nullcontext()
     if (mean, kind) == ("log_probabilities", "sparse"):  # no word is left
-        told = pytest.warns(UserWarning, match="finds no text for 2 of 3")
+        told = pytest.warns(UserWarning, match="found no hypothesis for 2 of 3")
     with told:
         found = arrays(model.generate(SOURCE, search))
     assert np.isneginf(found.scores).any() == (kind == "sparse")
@@ -303,14 +303,17 @@ def test_weights_of_checkpoints_are_averaged():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"models": []}, "Ensemble needs models, and one of `weights`"),
+        ({"models": []}, "Ensemble needs models, and one entry of `weights`"),
         ({"models": None}, "`models` must be a list of models"),
         ({"weights": 2}, "`weights` must be a list of numbers"),
-        ({"weights": [1.0]}, "Ensemble needs models, and one of `weights`"),
+        (
+            {"weights": [1.0]},
+            "Ensemble needs models, and one entry of `weights`",
+        ),
         ({"weights": [1.0, 0.0]}, "`weights` must be a positive number"),
         ({"weights": [1e308, 1e308]}, r"`sum\(weights\)` must be a finite"),
         ({"mean": "median"}, "`mean` must be one of"),
-        ({"models": [None]}, r"`models\[0\]` must be an object of Abstract"),
+        ({"models": [None]}, r"`models\[0\]` must be an instance of Abstract"),
         ({"models": [None]}, "or the `model` of a Translator"),
     ],
 )
@@ -330,7 +333,9 @@ def test_members_that_do_not_fit_are_refused():
     one, other = Shortlist(table, [6]), Shortlist(table, [7])
     limited = [x.limited_to(one) for x in members("alike")]
     assert Ensemble(limited).shortlist is one
-    with pytest.raises(ValueError, match="those of one shortlist"):
+    with pytest.raises(
+        ValueError, match="without a shortlist, or with the same"
+    ):
         Ensemble([limited[0], small_model().limited_to(other)])
     larger = small_model(target_vocabulary_size=WORDS + 1)
     with pytest.raises(ValueError, match="models with one target vocabulary"):

@@ -111,7 +111,9 @@ def test_a_source_without_a_text_is_told_once(wrong):
     else:
         search = GreedySearch(max_length=4, forbidden_ids=range(WORDS))
     for _ in range(2):
-        with pytest.warns(UserWarning, match="no text for 3 of 3") as told:
+        with pytest.warns(
+            UserWarning, match="no hypothesis for 3 of 3"
+        ) as told:
             found = model.generate(draw(3, 4), search)
         assert [x.category for x in told].count(UserWarning) == 1
         assert np.isneginf(ops.convert_to_numpy(found.scores)).all()

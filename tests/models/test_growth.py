@@ -82,5 +82,5 @@ def test_models_that_cannot_grow_are_refused():
     with pytest.raises(ValueError, match="extended needs a layer that has its"):
         extended_model(unbuilt, WORDS, WORDS)
     model.output_layer.enable_lora(1)
-    with pytest.raises(ValueError, match="or has LoRA"):
+    with pytest.raises(ValueError, match="or LoRA weights"):
         extended_model(model, WORDS, WORDS + 1)

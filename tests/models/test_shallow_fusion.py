@@ -112,5 +112,5 @@ def test_what_cannot_be_is_refused():
         ShallowFusion(other, small_language_model(), 0.3)
     with pytest.raises(ValueError, match="`weight` must be a non-negative"):
         ShallowFusion(small_model(), small_language_model(), -1.0)
-    with pytest.raises(ValueError, match=r"`models\[1\]` must be an object"):
+    with pytest.raises(ValueError, match=r"`models\[1\]` must be an instance"):
         ShallowFusion(small_model(), None, 0.3)

@@ -109,9 +109,13 @@ def test_no_texts_have_no_scores():
     none = np.zeros((0, 4), "int32")
     shapes = [tuple(x.shape) for x in model.score(none, none)]
     assert shapes == [(0,), (0, 3)]
-    with pytest.raises(ValueError, match=r"score needs a target \(B, T\)"):
+    with pytest.raises(
+        ValueError, match=r"score needs a `target` of ids \(B, T\)"
+    ):
         model.score(SOURCE, TARGET[:2])
-    with pytest.raises(ValueError, match=r"score needs a target \(B, T\)"):
+    with pytest.raises(
+        ValueError, match=r"score needs a `target` of ids \(B, T\)"
+    ):
         model.score(SOURCE, TARGET[:, :1])
     with pytest.raises(ValueError, match="score needs target ids from 0 to"):
         model.score(SOURCE, TARGET + 7)

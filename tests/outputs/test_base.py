@@ -169,10 +169,10 @@ def test_what_an_output_needs_is_there():
     if keras.backend.backend() == "tensorflow":
         with pytest.raises(ValueError, match="Received: output=Bilinear with"):
             small_model(None, output=Bilinear())
-    with pytest.raises(ValueError, match="`output` must be an object of"):
+    with pytest.raises(ValueError, match="`output` must be an instance of"):
         small_model(output=keras.layers.Dense(WORDS))
     for flag in ("copying", "lexical", "tie_embeddings"):
-        with pytest.raises(ValueError, match=f"{flag}=True.*Leave them out"):
+        with pytest.raises(ValueError, match=f"{flag}=True.*Omit them"):
             small_model(output=Tiring(), **{flag: True})
     with pytest.raises(NotImplementedError, match=r"define `call\(decoded"):
         small_model(output=AbstractOutput())

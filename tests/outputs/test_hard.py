@@ -341,8 +341,8 @@ def test_any_score_of_a_query_and_a_key_is_taken(score):
 
 REFUSED = {
     "earlier weights": lambda: ka.CoverageAttention(4),
-    "no softmax of": lambda: ka.GaussianMixtureAttention(2),
-    "no softmax": lambda: ka.LuongGeneral(alignment="sparsemax"),
+    "not a softmax of": lambda: ka.GaussianMixtureAttention(2),
+    "not a softmax": lambda: ka.LuongGeneral(alignment="sparsemax"),
     "dropout=0.1": lambda: ka.LuongGeneral(dropout=0.1),
 }
 
@@ -358,12 +358,12 @@ def test_wrong_arguments_are_named():
         ka.HardAttention(ka.LuongGeneral(), 4, order=2)
     with pytest.raises(ValueError, match="Set order=1"):
         ka.HardAttention(ka.LuongGeneral(), 4, monotonic=True)
-    with pytest.raises(ValueError, match="`attention` must be an object"):
+    with pytest.raises(ValueError, match="`attention` must be an instance"):
         ka.HardAttention("general", 4)
     alone = ka.HardAttention(ka.LuongGeneral(), 4)
     with pytest.raises(ValueError, match="Seq2Seq"):
         alone.build((None, None, 3), (None, None, 3), (None, None, 3))
-    with pytest.raises(ValueError, match="all that still come"):
+    with pytest.raises(ValueError, match="all later positions"):
         make((1, True)).readout.check_stream()
 
 

@@ -126,5 +126,5 @@ def test_features_have_no_words():
 
 def test_an_encoder_keeps_the_length():
     small_model(encoder=Halving(8), bridge=None)
-    with pytest.raises(ValueError, match="Take an encoder that keeps"):
+    with pytest.raises(ValueError, match="Use an encoder that keeps"):
         small_model(encoder=Halving(8), bridge=None, lexical=True)

@@ -164,7 +164,7 @@ def test_a_model_without_attention_to_ids_is_refused(model, said):
 
 def test_batches_that_cannot_be_counted_are_named():
     model = small_model()
-    with pytest.raises(ValueError, match=r"batches with words.*used up"):
+    with pytest.raises(ValueError, match=r"batches with tokens.*only once"):
         Shortlist.train(model, [])
     with pytest.raises(ValueError, match="source ids from 0 to 8"):
         Shortlist.train(model, [((SOURCE + 1, BEFORE), AFTER)])

@@ -205,7 +205,7 @@ def test_a_row_with_an_unknown_prefix_gets_no_tokens():
     """As without a shortlist, in a graph, where ids cannot be checked."""
     model = make_model()
     prefix = np.array([[WORDS], [-3], [5]])
-    with pytest.warns(UserWarning, match="no text for 2 of 3"):
+    with pytest.warns(UserWarning, match="no hypothesis for 2 of 3"):
         found = search_words(
             model.limited_to(FEW), SOURCE, GreedySearch(4), prefix
         )
@@ -290,7 +290,7 @@ class Own:
     ("changes", "search", "shortlist", "said"),
     [
         ({"copying": True}, None, FEW, "copying=True"),
-        ({}, None, FEW.table, "`shortlist` must be an object of Shortlist"),
+        ({}, None, FEW.table, "`shortlist` must be an instance of Shortlist"),
         ({}, None, Shortlist, "the class Shortlist"),
         ({}, Own(), FEW, "`search` with a shortlist must have"),
         ({}, None, Shortlist(FEW.table[1:], []), "Received: 8 rows"),

@@ -128,7 +128,7 @@ class TestErrors:
         ],
     )
     def test_weights_must_be_matrices(self, wrong):
-        match = r"`weights` must be one matrix.*take one: `weights\[0\]`"
+        match = r"`weights` must be one or several.*one row: `weights\[0\]`"
         with pytest.raises(ValueError, match=match):
             plot_attention(wrong, SOURCE, TARGET)
 

@@ -136,7 +136,9 @@ class TestErrors:
         "wrong", [[], np.ones(4), np.ones((3, 2, 2, 2)), np.ones((3, 0))]
     )
     def test_weights_must_be_of_words(self, wrong):
-        with pytest.raises(ValueError, match="`weights` must be \\(T, rows"):
+        with pytest.raises(
+            ValueError, match="`weights` must have the shape \\(T, rows"
+        ):
             plot_attention_over_image(IMAGE, wrong, WORDS)
 
     def test_the_order_of_another_plot_is_named(self):

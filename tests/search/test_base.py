@@ -38,7 +38,7 @@ SEARCHES = {
 REFUSED = [  # of which search, what option, what values, and what is said
     ("GreedySearch", "max_length", COUNTS, "must be a positive"),
     ("GreedySearch", "min_length", COUNTS, "must be a positive"),
-    ("GreedySearch", "min_length", [101], "cannot exceed `max_length`"),
+    ("GreedySearch", "min_length", [101], "must not exceed `max_length`"),
     ("GreedySearch", "start_id", [-1, 1.5, "<s>"], "must be an integer"),
     ("GreedySearch", "end_id", [-1, 1.5, "<s>"], "must be an integer"),
     ("GreedySearch", "no_repeat_ngram_size", [-1, 1.5, None], "must be"),
@@ -51,7 +51,7 @@ REFUSED = [  # of which search, what option, what values, and what is said
     ("GreedySearch", "forbidden_ids", [1, None], "must be a list"),
     ("BeamSearch", "beam_size", [0, 2.0, None], "must be a positive"),
     ("BeamSearch", "n_best", [0, 2.0, None], "must be a positive"),
-    ("BeamSearch", "n_best", [5], "cannot exceed"),
+    ("BeamSearch", "n_best", [5], "must not exceed"),
     ("BeamSearch", "length_penalty", NUMBERS, "must be a .*number"),
     ("BeamSearch", "coverage_penalty", NUMBERS, "must be a .*number"),
     ("BeamSearch", "coverage_penalty", [-0.1], "must be a non-neg"),
@@ -165,7 +165,9 @@ def test_a_row_without_a_text_is_told_once(search, log_probs):
         bad = np.array([[1.0], [log_probs]])[..., None]
         return table * bad, state, None
 
-    with pytest.warns(UserWarning, match="no text for 1 of 2.* row 1") as told:
+    with pytest.warns(
+        UserWarning, match="no hypothesis for 1 of 2.* row 1"
+    ) as told:
         found = search(step, (), 2)
     assert [x.category for x in told].count(UserWarning) == 1
     assert np.isneginf(ops.convert_to_numpy(found.scores)[1]).all()

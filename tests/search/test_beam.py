@@ -213,7 +213,7 @@ def test_what_favours_short_texts_goes_on_to_an_end(power):
     ("options", "word"),
     [
         ({"length_penalty": 1e6}, "length_penalty=1000000.0, max_length=100"),
-        ({"length_penalty": -1e6}, "from 0.6 to 1"),
+        ({"length_penalty": -1e6}, "Usual values are 0.6 to 1"),
         ({"length_penalty": np.nan}, "`length_penalty` must be a finite"),
         ({"coverage_penalty": 1e300}, "`coverage_penalty`.*at most 1e"),
         ({"coverage_penalty": np.inf}, "`coverage_penalty`"),

@@ -56,7 +56,7 @@ class TestFollowPath:
             weights = ops.ones((1, 1, 2)) if len(calls) > 1 else None
             return ops.zeros((1, 1, 5)), state, weights
 
-        with pytest.raises(ValueError, match="`None` always, or never"):
+        with pytest.raises(ValueError, match="`None` either always or never"):
             follow_path(GreedySearch(), least_likely, step, (), 1)
 
     @pytest.mark.skipif(

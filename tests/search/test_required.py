@@ -169,11 +169,11 @@ def test_searches_with_other_phrases_share_a_program():
 @pytest.mark.parametrize(
     ("inner", "phrases", "message"),
     [
-        (GreedySearch(), [[[5]]], "`search` must be an object of BeamSearch"),
+        (GreedySearch(), [[[5]]], "`search` must be an instance of BeamSearch"),
         (BeamSearch(2), [[5]], r"`phrases` must be ids \(B, C, L\)"),
         (BeamSearch(2), [[[0.5]]], r"`phrases` must be ids \(B, C, L\)"),
         (BeamSearch(2), [[[5, 3]]], "phrases with 2 or 3 in them"),
-        (BeamSearch(2), [[[5, 0, 6]]], "with 0 in front of an id"),
+        (BeamSearch(2), [[[5, 0, 6]]], "with 0 before an id"),
         (BeamSearch(2), [[[5, -1]]], "negative ids"),
     ],
 )

@@ -53,7 +53,9 @@ class TestIds:
             search(name, model(), forbidden_ids=[1, 6])
 
     def test_refuses_the_defaults_where_the_model_has_others(self, name):
-        match = "`end_id`.*0 to 2.*end_id=3.*Give the ids of the model's data"
+        match = (
+            "`end_id`.*0 to 2.*end_id=3.*Pass the ids of the model's tokenizer"
+        )
         with pytest.raises(ValueError, match=match):
             search(name, model(classes=3))
 
@@ -66,7 +68,7 @@ ZEROS = np.zeros((2, 1, 6))
 SHAPES = [(2, 6), (6,), (2, 1, 1, 6), (1, 2, 6), (3, 1, 6), (2, 4, 6)]
 LOG_PROBS = r"`step`.*log_probs of shape \(B, K, V\), here \(2, 1, V\)"
 WEIGHTS = r"weights of shape \(B, K, Tv\)"
-STATE = r"`state` must hold tensors of sha"
+STATE = r"`state` must contain tensors of sha"
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ def test_nothing_comes_after_the_end(models):
     stream = models["lstm"].stream()
     stream.end()
     for step in (stream.end, lambda: stream.push(SOURCE[:1])):
-        with pytest.raises(ValueError, match="Make a new one"):
+        with pytest.raises(ValueError, match="Create a new stream"):
             step()
 
 

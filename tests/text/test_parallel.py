@@ -110,7 +110,7 @@ def test_the_first_model_may_copy_words():
     for mine, given in zip(again.token_scores, found.token_scores, strict=True):
         size = min(len(mine), len(given))
         np.testing.assert_allclose(mine[:size], given[:size], atol=1e-4)
-    with pytest.raises(ValueError, match="copies words, which only the first"):
+    with pytest.raises(ValueError, match="copies tokens, which only the first"):
         ka.Translator(ka.Ensemble(models[::-1]), *parts)
 
 
@@ -160,7 +160,7 @@ def test_it_is_saved_and_exported(tmp_path):
         ([LETTERS], "Received: 1 tokenizers, and Ensemble with 2"),
         ([LETTERS] * 3, "Received: 3 tokenizers, and Ensemble with 2"),
         ([], "`source_tokenizer` must be one or several"),
-        ([LETTERS, None], r"`source_tokenizer\[1\]` must be an object of"),
+        ([LETTERS, None], r"`source_tokenizer\[1\]` must be an instance of"),
         ([LETTERS, ParallelTokenizer([SYMBOLS])], "must be one or several"),
         ([LETTERS, ka.CharacterTokenizer("56789a")], "size=9, of its model 1"),
     ],
@@ -174,13 +174,13 @@ def test_what_does_not_fit_is_refused(tokenizers, message):
 def test_what_cannot_read_apart_is_refused():
     one, other = members()
     sides = [LETTERS, SYMBOLS], LETTERS
-    with pytest.raises(ValueError, match="need a model of models"):
+    with pytest.raises(ValueError, match="need a combination of models"):
         ka.Translator(one, *sides)
     features = make_model(source_vocabulary_size=None)
     with pytest.raises(ValueError, match="which reads features"):
         ka.Translator(ka.Ensemble([features, features]), *sides)
     shortlist = ka.Shortlist(np.full((WORDS, 1), 5), [6])
-    with pytest.raises(ValueError, match="words by the ids of one source"):
+    with pytest.raises(ValueError, match="needs one source tokenizer"):
         make(shortlist=shortlist)
     limited = ka.Ensemble([one.limited_to(shortlist), other])
     with pytest.raises(ValueError, match="which has a shortlist"):

@@ -84,7 +84,7 @@ def test_a_word_without_weight_has_no_link():
             "`mask` must have the shapes",
         ),
         ((np.ones((1, 1, 2, 3)), np.ones((2, 3))), "`weights` must be a mat"),
-        ((np.ones((2, 0)), np.ones((2, 0))), "none of them empty"),
+        ((np.ones((2, 0)), np.ones((2, 0))), "that are not empty"),
         (([[np.nan, 0.5]], [[1, 0]]), "`weights` must be finite"),
     ],
 )

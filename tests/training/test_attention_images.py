@@ -222,7 +222,7 @@ class TestErrors:
             data = (SOURCES, TARGETS[:, :-1]), TARGETS[:, 1:]
         model.compile("sgd", loss, run_eagerly=True)
         callbacks = [ka.AttentionImages(tmp_path, SOURCES)]
-        with pytest.raises(ValueError, match="a Seq2Seq that attends"):
+        with pytest.raises(ValueError, match="a Seq2Seq with attention"):
             model.fit(*data, callbacks=callbacks, verbose=0)
         assert not list(tmp_path.iterdir())
 
@@ -242,7 +242,7 @@ class TestErrors:
             ({"targets": TARGETS[0]}, "`targets` must be a batch"),
             ({"targets": TARGETS[:1]}, "`targets` needs one target for each"),
             ({"frequency": 0}, "`frequency` must be a positive"),
-            ({"search": "greedy"}, "`search` must be an object of Abstract"),
+            ({"search": "greedy"}, "`search` must be an instance of Abstract"),
             ({"search": ka.GreedySearch}, "the class GreedySearch"),
         ],
     )
