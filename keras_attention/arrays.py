@@ -11,20 +11,19 @@ UNEVEN = {
     "a sparse tensor": ("dense_shape", "sparse", "is_sparse"),
 }
 PAD = (
-    "Pad it with zeros: `.to_tensor()` of a ragged tensor, "
-    "`tf.sparse.to_dense`, or `keras.utils.pad_sequences(..., "
-    "padding='post')`."
+    "Pad it with zeros: use `.to_tensor()` of a ragged tensor, "
+    "`tf.sparse.to_dense`, or `keras.utils.pad_sequences(..., padding='post')`."
 )
 
 
 def is_uneven(value: Any) -> str:
-    """Name what has rows of several lengths, or leaves out zeros.
+    """Return what kind of ragged or sparse value this is, if any.
 
     Args:
         value: A tensor, an array or a list of any kind.
 
     Returns:
-        What it is, `""` for one that is dense.
+        The kind, or `""` for a dense value.
     """
     for kind, names in UNEVEN.items():
         if any(getattr(value, x, False) is not False for x in names):
@@ -34,7 +33,7 @@ def is_uneven(value: Any) -> str:
         try:
             np.shape(rows)
         except ValueError:
-            return "lists of several lengths"
+            return "lists of different lengths"
     return ""
 
 
@@ -42,9 +41,9 @@ def check_dense(
     needed_by: str,
     name: str,
     value: Any,
-    way_out: str = f"{PAD} The mask `ids != 0` says what is padding.",
+    way_out: str = f"{PAD} The mask of padding is then `ids != 0`.",
 ):
-    """Raise a `ValueError` for rows of several lengths, or sparse ones.
+    """Raise a `ValueError` for ragged or sparse values.
 
     Args:
         needed_by: Who needs what, such as `"detokenize needs ids (B, T)"`.
@@ -56,8 +55,8 @@ def check_dense(
     kind = is_uneven(value)
     if kind:
         raise ValueError(
-            f"{needed_by}, rows of one length. Received: {name}={value!r:.80}, "
-            f"{kind}. {way_out}"
+            f"{needed_by}, with rows of equal length. Received: "
+            f"{name}={value!r:.80}, {kind}. {way_out}"
         )
 
 
@@ -72,7 +71,6 @@ def check_finite(needed_by: str, weights: Iterable[tuple[str, Any]]):
         # Of Keras' `convert_to_numpy` NumPy warns, if `x` is a variable.
         if not np.isfinite(np.asarray(x)).all():
             raise ValueError(
-                f"{needed_by} needs weights that are finite numbers. Received: "
-                f"{name}, which has NaN or infinity. Take the weights of an "
-                "earlier epoch."
+                f"{needed_by} needs finite weights. Received: {name}, which "
+                "contains NaN or infinity. Use the weights of an earlier epoch."
             )

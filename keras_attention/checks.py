@@ -1,4 +1,4 @@
-"""Checks of arguments, with one wording for all who make them.
+"""Checks of arguments, with uniform error messages.
 
 Commands check their options by them, before anything slow is imported.
 """
@@ -18,19 +18,19 @@ LARGEST = 2**24  # of sizes and ids; nobody means more
 def check_integer(
     name: str, value: Any, least: int = 1, most: float = LARGEST
 ) -> int:
-    """Check an argument that counts.
+    """Check an integer argument.
 
     Args:
-        name: The argument, as the user typed it.
-        value: What was given for it.
-        least: The smallest value that makes sense. Defaults to `1`.
-        most: The largest. Defaults to that of sizes and ids.
+        name: Name of the argument.
+        value: Value of the argument.
+        least: The smallest allowed value. Defaults to `1`.
+        most: The largest allowed value. Defaults to the limit of sizes and ids.
 
     Returns:
         The value as a Python integer.
 
     Raises:
-        ValueError: If it is not a whole number from `least` to `most`.
+        ValueError: If it is not an integer from `least` to `most`.
     """
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     kind = "a positive integer" if least == 1 else "an integer"
@@ -49,7 +49,7 @@ def check_integer(
 
 
 def check_size(name: str, value: Any) -> int | None:
-    """Check an argument that counts, or is `None` for a default."""
+    """Check an integer argument, or `None` for a default."""
     return None if value is None else check_integer(name, value)
 
 
@@ -61,15 +61,15 @@ def check_number(
     most: float = math.inf,
     below: float = math.inf,
 ) -> float:
-    """Check an argument that measures.
+    """Check a numeric argument.
 
     Args:
-        name: The argument, as the user typed it.
-        value: What was given for it.
+        name: Name of the argument.
+        value: Value of the argument.
         least: The smallest value allowed.
-        above: What the value must exceed.
+        above: A bound that the value must exceed.
         most: The largest value allowed.
-        below: What the value must stay under.
+        below: A bound that the value must be below.
 
     Returns:
         The value as a Python float.
@@ -100,7 +100,7 @@ def check_number(
 
 
 def check_rate(name: str, value: Any) -> float:
-    """Check a dropout rate: a number from 0 to below 1."""
+    """Check a dropout rate: a number of at least 0 and below 1."""
     try:
         return check_number(name, value, least=0, below=1)
     except ValueError:
@@ -123,12 +123,12 @@ def check_choice(name: str, value: Any, choices: Collection):
 
 
 def check_list(name: str, value: Any, of: str) -> list:
-    """List what an argument holds, or raise a `ValueError`.
+    """Return the elements of an argument, or raise a `ValueError`.
 
     Args:
-        name: The argument, as the user typed it.
-        value: What was given for it.
-        of: What should be in it, such as `"ids"`.
+        name: Name of the argument.
+        value: Value of the argument.
+        of: The expected elements, such as `"ids"`.
     """
     try:
         return list(value)
@@ -140,11 +140,11 @@ def check_list(name: str, value: Any, of: str) -> list:
 
 
 def check_object(name: str, value: Any, kind: type, way_out: str):
-    """Raise a `ValueError` unless a value is an object of a class.
+    """Raise a `ValueError` unless a value is an instance of a class.
 
     Args:
-        name: The argument, as the user typed it.
-        value: What was given for it.
+        name: Name of the argument.
+        value: Value of the argument.
         kind: The class.
         way_out: A sentence that says what to do instead.
     """
@@ -161,7 +161,7 @@ def check_separator(name: str, value: Any):
     if not isinstance(value, str) or not value or "\t" in value:
         raise ValueError(
             f"`{name}` must be a string without a tab. Received: "
-            f"{name}={value!r}. Give such as ';'."
+            f"{name}={value!r}. Example: ';'."
         )
 
 
@@ -169,8 +169,8 @@ def check_function(name: str, value: Any, needed: str, way_out: str) -> Any:
     """Return a function or a callable object, or raise a `ValueError`.
 
     Args:
-        name: The argument, as the user typed it.
-        value: What was given for it.
+        name: Name of the argument.
+        value: Value of the argument.
         needed: What it must be, such as `"a layer or a function"`.
         way_out: A sentence that says what to do instead.
     """
@@ -187,8 +187,8 @@ def check_count(needed: str, name: str, values, other: str, others):
 
     Args:
         needed: What is needed, such as `"one reference for each source"`.
-        name: The argument, as the user typed it.
-        values: What was given for it.
+        name: Name of the argument.
+        values: Value of the argument.
         other: Name of the others.
         others: What there must be one of for each.
     """
@@ -200,19 +200,19 @@ def check_count(needed: str, name: str, values, other: str, others):
 
 
 def described(value: Any) -> str:
-    """Describe a value in an error, where a class may be taken for it."""
+    """Describe a value for an error; name a class as a class."""
     is_class = isinstance(value, type)
     return f"the class {value.__name__}" if is_class else repr(value)
 
 
 def check_ids(needed_by: str, ids: Any, size: int, known: str, way_out: str):
-    """Raise a `ValueError` unless all ids are of a vocabulary.
+    """Raise a `ValueError` unless all ids are in a vocabulary.
 
     Args:
         needed_by: Who needs which ids, such as `"Seq2Seq.fit needs source"`.
         ids: The ids, an array of any shape.
         size: Number of ids in the vocabulary.
-        known: A clause that says what they do not fit, or nothing.
+        known: A clause that says what they do not match, or an empty string.
         way_out: A sentence that says what to do instead.
     """
     said = ""
@@ -244,7 +244,7 @@ def check_absent(name: str, options: dict, owner, reason: str):
 
 
 def check_built(layer, method: str, way_out: str):
-    """Raise a `ValueError` unless a layer has its weights."""
+    """Raise a `ValueError` unless a layer is built."""
     if not layer.built:
         raise ValueError(
             f"{type(layer).__name__}.{method} needs a built layer. Received: "
@@ -253,12 +253,11 @@ def check_built(layer, method: str, way_out: str):
 
 
 def refuse_to_stream(received: str, reason: str, way_out: str) -> NoReturn:
-    """Raise a `ValueError` for a part that a stream cannot run.
+    """Raise a `ValueError` for a component that a stream cannot run.
 
     Args:
-        received: The part, as the user wrote it.
-        reason: What it does with the end of the source; goes on after
-            "which".
+        received: The component, as the user wrote it.
+        reason: What it does with the end of the source, to follow "which".
         way_out: A sentence that says what to do instead.
     """
     raise ValueError(
@@ -283,8 +282,8 @@ def check_shape(needs: str, name: str, shape, wanted, way_out: str):
 
     Args:
         needs: Who needs what, such as "`push` needs a mask (B, n)".
-        name: The argument, as the user typed it.
-        shape: Its shape, `None` for a size that is not known.
+        name: Name of the argument.
+        shape: Its shape, with `None` for an unknown size.
         wanted: The sizes that it must have; `None` or a name, such as `"B"`,
             stands for any size.
         way_out: A sentence that says what to do instead.
@@ -300,7 +299,7 @@ def check_shape(needs: str, name: str, shape, wanted, way_out: str):
 
 
 def shapes_agree(one, other) -> bool:
-    """Return whether two shapes are the same, as far as they are known."""
+    """Return whether two shapes are equal, as far as they are known."""
     pairs = zip(one, other, strict=False)
     same = all(a is None or b is None or a == b for a, b in pairs)
     return same and len(one) == len(other)

@@ -165,7 +165,7 @@ class Monotonic(AbstractAlignment):
             refuse_to_stream(f"Monotonic(mode={self.mode!r})", reason, way_out)
         if self.stepwise:
             why = "may move beyond the part of the source that has arrived"
-            refuse_to_stream("Monotonic(stepwise=True)", why, "Leave it out.")
+            refuse_to_stream("Monotonic(stepwise=True)", why, "Omit it.")
         return HardReading(strict=self.strict)
 
     def align(self, scores, mask, state, noise, query, lengths) -> tuple:

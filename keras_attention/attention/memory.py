@@ -126,18 +126,20 @@ def check_sequence(
         wanted: These axes, such as `"(B, T, D)"`, for the error.
         mask: Its mask, which must have the first two axes. Defaults to
             `None`.
-        mask_name: Name of the mask. Defaults to `None`, that of the sequence
-            and `"_mask"`.
-        size: As of `check_features`. Defaults to `None`.
+        mask_name: Name of the mask. Defaults to `None`, the name of the
+            sequence with the suffix `"_mask"`.
+        size: As in `check_features`. Defaults to `None`.
 
     Raises:
-        ValueError: If a shape does not fit.
+        ValueError: If a shape does not match.
     """
     needs = f"{type(layer).__name__} needs `{name}` of the shape {wanted}"
-    check_dense(needs, name, x, f"{PAD} Say by a mask what is real.")
-    shape, way_out = shape_of(x), f"A single sequence needs {name}[None]."
+    check_dense(
+        needs, name, x, f"{PAD} Pass a mask that is True at valid positions."
+    )
+    shape, way_out = shape_of(x), f"For a single sequence, pass {name}[None]."
     if name == "query":
-        way_out = f"One query for each row needs query[:, None]. {way_out}"
+        way_out = f"For one query per row, pass query[:, None]. {way_out}"
     check_shape(needs, name, shape, (None, None, None), way_out)
     check_features(layer, name, shape, size)
     if mask is None:

@@ -38,8 +38,8 @@ class StateLayout(NamedTuple):
 
     Attributes:
         cell_sizes: Sizes of the cells' states, bottom first.
-        fed_size: Size of the vector that is fed back, 0 if there is none.
-        attention_count: Number of states of all attentions together.
+        fed_size: Size of the vector that is fed back, or 0.
+        attention_count: Total number of states of all attentions.
     """
 
     cell_sizes: list[int]
@@ -48,7 +48,7 @@ class StateLayout(NamedTuple):
 
     @property
     def sizes(self) -> list[int]:
-        """Sizes of all states but those of the attentions."""
+        """Sizes of all states except those of the attentions."""
         return [*self.cell_sizes, *([self.fed_size] if self.fed_size else [])]
 
     @property
@@ -67,35 +67,36 @@ class StateLayout(NamedTuple):
             if there is none), and of the attentions' states.
 
         Raises:
-            ValueError: If there are too few or too many.
+            ValueError: If there are too few or too many states.
         """
         own, fed = len(self.cell_sizes), len(self.sizes)
         if len(states) != self.count:
             raise ValueError(
-                f"A step needs {self.count} states. Received: "
-                f"{len(states)} states. `initial_state` makes the first ones."
+                f"A step needs {self.count} states. Received: {len(states)} "
+                "states. `initial_state` returns the states before the first "
+                "step."
             )
         return states[:own], states[own:fed], states[fed:]
 
     def check(self, states: list) -> None:
-        """Check the flat list of initial states, of the cells or of all.
+        """Check a flat list of initial states.
 
         Args:
             states: Flat list of the cells' states, or of all states.
 
         Raises:
-            ValueError: If there are too few or too many, or one has another
-                size.
+            ValueError: If there are too few or too many states, or if a size
+                does not match.
         """
         sizes, own = [x.shape[-1] for x in states], len(self.cell_sizes)
         same = all(x == y for x, y in zip(sizes, self.sizes, strict=False))
         if len(states) not in (own, self.count) or not same:
             raise ValueError(
-                f"The decoder needs {own} initial states of its cells, of "
-                f"sizes {self.cell_sizes}, or all {self.count} states that it "
-                "returned itself, to go on from there. Received: initial "
-                f"states of sizes {sizes}. StateBridge(units="
-                f"{self.cell_sizes[-1]}) maps an encoder's states to these."
+                f"The decoder needs {own} initial states of its cells, with "
+                f"sizes {self.cell_sizes}, or all {self.count} states that an "
+                "earlier call returned. Received: initial states of sizes "
+                f"{sizes}. StateBridge(units={self.cell_sizes[-1]}) maps an "
+                "encoder's states to these."
             )
 
 

@@ -396,7 +396,7 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
 
 
 def as_tensors(model, method: str, *arguments) -> list:
-    """Convert what a method of a model gets to tensors.
+    """Convert the arguments of a model's method to tensors.
 
     Args:
         model: The model.
@@ -404,7 +404,7 @@ def as_tensors(model, method: str, *arguments) -> list:
         *arguments: Its source, and its target if there is one.
 
     Raises:
-        ValueError: If their rows have several lengths.
+        ValueError: If their rows differ in length.
     """
     for name, x in zip(("source", "target"), arguments, strict=False):
         check_dense(f"{type(model).__name__}.{method} needs tensors", name, x)
@@ -419,10 +419,10 @@ def check_functions(model):
 
 
 def check_generation(model, source, search, prefix=None):
-    """Check what `generate` gets; ids only outside of graphs.
+    """Check the arguments of `generate`; ids only outside of graphs.
 
     Args:
-        model: A `Seq2Seq` that is built.
+        model: A built `Seq2Seq`.
         source: A tensor, ids `(B, Tv)` or features `(B, Tv, D)`.
         search: The search strategy.
         prefix: Ids `(B, P)`, or `None`.
@@ -431,10 +431,10 @@ def check_generation(model, source, search, prefix=None):
         The prefix, a tensor `(B, P)` or `None`.
 
     Raises:
-        ValueError: If the source has another rank than that which the model
-            is built for, the prefix is not one row of ids for each source, an
-            id is not in its vocabulary, or the prefix holds the start id,
-            which is never generated.
+        ValueError: If the rank of the source differs from the rank that the
+            model was built for, if the prefix is not one row of ids for each
+            source, if an id is not in its vocabulary, or if the prefix contains
+            the start id, which is never generated.
     """
     _check_rank("generate", model, source)
     prefix = as_prefix(prefix, source.shape[0])
@@ -456,17 +456,17 @@ def check_generation(model, source, search, prefix=None):
 
 
 def check_scored(model, source, target):
-    """Check what `score` gets; ids only outside of graphs.
+    """Check the arguments of `score`; ids only outside of graphs.
 
     Args:
-        model: An `AbstractModel` that is built.
+        model: A built `AbstractModel`.
         source: A tensor, ids `(B, Tv)` or features `(B, Tv, D)`.
         target: A tensor, ids `(B, T)`.
 
     Raises:
-        ValueError: If the source has another rank than that which the model
-            is built for, the target is not one row of ids for each source, or
-            an id is not in its vocabulary.
+        ValueError: If the rank of the source differs from the rank that the
+            model was built for, if the target is not one row of ids for each
+            source, or if an id is not in its vocabulary.
     """
     _check_rank("score", model, source)
     shape, rows = tuple(target.shape), source.shape[0]

@@ -1,4 +1,4 @@
-"""What a model writes, scores and guesses word by word, in shared programs."""
+"""Generation, scoring and scheduled sampling, in shared programs."""
 
 import copy
 import functools
@@ -155,23 +155,23 @@ def score_words(model, source, target):
 
 
 def feed_guesses(step, states, target, probability, seed_generator):
-    """Replace target words by words drawn from the model's predictions.
+    """Replace target tokens with tokens drawn from the model's predictions.
 
-    The decoder runs word by word, as in a search. With the given probability
-    the next input is not the target word but a word drawn from the model's
-    distribution after all inputs before it. No gradient flows through the
-    drawn words: training on the result is teacher forcing with other inputs.
+    The decoder runs token by token, as in a search. With the given probability,
+    the next input is not the target token but a token drawn from the model's
+    distribution given all previous inputs. No gradient flows through the drawn
+    tokens: training on the result is teacher forcing with other inputs.
 
     Args:
         step: Step function `step(tokens, states)`, as a search calls it.
         states: List of the states before the first step.
-        target: Ids `(B, T)`. The first id of a row and padding stay.
+        target: Ids `(B, T)`. The first id of a row and padding are kept.
         probability: Scalar tensor: probability of replacing each other id.
         seed_generator: A `keras.random.SeedGenerator`.
 
     Returns:
-        Ids `(B, T)`, in the dtype of `target`. If the probability is 0, it is
-        `target`, and the decoder does not run.
+        Ids `(B, T)`, in the dtype of `target`. If the probability is 0, the
+        result is `target`, and the decoder does not run.
 
     Reference:
         [Bengio et al., 2015](https://arxiv.org/abs/1506.03099), section 2.4.
@@ -384,11 +384,11 @@ def register_streams(begin: Callable) -> Callable:
 
 
 def begin_stream(model, *arguments: int):
-    """Begin a stream of a model, as `Seq2Seq.stream` says.
+    """Start a stream of a model; see `Seq2Seq.stream`.
 
     Args:
         model: A `Seq2Seq`.
-        *arguments: Those of `stream`, in their order.
+        *arguments: Arguments of `stream`, in order.
     """
     (begin,) = _streams
     return begin(model, *arguments)

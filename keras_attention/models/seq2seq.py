@@ -471,7 +471,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         start_id: int = 2,
         end_id: int = 3,
     ):
-        """Begin to generate targets for sources that still come in.
+        """Start to generate targets for sources that arrive in parts.
 
         Streaming requires a unidirectional encoder, `StateBridge("zeros")`, and
         attentions that do not depend on the rest of the source:
@@ -488,8 +488,8 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             end_id: Id of the end token. Defaults to `3`.
 
         Returns:
-            A `keras_attention.streaming.Stream`. All words of its
-            `push(chunk)` and `end()` are those of `generate(whole,
+            A `keras_attention.streaming.Stream`. The tokens from `push(chunk)`
+            and `end()` together equal those of `generate(whole,
             GreedySearch(max_length))`.
 
         Raises:

@@ -200,7 +200,7 @@ MIX = Operation(_mix, _mix_vjp, _mix_constants_vjp)
 
 
 def additive_scores(query, keys, vector):
-    """Score projected queries against projected keys by a small network.
+    """Score projected queries against projected keys with a small network.
 
     Formula:
 
@@ -243,7 +243,7 @@ ADDITIVE_SCORES = Operation(_additive_scores, _additive_scores_vjp)
 
 
 def featured_additive_scores(query, keys, vector):
-    """Score as `additive_scores`, with keys that differ for each query.
+    """Score like `additive_scores`, with keys that differ for each query.
 
     Formula:
 

@@ -37,13 +37,13 @@ def masked_loop(
     reverse: bool = False,
     masked_outputs: Callable | None = None,
 ):
-    """Run a step over time; a masked step keeps the states.
+    """Run a step over time; masked steps do not change the states.
 
     Args:
         step: As in `trainable_loop`; the dtypes of its results do not matter.
         states: List of tensors `(B, ...)` before the first step.
         inputs: Structure of tensors with time on axis 0; `None` stays `None`.
-        real: Boolean `(T, B)`, `True` at real steps, or `None` for all.
+        real: Boolean `(T, B)`, `True` at valid steps, or `None` for all.
         blank: List of zeros, with the shape and dtype of each output: the
             outputs of a masked step.
         steps: Number of steps, an integer or a scalar tensor.
@@ -51,9 +51,8 @@ def masked_loop(
         constants: As in `trainable_loop`. Defaults to none.
         training: As in `trainable_loop`. Defaults to `None`.
         reverse: As in `loop_over_time`. Defaults to `False`.
-        masked_outputs: Function from the states to other outputs of a masked
-            step.
-            Defaults to `None`, those of `blank`.
+        masked_outputs: Function from the states to the outputs of a masked
+            step. Defaults to `None`, which uses `blank`.
 
     Returns:
         The final states, and a list of outputs with time on axis 0.
@@ -82,8 +81,8 @@ def freeze(mask, new, old):
     """Keep the old tensors of rows whose step is masked.
 
     Args:
-        mask: Boolean `(B,)`, `True` where the step is real, or `None` if it
-            is real in all rows.
+        mask: Boolean `(B,)`, `True` where the step is valid, or `None` if it is
+            valid in all rows.
         new: List of tensors `(B, ...)` after the step.
         old: List of tensors before the step, which broadcast to `new`.
 
@@ -106,10 +105,10 @@ def last_real(x, mask=None):
 
     Args:
         x: `(B, T, D)`, zero at masked steps.
-        mask: Boolean `(B, T)`, `True` at real steps, or `None` for all.
+        mask: Boolean `(B, T)`, `True` at valid steps, or `None` for all.
 
     Returns:
-        `(B, D)`, zeros in rows without a real step.
+        `(B, D)`, zeros in rows without a valid step.
     """
     if mask is None:
         return x[:, -1]
@@ -406,8 +405,8 @@ class PureStep:
         """The float variables of the layer."""
         if self.layer() is None:
             raise RuntimeError(
-                "A training loop needs its layer for the gradient, and the "
-                "layer was deleted. Keep the model as long as its graph."
+                "The gradient of a training loop needs its layer, which was "
+                "deleted. Keep the model as long as its graph."
             )
         return [x() for x in self._variables]
 

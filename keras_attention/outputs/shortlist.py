@@ -377,13 +377,14 @@ def _check_fit(output, shortlist, source_size, target_size):
 class PairCounts:
     """Sums the attention that each target id pays to each source id.
 
-    Only pairs that occur are kept, at most 20 times as many as are asked for:
-    beyond that, the least of each source id are forgotten.
+    Only pairs that occur are kept, at most 20 times as many as requested;
+    beyond that, the smallest sums of each source id are dropped.
 
     Args:
         source_size: Number of source ids, `Vs`.
         target_size: Number of target ids, `V`.
-        candidates: How many of each source id will be asked for, `C`.
+        candidates: Number of target ids `C` that will be requested for each
+            source id.
     """
 
     def __init__(self, source_size: int, target_size: int, candidates: int):
@@ -398,7 +399,7 @@ class PairCounts:
 
         Args:
             source: Ids `(B, Tv)`.
-            target: Ids `(B, T)` of the words that are predicted.
+            target: Ids `(B, T)` of the predicted tokens.
             weights: `(B, T, Tv)`.
         """
         source, target = source[:, None, :], target[:, :, None]
@@ -422,11 +423,11 @@ class PairCounts:
             self._pairs, self._sums = self._pairs[places], self._sums[places]
 
     def _ranked(self, count, without=()):
-        """Find the pairs of the largest sums of each source id.
+        """Return the pairs with the largest sums for each source id.
 
         Returns:
-            The places of the pairs, and the rank of each among those of its
-            source id, from 0.
+            The indices of the pairs, and the rank of each within its source id,
+            from 0.
         """
         left = ~np.isin(self._pairs % self.target_size, without)
         (places,) = np.nonzero(left)
@@ -439,13 +440,13 @@ class PairCounts:
         return places[order[best]], ranks[best]
 
     def best(self, without: np.ndarray) -> np.ndarray:
-        """Return the target ids with the largest sums of each source id.
+        """Return the target ids with the largest sums for each source id.
 
         Args:
-            without: Target ids `(F,)` that are left out.
+            without: Target ids `(F,)` to exclude.
 
         Returns:
-            Int32 `(Vs, C)`, the largest first, then 0.
+            Int32 `(Vs, C)`, largest first, padded with 0.
         """
         self._merge()
         table = np.zeros((self.source_size, self.candidates), "int32")

@@ -143,19 +143,20 @@ def _top_left(share, ax, _renderer):
 
 
 def text_style(caller: str, texts: Iterable[str]) -> dict:
-    """Choose fonts that have every character of some texts.
+    """Choose fonts that contain every character of some texts.
 
-    Matplotlib takes each glyph from the first family of a list that has it,
-    and warns of a glyph that none has. The user's own families come first;
-    then those installed ones that have a character that is still missing.
+    Matplotlib takes each glyph from the first family of a list that contains
+    it, and warns about missing glyphs. The list starts with the families that
+    the user has configured, followed by installed families that contain a
+    character that is still missing.
 
     Args:
         caller: The function that the user called, for errors.
-        texts: What will be drawn.
+        texts: The texts to draw.
 
     Returns:
         Arguments of a matplotlib text: `family`, and `parse_math=False`,
-        since two dollar signs are no formula here.
+        because two dollar signs do not delimit a formula here.
     """
     fonts = require("matplotlib.font_manager", "plots", caller)
     properties = fonts.FontProperties()  # of the user
@@ -172,12 +173,12 @@ def text_style(caller: str, texts: Iterable[str]) -> dict:
 
 
 def columns_of(text: str) -> int:
-    """Count the columns of a text: two for a wide character."""
+    """Count the columns of a text; a wide character counts as two."""
     return sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
 def _characters(fonts, path):
-    """Return the code points that a font has."""
+    """Return the code points that a font contains."""
     try:
         return fonts.get_font(path).get_charmap().keys()
     except (OSError, RuntimeError):  # a bitmap font, or a broken one

@@ -129,7 +129,7 @@ def as_prefix(prefix, batch_size=None):
         prefix = ops.convert_to_tensor(prefix, ragged=False)  # pads with 0
         shape = tuple(prefix.shape)
     except (TypeError, ValueError):
-        shape = ("rows of several lengths",)
+        shape = ("rows of different lengths",)
     rows, needs = known_integer(batch_size), "`prefix` must be ids (B, P)"
     way_out = "Pad shorter rows with 0. To use one prefix for all rows: "
     way_out += f"np.repeat(prefix, {rows}, axis=0)."

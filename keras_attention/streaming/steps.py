@@ -40,8 +40,8 @@ class StreamSteps:
         model: A `Seq2Seq`. What its `next_word` takes as prepared is a pair,
             of the decoder's memory and of what the output has prepared:
             nothing.
-        start_id: The token to begin with. Defaults to `2`.
-        end_id: The token that ends a text. Defaults to `3`.
+        start_id: Id of the start token. Defaults to `2`.
+        end_id: Id of the end token. Defaults to `3`.
 
     Attributes:
         reads_ids: Whether a source consists of ids rather than features.

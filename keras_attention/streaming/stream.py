@@ -217,17 +217,18 @@ class Stream:
 def begin_stream(
     model: Seq2Seq, max_length: int, batch_size: int, start_id: int, end_id: int
 ) -> Stream:
-    """Begin a stream, as `Seq2Seq.stream` says.
+    """Start a stream; see `Seq2Seq.stream`.
 
     Args:
-        model: The model that writes, which is built.
-        max_length: Longest text, in tokens, the end token included.
-        batch_size: Number of sources that are read together.
-        start_id: The token to begin with.
-        end_id: The token that ends a text.
+        model: A built model.
+        max_length: Maximum length of a target, in tokens, including the end
+            token.
+        batch_size: Number of sources to read together.
+        start_id: Id of the start token.
+        end_id: Id of the end token.
 
     Returns:
-        A `Stream`, by programs that all streams of the model share.
+        A `Stream`, with programs that all streams of the model share.
     """
     make = functools.partial(StreamProgram, model, start_id, end_id)
     key = "stream", start_id, end_id

@@ -241,7 +241,7 @@ def test_a_graph_does_not_keep_the_layer():
         step = pure_step(layer)
         assert step.layer() is layer
         del layer
-        with pytest.raises(RuntimeError, match="the layer was deleted"):
+        with pytest.raises(RuntimeError, match="its layer, which was deleted"):
             step.variables  # noqa: B018
     layer = Counted()
     step = pure_step(layer)
