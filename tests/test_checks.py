@@ -120,7 +120,7 @@ def test_a_size_that_is_not_known_may_fit():
 
 def test_as_many_are_needed_of_both():
     check_count("one of each", "x", [1, 2], "others", [3, 4])
-    says = r"`x` needs one of each\. Received: 1 x for 2 others\. Give"
+    says = r"`x` needs one of each\. Received: 1 x for 2 others\. Pass"
     with pytest.raises(ValueError, match=says):
         check_count("one of each", "x", [1], "others", [3, 4])
 

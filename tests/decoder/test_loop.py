@@ -235,11 +235,14 @@ def test_refuses_states_that_do_not_fit(symbolic):
         ),
         (
             {"memory": np.ones((2, 5, 6))},
-            "`sequence` and `memory` of one batch",
+            "`sequence` and `memory` with the same",
         ),
         ({"memory": np.ones((3, 6))}, r"`memory` of the shape \(B, Tv, Dv"),
         ({"memory": np.ones((3, 5, 7))}, "`memory` with the 6 features"),
-        ({"memory_mask": np.array([5, 2, 1])}, "`memory_mask` as .*Of lengths"),
+        (
+            {"memory_mask": np.array([5, 2, 1])},
+            "`memory_mask` as .*from lengths",
+        ),
     ],
 )
 @pytest.mark.parametrize("symbolic", [False, True])

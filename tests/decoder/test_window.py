@@ -177,7 +177,7 @@ def test_comes_back_from_its_config():
         (3, "must be None or a pair"),
         ((1, 2, 3), "must be None or a pair"),
         ("12", "must be None or a pair"),
-        ((-1, 2), r"`attention_window\[0\]` must be an integer that is not"),
+        ((-1, 2), r"`attention_window\[0\]` must be an integer of at least 0"),
         ((1, 2.5), r"`attention_window\[1\]`"),
     ],
 )

@@ -324,7 +324,7 @@ def test_what_cannot_be_averaged_is_refused(arguments, message):
 
 
 def test_streams_are_refused():
-    with pytest.raises(ValueError, match="Ensemble of 2 models, which read"):
+    with pytest.raises(ValueError, match="Ensemble of 2 models, which each"):
         Ensemble(members("alike")).stream()
 
 

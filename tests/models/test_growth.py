@@ -75,7 +75,7 @@ def test_new_rows_are_the_mean():
 def test_models_that_cannot_grow_are_refused():
     model = small_model()
     with pytest.raises(
-        ValueError, match=r"Received: Ensemble\. Extend its mem"
+        ValueError, match=r"Received: Ensemble\. Extend each of its mem"
     ):
         extended_model(Ensemble([model, model]), WORDS, WORDS)
     unbuilt = type(model).from_config(model.get_config())

@@ -120,9 +120,9 @@ def test_no_texts_have_no_scores():
     with pytest.raises(ValueError, match="score needs target ids from 0 to"):
         model.score(SOURCE, TARGET + 7)
     for source in (SOURCE[0], 3):
-        with pytest.raises(ValueError, match="score needs a source as the"):
+        with pytest.raises(ValueError, match="score needs a source of the"):
             model.score(source, TARGET)
-        with pytest.raises(ValueError, match="generate needs a source as the"):
+        with pytest.raises(ValueError, match="generate needs a source of the"):
             model.generate(source)
 
 

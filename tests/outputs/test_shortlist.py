@@ -202,7 +202,7 @@ def test_other_content_is_named(tmp_path):
     ]
     for content in contents:
         np.savez(file, **content)
-        with pytest.raises(ValueError, match=r"`save` wrote.*x\.npz, which"):
+        with pytest.raises(ValueError, match=r"with `save`.*x\.npz, which"):
             Shortlist.load(file)
 
 

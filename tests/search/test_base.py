@@ -100,10 +100,16 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("prefix", "message"),
         [
-            (np.ones((1, 3), "int32"), r"one row a text.*np.repeat\(prefix, 2"),
-            (np.ones((3, 3), "int32"), r"a text, here \(2, P\).*=\(3, 3\)"),
-            (np.array([[4.5], [5.0]]), "whole numbers.*dtype=float"),
-            (np.array([[True], [False]]), "whole numbers.*dtype=bool"),
+            (
+                np.ones((1, 3), "int32"),
+                r"one row for each.*np.repeat\(prefix, 2",
+            ),
+            (
+                np.ones((3, 3), "int32"),
+                r"each source, here \(2, P\).*=\(3, 3\)",
+            ),
+            (np.array([[4.5], [5.0]]), "integers.*dtype=float"),
+            (np.array([[True], [False]]), "integers.*dtype=bool"),
         ],
     )
     @pytest.mark.parametrize("rows", [2, np.int64(2), "tensor"])

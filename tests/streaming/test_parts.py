@@ -46,8 +46,10 @@ class Backwards(layers.LSTM):
 # What a stream cannot run is named, with a reason and a way out.
 
 ATTENTIONS = {
-    "alignment='softmax', which weighs all": lambda: additive("softmax"),
-    "alignment='sparsemax', which weighs all": lambda: additive("sparsemax"),
+    "alignment='softmax', which attends to all": lambda: additive("softmax"),
+    "alignment='sparsemax', which attends to all": lambda: additive(
+        "sparsemax"
+    ),
     "'parallel'.*call `model.harden": lambda: additive(ka.Monotonic()),
     "stepwise=True": lambda: additive(ka.Monotonic("hard", stepwise=True)),
     "ForwardAlignment, which keeps": lambda: additive(ka.ForwardAlignment()),
@@ -71,23 +73,23 @@ ATTENTIONS = {
     "CoverageAttention, which": lambda: ka.ChunkwiseAttention(
         additive(), ka.CoverageAttention(4), 2
     ),
-    "attention=None.*last states": lambda: None,
+    "attention=None.*final states": lambda: None,
     "alignment='softmax'": lambda: [additive(), additive("softmax")],
-    "OwnScore, which weighs .*score_margin = 0": lambda: OwnScore(
+    "OwnScore, which weights .*score_margin = 0": lambda: OwnScore(
         4, alignment=HARD
     ),
 }
 OTHERS = {
-    "bridge=None, which begins": {"bridge": None},
-    r"bridge=StateBridge\('dense'\), which begins": {
+    "bridge=None, which passes": {"bridge": None},
+    r"bridge=StateBridge\('dense'\), which passes": {
         "bridge": ka.StateBridge(bidirectional=False)
     },
-    "bridge=Identity, which begins": {"bridge": layers.Identity()},
+    "bridge=Identity, which passes": {"bridge": layers.Identity()},
     "copying=True, which numbers": {"copying": True},
-    "lexical=True, which translates": {"lexical": True},
+    "lexical=True, which reads": {"lexical": True},
     "attention_window, which follows": {"window": (2, 4)},
-    "bidirectional=True, which begins": {"encoder": ka.RecurrentEncoder(5)},
-    "Bidirectional `.*begins at": {
+    "bidirectional=True, which also": {"encoder": ka.RecurrentEncoder(5)},
+    "Bidirectional `.*reads from": {
         "encoder": layers.Bidirectional(layers.LSTM(5, **BOTH))
     },
     "go_backwards": {"encoder": layers.LSTM(5, go_backwards=True, **BOTH)},

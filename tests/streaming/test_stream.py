@@ -234,7 +234,7 @@ IDS, FRAMES = np.ones((1, 2), "int32"), np.ones((1, 2, streams.FEATURES))
     [
         ("lstm", IDS[..., None], None, "needs a chunk of shape"),
         ("lstm", np.ones((2, 2), "int32"), None, "batch_size=B"),
-        ("lstm", 8 * IDS, None, "whole numbers from 0 to 7"),
+        ("lstm", 8 * IDS, None, "integer ids from 0 to 7"),
         ("lstm", -IDS, None, "from -1 to -1"),
         ("lstm", IDS / 2, None, "Received: float"),
         ("lstm", IDS, np.ones((1, 2)), "id 0 is padding"),
@@ -296,7 +296,7 @@ def test_a_trained_model_becomes_hard(models, mode):
     words, _ = generated(soft, SOURCE)  # compiled with the soft mode
     soft.train_function = "compiled with it as well"
     assert soft.harden() == [
-        f"{attention.name}: Monotonic: mode='{mode}' became mode='hard'"
+        f"{attention.name}: Monotonic: changed mode='{mode}' to mode='hard'"
     ]
     assert soft.version == version + 1
     assert soft.train_function is None

@@ -220,7 +220,7 @@ class TestEach:
         assert float(loss(targets, all_padding(draw()))) == want
 
     def test_refuses_shapes_that_do_not_fit(self, loss, targets, draw, formula):
-        says = "links and weights of one shape.*Pad the links with zeros"
+        says = "links and weights of the same shape.*Pad the links with zeros"
         says = r"y_true.shape=.*not one-hot" if targets is IDS else says
         for wrong in (targets[:, 1:], targets[0]):
             with pytest.raises(ValueError, match=says):

@@ -134,7 +134,7 @@ def test_features_that_do_not_fit_are_refused(
 
 
 def test_a_model_of_ids_needs_a_source_tokenizer(translator):
-    with pytest.raises(ValueError, match="`source_tokenizer` must be an obj"):
+    with pytest.raises(ValueError, match="`source_tokenizer` must be an inst"):
         Translator(make_ids_model(), None, LETTERS)
     with pytest.raises(ValueError, match="source_vocabulary_size=None"):
         Translator(translator.model, LETTERS, LETTERS)
