@@ -246,9 +246,10 @@ def check_absent(name: str, options: dict, owner, reason: str):
 def check_built(layer, method: str, way_out: str):
     """Raise a `ValueError` unless a layer is built."""
     if not layer.built:
+        name = type(layer).__name__
         raise ValueError(
-            f"{type(layer).__name__}.{method} needs a built layer. Received: "
-            f"built=False. {way_out}"
+            f"{name}.{method} needs weights, which exist once the {name} is "
+            f"built. Received: built=False. {way_out}"
         )
 
 

@@ -270,7 +270,7 @@ def half(**options):
 
 
 REFUSED = [
-    (lambda: keras.Sequential([layers.Dense(2)]), "m", "has its weights.*call"),
+    (lambda: keras.Sequential([layers.Dense(2)]), "m", "is built.*call"),
     (lambda: layers.Dense(2), "m", "`model` must be an instance of Model"),
     (dense, "m.zip", "`path` must end as"),
     (

@@ -155,7 +155,9 @@ def test_a_prefix_may_copy_words_of_the_source():
     model = built(source_vocabulary_size=8, copying=True)
     source, prefix = map(ops.convert_to_tensor, (SOURCE, [[11], [4]]))
     check_generation(model, source, GreedySearch(), prefix)
-    with pytest.raises(ValueError, match=r"0 to 11\..*=8 and 4 words of the"):
+    with pytest.raises(
+        ValueError, match=r"0 to 11\..*=8 and 4 source positions"
+    ):
         model.generate(SOURCE, prefix=[[12], [4]])
 
 

@@ -275,7 +275,7 @@ def test_it_goes_on_by_what_has_changed_in_a_member():
     assert model.version > before
     unbuilt = type(models[0]).from_config(models[0].get_config())
     whole = Ensemble([unbuilt, models[1]])
-    with pytest.raises(ValueError, match="generate needs a layer that has its"):
+    with pytest.raises(ValueError, match="once the Ensemble is built"):
         whole.generate(SOURCE)
     whole.build((SOURCE.shape, TARGET.shape))
     search = GreedySearch(max_length=2)

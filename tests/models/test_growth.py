@@ -79,7 +79,7 @@ def test_models_that_cannot_grow_are_refused():
     ):
         extended_model(Ensemble([model, model]), WORDS, WORDS)
     unbuilt = type(model).from_config(model.get_config())
-    with pytest.raises(ValueError, match="extended needs a layer that has its"):
+    with pytest.raises(ValueError, match="extended needs weights, which"):
         extended_model(unbuilt, WORDS, WORDS)
     model.output_layer.enable_lora(1)
     with pytest.raises(ValueError, match="or LoRA weights"):

@@ -41,7 +41,8 @@ class TestIds:
     @pytest.mark.parametrize("option", ["start_id", "end_id"])
     @pytest.mark.parametrize("value", [6, 1000])
     def test_refuses_ids_outside_the_vocabulary(self, name, option, value):
-        match = f"`{option}` must be an id of the model, from 0 to 5.*{option}={value}"
+        match = f"`{option}` must be an id of the model, from 0 to 5"
+        match += f".*{option}={value}"
         with pytest.raises(ValueError, match=match):
             search(name, model(), **{option: value})
 
