@@ -180,7 +180,7 @@ def _refuse_keras(name, given, module, ours, model):
             f"{type(model).__name__} needs losses and metrics that take logits "
             "and exclude padding, id 0. Those of Keras treat logits as "
             f"probabilities or padding as tokens. Received: {name}={given!r}. "
-            f"Use {ours}, or a custom function or class."
+            f"Try {ours}, or a custom function or class."
         )
 
 

@@ -131,7 +131,7 @@ def test_generates_of_ids_with_two_axes(source):
 
 def test_generates_of_features_with_as_many_axes_as_it_is_built_for():
     model = built(features=3)
-    with pytest.raises(ValueError, match="features of 3 axes"):
+    with pytest.raises(ValueError, match="features with 3 axes"):
         model.generate(np.ones((4, 3), "float32"))
 
 
