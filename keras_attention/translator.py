@@ -1,4 +1,4 @@
-"""Text, model and search as one thing: call it, save it, export it."""
+"""Combine tokenizers, model and search into one translator."""
 
 import io
 import json
@@ -62,80 +62,81 @@ OPTIONS = ("max_source_length", "replace_unknown")  # in the main file
 
 
 class Translator:
-    """Translates text by a trained model.
+    """Translates text with a trained model.
 
-    Python reads and writes text, and the model generates in a graph: on
-    TensorFlow for all lengths; on JAX and by XLA, which compile for each
-    shape, at a few sizes. Sentences run in batches of similar length, and
-    their translations keep the order. However long a sentence is, a batch
-    takes no more memory than `batch_size` times `max_source_length`, beside
-    that of the text itself.
+    Tokenization runs in Python, and generation runs in a compiled graph. On
+    TensorFlow, one graph serves all lengths; JAX and XLA compile one graph
+    per shape, so inputs are padded to a few sizes. Sentences run in batches
+    of similar length, and the translations are returned in input order.
+    Apart from the text itself, a batch needs no more memory than `batch_size`
+    times `max_source_length` tokens, no matter how long a sentence is.
 
-    Its parts and options are its attributes, and may be exchanged or changed.
-    Threads may share a translator. It is pickled and copied by what `save`
-    writes, for other processes. Start them by `spawn` or `forkserver`, as by
-    `multiprocessing.get_context("spawn")`: after a `fork` TensorFlow hangs in
-    the child if it has run in the parent.
+    The constructor arguments are attributes that you can change. Threads can
+    share a translator. Pickling and copying use the files that `save` writes.
+    Start other processes with `spawn` or `forkserver`, for example with
+    `multiprocessing.get_context("spawn")`. After a `fork`, TensorFlow hangs
+    in the child process if it has already run in the parent.
 
     Args:
-        model: A `Seq2Seq`, or a model like it. It may be built and trained
-            later, as for a callback that translates while it trains.
-        source_tokenizer: The tokenizer of its source; `None` if the model
-            reads features, as of images or speech; or a list of them, one
-            for each model of an `Ensemble`, each of which reads the source in
-            its own pieces. Source tokens, attention and words that are copied
-            then are those of the first.
-        target_tokenizer: The tokenizer of its target.
+        model: A `Seq2Seq` or another `AbstractModel`. You can build and train
+            it later, for example when a callback translates during training.
+        source_tokenizer: The tokenizer for the source. Use `None` if the
+            model reads features, such as images or speech. For an `Ensemble`,
+            you can pass a list with one tokenizer per model; source tokens,
+            attention and copied words are then those of the first tokenizer.
+        target_tokenizer: The tokenizer for the target.
         search: A search strategy. Defaults to `GreedySearch()`.
-        max_source_length: The most ids of a source, start and end included,
-            at least 2. A longer one is cut, with a warning. Defaults to
-            `1024`.
-        replace_unknown: Whether an unknown word is written as the word of
-            the source that has most attention, as names are the same in many
-            languages. Defaults to `False`.
-        shortlist: A `Shortlist`: the few words that can translate each word
-            of a source, which makes a search in a large vocabulary faster.
-            Defaults to `None`, all words.
+        max_source_length: Maximum number of source tokens, including start
+            and end tokens; at least 2. Longer sources are truncated with a
+            warning. Defaults to `1024`.
+        replace_unknown: Whether to replace an unknown token by the source
+            word with the highest attention weight. This helps with names,
+            which are often the same in both languages. Defaults to `False`.
+        shortlist: A `Shortlist` that limits the output to likely translations
+            of each source word. This makes decoding with a large vocabulary
+            faster. Defaults to `None`, which uses the whole vocabulary.
 
     Call arguments:
-        sentences: A list, an array, a tensor or a table's column of strings,
-            or a finite `tf.data.Dataset` of strings or of batches of them.
-            Bytes that are not UTF-8 are read as U+FFFD. Without a source
-            tokenizer, features: `(B, Tv, D)`, images such as `(B, H, W, C)`,
-            or a list of `(Tv, D)` of several lengths.
-        return_scores: Whether to return the scores as well.
-        return_attention_scores: Whether to return tokens and attention.
-        return_token_scores: Whether to return the target tokens, and the log
-            probability of each.
-        batch_size: How many sentences run at a time. Defaults to `32`.
-        prefixes: The beginning of each translation, one string a sentence,
-            or `None`. Its unknown words are written as they are. Defaults to
-            `None`.
-        required: Phrases that each translation contains, a list of strings a
-            sentence, as in `[["Müller"], [], ["two dogs", "snow"]]`, or
-            `None`. It needs a `BeamSearch`, with more beams than there are
-            tokens in the phrases of a sentence. A phrase is what the
-            tokenizer makes of it alone. Where no translation within the
-            search's `max_length` contains them all, it is empty, with the
-            score `-inf`, and a warning says so. Defaults to `None`.
+        sentences: Strings as a list, an array, a tensor or a table column, or
+            a finite `tf.data.Dataset` of strings or of batches of strings.
+            Invalid UTF-8 bytes are replaced by U+FFFD. Without a source
+            tokenizer: features `(B, Tv, D)`, images such as `(B, H, W, C)`,
+            or a list of `(Tv, D)` arrays with different lengths.
+        return_scores: Whether to also return the scores.
+        return_attention_scores: Whether to also return tokens and attention
+            weights.
+        return_token_scores: Whether to also return the target tokens and the
+            log probability of each.
+        batch_size: Number of sentences per batch. Defaults to `32`.
+        prefixes: The beginning of each translation, one string per sentence,
+            or `None`. Unknown words in a prefix are kept unchanged. Defaults
+            to `None`.
+        required: Phrases that each translation must contain, one list of
+            strings per sentence, such as
+            `[["Müller"], [], ["two dogs", "snow"]]`, or `None`. Requires a
+            `BeamSearch` with more beams than there are tokens in the phrases
+            of a sentence. Each phrase is tokenized by itself. If no
+            translation within the `max_length` of the search contains all
+            phrases, the translation is empty, its score is `-inf`, and a
+            warning is issued. Defaults to `None`.
         verbose: `1` for a progress bar, `0` for none; `"auto"` shows it if
             there is more than one batch and standard output is a terminal.
             Defaults to `"auto"`.
-        mask: Boolean `(B, Tv)` of features, `True` at real positions.
-            Defaults to `None`: all positions are.
+        mask: Boolean mask `(B, Tv)` for features, `True` at valid positions.
+            Defaults to `None`, which means that all positions are valid.
 
     Returns:
-        A list of strings, or a list of lists of them if the search gives
-        several; a `Translation`, if more is asked for. A text that reaches
-        the search's `max_length` ends there, and its target tokens lack the
-        `</s>`.
+        A list of strings, or a list of lists of strings if the search returns
+        several hypotheses. If you request scores, attention or tokens, a
+        `Translation`. A translation that reaches the `max_length` of the
+        search is truncated, and its target tokens do not end with `</s>`.
 
     Raises:
-        ValueError: If an argument has a wrong value: a single string as
-            `sentences`, a class where an object is needed; if a vocabulary is
-            larger than the model's or, where words are copied, not the same
-            on both sides; or if a model without weights shall translate, be
-            saved or exported.
+        ValueError: If an argument is invalid, such as a single string for
+            `sentences` or a class instead of an object; if a tokenizer has a
+            larger vocabulary than the model; if a model that copies words has
+            different source and target vocabularies; or if you translate
+            with, save or export a model without weights.
 
     Example:
 
@@ -153,10 +154,10 @@ class Translator:
     >>> ids = digits.tokenize(["12", "345"])
     >>> model.compile("adam", loss=SequenceCrossentropy())
     >>> history = model.fit((ids, ids[:, :-1]), ids[:, 1:], verbose=0)
-    >>> found = translator(["12", "345"], return_attention_scores=True)
-    >>> len(found.texts)
+    >>> result = translator(["12", "345"], return_attention_scores=True)
+    >>> len(result.texts)
     2
-    >>> found.attention[1].shape == (len(found.target_tokens[1]), 5)
+    >>> result.attention[1].shape == (len(result.target_tokens[1]), 5)
     True
     """
 
@@ -203,7 +204,7 @@ class Translator:
         return TranslationProgram(model, *parts[1:], self.replace_unknown)
 
     def _ready_program(self):
-        """Return the program of a model that has its weights."""
+        """Return the program, and check that the model has weights."""
         program = self._checked_program()
         check_built(self.model, "generate", "Train it, load it, or build it.")
         return program
@@ -241,7 +242,7 @@ class Translator:
         return [entry.texts for entry in entries]
 
     def _run(self, program, run, sentences, beside, batch_size, verbose):
-        """Run sentences, with what is given beside them, in batches."""
+        """Run sentences, with their prefixes, phrases or texts, in batches."""
         longest = self.max_source_length
         rows = sentences  # of features
         if self.source_tokenizer is not None:
@@ -260,7 +261,7 @@ class Translator:
         return entries
 
     def _sources(self, sentences, mask=None):
-        """List the sentences as strings, or the features as rows."""
+        """Return the sentences as strings, or the features as rows."""
         if self.source_tokenizer is None:
             spec = self._ready_program().model.source_spec
             return feature_rows(spec, sentences, mask)
@@ -278,22 +279,22 @@ class Translator:
         batch_size: int = 32,
         mask: Any = None,
     ) -> Translation:
-        """Score given translations by the model, such as those of others.
+        """Score existing translations with the model.
 
         Args:
             sentences: As in a call.
-            translations: A text for each sentence.
-            batch_size: How many run at a time. Defaults to `32`.
+            translations: One translation per sentence.
+            batch_size: Number of sentences per batch. Defaults to `32`.
             mask: As in a call. Defaults to `None`.
 
         Returns:
-            A `Translation` of `texts`, `scores`, `target_tokens` and
-            `token_scores`. A score is the sum of those of its tokens, the
-            model's log probabilities; with a shortlist, among its words.
+            A `Translation` with `texts`, `scores`, `target_tokens` and
+            `token_scores`. A score is the sum of the log probabilities of its
+            tokens. With a shortlist, only its words have probabilities.
 
         Raises:
-            ValueError: If an argument has a wrong value, or there are more or
-                fewer translations than sentences.
+            ValueError: If an argument is invalid, or if the numbers of
+                sentences and translations differ.
         """
         check_integer("batch_size", batch_size)
         sentences = self._sources(sentences, mask)
@@ -304,7 +305,7 @@ class Translator:
         return join_entries(entries, True, False, True)
 
     def with_search(self, search: AbstractSearch) -> Self:
-        """Return a translator that searches in another way.
+        """Return a translator with another search strategy.
 
         Args:
             search: A search strategy, such as `BeamSearch(10)`.
@@ -313,21 +314,22 @@ class Translator:
             A new translator with the same model, tokenizers and options.
 
         Raises:
-            ValueError: If it is no search, or does not fit the others.
+            ValueError: If `search` is not a search strategy, or does not fit
+                the other components.
         """
         return self.with_parts(search=search)
 
     def with_parts(self, **changes: Any) -> Self:
-        """Return a translator with some parts or options exchanged.
+        """Return a translator with some constructor arguments replaced.
 
         Args:
-            **changes: Arguments of the constructor, by name.
+            **changes: Constructor arguments, by name.
 
         Returns:
-            A new translator; what is not named is that of this one.
+            A new translator. All other arguments are the same as in this one.
 
         Raises:
-            ValueError: If the parts do not fit each other.
+            ValueError: If model, tokenizers and search do not fit together.
         """
         names = *PARTS, *OPTIONS, "shortlist"
         arguments = {name: getattr(self, name) for name in names}
@@ -339,27 +341,29 @@ class Translator:
     ) -> Self:
         """Return a translator with larger vocabularies, for fine-tuning.
 
-        Embeddings and the output grow; old entries keep ids and weights. New
-        rows are the mean of the old ones. So a new entry has the mean of all
-        logits at first, which takes at most its share of the vocabulary from
-        the probability of the old entries, and leaves their order unchanged.
-        Random rows could get any probability.
+        Embeddings and the output layer grow. Old vocabulary entries keep their
+        ids and weights, and each new row is the mean of the old rows.
+        Therefore, the logit of a new entry is at first the mean of all logits:
+        the new entries take at most their share of the vocabulary from the
+        probability of the old ones, whose order is unchanged. Random rows could
+        get any probability.
 
         The new model is not compiled: call `model.compile` before `model.fit`.
-        This translator stays unchanged.
+        This translator is unchanged.
 
         Args:
-            texts_or_tokenizers: A pair for source and target. Each of them is
-                a list of texts with new entries, a tokenizer that has all old
-                entries first, or `None` if the side stays unchanged. If the
-                model copies words, both sides get the entries of both.
+            texts_or_tokenizers: A pair for source and target. Each item is a
+                list of texts with new vocabulary entries, a tokenizer whose
+                vocabulary begins with all old entries, or `None` to leave that
+                side unchanged.
 
         Returns:
             The new translator, with a new model.
 
         Raises:
-            ValueError: If a tokenizer cannot be extended, as that of pieces;
-                if the model is no `Seq2Seq`; or if there is a shortlist.
+            ValueError: If a tokenizer cannot be extended, such as a subword
+                tokenizer; if the model is not a `Seq2Seq`; or if the translator
+                has a shortlist.
 
         Reference:
             [Hewitt, 2021](
@@ -382,18 +386,18 @@ class Translator:
             return _unpacked, (type(self), Path(packed).read_bytes())
 
     def save(self, folder: str | Path) -> None:
-        """Write model, tokenizers, search and all else into one folder.
+        """Save model, tokenizers, search and options to a folder.
 
-        The model is written without its optimizer, which is half or two
-        thirds of it: compile it again before you train it again, or keep
-        `model.save(...)` of your own.
+        The optimizer state, which would be half to two thirds of the file, is
+        not saved. To continue training after loading, compile the model again,
+        or save it with `model.save(...)` as well.
 
         Args:
-            folder: The folder. What `save` wrote there before is replaced,
-                whole or not at all.
+            folder: Path to the folder. A translator that was saved there is
+                replaced, either completely or not at all.
 
         Raises:
-            ValueError: If something else stands there.
+            ValueError: If the path exists and is not a saved translator.
         """
         self._ready_program()  # checks what was exchanged
         content = {
@@ -416,17 +420,17 @@ class Translator:
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read what `save` wrote.
+        """Load a saved translator.
 
         Args:
-            folder: The folder that `save` wrote.
+            folder: Path to the folder that `save` wrote.
 
         Returns:
             The translator, with its options.
 
         Raises:
-            ValueError: If a file is missing, damaged, or of another
-                translator. The message names it.
+            ValueError: If a file is missing, damaged, or belongs to another
+                translator. The message names the file.
         """
         folder, checksums = Path(folder), {}
         recover(folder)
@@ -463,51 +467,58 @@ class Translator:
         verbose: int | str = "auto",
         outputs: Sequence[str] = ("translations", "scores"),
     ) -> None:
-        """Write the translator for programs that run without this package.
+        """Export the translator, to run it without this package.
 
-        What is written is read back and run before it replaces what is there.
-        Only what takes text has `max_source_length`, but for `"litert_text"`,
-        and only a SavedModel has `replace_unknown`. As many translations are
-        written as the search gives, its `n_best`. Without a source tokenizer
-        the inputs are `source` and, unless it is an image, `source_mask`.
+        The new export is loaded and run before it replaces an old one.
+        `max_source_length` applies only to formats that read text, except
+        `"litert_text"`, and `replace_unknown` only to a SavedModel. The number
+        of translations per sentence is the `n_best` of the search. Without a
+        source tokenizer, the inputs are `source` and, unless it is an image,
+        `source_mask`.
 
-        Layers of the model are changed while it is traced, such as their use
-        of cuDNN and their dropout. Meanwhile no other thread may train it, nor
-        translate or generate for the first time, or by another kind of search:
-        what is traced then keeps these changes. Other exports wait.
+        During tracing, some settings of the layers change, such as their use of
+        cuDNN and their dropout. Until the export ends, no other thread may
+        train the model, or translate or generate for the first time or with
+        another kind of search, because a function that is traced meanwhile
+        keeps these settings. Concurrent exports wait for each other.
 
         Args:
-            path: A folder for a SavedModel, a `*.tflite` or `*.onnx` file
-                for the others. What an export wrote there before is replaced,
-                whole or not at all.
-            format: `"tf_saved_model"` for TensorFlow Serving, text to text;
-                `"litert"` for phones or `"onnx"` for onnxruntime, both from
-                ids to ids, with tokenizers in the file; `"litert_text"`, text
-                to text with `tensorflow_text`; `"onnx_text"`, text to text
-                with onnxruntime alone, or with `onnxruntime-extensions` if a
-                tokenizer is of words; `"onnx_align"`, the same with all
-                `outputs` that the model has; or one that was registered.
-                Defaults to `None`, by the ending of `path`: `"litert"` of
-                `.tflite`, `"onnx"` of `.onnx`, `"tf_saved_model"` of others.
-            max_length: The most tokens of a translation. Defaults to the
-                search's own.
-            quantize: How weights are stored: `"int8"`, in LiteRT also
-                `"float16"`, or `None` for float32. Defaults to `None`.
-            verbose: `1` to print a line at the begin and one at the end, `0`
-                for none; `"auto"` prints them if standard output is a
-                terminal, as it can take minutes. Defaults to `"auto"`.
-            outputs: What the file gives: `"translations"` and `"scores"`, and
-                on request `"token_scores"`, the log probability of each token,
-                and `"attention"`. Formats of ids give `tokens` in place of
-                translations. Formats of text give `target_tokens` with both
-                of these, and `source_tokens` with the attention. Of a
-                SavedModel it is for `serving_default`: its `align` gives all.
-                Defaults to `("translations", "scores")`.
+            path: A folder for a SavedModel; a `*.tflite` or `*.onnx` file for
+                the other formats. An earlier export at this path is replaced,
+                either completely or not at all.
+            format: Name of the format. `"tf_saved_model"` maps text to text,
+                for TensorFlow Serving. `"litert"` (for mobile devices) and
+                `"onnx"` (for onnxruntime) map ids to ids; the file contains the
+                tokenizers. `"litert_text"` maps text to text and requires
+                `tensorflow_text`. `"onnx_text"` maps text to text with
+                onnxruntime alone, or with `onnxruntime-extensions` if a
+                tokenizer splits text into words. `"onnx_align"` is the same
+                with all `outputs` that the model has. You can also pass a
+                registered format. Defaults to `None`, which selects by the
+                extension of `path`: `"litert"` for `.tflite`, `"onnx"` for
+                `.onnx`, and `"tf_saved_model"` otherwise.
+            max_length: Maximum number of tokens in a translation. Defaults to
+                the `max_length` of the search.
+            quantize: How to store weights: `"int8"`, `"float16"` (LiteRT only),
+                or `None` for float32. Defaults to `None`.
+            verbose: `1` to print a line when the export begins and when it
+                ends, `0` to print nothing; `"auto"` prints if standard output
+                is a terminal, because an export can take minutes. Defaults to
+                `"auto"`.
+            outputs: Outputs of the export: `"translations"`, `"scores"`,
+                `"token_scores"` (the log probability of each token) and
+                `"attention"`. Formats with ids return `tokens` instead of
+                translations. Formats with text also return `target_tokens` with
+                either of the last two, and `source_tokens` with attention. For
+                a SavedModel, this applies to the signature `serving_default`;
+                its `align` returns all outputs. Defaults to
+                `("translations", "scores")`.
 
         Raises:
-            ValueError: If there is no such `format`, if `path` has the ending
-                of another, if this backend cannot write it, if it has no
-                `quantize`, or if the model lacks one of the `outputs`.
+            ValueError: If `format` is unknown; if `path` has the extension of
+                another format; if the backend cannot write the format; if the
+                format does not support `quantize`; or if the model lacks one of
+                the `outputs`.
         """
         check_choice("verbose", verbose, ("auto", 0, 1))
         model = self._ready_program().model  # checks what was exchanged
@@ -529,7 +540,7 @@ class Translator:
 
 
 def _formats():
-    """Import what exports, and with it TensorFlow where it is installed."""
+    """Import the formats, and TensorFlow if it is installed."""
     return require("keras_attention.export", "tensorflow", "Translator.export")
 
 
@@ -540,7 +551,7 @@ def _one_each(name, texts, sentences):
 
 
 def _read_main(file):
-    """Read the options of a translator, and the checksums of other files."""
+    """Read the options of a translator and the checksums of its files."""
     exported = [] if file.exists() else _exported(file.parent)
     if exported:
         raise ValueError(
@@ -559,7 +570,7 @@ def _read_main(file):
 
 
 def _exported(path):
-    """Name what `export` wrote at a path, or in a folder of that path."""
+    """List the exports at a path or in the folder of that path."""
     parts = [path, *sorted(path.glob("*"))]
     endings = {x.suffix for x in _formats().FORMATS.values() if x.suffix}
     return [

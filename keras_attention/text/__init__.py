@@ -1,4 +1,4 @@
-"""From text to ids and back."""
+"""Tokenizers: convert text to ids and back."""
 
 from keras_attention import steps as steps
 

@@ -1,4 +1,4 @@
-"""What all tokenizers share: special ids, steps, frames, and files."""
+"""The base of all tokenizers: special ids, steps, framing and files."""
 
 import json
 from collections.abc import Iterable
@@ -26,34 +26,36 @@ FILE_NAME = "tokenizer.json"
 
 
 class AbstractTokenizer(AbstractReader):
-    """Turns strings into ids and back.
+    """Converts strings to ids and back.
 
-    The ids 0 to 3 are pad, unknown, start and end. The tokens of a vocabulary
-    begin at 4. A subclass has `steps`, which say all that it does, and
-    `get_config`. Python runs the steps; exports write them for TensorFlow,
-    LiteRT and ONNX.
+    The ids 0 to 3 are padding, unknown, start and end. The entries of the
+    vocabulary begin at 4. A subclass defines `steps`, which fully describe
+    the tokenizer, and `get_config`. Python runs these steps, and exports
+    translate them to operations of TensorFlow, LiteRT and ONNX.
 
-    What takes strings takes a list, an array or a column of a table, and
-    returns NumPy arrays, or lists. From a tensor of strings of TensorFlow it
-    returns tensors, also inside a `tf.function` or `tf.data.Dataset.map`. To
-    write such a function to a SavedModel, track
-    `keras_attention.export.TensorTokenizer(tokenizer)`, which has the tables.
+    Methods that take strings accept a list, an array or a table column, and
+    return NumPy arrays or lists. For a TensorFlow string tensor they return
+    tensors, also inside a `tf.function` or `tf.data.Dataset.map`. To save
+    such a function as a SavedModel, track
+    `keras_attention.export.TensorTokenizer(tokenizer)`, which owns the lookup
+    tables.
 
-    Bytes that are not UTF-8 are read as U+FFFD. Lower case is not case
-    folding, which would turn the German "ß" into "ss".
+    Invalid UTF-8 bytes are replaced by U+FFFD. Lowercasing is not case
+    folding, which would convert the German "ß" to "ss".
 
-    A tokenizer is saved as the name of its class, which is registered with
-    Keras, and its config, in JSON. Nothing is pickled: one that is copied, or
-    sent to another process, goes by this JSON too.
+    A tokenizer is saved as JSON with the name of its class, which is
+    registered with Keras, and its config. Copying and pickling use the same
+    JSON.
 
     Args:
-        names: The names of the ids from 4 on, in their order.
-        normalization: A form of Unicode, or `"identity"` for none. `"nfc"`
-            changes no text that keyboards write; `"nfd"` cuts Hangul and
-            letters with marks into their parts. `"nfkc"` and `"nfkd"` also
-            replace what looks special, such as "tʰ" by "th" and "②" by "2",
-            so targets come back as other strings. Defaults to `"nfc"`.
-        lowercase: Whether to put text into lower case. Defaults to `False`.
+        names: The vocabulary entries, with the ids 4, 5, ... in this order.
+        normalization: A Unicode normalization form, or `"identity"` for none.
+            `"nfc"` leaves typed text unchanged; `"nfd"` splits Hangul and
+            accented letters into their parts. `"nfkc"` and `"nfkd"` also
+            replace compatibility characters, such as "tʰ" by "th" and "②" by
+            "2", so that decoded targets differ from the original text.
+            Defaults to `"nfc"`.
+        lowercase: Whether to lowercase text. Defaults to `False`.
 
     Raises:
         ValueError: If `normalization` is not one of these, or `lowercase` is
@@ -97,16 +99,16 @@ class AbstractTokenizer(AbstractReader):
         return form_of(self)
 
     def tokenize(self, text: Any, max_length: int | None = None):
-        """Turn strings into ids.
+        """Convert strings to ids.
 
         Args:
             text: Strings `(B,)`: a list, an array or a tensor.
-            max_length: The maximum length of a row, with start and end. A
-                longer row is cut, and still closed by the end id. Defaults to
-                `None`, no limit.
+            max_length: Maximum length of a row, including start and end. A
+                longer row is truncated, and still ends with the end id.
+                Defaults to `None`, which means no limit.
 
         Returns:
-            Ids `(B, T)` int32: start, the text, end, zeros to the right.
+            Ids `(B, T)` int32: start, text, end, and zeros as padding.
 
         Raises:
             ValueError: If `text` is not `(B,)`, or `max_length` is not an
@@ -119,13 +121,13 @@ class AbstractTokenizer(AbstractReader):
         return super().tokenize(as_texts("text", text), max_length)
 
     def count(self, text: Any):
-        """Count the ids of `tokenize`, in memory linear in the text.
+        """Count the ids of `tokenize`, with memory linear in the text.
 
         Args:
             text: Strings `(B,)`: a list, an array or a tensor.
 
         Returns:
-            `(B,)` int32, start and end included.
+            `(B,)` int32, including start and end.
 
         Raises:
             ValueError: If `text` is not `(B,)`.
@@ -136,15 +138,17 @@ class AbstractTokenizer(AbstractReader):
         return np.array([FRAME + len(self.read(x).ids) for x in texts], "int32")
 
     def surfaces(self, text: Any):
-        """Split strings into the pieces behind the ids of `tokenize`.
+        """Split strings into the pieces that the ids of `tokenize` stand for.
 
         Args:
             text: Strings `(B,)`: a list, an array or a tensor.
 
         Returns:
-            For each string a list of strings, of a tensor a ragged tensor
-            `(B, None)`: the piece of the cleaned text behind each id between
-            start and end.
+            A list of strings for each string, or a ragged tensor `(B, None)`
+                for
+            a tensor: the piece of the normalized text for each id, without
+                start
+            and end.
 
         Raises:
             ValueError: If `text` is not `(B,)`.
@@ -154,14 +158,14 @@ class AbstractTokenizer(AbstractReader):
         return [self.read(x).texts() for x in as_texts("text", text)]
 
     def unknown(self, text: Any) -> list[list[str]]:
-        """List what the tokenizer does not know.
+        """List the pieces of strings that are not in the vocabulary.
 
         Args:
             text: Strings `(B,)`: a list, an array or a tensor.
 
         Returns:
-            For each text the characters, words, pieces or tags of the cleaned
-            text that get the unknown id, in their order.
+            For each string, the characters, words, pieces or tags of the
+            normalized text that get the unknown id, in order.
 
         Raises:
             ValueError: If `text` is not `(B,)`.
@@ -169,22 +173,21 @@ class AbstractTokenizer(AbstractReader):
         return super().unknown(as_texts("text", checked_strings(text)))
 
     def detokenize(self, ids: Any, unknown: Any = None):
-        """Turn ids into strings.
+        """Convert ids to strings.
 
         Args:
-            ids: `(B, T)` int32 or int64. Pads and starts are dropped, and so
-                is everything from the first end on.
-            unknown: Strings `(B, T)`: the text of an unknown id in the same
-                place. `unknown_text` where it is empty. Defaults to `None`,
-                `unknown_text` everywhere.
+            ids: `(B, T)` int32 or int64. Padding, start ids, and everything
+                after the first end id are ignored.
+            unknown: Strings `(B, T)` that replace unknown ids at the same
+                positions; `unknown_text` is used where a string is empty.
+                Defaults to `None`, which uses `unknown_text` everywhere.
 
         Returns:
-            Strings `(B,)`. An id that is not in the vocabulary counts as
-            unknown.
+            Strings `(B,)`. Ids outside the vocabulary are unknown.
 
         Raises:
-            ValueError: If `ids` is not `(B, T)`, or not of integers, or
-                `unknown` has another shape.
+            ValueError: If `ids` is not an integer array `(B, T)`, or `unknown`
+                has another shape.
         """
         check_dense("`detokenize` needs ids `(B, T)`", "ids", ids)
         if is_tensor(ids):
@@ -209,14 +212,14 @@ class AbstractTokenizer(AbstractReader):
         return super().detokenize(ids, unknown)
 
     def tokens(self, ids: Any):
-        """Look up the name of every id, as plots of the attention show it.
+        """Return the token of each id, as shown in attention plots.
 
         Args:
             ids: `(...)` int32 or int64.
 
         Returns:
-            Strings of the same shape. Pad is empty, start and end are `<s>`
-            and `</s>`, unknown and ids outside the vocabulary are `<unk>`.
+            Strings of the same shape. Padding is empty, start and end are `<s>`
+            and `</s>`; unknown ids and ids outside the vocabulary are `<unk>`.
         """
         check_dense("`tokens` needs ids", "ids", ids)
         if is_tensor(ids):
@@ -224,7 +227,7 @@ class AbstractTokenizer(AbstractReader):
         return super().tokens(_as_ids("tokens", ids))
 
     def get_config(self) -> dict:
-        """Return the arguments that build an equal tokenizer, for JSON."""
+        """Return the constructor arguments as JSON-compatible values."""
         return {
             "normalization": self.normalization,
             "lowercase": self.lowercase,
@@ -232,10 +235,10 @@ class AbstractTokenizer(AbstractReader):
 
     @classmethod
     def from_config(cls, config: dict) -> Self:
-        """Build a tokenizer from what `get_config` returned.
+        """Create a tokenizer from the result of `get_config`.
 
         Args:
-            config: The arguments of the constructor, as JSON holds them.
+            config: The constructor arguments.
 
         Returns:
             The tokenizer.
@@ -243,11 +246,13 @@ class AbstractTokenizer(AbstractReader):
         return cls(**config)
 
     def to_json(self) -> str:
-        """Write the tokenizer as text, as `save` does.
+        """Serialize the tokenizer to JSON, as `save` does.
 
         Returns:
-            JSON: the name of the class, its config, and for readers without
-            the class its steps, with vocabularies that are not in the config.
+            JSON with the class name and config. For readers without the class,
+                it
+            also contains the steps, with all vocabularies that are not in the
+            config.
         """
         name, config = (
             keras.saving.get_registered_name(type(self)),
@@ -261,17 +266,17 @@ class AbstractTokenizer(AbstractReader):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
+        """Create a tokenizer from the result of `to_json`.
 
         Args:
             text: The JSON.
 
         Returns:
-            A tokenizer of the class that was written.
+            A tokenizer of the serialized class.
 
         Raises:
-            ValueError: If the text is damaged, is not a tokenizer, or holds
-                one of a class that is not a subclass of this one.
+            ValueError: If the text is damaged, is not a tokenizer, or contains
+                a tokenizer whose class is not a subclass of this one.
         """
         needed = f"`{cls.__name__}.from_json` needs what `to_json` wrote."
         with reading(f"{str(text)[:40]!r}...", needed, "Write it again."):
@@ -281,27 +286,28 @@ class AbstractTokenizer(AbstractReader):
         return type(self).from_json, (self.to_json(),)
 
     def save(self, folder: str | Path) -> None:
-        """Write the tokenizer to a JSON file, whole or not at all.
+        """Save the tokenizer to a JSON file, either completely or not at all.
 
         Args:
-            folder: The folder of `tokenizer.json`. It is made if missing.
+            folder: The folder for `tokenizer.json`. It is created if missing.
         """
         with replaced_file(Path(folder) / FILE_NAME, ".json") as draft:
             draft.write_text(self.to_json(), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read what `save` wrote.
+        """Load a saved tokenizer.
 
         Args:
-            folder: The folder of `tokenizer.json`.
+            folder: The folder that contains `tokenizer.json`.
 
         Returns:
-            A tokenizer of the class that was saved.
+            A tokenizer of the saved class.
 
         Raises:
             ValueError: If the file is missing or damaged, is not a tokenizer,
-                or holds one of a class that is not a subclass of this one.
+                or contains a tokenizer whose class is not a subclass of this
+                one.
         """
         file = Path(folder) / FILE_NAME
         needed = f"`{cls.__name__}.load` needs a file that `save` wrote."
@@ -325,17 +331,17 @@ class AbstractTokenizer(AbstractReader):
         return kind.from_config(config)
 
     def extended(self, texts: Iterable[str]) -> Self:
-        """Return a tokenizer with more entries, after the old ones.
+        """Return a tokenizer with additional vocabulary entries.
 
         Args:
             texts: Texts with new characters, words, symbols or tags.
 
         Returns:
-            A new tokenizer, which knows all of them. Old entries keep their
-            ids. New ones are ordered by their frequency.
+            A new tokenizer that covers these texts. Old entries keep their ids;
+            new entries follow, ordered by frequency.
 
         Raises:
-            ValueError: If it is a tokenizer of pieces, whose ids depend on the
+            ValueError: If this is a subword tokenizer, whose ids depend on the
                 text that it was trained on.
         """
         raise ValueError(
@@ -346,10 +352,10 @@ class AbstractTokenizer(AbstractReader):
 
 
 def checked_strings(text: Any) -> Any:
-    """Refuse ragged and sparse tensors of strings.
+    """Reject ragged and sparse string tensors.
 
     Args:
-        text: What the user gave.
+        text: The strings that the user passed.
 
     Returns:
         `text`.

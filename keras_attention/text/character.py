@@ -1,4 +1,4 @@
-"""One id for every character."""
+"""A tokenizer with one id per character."""
 
 from collections.abc import Iterable
 
@@ -13,21 +13,21 @@ from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class CharacterTokenizer(AbstractVocabularyTokenizer):
-    """Gives every Unicode character an id of its own.
+    """Assigns an id to every Unicode character.
 
-    Text whose characters are all in the vocabulary comes back exactly, after
-    normalization. Rows are about five times as long as rows of words, so this
-    tokenizer is for small tasks: dates, numbers, spelling. An unknown
-    character becomes one U+FFFD.
+    If all characters of a text are in the vocabulary, decoding restores it
+    exactly, after normalization. Sequences are about five times as long as
+    sequences of words. Therefore, this tokenizer suits small tasks, such as
+    dates, numbers and spelling. An unknown character is decoded as U+FFFD.
 
     Args:
         vocabulary: Characters, with the ids 4, 5, ... in this order.
-        normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
-            `"nfkd"`, or `"identity"`. Defaults to `"nfc"`.
-        lowercase: Whether to put text into lower case. Defaults to `False`.
+        normalization: A Unicode normalization form: `"nfc"`, `"nfd"`,
+            `"nfkc"`, `"nfkd"`, or `"identity"` for none. Defaults to `"nfc"`.
+        lowercase: Whether to lowercase text. Defaults to `False`.
 
     Raises:
-        ValueError: If an entry of `vocabulary` is not one character.
+        ValueError: If an entry of `vocabulary` is not a single character.
 
     Example:
 
@@ -61,5 +61,5 @@ class CharacterTokenizer(AbstractVocabularyTokenizer):
 
     @property
     def steps(self) -> list[AbstractStep]:
-        """Normalize, split into characters, look up, join."""
+        """The steps: normalize, split into characters, look up, join."""
         return [self.cleaning, Split(""), LookUp(self.vocabulary), Join()]

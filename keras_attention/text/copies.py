@@ -1,4 +1,4 @@
-"""Ids for unknown words: their places in the source, for models that copy."""
+"""Ids for unknown words that a model can copy from the source."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ def check_shared(
     source_tokenizer: AbstractTokenizer,
     target_tokenizer: AbstractTokenizer,
 ):
-    """Raise a `ValueError` unless both have the same vocabulary.
+    """Raise a `ValueError` unless both tokenizers have the same vocabulary.
 
     Args:
-        needed_by: What copies, as the user typed it.
-        source_tokenizer: The tokenizer of the source.
-        target_tokenizer: The tokenizer of the target.
+        needed_by: The class or argument that copies, as the user typed it.
+        source_tokenizer: The source tokenizer.
+        target_tokenizer: The target tokenizer.
     """
     same = source_tokenizer is target_tokenizer
     if not (same or source_tokenizer.vocabulary == target_tokenizer.vocabulary):
@@ -35,18 +35,18 @@ def copied_ids(
     source_words: Sequence[str],
     vocabulary_size: int,
 ) -> list[int]:
-    """Give unknown words the ids of their places in a source.
+    """Replace unknown ids by ids that stand for source positions.
 
     Args:
-        ids: Those of a source, or of its target.
-        words: The word behind each id.
-        source_words: The word at each place of the source, the start at 0;
-            `""` where there is none.
-        vocabulary_size: The number `V` of ids in the vocabulary.
+        ids: The ids of a source, or of its target.
+        words: The word of each id.
+        source_words: The word at each source position, with the start at 0;
+            `""` for positions without a word.
+        vocabulary_size: The vocabulary size `V`.
 
     Returns:
-        The ids; `V + j` for an unknown word that the source first has at
-        place `j`. An unknown word that is not in the source stays unknown.
+        The ids. An unknown word whose first occurrence in the source is at
+        position `j` gets the id `V + j`; other unknown words stay unknown.
     """
     if UNKNOWN not in ids:
         return [*ids]

@@ -1,4 +1,4 @@
-"""Reads text from files, and names the line where one is broken."""
+"""Read text files, and report the line of an error."""
 
 import gzip
 import itertools
@@ -24,18 +24,19 @@ PATH = re.compile(rf"{ROOT}[/\\]\S+|\S*[/\\]\S*\.[A-Za-z]\w+", re.ASCII)
 def read_lines(path: str | Path) -> list[str]:
     r"""Read the lines of a text file, plain or gzip.
 
-    Only `\n` and `\r\n` end a line. Other separators of Unicode are text: if
-    they split lines on one side, all pairs after them would be shifted.
+    Lines end only with `\n` or `\r\n`. Other Unicode line separators are part
+    of the text: if they split lines on one side only, all following pairs
+    would be misaligned.
 
     Args:
-        path: A file in UTF-8. It is read as gzip if it is named `.gz` or
-            begins with the mark of such files.
+        path: Path to a UTF-8 file. It is decompressed if its name ends in
+            `.gz` or it begins with the gzip signature.
 
     Returns:
-        The lines, without their ends.
+        The lines without line endings.
 
     Raises:
-        ValueError: If the file cannot be read or decompressed, has no line,
+        ValueError: If the file cannot be read or decompressed, has no lines,
             or has a line that is not UTF-8. The message names the file and
             the line.
     """
@@ -43,17 +44,16 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def stream_lines(path: str | Path) -> Iterator[str]:
-    """Read the lines of a text file one by one, as `read_lines` does.
+    """Read the lines of a text file one at a time, like `read_lines`.
 
     Args:
-        path: A file in UTF-8, plain or gzip.
+        path: Path to a UTF-8 file, plain or gzip.
 
     Yields:
-        The lines, without their ends.
+        The lines without line endings.
 
     Raises:
-        ValueError: If the file is broken (see `read_lines`), as soon as it is
-            read so far.
+        ValueError: As in `read_lines`, when the invalid line is reached.
     """
     count = 0
     try:
@@ -87,19 +87,19 @@ def stream_lines(path: str | Path) -> Iterator[str]:
 def read_sentences(
     sentences_or_files: Iterable[str | Path], class_name: str
 ) -> Iterator[str]:
-    """Read the text for training a tokenizer, one sentence at a time.
+    """Read training text for a tokenizer, one sentence at a time.
 
     Args:
-        sentences_or_files: Sentences, or the `Path`s of files with one
-            sentence a line.
-        class_name: The tokenizer that is trained.
+        sentences_or_files: Sentences, or `Path` objects of files with one
+            sentence per line.
+        class_name: The name of the tokenizer class, for error messages.
 
     Yields:
         The sentences.
 
     Raises:
         ValueError: If an item is neither a sentence nor a `Path`, if all
-            strings look like names of files, or if a file is broken (see
+            strings look like file names, or if a file is invalid (see
             `read_lines`).
     """
     items = strings_of("sentences_or_files", sentences_or_files, files=True)
@@ -116,8 +116,8 @@ def refuse_paths(items: list, needed_by: str):
     """Raise a `ValueError` if all strings among the first items are paths.
 
     Args:
-        items: Sentences, perhaps beside other things.
-        needed_by: Who reads them, as the user typed it.
+        items: Sentences, possibly mixed with other objects.
+        needed_by: The function that reads them, as the user typed it.
     """
     first = items[:FEW]
     strings = [item for item in first if isinstance(item, str)]

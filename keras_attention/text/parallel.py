@@ -1,4 +1,4 @@
-"""Several tokenizers of one source, for models made of models."""
+"""Several tokenizers for one source, used by ensembles."""
 
 import json
 from collections.abc import Iterable
@@ -17,20 +17,21 @@ from keras_attention.text.tensors import is_tensor
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class ParallelTokenizer(AbstractTokenizer):
-    """Turns each text into ids of several tokenizers, side by side.
+    """Tokenizes each text with several tokenizers.
 
-    So the members of an `Ensemble` read a source each in its own pieces. A
-    `Translator` that gets a list of source tokenizers makes one of these.
+    With it, each member of an `Ensemble` can use its own source tokenizer. A
+    `Translator` creates one if you pass a list of source tokenizers.
 
-    `tokenize` gives ids `(B, T, M)`: those of tokenizer `m` are `[..., m]`,
-    with zeros behind the shorter ones. In all else it is the first tokenizer,
-    whose words are copied and named.
+    `tokenize` returns ids `(B, T, M)`: those of tokenizer `m` are
+    `[..., m]`, padded with zeros. All other methods use the first tokenizer,
+    for example to copy words.
 
     Args:
-        tokenizers: The tokenizers, `M` of them.
+        tokenizers: A list of `M` tokenizers.
 
     Raises:
-        ValueError: If there are none, or one is no tokenizer of a text.
+        ValueError: If the list is empty, or an item is not a tokenizer of
+            text.
 
     Example:
 
@@ -60,22 +61,22 @@ class ParallelTokenizer(AbstractTokenizer):
 
     @property
     def parts(self) -> list[AbstractTokenizer]:
-        """The tokenizers, as `tokenize` has their ids."""
+        """The tokenizers, in the order of the ids of `tokenize`."""
         return list(self.tokenizers)
 
     def tokenize(self, text, max_length: int | None = None):
-        """Turn strings into ids.
+        """Convert strings to ids.
 
         Args:
             text: Strings `(B,)`: a tensor, a list or an array.
-            max_length: The maximum length of a row, as of each tokenizer.
-                Defaults to `None`, no limit.
+            max_length: Maximum length of a row for each tokenizer. Defaults to
+                `None`, which means no limit.
 
         Returns:
             Ids `(B, T, M)` int32.
 
         Raises:
-            ValueError: As of each tokenizer.
+            ValueError: As in `tokenize` of each tokenizer.
         """
         if is_tensor(checked_strings(text)):
             return self._form.tokenize(text, max_length)
@@ -85,7 +86,7 @@ class ParallelTokenizer(AbstractTokenizer):
 
     @property
     def steps(self) -> list[AbstractStep]:
-        """Those of the first tokenizer."""
+        """The steps of the first tokenizer."""
         return self.first.steps
 
     def extended(self, texts):
@@ -107,10 +108,10 @@ class ParallelTokenizer(AbstractTokenizer):
 
 
 def stacked(columns: list[np.ndarray]) -> np.ndarray:
-    """Stack the ids of several tokenizers, with zeros after shorter ones.
+    """Stack the ids of several tokenizers, padded with zeros.
 
     Args:
-        columns: `(B, T)` of each of `M` tokenizers.
+        columns: `(B, T)` for each of `M` tokenizers.
 
     Returns:
         `(B, T, M)`.

@@ -1,10 +1,10 @@
-"""Segmentations into the pieces of a model of `sentencepiece`, drawn by seed.
+"""Sample segmentations of text into `sentencepiece` pieces from a seed.
 
-`sentencepiece` draws them, too, but other ones in every process, whatever its
-seed, from version 0.2.2 on. A training that was stopped could not go on as if
-it had not been. So they are drawn here, from the pieces and scores of the
-model: by `MergeDropout` for byte pair encoding, by `Lattice` for a unigram
-language model.
+`sentencepiece` can sample segmentations itself. However, since version 0.2.2
+they differ in every process, whatever the seed, so a resumed training would
+differ from an uninterrupted one. This module samples them from the pieces and
+scores of the model: `MergeDropout` for byte pair encoding (BPE), and `Lattice`
+for a unigram language model.
 """
 
 import re
@@ -30,13 +30,13 @@ UNKNOWN_PENALTY = 10.0  # of `sentencepiece`, below the lowest score
 
 
 class MergeDropout:
-    """Merges characters pair by pair, and leaves out some merges.
+    """Merges characters pair by pair, and randomly skips merges (BPE-dropout).
 
     Args:
-        scores: Of each piece. The pair whose piece has the highest is merged
-            first, the leftmost of several.
-        unused: Pieces that merges lead through, but that no segmentation has,
-            unless they are single characters.
+        scores: The score of each piece. The pair whose piece has the highest
+            score is merged first; ties are merged from left to right.
+        unused: Pieces that occur only as intermediate results of merges,
+            never in a segmentation, unless they are single characters.
 
     Reference:
         [Provilkov et al., 2020](https://arxiv.org/abs/1910.13267).
@@ -46,16 +46,15 @@ class MergeDropout:
         self.scores, self.unused = scores, {*unused}
 
     def sample(self, word: str, rate: float, random: Random) -> list[str]:
-        """Draw a segmentation.
+        """Sample a segmentation.
 
         Args:
-            word: No piece crosses its ends.
-            rate: The probability that a merge is left out, whenever it is
-                the next one.
-            random: The source of chance.
+            word: A string whose boundaries no piece crosses.
+            rate: The probability of skipping a merge each time that it is next.
+            random: The random number generator.
 
         Returns:
-            The pieces. Joined, they are the word.
+            The pieces, which join to the word.
         """
         after = {i: i + 1 for i in range(len(word))}  # the end of each piece
         before = {end: start for start, end in after.items()}
@@ -88,15 +87,15 @@ class MergeDropout:
 
 
 class Lattice:
-    """Chooses one of all segmentations by their probability.
+    """Samples a segmentation by its probability.
 
-    P(x) ∝ exp(rate Σᵢ score(xᵢ)), where the scores are logarithms of the
-    probabilities of pieces. Sums over all beginnings of a word are found from
-    left to right, and pieces are drawn from right to left.
+    P(x) ∝ exp(rate Σᵢ score(xᵢ)), where the scores are log probabilities of
+    pieces. A forward pass sums over all segmentations of every prefix of a
+    word, and a backward pass samples the pieces from right to left.
 
     Args:
-        scores: Of each piece. Others are characters without a piece, and have
-            the lowest score minus 10.
+        scores: The score of each piece. A character without a piece has the
+            lowest score minus 10.
 
     Reference:
         [Kudo, 2018](https://arxiv.org/abs/1804.10959).
@@ -109,15 +108,15 @@ class Lattice:
         self._kept = lru_cache(KEPT)(self.last_pieces)
 
     def sample(self, word: str, rate: float, random: Random) -> list[str]:
-        """Draw a segmentation.
+        """Sample a segmentation.
 
         Args:
-            word: No piece crosses its ends.
+            word: A string whose boundaries no piece crosses.
             rate: The exponent of the probability of segmentations.
-            random: The source of chance.
+            random: The random number generator.
 
         Returns:
-            The pieces. Joined, they are the word.
+            The pieces, which join to the word.
         """
         find = self._kept if len(word) <= SHORT else self.last_pieces
         choices = find(word, rate)
@@ -133,15 +132,15 @@ class Lattice:
     def last_pieces(
         self, word: str, rate: float
     ) -> list[tuple[list[int], list[float]]]:
-        """Find the last pieces of all beginnings of a word.
+        """Find the last pieces of every prefix of a word.
 
         Args:
             word: The word.
-            rate: As of `sample`.
+            rate: As in `sample`.
 
         Returns:
-            For each length of a beginning: where its last piece may start,
-            and the cumulative sums of their probabilities, up to a factor.
+            For each prefix length, the possible start positions of the last
+            piece, and the cumulative sums of their unnormalized probabilities.
         """
         logs, found = [0.0], [([], [])]
         for end in range(1, len(word) + 1):
@@ -161,13 +160,13 @@ class Lattice:
 
 
 class SegmentationSampler:
-    """Draws the pieces of texts.
+    """Samples segmentations of texts.
 
     Args:
-        model: The content of a model's file, which must be whole.
+        model: The content of a model file, which must be valid.
 
     Raises:
-        ValueError: If it cuts a text in one way only.
+        ValueError: If the model has only one segmentation per text.
     """
 
     def __init__(self, model: bytes):
@@ -197,15 +196,16 @@ class SegmentationSampler:
         self._words = _words(known)
 
     def sample(self, texts: list[str], rate: float, seed: int):
-        """Draw a segmentation of each text.
+        """Sample a segmentation of each text.
 
         Args:
-            texts: Texts, before they are normalized by the model.
-            rate: As of `MergeDropout` or `Lattice`.
-            seed: The same draws the same anywhere.
+            texts: Texts before normalization by the model.
+            rate: As in `MergeDropout` or `Lattice`.
+            seed: The random seed. Equal seeds give equal samples in every
+                process.
 
         Yields:
-            For each text the ids that the model gives to its pieces.
+            For each text, the ids that the model assigns to its pieces.
         """
         random = Random(seed)
         for text in load_processor(self.model).normalize(texts):
@@ -236,13 +236,13 @@ load_sampler = lru_cache(maxsize=2)(SegmentationSampler)  # source and target
 
 
 def _alternatives(symbols):
-    """Match the longest of some strings, as a group, or nothing."""
+    """Return a pattern, in a group, of the longest of some strings."""
     longest_first = sorted(symbols, key=len, reverse=True)
     return re.compile(f"({'|'.join(map(re.escape, longest_first)) or '(?!)'})")
 
 
 def _words(pieces):
-    """Match the smallest parts of a text whose ends no piece crosses."""
+    """Return a pattern of the smallest units that no piece crosses."""
     if not any(SPACE in piece[1:] for piece in pieces):
         return re.compile(f"{SPACE}?[^{SPACE}]+|{SPACE}")
     if not any(SPACE in piece[:-1] for piece in pieces):

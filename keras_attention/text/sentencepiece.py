@@ -1,4 +1,4 @@
-"""Pieces of text, by `sentencepiece`."""
+"""A subword tokenizer, based on `sentencepiece`."""
 
 import base64
 from collections.abc import Iterable
@@ -31,41 +31,42 @@ BYTES = 256
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class SentencePieceTokenizer(AbstractTokenizer):
-    r"""Splits text into pieces that `sentencepiece` has learned.
+    r"""Splits text into pieces with a `sentencepiece` model.
 
     A piece is a word, a part of a word, or a character. A space belongs to
-    the piece after it. So text of any language comes back exactly, spaces
-    included, after normalization. The only exception is U+2581, by which the
-    model writes a space.
+    the piece after it. Therefore, decoding restores text in any language
+    exactly, including spaces, after normalization. The only exception is
+    U+2581, which the model uses to represent a space.
 
-    By default that is NFKC, as in `sentencepiece`, for models that read what
-    people type: "ﬁ" becomes "fi", "…" three dots, "②" "2", and "tʰ" "th". A
-    target is then learned and written so. To get it back as it was, train
-    with `normalization="nfc"`, or `"identity"` for the same bytes.
+    The default normalization is NFKC, as in `sentencepiece`, which suits
+    typed input: "ﬁ" becomes "fi", "…" three dots, "②" "2", and "tʰ" "th".
+    Targets are normalized in the same way, for training and in the output.
+    To keep them unchanged, train with `normalization="nfc"`, or with
+    `"identity"` for identical bytes.
 
     A character without a piece is spelled in bytes if the model has pieces
-    for all bytes. Otherwise it is unknown: a run of such characters is one
-    id.
+    for all bytes. Otherwise it is unknown, and a run of unknown characters is
+    one id.
 
-    The model is a part of the saved tokenizer. The attribute
-    `model` is its content, which `Path("my.model").write_bytes` writes to a
-    file for other tools. A model that was trained elsewhere works too: its
-    special pieces get the ids 0 to 3, and the others follow in their order.
-    It applies its own normalization after the one named here.
+    The saved tokenizer contains the model. Its content is the attribute
+    `model`; `Path("my.model").write_bytes(tokenizer.model)` writes it to a
+    file for other tools. You can also use a model that was trained elsewhere:
+    its special pieces get the ids 0 to 3, and the others follow in order. Its
+    own normalization is applied after `normalization`.
 
-    In a graph of TensorFlow `tensorflow_text` finds the pieces. Ids are the
-    same, but where two segmentations have equal probability: its version of
-    `sentencepiece` may choose the other one than the package.
+    In a TensorFlow graph, `tensorflow_text` splits the text. The ids are the
+    same, unless two segmentations have equal probability: then its version of
+    `sentencepiece` may choose another one.
 
     Args:
-        model: The content of a model's file as `bytes`, or its `Path`.
-        normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
-            `"nfkd"`, or `"identity"`. Defaults to `"nfkc"`.
-        lowercase: Whether to put text into lower case. Defaults to `False`.
+        model: The content of a model file as `bytes`, or its `Path`.
+        normalization: A Unicode normalization form: `"nfc"`, `"nfd"`,
+            `"nfkc"`, `"nfkd"`, or `"identity"` for none. Defaults to `"nfkc"`.
+        lowercase: Whether to lowercase text. Defaults to `False`.
 
     Raises:
-        ValueError: If `model` is neither `bytes` nor a `Path`, or cannot be
-            read or used.
+        ValueError: If `model` is neither `bytes` nor a `Path`, or is not a
+            usable model.
 
     Example:
 
@@ -92,34 +93,34 @@ class SentencePieceTokenizer(AbstractTokenizer):
 
     @property
     def steps(self) -> list[AbstractStep]:
-        """Normalize, and split into the pieces of the model."""
+        """The steps: normalize, and split into the pieces of the model."""
         return [self.cleaning, self._pieces]
 
     def sample(
         self, text: list[str], rate: float, seed: int
     ) -> list[np.ndarray]:
-        """Draw a segmentation of each string, for training.
+        """Sample a segmentation of each string (subword regularization).
 
-        The text of the ids is the same, but for spaces at both ends. Models
-        that see other segmentations in every epoch over-fit later, and mind
-        misspelled words less.
+        The ids decode to the same text, except for spaces at both ends. A model
+        that sees different segmentations in every epoch overfits later, and is
+        more robust to misspelled words.
 
         Args:
             text: Strings.
-            rate: `alpha` of `sentencepiece`, above 0 and at most 1. Of a
-                `"bpe"` model, the probability that a merge is left out: 0.1
-                is usual. Of a `"unigram"` model, the exponent of the
-                probability of segmentations, of which all are possible: the
-                lower, the more even are they; 0.1 to 0.5 are usual.
-            seed: The seed, from 0 to `2**32 - 1`. The same seed gives the
-                same segmentations.
+            rate: `alpha` of `sentencepiece`, above 0 and at most 1. For a
+                `"bpe"` model, the probability of skipping a merge; 0.1 is
+                common. For a `"unigram"` model, which can produce every
+                segmentation, the exponent of their probabilities: lower values
+                make them more equal; 0.1 to 0.5 are common.
+            seed: The random seed, from 0 to `2**32 - 1`. The same seed gives
+                the same segmentations.
 
         Returns:
-            For each string its ids `(T,)` int32, with start and end.
+            For each string, its ids `(T,)` int32, including start and end.
 
         Raises:
-            ValueError: If `rate` or `seed` is out of range, or the model
-                cuts a text in one way only.
+            ValueError: If `rate` or `seed` is out of range, or the model has
+                only one segmentation per text.
 
         Reference:
             [Kudo, 2018](https://arxiv.org/abs/1804.10959);
@@ -152,32 +153,32 @@ class SentencePieceTokenizer(AbstractTokenizer):
         byte_fallback: bool | None = None,
         character_coverage: float = 0.9995,
     ) -> Self:
-        """Build a tokenizer from the pieces that `sentencepiece` learns.
+        """Train a `sentencepiece` model, and create a tokenizer with it.
 
         The same text gives the same ids.
 
         Args:
-            sentences_or_files: Sentences, or the `Path`s of files with one
-                sentence a line, plain or gzip.
-            vocabulary_size: The maximum number of ids, with the four special
-                ones. A text with fewer pieces gives fewer ids.
-            model_type: `"unigram"` or `"bpe"`, byte pair encoding. Defaults
-                to `"unigram"`.
-            normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
-                `"nfkd"`, or `"identity"`. Defaults to `"nfkc"`.
-            lowercase: Whether to put text into lower case. Defaults to
-                `False`.
-            byte_fallback: Whether each of the 256 bytes gets an id. Defaults
-                to `None`: if there is room for them.
-            character_coverage: The share of the text whose characters get
+            sentences_or_files: Sentences, or `Path` objects of files with one
+                sentence per line, plain or gzip.
+            vocabulary_size: Maximum number of ids, including the four special
+                ids. If the text has fewer pieces, there are fewer ids.
+            model_type: `"unigram"` or `"bpe"` (byte pair encoding). Defaults to
+                `"unigram"`.
+            normalization: A Unicode normalization form: `"nfc"`, `"nfd"`,
+                `"nfkc"`, `"nfkd"`, or `"identity"` for none. Defaults to
+                `"nfkc"`.
+            lowercase: Whether to lowercase text. Defaults to `False`.
+            byte_fallback: Whether each of the 256 bytes gets an id. Defaults to
+                `None`, which means only if the vocabulary has room for them.
+            character_coverage: The fraction of the text whose characters get
                 ids, in `(0, 1]`. Defaults to `0.9995`.
 
         Returns:
             The tokenizer.
 
         Raises:
-            ValueError: If there is no text, no room, or an item that is
-                neither a sentence nor a `Path`.
+            ValueError: If there is no text, `vocabulary_size` is too small, or
+                an item is neither a sentence nor a `Path`.
         """
         name = cls.__name__
         check_choice("model_type", model_type, ("unigram", "bpe"))

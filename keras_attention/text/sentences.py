@@ -1,4 +1,4 @@
-"""Strings of a user, in any container: the one check of all that take them."""
+"""Check strings that users pass, in any container."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -19,28 +19,28 @@ REFUSED = (  # would lose values, an order or a mask
 
 
 def as_texts(name: str, strings: Any) -> list[str]:
-    """List strings as Python strings, whatever container holds them.
+    """Return a list of Python strings from any container.
 
     Args:
         name: The argument, as the user typed it.
-        strings: A list, an array, a string tensor, a column of a table, or
-            any other iterable of strings that has an order; or a finite
-            `tf.data.Dataset` of strings or of batches of them.
+        strings: A list, an array, a string tensor, a table column, or any
+            other ordered iterable of strings; or a finite `tf.data.Dataset`
+            of strings or of batches of strings.
 
     Returns:
-        One entry for each string, as of `as_text`.
+        One string per entry, as `as_text` returns it.
 
     Raises:
-        ValueError: As `strings_of`.
+        ValueError: As in `strings_of`.
     """
     return [*map(as_text, strings_of(name, strings))]
 
 
 def as_text(string: str | bytes) -> str:
-    """Return a string that UTF-8 can encode.
+    """Return a string that can be encoded as UTF-8.
 
     Args:
-        string: A string, or bytes. What is not UTF-8 becomes U+FFFD.
+        string: A string, or bytes. Invalid UTF-8 bytes become U+FFFD.
 
     Returns:
         The string. Characters that UTF-8 cannot encode, such as half of a
@@ -54,22 +54,22 @@ def as_text(string: str | bytes) -> str:
 
 
 def strings_of(name: str, strings: Any, files: bool = False) -> Iterator:
-    """Check strings, whatever container holds them.
+    """Check strings in any container, and yield them.
 
     Args:
         name: The argument, as the user typed it.
-        strings: As of `as_texts`.
-        files: Whether a `Path` may stand in place of a string, and an iterator
-            is read one by one. Defaults to `False`.
+        strings: As in `as_texts`.
+        files: Whether `Path` objects are allowed, and iterators are read
+            lazily. Defaults to `False`.
 
     Yields:
-        The entries, as they are.
+        The entries, unchanged.
 
     Raises:
         ValueError: If `strings` is a single string, a dictionary, a set or a
-            masked array, holds anything but strings, or is a dataset of
-            anything else or without end. The message names the first entry
-            that is no string, and how many more there are.
+            masked array, contains anything but strings, or is an infinite
+            dataset or one of other values. The message names the first
+            invalid entry and the number of others.
     """
     if hasattr(strings, "as_numpy_iterator"):  # a `tf.data.Dataset`
         strings = _read_dataset(name, strings)

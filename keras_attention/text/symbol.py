@@ -1,4 +1,4 @@
-"""One id for every symbol between spaces."""
+"""A tokenizer with one id per whitespace-separated symbol."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,19 +18,20 @@ from keras_attention.text.vocabulary import frequent_tokens
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class SymbolTokenizer(AbstractVocabularyTokenizer):
-    """Gives every symbol between spaces an id, and leaves it as it is written.
+    """Assigns an id to every symbol between spaces, without changing it.
 
-    Sounds, tags and other codes are such symbols: "tʰ", "˧˧" and "V;PST" are
-    one each. Nothing is normalized, put into lower case or split further. So a
-    text of known symbols with single spaces between them comes back exactly.
-    White space is that of ASCII; others, such as U+00A0, belong to a symbol.
+    Phonemes, tags and other codes are such symbols: "tʰ", "˧˧" and "V;PST"
+    are one symbol each. Text is not normalized, lowercased or split further.
+    Therefore, decoding restores a text of known symbols with single spaces
+    exactly. Only ASCII whitespace separates symbols; other spaces, such as
+    U+00A0, are part of a symbol.
 
     Args:
         vocabulary: Symbols, with the ids 4, 5, ... in this order.
 
     Raises:
-        ValueError: If an entry of `vocabulary` has white space, is empty, is
-            not a string, appears twice, or is the name of a special id.
+        ValueError: If an entry of `vocabulary` contains whitespace, is empty,
+            is not a string, is a duplicate, or is the name of a special id.
 
     Example:
 
@@ -51,7 +52,7 @@ class SymbolTokenizer(AbstractVocabularyTokenizer):
 
     @property
     def steps(self) -> list[AbstractStep]:
-        """Split at white space, look up, join by spaces."""
+        """The steps: split at whitespace, look up, join with spaces."""
         return [Split(), LookUp(self.vocabulary), Join(" ")]
 
     def get_config(self) -> dict:
@@ -63,23 +64,22 @@ class SymbolTokenizer(AbstractVocabularyTokenizer):
         sentences_or_files: Iterable[str | Path],
         vocabulary_size: int | None = None,
     ) -> Self:
-        """Build a tokenizer from the symbols of a text.
+        """Create a tokenizer from the symbols of a text.
 
-        The most frequent ones come first; of equally frequent ones, the one
-        that sorts first.
+        Symbols are ordered by frequency; equally frequent symbols are sorted.
 
         Args:
-            sentences_or_files: Sentences, or the `Path`s of files with one
-                sentence a line, plain or gzip.
-            vocabulary_size: The maximum number of ids, with the four special
-                ones. Defaults to `None`, all symbols.
+            sentences_or_files: Sentences, or `Path` objects of files with one
+                sentence per line, plain or gzip.
+            vocabulary_size: Maximum number of ids, including the four special
+                ids. Defaults to `None`, which includes all symbols.
 
         Returns:
             The tokenizer.
 
         Raises:
-            ValueError: If there is no symbol, no room for one, or an item that
-                is neither a sentence nor a `Path`.
+            ValueError: If there are no symbols, `vocabulary_size` is too small,
+                or an item is neither a sentence nor a `Path`.
         """
         return cls(
             frequent_tokens(cls([]), sentences_or_files, vocabulary_size)

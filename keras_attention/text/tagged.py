@@ -1,4 +1,4 @@
-"""Tags in front of a text, each with an id of its own."""
+"""A tokenizer for texts with tags, which get ids of their own."""
 
 import json
 from collections import Counter
@@ -22,25 +22,26 @@ from keras_attention.text.vocabulary import check_vocabulary
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class TaggedTokenizer(AbstractTokenizer):
-    r"""Reads a text, a tab, and tags, and puts the tags in front of the text.
+    r"""Tokenizes a text with tags, and puts the tags before the text.
 
-    Such as a lemma and what its form shall say: "deve", a tab, "N;ACC;PL".
-    Each tag is one symbol, as it is written, without the white space around
-    it; the text is that of a tokenizer of your own. A text without a tab has no
-    tags. What follows the first tab are tags, and blank ones are none.
+    The input is a text, a tab, and tags. For inflection, this is a lemma and
+    its morphological features: "deve", a tab, "N;ACC;PL". Each tag is one
+    symbol without the whitespace around it, and another tokenizer splits the
+    text. A text without a tab has no tags. Everything after the first tab is
+    tags; blank tags are ignored.
 
     Args:
-        tokenizer: The tokenizer of the text. Its ids stay as they are.
+        tokenizer: The tokenizer of the text. Its ids are unchanged.
         tags: The tags.
-        separator: What stands between two tags. Defaults to `";"`.
-        tag_ids: The ids of tags, of which `extended` gives some to tags
-            between entries of the text. Defaults to `None`: those after all
-            of `tokenizer`.
+        separator: The separator between two tags. Defaults to `";"`.
+        tag_ids: The ids of the tags. `extended` uses it, because some new
+            tags then lie between entries of the text. Defaults to `None`,
+            which assigns the ids after those of `tokenizer`.
 
     Raises:
-        ValueError: If an entry of `tags` has the separator in it, is empty, is
-            not a string, appears twice, or is the name of a special id; or if
-            another argument is not what it should be.
+        ValueError: If an entry of `tags` contains the separator, is empty, is
+            not a string, is a duplicate, or is the name of a special id; or
+            if another argument is invalid.
 
     Example:
 
@@ -87,7 +88,7 @@ class TaggedTokenizer(AbstractTokenizer):
 
     @property
     def steps(self) -> list[AbstractStep]:
-        """Take the tags off, and do the steps of the text."""
+        """The steps of the text, inside a step that separates the tags."""
         return [
             Tags(self.tokenizer.steps, self.tags, self.tag_ids, self.separator)
         ]

@@ -1,7 +1,8 @@
-"""Tensors of TensorFlow, which are read by another form of a tokenizer.
+"""Find the form of a tokenizer that reads TensorFlow tensors.
 
-Whoever has such a tensor has TensorFlow. Its forms stand above this room: the
-package says where, and they are imported when the first tensor comes.
+A caller who has such a tensor has imported TensorFlow. The classes that read
+tensors are in a higher layer of the package: the package registers where, and
+they are imported when the first tensor arrives.
 """
 
 import sys
@@ -12,17 +13,17 @@ _finders: list[Callable[[], type]] = []
 
 
 def is_tensor(value: Any) -> bool:
-    """Return whether a value is a tensor of TensorFlow.
+    """Return whether a value is a TensorFlow tensor.
 
     Args:
-        value: Anything.
+        value: Any object.
     """
     package = sys.modules.get("tensorflow")
     return package is not None and package.is_tensor(value)
 
 
 def find_forms_by(find: Callable[[], type]):
-    """Say how the class is found whose objects read tensors.
+    """Register how to find the class whose objects read tensors.
 
     Args:
         find: Function that returns the class, a `TensorTokenizer`.
@@ -31,7 +32,7 @@ def find_forms_by(find: Callable[[], type]):
 
 
 def form_of(tokenizer):
-    """Return the form of a tokenizer that reads and gives tensors.
+    """Return the form of a tokenizer that reads and returns tensors.
 
     Args:
         tokenizer: The tokenizer.

@@ -1,4 +1,4 @@
-"""Text for training subword tokenizers, and `sentencepiece`, which learns."""
+"""Train subword vocabularies with `sentencepiece`."""
 
 import io
 from collections import Counter
@@ -21,14 +21,14 @@ NOT_LEARNED = f" {SPACE}\0\N{LOWER FIVE EIGHTHS BLOCK}"
 def check_room(
     class_name: str, vocabulary_size: int, least: int, what: str
 ) -> int:
-    """Count the ids of a vocabulary besides the special ones.
+    """Return the number of ids of a vocabulary besides the special ids.
 
     Args:
-        class_name: The tokenizer that is trained.
-        vocabulary_size: The maximum number of ids, with the four special
-            ones.
-        least: The number of other ids that are needed.
-        what: What needs them.
+        class_name: The name of the tokenizer class, for error messages.
+        vocabulary_size: Maximum number of ids, including the four special
+            ids.
+        least: Minimum number of other ids.
+        what: What needs these ids, for error messages.
 
     Returns:
         The maximum number of other ids.
@@ -53,20 +53,20 @@ def frequent_characters(
     """Choose the characters that get an id of their own.
 
     Args:
-        sentences: Cleaned sentences.
-        coverage: The share of the text that these characters make up, in
+        sentences: Normalized sentences.
+        coverage: The fraction of the text that these characters cover, in
             `(0, 1]`.
-        room: Their maximum number.
-        class_name: The tokenizer that is trained.
+        room: Maximum number of characters.
+        class_name: The name of the tokenizer class, for error messages.
 
     Returns:
-        The characters, the most frequent first. Of equally frequent ones, the
-        one that sorts first comes first. Spaces are not among them, nor are
-        characters that `sentencepiece` cannot learn.
+        The characters, ordered by frequency; equally frequent characters are
+        sorted. Spaces and characters that `sentencepiece` cannot learn are
+        excluded.
 
     Raises:
         ValueError: If `coverage` is not in `(0, 1]`, or the text has no
-            character.
+            characters.
     """
     check_number("character_coverage", coverage, above=0, most=1)
     counts = Counter()
@@ -94,21 +94,21 @@ def learn_pieces(
     model_type: str,
     byte_fallback: bool = False,
 ) -> tuple[list[str], bytes]:
-    """Learn pieces of words by `sentencepiece`, without its normalization.
+    """Train a `sentencepiece` model without its normalization.
 
     Args:
-        sentences: Cleaned sentences.
-        class_name: The tokenizer that is trained.
-        coverage: As of `frequent_characters`.
-        most: The maximum number of characters that pieces are made of.
-        vocabulary_size: The maximum number of ids, with the four special
-            ones.
+        sentences: Normalized sentences.
+        class_name: The name of the tokenizer class, for error messages.
+        coverage: As in `frequent_characters`.
+        most: Maximum number of characters that pieces consist of.
+        vocabulary_size: Maximum number of ids, including the four special
+            ids.
         model_type: `"unigram"` or `"bpe"`.
         byte_fallback: Whether every byte gets an id. Defaults to `False`.
 
     Returns:
-        characters: Those of `frequent_characters`.
-        model: The model, as `sentencepiece` writes it to a file.
+        characters: The result of `frequent_characters`.
+        model: The content of the model file.
     """
     characters = frequent_characters(sentences, coverage, most, class_name)
     trainer = require("sentencepiece", "sentencepiece", f"{class_name}.train")

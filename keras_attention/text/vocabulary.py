@@ -1,4 +1,4 @@
-"""What tokenizers with a list of tokens share: look-up and counting."""
+"""The base of tokenizers with a list of tokens: lookup and counting."""
 
 import warnings
 from collections import Counter
@@ -19,19 +19,19 @@ from keras_attention.text.training import check_room
 
 
 class AbstractVocabularyTokenizer(AbstractTokenizer):
-    """Splits text into tokens and looks up each of them in a list.
+    """Splits text into tokens, and looks up each token in a vocabulary.
 
-    A subclass has `steps`. Training counts the pieces that they look up.
+    A subclass defines `steps`. Training counts the pieces that they look up.
 
     Args:
-        vocabulary: The tokens with the ids 4, 5, ... in this order.
-        normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
-            `"nfkd"`, or `"identity"`. Defaults to `"nfc"`.
-        lowercase: Whether to put text into lower case. Defaults to `False`.
+        vocabulary: The tokens, with the ids 4, 5, ... in this order.
+        normalization: A Unicode normalization form: `"nfc"`, `"nfd"`,
+            `"nfkc"`, `"nfkd"`, or `"identity"` for none. Defaults to `"nfc"`.
+        lowercase: Whether to lowercase text. Defaults to `False`.
 
     Raises:
-        ValueError: If a token is empty, is not a string, appears twice, or is
-            the name of a special id.
+        ValueError: If a token is empty, is not a string, is a duplicate, or
+            is the name of a special id.
     """
 
     def __init__(
@@ -56,29 +56,28 @@ class AbstractVocabularyTokenizer(AbstractTokenizer):
         normalization: str = "nfc",
         lowercase: bool = False,
     ) -> Self:
-        """Build a tokenizer from the most frequent tokens of a text.
+        """Create a tokenizer from the most frequent tokens of a text.
 
-        Of tokens that are equally frequent, the one that sorts first wins, so
-        the same text gives the same ids.
+        Equally frequent tokens are sorted, so the same text gives the same ids.
 
         Args:
-            sentences_or_files: Sentences, or the `Path`s of files with one
-                sentence a line, plain or gzip.
-            vocabulary_size: The maximum number of ids, with the four special
-                ones. A text with fewer tokens gives fewer ids.
-            min_frequency: How often a token must occur to get an id. Defaults
-                to `1`.
-            normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
-                `"nfkd"`, or `"identity"`. Defaults to `"nfc"`.
-            lowercase: Whether to put text into lower case. Defaults to
-                `False`.
+            sentences_or_files: Sentences, or `Path` objects of files with one
+                sentence per line, plain or gzip.
+            vocabulary_size: Maximum number of ids, including the four special
+                ids. If the text has fewer tokens, there are fewer ids.
+            min_frequency: Minimum frequency of a token that gets an id.
+                Defaults to `1`.
+            normalization: A Unicode normalization form: `"nfc"`, `"nfd"`,
+                `"nfkc"`, `"nfkd"`, or `"identity"` for none. Defaults to
+                `"nfc"`.
+            lowercase: Whether to lowercase text. Defaults to `False`.
 
         Returns:
             The tokenizer.
 
         Raises:
-            ValueError: If there is no token, no room for one, or an item that
-                is neither a sentence nor a `Path`.
+            ValueError: If there are no tokens, `vocabulary_size` is too small,
+                or an item is neither a sentence nor a `Path`.
         """
         check_integer("vocabulary_size", vocabulary_size)
         options = {"normalization": normalization, "lowercase": lowercase}
@@ -103,20 +102,20 @@ def frequent_tokens(
     vocabulary_size: int | None,
     min_frequency: int = 1,
 ) -> list[str]:
-    """List the most frequent tokens of a text.
+    """Return the most frequent tokens of a text.
 
     Args:
-        untrained: A tokenizer without vocabulary, which splits.
-        sentences_or_files: As of `train`.
-        vocabulary_size: The maximum number of ids, with the four special
-            ones, or `None`.
-        min_frequency: How often a token must occur. Defaults to `1`.
+        untrained: A tokenizer without a vocabulary, which splits the text.
+        sentences_or_files: As in `train`.
+        vocabulary_size: Maximum number of ids, including the four special
+            ids, or `None`.
+        min_frequency: Minimum frequency of a token. Defaults to `1`.
 
     Returns:
-        The tokens. Of equally frequent ones, the one that sorts first.
+        The tokens, ordered by frequency; equally frequent tokens are sorted.
 
     Raises:
-        ValueError: If there is no token, or no room for one.
+        ValueError: If there are no tokens, or `vocabulary_size` is too small.
     """
     name, room = type(untrained).__name__, None
     if vocabulary_size is not None:
@@ -139,18 +138,18 @@ def frequent_tokens(
 
 
 def check_vocabulary(vocabulary: Iterable[str], class_name: str) -> list[str]:
-    """List the tokens of a vocabulary, or name one that cannot be in it.
+    """Return the tokens of a vocabulary, and reject invalid tokens.
 
     Args:
-        vocabulary: What the user gave.
-        class_name: The tokenizer that needs it.
+        vocabulary: The tokens that the user passed.
+        class_name: The name of the tokenizer class, for error messages.
 
     Returns:
-        The tokens, in their order.
+        The tokens, in order.
 
     Raises:
-        ValueError: If a token is empty, is not a string, appears twice, or is
-            the name of a special id.
+        ValueError: If a token is empty, is not a string, is a duplicate, or
+            is the name of a special id.
     """
     one = isinstance(vocabulary, str | Mapping | Set)  # whose ids are unclear
     one = one or not isinstance(vocabulary, Iterable)
@@ -177,12 +176,12 @@ def check_vocabulary(vocabulary: Iterable[str], class_name: str) -> list[str]:
 def warn_of_lost(
     tokenizer: AbstractTokenizer, tokens: list[str], cleaning: AbstractStep
 ):
-    """Warn of the first token that cleaning changes: no text has it then.
+    """Warn about the first token that can never match normalized text.
 
     Args:
-        tokenizer: What cleans text.
+        tokenizer: The tokenizer that normalizes text.
         tokens: Its vocabulary.
-        cleaning: The step that does.
+        cleaning: The step that normalizes.
     """
     pairs = ((token, cleaning.read(token)) for token in tokens)
     changed = next((x for x in pairs if x[0] != x[1]), None)
@@ -198,13 +197,13 @@ def warn_of_lost(
 
 
 def check_no_space(tokens: list[str], spaces: str, class_name: str):
-    r"""Raise a `ValueError` if a token has white space, where text is split.
+    r"""Raise a `ValueError` if a token contains characters that split text.
 
     Args:
         tokens: The vocabulary.
-        spaces: The characters at which text is split, as in a bracket of a
-            regular expression of RE2, such as `r"\s"`.
-        class_name: The tokenizer that needs it.
+        spaces: The characters at which text is split, as in a character class
+            of an RE2 pattern, such as `r"\s"`.
+        class_name: The name of the tokenizer class, for error messages.
     """
     space = compiled(f"[{spaces}]")
     found = [token for token in tokens if space.search(token)]

@@ -1,4 +1,4 @@
-"""One id for every word and every sign."""
+"""A tokenizer with one id per word and punctuation mark."""
 
 import re
 from collections.abc import Iterable
@@ -51,40 +51,42 @@ FOLLOWS = "-.+"
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class WordTokenizer(AbstractVocabularyTokenizer):
-    """Splits text into words and signs, and writes them as people do.
+    """Splits text into words and punctuation, and joins them again.
 
-    It suits languages that put spaces between words. Its rules know English,
-    German and French. Text is split so:
+    It suits languages that put spaces between words, and has rules for
+    English, German and French:
 
-    - Signs inside a word belong to it: "don't", "well-known", "T-Shirt",
-      "3.5", "10:30", "R&B", "U.S.", "Obst-".
-    - French elisions and English endings are words of their own: "l'" +
-      "homme", "man" + "'s", so that they do not multiply the vocabulary.
-    - Every other sign is a token: "..." is three.
-    - A space before `: ; ! ? %`, as in French, belongs to the sign: " :" has
-      an id of its own if it is frequent enough in the text for training.
+    - Punctuation inside a word is part of it: "don't", "well-known",
+      "T-Shirt", "3.5", "10:30", "R&B", "U.S.", "Obst-".
+    - French elisions and English clitics are separate tokens: "l'" + "homme",
+      "man" + "'s". This keeps the vocabulary small.
+    - Every other punctuation mark is a token: "..." is three.
+    - A space before `: ; ! ? %`, as in French, belongs to the mark: " :" has
+      an id of its own if it is frequent enough in the training text.
 
-    A token that is not in the vocabulary is looked up again without the signs
-    at its edges: "Obst-" as "Obst", "'em" as "em", " !" as "!".
+    A token that is not in the vocabulary is looked up again without the
+    punctuation at its edges: "Obst-" as "Obst", "'em" as "em", " !" as "!".
 
-    `detokenize` puts a space between two tokens, except before closing signs
-    and endings, after opening signs and elisions, and on both sides of `/`.
-    Double quotes of any shape open and close in turn, and "-Schild" joins a
-    closing one. Text that was written otherwise comes back by these rules:
-    "a , b" as "a, b", "« a »" as "«a»", and a curly apostrophe inside a word
-    as a straight one. Text from known ids splits into the same ids again. The
-    unknown id is written as "<unk>", and "<unk>" in a text is read as it.
+    `detokenize` puts a space between two tokens, except before closing marks
+    and clitics, after opening marks and elisions, and on both sides of `/`.
+    Double quotes of any shape alternate between opening and closing, and
+    "-Schild" joins a closing quote. Other spellings are normalized by these
+    rules: "a , b" becomes "a, b", "« a »" becomes "«a»", and a curly
+    apostrophe inside a word becomes a straight one. Text that was decoded
+    from known ids is split into the same ids again. The unknown id is decoded
+    as "<unk>", and "<unk>" in a text is tokenized as the unknown id.
 
     Args:
-        vocabulary: Words and signs, with the ids 4, 5, ... in this order.
-        normalization: A form of Unicode, `"nfc"`, `"nfd"`, `"nfkc"` or
-            `"nfkd"`, or `"identity"`. Defaults to `"nfc"`.
-        lowercase: Whether to put text into lower case. Defaults to `False`.
+        vocabulary: Words and punctuation, with the ids 4, 5, ... in this
+            order.
+        normalization: A Unicode normalization form: `"nfc"`, `"nfd"`,
+            `"nfkc"`, `"nfkd"`, or `"identity"` for none. Defaults to `"nfc"`.
+        lowercase: Whether to lowercase text. Defaults to `False`.
 
     Raises:
-        ValueError: If an entry of `vocabulary` has white space, but for that
-            before a sign; if one is empty, is not a string, appears twice, or
-            is the name of a special id.
+        ValueError: If an entry of `vocabulary` contains whitespace other than
+            the space before a mark, is empty, is not a string, is a
+            duplicate, or is the name of a special id.
 
     Example:
 
@@ -111,7 +113,7 @@ class WordTokenizer(AbstractVocabularyTokenizer):
 
     @property
     def steps(self) -> list[AbstractStep]:
-        """Normalize, mark where words end, split there, look up, join."""
+        """The steps: normalize, mark token boundaries, split, look up, join."""
         return [
             self.cleaning,
             Replace(SPACING),

@@ -1,4 +1,4 @@
-"""Pieces of words, which LiteRT has operations for."""
+"""A subword tokenizer that LiteRT can run."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,33 +29,33 @@ LONGEST_PIECE = 256  # bytes, in LiteRT
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class WordPieceTokenizer(AbstractTokenizer):
-    """Splits words into pieces, also inside of a LiteRT file.
+    """Splits words into pieces (WordPiece), also inside a LiteRT file.
 
-    Text is split into words at white space. Each word is split from the left
+    Text is split into words at whitespace. Each word is split from the left
     into the longest pieces of the vocabulary: "Hunde." into "Hund", "##e" and
     "##.", where "##" marks a piece that continues a word. A word that cannot
-    be made of pieces is unknown as a whole. So text comes back exactly, except
-    that all white space becomes single spaces and unknown words are lost.
-    It suits languages that put spaces between words.
+    be split into pieces is unknown as a whole. Therefore, decoding restores
+    the text exactly, except that all whitespace becomes single spaces, and
+    unknown words are lost. It suits languages that put spaces between words.
 
-    Unlike in BERT, signs are not words of their own: "Hunde." would come back
-    as "Hunde .", and a LiteRT file has no operation to join them again.
+    Unlike in BERT, punctuation marks are not separate words: "Hunde." would
+    be decoded as "Hunde .", and LiteRT has no operation to join them again.
 
     LiteRT has no Unicode normalization, so `normalization` is `"identity"`.
-    Control characters and invisible ones become spaces, also the joiners
-    inside emoji. With `lowercase` accents are removed, as only BERT does:
-    "Äste" becomes "aste" and "Straße" "strasse".
+    Control characters and invisible characters become spaces, including the
+    joiners inside emoji. `lowercase` also removes accents, as BERT does:
+    "Äste" becomes "aste" and "Straße" becomes "strasse".
 
     Args:
-        vocabulary: The pieces with the ids 4, 5, ... in this order.
-        normalization: `"identity"`, the only one. Defaults to `"identity"`.
-        lowercase: Whether to put text into lower case, without accents.
-            Defaults to `False`.
+        vocabulary: The pieces, with the ids 4, 5, ... in this order.
+        normalization: Must be `"identity"`. Defaults to `"identity"`.
+        lowercase: Whether to lowercase text and remove accents. Defaults to
+            `False`.
 
     Raises:
-        ValueError: If `normalization` is another, or a piece is empty, has
-            white space, is too long, is not a string, appears twice, or is
-            the name of a special id.
+        ValueError: If `normalization` is not `"identity"`, or if a piece is
+            empty, contains whitespace, is too long, is not a string, is a
+            duplicate, or is the name of a special id.
 
     Example:
 
@@ -99,7 +99,7 @@ class WordPieceTokenizer(AbstractTokenizer):
 
     @property
     def steps(self) -> list[AbstractStep]:
-        """Clean as BERT does, split at spaces, and into pieces."""
+        """The steps: clean as BERT does, split into words, split into pieces."""
         pieces = WordPieces(self.vocabulary)
         return [NormalizeWords(self.lowercase), Split(), pieces]
 
@@ -115,32 +115,31 @@ class WordPieceTokenizer(AbstractTokenizer):
         lowercase: bool = False,
         character_coverage: float = 1.0,
     ) -> Self:
-        """Build a tokenizer from the most frequent pieces of words.
+        """Create a tokenizer from the most frequent pieces of words.
 
-        Pieces are learned by `sentencepiece`, as byte pair encoding. Every
-        frequent character gets two ids: one at the beginning of a word, one
-        inside. The same text gives the same ids.
+        `sentencepiece` learns the pieces with byte pair encoding. Every
+        frequent character gets two ids: one for the beginning of a word, and
+        one for the inside. The same text gives the same ids.
 
         Args:
-            sentences_or_files: Sentences, or the `Path`s of files with one
-                sentence a line, plain or gzip.
-            vocabulary_size: The maximum number of ids, with the four special
-                ones. A text with fewer pieces gives fewer ids.
-            normalization: `"identity"`, the only one. Defaults to
-                `"identity"`.
-            lowercase: Whether to put text into lower case, without accents.
-                Defaults to `False`.
-            character_coverage: The share of the text whose characters get
-                ids, in `(0, 1]`. A word with any other character is unknown,
-                so lower it only for text with thousands of rare characters.
+            sentences_or_files: Sentences, or `Path` objects of files with one
+                sentence per line, plain or gzip.
+            vocabulary_size: Maximum number of ids, including the four special
+                ids. If the text has fewer pieces, there are fewer ids.
+            normalization: Must be `"identity"`. Defaults to `"identity"`.
+            lowercase: Whether to lowercase text and remove accents. Defaults to
+                `False`.
+            character_coverage: The fraction of the text whose characters get
+                ids, in `(0, 1]`. A word with any other character is unknown, so
+                lower it only for text with thousands of rare characters.
                 Defaults to `1.0`.
 
         Returns:
             The tokenizer.
 
         Raises:
-            ValueError: If there is no text, no room for a character, or an
-                item that is neither a sentence nor a `Path`.
+            ValueError: If there is no text, `vocabulary_size` is too small, or
+                an item is neither a sentence nor a `Path`.
         """
         room = check_room(cls.__name__, vocabulary_size, 2, "a character")
         name = cls.__name__

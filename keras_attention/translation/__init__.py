@@ -1,4 +1,4 @@
-"""Text through a model: rows, batches, and what comes of it."""
+"""Run texts through a model: rows, batches and results."""
 
 from .batches import has_terminal as has_terminal
 from .batches import in_batches as in_batches

@@ -1,4 +1,4 @@
-"""Sentences of any length, in batches of similar length."""
+"""Group sentences of similar length into batches."""
 
 import sys
 import warnings
@@ -21,19 +21,19 @@ def in_batches(
     max_source_length: int,
     verbose: int | str,
 ) -> Iterator[tuple[list[int], list[np.ndarray]]]:
-    """Yield batches of rows of similar length, the shortest first.
+    """Yield batches of rows of similar length, shortest first.
 
     Args:
         rows: The rows of all sentences.
         prefixes: The beginning of each translation, or `None`.
-        batch_size: How many sentences go through at a time; fewer, where
-            prefixes are far longer than `max_source_length`.
-        max_source_length: The most ids of a row.
+        batch_size: Number of sentences per batch. Batches are smaller if
+            prefixes are much longer than `max_source_length`.
+        max_source_length: Maximum number of ids in a row.
         verbose: `1` for a progress bar, `0` for none; `"auto"` shows it on a
-            terminal, if there is more than one batch.
+            terminal if there is more than one batch.
 
     Yields:
-        The numbers of the rows, and their columns, as arrays.
+        The indices of the rows and their columns, as arrays.
     """
     order = sorted(range(len(rows)), key=lambda i: len(rows[i].columns[0]))
     if verbose == "auto":
@@ -59,16 +59,16 @@ def in_batches(
 
 
 def has_terminal() -> bool:
-    """Return whether standard output is seen, and not written to a file."""
+    """Return whether standard output is interactive, not a file."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def warn_of_cuts(counts: list[int], longest: int):
-    """Warn of sentences that have more ids than are read.
+    """Warn about truncated sentences.
 
     Args:
-        counts: The number of ids of each.
-        longest: The most that are read.
+        counts: The number of ids of each sentence.
+        longest: The maximum number of ids.
     """
     cut = [i for i, n in enumerate(counts) if n > longest]
     if cut:

@@ -1,4 +1,4 @@
-"""What a translator is made of: model, tokenizers, search."""
+"""Check the components of a translator: model, tokenizers, search."""
 
 from keras_attention.checks import check_object
 from keras_attention.models import AbstractModel
@@ -14,18 +14,19 @@ def check_translator(
     target_tokenizer: AbstractTokenizer,
     search: AbstractSearch,
 ) -> AbstractModel:
-    """Raise a `ValueError` unless the parts of a translator fit together.
+    """Raise a `ValueError` unless the components of a translator fit together.
 
     Args:
         model: Must be an `AbstractModel`, such as a `Seq2Seq`.
-        source_tokenizer: Must be a tokenizer, whose ids the model knows. If
-            the model copies words, both tokenizers have all of its ids. `None`
-            for a model that reads features.
-        target_tokenizer: Likewise.
+        source_tokenizer: Must be a tokenizer whose ids the model knows. If
+            the model copies words, both tokenizers must have all of its ids.
+            `None` for a model that reads features.
+        target_tokenizer: The same for the target.
         search: Must be a search strategy.
 
     Returns:
-        The model; if there are several source tokenizers, `reading_apart`.
+        The model, or its `reading_apart` if there are several source
+        tokenizers.
     """
     check_object(
         "model", model, AbstractModel, "Give a Seq2Seq, or an Ensemble."

@@ -1,4 +1,4 @@
-"""The parts of a translator, with larger vocabularies."""
+"""Extend the vocabularies of a translator."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ def extended_parts(
 
     Args:
         model: A `Seq2Seq`.
-        source_tokenizer: That of a translator.
-        target_tokenizer: Likewise.
-        texts_or_tokenizers: As of `Translator.extended`.
+        source_tokenizer: The source tokenizer of a translator.
+        target_tokenizer: Its target tokenizer.
+        texts_or_tokenizers: As in `Translator.extended`.
 
     Returns:
-        The new parts, by their names.
+        The new components, by argument name of `Translator`.
     """
     pair = texts_or_tokenizers
     if not isinstance(pair, list | tuple) or len(pair) != 2:
@@ -65,20 +65,20 @@ def _extended(
     tokenizer: AbstractTokenizer | None,
     given: AbstractTokenizer | Iterable[str] | None,
 ) -> AbstractTokenizer | None:
-    """Return a tokenizer with the entries that texts need.
+    """Return a tokenizer with additional vocabulary entries.
 
     Args:
         side: `"source"` or `"target"`.
-        tokenizer: The tokenizer; `None` for features.
-        given: Texts with new entries, a tokenizer that has all old entries
-            first, or `None` for no new entries.
+        tokenizer: The tokenizer, or `None` for features.
+        given: Texts with new vocabulary entries, a tokenizer whose vocabulary
+            begins with all old entries, or `None` for no new entries.
 
     Returns:
-        The tokenizer; the old one if nothing is new.
+        The new tokenizer, or the old one if there are no new entries.
 
     Raises:
-        ValueError: If the tokenizer cannot be extended, or if the given one
-            lacks old entries or has them elsewhere.
+        ValueError: If the tokenizer cannot be extended, or if the vocabulary
+            of `given` does not begin with all old entries.
     """
     if given is None:
         return tokenizer

@@ -1,4 +1,4 @@
-"""Features, which are translated as sentences are."""
+"""Prepare features, such as images or speech, for translation."""
 
 from typing import Any
 
@@ -12,18 +12,19 @@ from keras_attention.translation.program import Row
 def feature_rows(
     spec: keras.InputSpec, features: Any, mask: Any = None
 ) -> list[Row]:
-    """List features as rows of one or two columns.
+    """Convert features to rows of one or two columns.
 
     Args:
         spec: The model's `source_spec`.
-        features: `(B, Tv, D)`, images, or a list of rows of several lengths.
+        features: `(B, Tv, D)`, images, or a list of rows with different
+            lengths.
         mask: Boolean `(B, Tv)`, or `None`.
 
     Returns:
-        For each row its features, and unless they are an image their mask.
+        For each row, its features and, unless they are an image, their mask.
 
     Raises:
-        ValueError: If a shape does not fit the model, or the mask.
+        ValueError: If a shape does not fit the model or the mask.
     """
     rows = [np.asarray(row) for row in features]
     sizes = spec.shape[1:]

@@ -1,4 +1,4 @@
-"""The model of a saved translator: a `.keras` file without an optimizer."""
+"""Save and load the model of a translator without its optimizer."""
 
 import json
 import re
@@ -22,14 +22,15 @@ CONFIG, WEIGHTS = "config.json", "model.weights.h5"
 
 
 def save_model(model: AbstractModel, file: Path):
-    """Write a `.keras` file that generates, and is not compiled.
+    """Save a model for inference, without its compile configuration.
 
-    An optimizer remembers one or two numbers for each weight, which would be
-    half or two thirds of the file.
+    An optimizer has one or two state values per weight, which would be half
+    to two thirds of the file.
 
     Args:
         model: The model.
-        file: The file. Beside it another one is written for a while.
+        file: Path to the `.keras` file. A temporary file is written next to
+            it.
     """
     model.save(file)
     whole = file.replace(file.with_suffix(".whole"))
@@ -54,16 +55,16 @@ def save_model(model: AbstractModel, file: Path):
 
 
 def load_model(file: Path) -> AbstractModel:
-    """Read what `save_model` wrote, or any other `.keras` file.
+    """Load a `.keras` file that `save_model` or Keras wrote.
 
     Args:
-        file: The file.
+        file: Path to the file.
 
     Returns:
         The model.
 
     Raises:
-        ValueError: If the file is damaged, or a weight is no finite number.
+        ValueError: If the file is damaged or a weight is not finite.
     """
     if file.exists():  # Keras says of a damaged one that it is not there
         check_archive(file)
@@ -73,12 +74,12 @@ def load_model(file: Path) -> AbstractModel:
 
 
 def check_content(file: Path, checksum: str | None, beside: str):
-    """Raise a `ValueError` if a file is not the one that was saved.
+    """Raise a `ValueError` if a file has changed since it was saved.
 
     Args:
-        file: The file.
-        checksum: Its SHA-256 when it was saved, or `None` if it is unknown.
-        beside: The file that has the checksum.
+        file: Path to the file.
+        checksum: Its SHA-256 when it was saved, or `None` if unknown.
+        beside: The file that contains the checksum.
     """
     if checksum is not None and sha256_of(file) != checksum:
         raise ValueError(
@@ -89,11 +90,11 @@ def check_content(file: Path, checksum: str | None, beside: str):
 
 
 def about_writing(main: Path, model: Path) -> dict[str, Any]:
-    """Read when, and by which versions, a translator was saved.
+    """Return when and with which package versions a translator was saved.
 
     Args:
-        main: Its main file.
-        model: The file of its model.
+        main: Path to its main file.
+        model: Path to its model file.
 
     Returns:
         The time as `"saved"`, and the `"versions"` of `PACKAGES`.
@@ -111,14 +112,14 @@ def about_writing(main: Path, model: Path) -> dict[str, Any]:
 
 
 def upgrades(main: Path, model: Path) -> str:
-    """Say which packages are older than those that saved a translator.
+    """Name the packages that are older than those that saved a translator.
 
     Args:
-        main: Its main file.
-        model: The file of its model.
+        main: Path to its main file.
+        model: Path to its model file.
 
     Returns:
-        A sentence for each, and nothing where the files do not say.
+        One sentence per package; empty if the files do not record versions.
     """
     try:
         written = about_writing(main, model)["versions"]
@@ -139,7 +140,7 @@ def _parts(version):
 
 
 def _not_compiled(config):
-    """Drop how a model, and the models in it, were compiled."""
+    """Remove the compile configuration of a model and its submodels."""
     if isinstance(config, list):
         return [_not_compiled(x) for x in config]
     if not isinstance(config, dict):
@@ -151,7 +152,7 @@ def _not_compiled(config):
 
 
 def _copy(source, target):
-    """Copy a group of HDF5, but for optimizers."""
+    """Copy an HDF5 group without optimizers."""
     target.attrs.update(source.attrs)
     for name, part in source.items():
         if name == "optimizer":

@@ -1,4 +1,4 @@
-"""Phrases that translations have to contain, beside their sentences."""
+"""Read phrases that translations must contain."""
 
 import warnings
 from collections.abc import Iterable
@@ -23,12 +23,13 @@ def read_phrases(
     """Read the phrases of each sentence.
 
     Args:
-        required: For each sentence its phrases.
-        count: How many sentences there are.
+        required: A list of phrases per sentence.
+        count: Number of sentences.
         search: The search, which must be a `BeamSearch`.
 
     Raises:
-        ValueError: If it is none, or there is not a list for each sentence.
+        ValueError: If `search` is not a `BeamSearch`, or if `required` does
+            not have one list per sentence.
     """
     way_out = "`required` needs several beams: BeamSearch(10)."
     check_object("search", search, BeamSearch, way_out)
@@ -42,7 +43,7 @@ def warn_of_missing(
     phrases: Phrases | None,
     search: AbstractSearch,
 ):
-    """Warn of sentences without a translation that obeys all constraints."""
+    """Warn about sentences without a translation that meets all constraints."""
     scores = [np.max(entry.scores) for entry in entries]
     lacking = np.flatnonzero(np.isneginf(scores))
     if lacking.size:

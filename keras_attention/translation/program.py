@@ -1,4 +1,4 @@
-"""From text to text: Python reads and writes, and the model generates."""
+"""Translate batches: tokenize in Python, generate with the model."""
 
 import itertools
 from collections.abc import Iterator
@@ -29,16 +29,16 @@ NO_WORDS: list[str] = []
 
 
 class Row(NamedTuple):
-    """A source that was read.
+    """A tokenized source.
 
     Attributes:
-        columns: Its ids `(Tv,)`, or `(Tv, M)` of several tokenizers; or
+        columns: Ids `(Tv,)`, or `(Tv, M)` with several tokenizers; or
             features and, unless they are an image, their mask.
-        words: The word behind each id, `""` behind start and end; none if no
-            word can come into a translation.
-        count: The number of ids before it was cut.
-        unknown: What its tokenizers do not know, but for words that are
-            copied; `None` of features.
+        words: The source word of each id, `""` for start and end; empty if no
+            source word can occur in a translation.
+        count: The number of ids before truncation.
+        unknown: Pieces that are not in the source vocabulary, except words
+            that are copied; `None` for features.
     """
 
     columns: list[np.ndarray]
@@ -48,16 +48,16 @@ class Row(NamedTuple):
 
 
 class TranslationProgram:
-    """Reads sources, generates for them, and writes what was found.
+    """Tokenizes sources, generates hypotheses, and converts them to text.
 
     Args:
         model: An `AbstractModel`.
-        source_tokenizer: Turns text into ids; `None` for a model that reads
+        source_tokenizer: Converts text to ids; `None` for a model that reads
             features.
-        target_tokenizer: Turns ids into text.
+        target_tokenizer: Converts ids to text.
         search: A search strategy.
-        replace_unknown: Whether an unknown word is written as the word of
-            the source that has most attention. Defaults to `False`.
+        replace_unknown: Whether to replace an unknown token by the source
+            word with the highest attention weight. Defaults to `False`.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class TranslationProgram:
         self.replace_unknown = replace_unknown
 
     def read(self, text: str, max_length: int) -> Row:
-        """Read a sentence, and cut it if it is too long.
+        """Tokenize a sentence, and truncate it if it is too long.
 
         Args:
             text: The sentence.
-            max_length: The most ids of a row, start and end included.
+            max_length: Maximum number of ids, including start and end.
 
         Returns:
             The `Row`.
@@ -101,7 +101,7 @@ class TranslationProgram:
         return Row(columns, words, count, unknown)
 
     def _copied(self, ids, words, source_words):
-        """Give words that are copied the ids that they have in the source."""
+        """Replace the ids of copied words by their ids in the source."""
         if not self.model.source_ids:
             return ids
         size = self.model.target_vocabulary_size
@@ -119,14 +119,15 @@ class TranslationProgram:
 
         Args:
             batch: The columns of its rows, padded.
-            rows: The `Row` of each.
-            prefixes: What each translation begins with. Defaults to `None`.
-            required: The phrases that each must contain. Defaults to `None`.
-            aligned: Whether tokens, their scores and attention are asked for.
+            rows: The `Row` of each sentence.
+            prefixes: The beginning of each translation. Defaults to `None`.
+            required: Phrases that each translation must contain. Defaults to
+                `None`.
+            aligned: Whether to return tokens, token scores and attention.
                 Defaults to `False`.
 
         Yields:
-            A `Translation` for each row, with its entries alone.
+            One `Translation` per row.
         """
         search, prefix = self.search, None
         begun = [NO_WORDS] * len(rows)
@@ -151,7 +152,7 @@ class TranslationProgram:
             yield self._written(row, begun[i], own, aligned)
 
     def _prefix(self, prefixes, rows):
-        """Turn the beginnings of translations into ids `(B, P)`, and words."""
+        """Convert prefixes to ids `(B, P)` and words."""
         most, ids, begun = self.search.max_length, [], []
         for text, row in zip(prefixes, rows, strict=True):
             own, words = self._target(text)
@@ -161,10 +162,10 @@ class TranslationProgram:
         return (ids if ids.shape[1] else None), begun
 
     def _phrases(self, required, rows):
-        """Turn phrases into ids `(B, C, L)`.
+        """Convert phrases to ids `(B, C, L)`.
 
-        A word that neither the vocabulary nor, where words are copied, the
-        source has gets an id that no text has.
+        A word that is in neither the vocabulary nor, if words are copied, the
+        source gets an id that no hypothesis contains.
         """
         found = [
             [
@@ -187,7 +188,7 @@ class TranslationProgram:
         return found.ids, found.texts()
 
     def _written(self, row, begun, found, aligned):
-        """Write what was found for a row."""
+        """Convert the hypotheses of a row to text."""
         texts, named = [], []
         weights = [None] * len(found.tokens)
         if found.weights is not None:
@@ -221,7 +222,7 @@ class TranslationProgram:
         return Translation(**entry, unknown=row.unknown)
 
     def _copies(self, row, ids):
-        """Return the source's word behind each id that copies one, or `""`."""
+        """Return the source word that each id copies, or `""`."""
         if not self.model.source_ids:
             return None
         first, last = self.model.target_vocabulary_size, len(row.words) - 1
@@ -230,10 +231,10 @@ class TranslationProgram:
         ]
 
     def _unknown(self, row, begun, ids, copied, weights):
-        """Choose the text of each id that is unknown, `""` for no other.
+        """Return the text of each unknown id, `""` for known ids.
 
-        It is a word that the text was begun with, else one that is copied,
-        else that which has most attention.
+        It is the word of the prefix, else the copied word, else the source word
+        with the highest attention weight.
         """
         choices = [begun] if begun else []
         if copied is not None:
@@ -251,7 +252,7 @@ class TranslationProgram:
         ]
 
     def _names(self, tokenizer, ids, copied):
-        """Name ids, without padding."""
+        """Return the tokens of ids, without padding."""
         names = tokenizer.tokens(ids).tolist()
         if copied is not None:
             pairs = zip(copied, names, strict=True)
@@ -261,16 +262,17 @@ class TranslationProgram:
     def score(
         self, batch: list[np.ndarray], rows: Sequence[Row], texts: list[str]
     ) -> Iterator[Translation]:
-        """Score given translations by the model.
+        """Score existing translations with the model.
 
         Args:
-            batch: As of `translate`.
-            rows: Likewise.
+            batch: As in `translate`.
+            rows: As in `translate`.
             texts: The translations.
 
         Yields:
-            For each row a `Translation` of its text, score, target tokens and
-            their scores.
+            For each row, a `Translation` with its text, score, target tokens
+                and
+            token scores.
         """
         ids, names = [], []
         for text, row in zip(texts, rows, strict=True):
@@ -294,7 +296,7 @@ class TranslationProgram:
 
 
 def _source(batch):
-    """Return the source of a batch; features with a mask, if they need one."""
+    """Return the source of a batch, with a mask if features need one."""
     source, *mask = batch
     if not mask or np.all(mask):
         return source

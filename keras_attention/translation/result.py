@@ -1,4 +1,4 @@
-"""Translations, as Python text and NumPy arrays."""
+"""The result of a translation, as strings and NumPy arrays."""
 
 from typing import NamedTuple
 
@@ -6,26 +6,27 @@ import numpy as np
 
 
 class Translation(NamedTuple):
-    """Translations of sentences, in their order.
+    """Translations of sentences, in input order.
+
+    Each attribute has one item per sentence. If the search returns several
+    hypotheses, an item of `texts`, `scores`, `target_tokens`, `attention` and
+    `token_scores` is a list with one entry per hypothesis, best first.
+    Attributes that you did not request are `None`.
 
     Attributes:
-        texts: A string a sentence; a list of them, best first, if the search
-            gives several.
-        scores: Their scores, or `None` if not asked for.
-        source_tokens: A list of tokens a sentence, start and end included:
-            one for each column of its attention. `None` if not asked for.
-        target_tokens: A list of tokens a text, without the start, with the
-            end: one for each row of its attention. `None` if not asked for.
-        attention: An array `(T, Tv)` a text: one a sentence, or a list of
-            `N` of them, each with its own `T`, if the search gives several.
-            `None` if not asked for. A sentence's entry is `None` if the model
-            does not attend.
-        token_scores: An array `(T,)` a text: the model's log probability of
-            each of its target tokens, which without penalties add up to its
-            score. `None` if not asked for.
-        unknown: For each sentence a list of the characters, words, or pieces
-            that the source tokenizer does not know, so that the model has
-            never seen them. `None` if the source is features, or scored.
+        texts: The translation, a string.
+        scores: The score of the translation.
+        source_tokens: The source tokens, including start and end: one for
+            each column of the attention weights.
+        target_tokens: The target tokens, without start but with end: one for
+            each row of the attention weights.
+        attention: Attention weights `(T, Tv)`. `None` if the model has no
+            attention.
+        token_scores: An array `(T,)` with the log probability of each target
+            token. Without penalties, their sum is the score.
+        unknown: The characters, words or pieces that are not in the source
+            vocabulary, so that the model has never seen them. `None` if the
+            source consists of features, or for `Translator.score`.
     """
 
     texts: list[str] | list[list[str]]
@@ -43,13 +44,13 @@ def join_entries(
     attention: bool,
     token_scores: bool = False,
 ) -> Translation:
-    """Join the translations of sentences, and drop what was not asked for.
+    """Join the translations of sentences, and keep only requested fields.
 
     Args:
         entries: The `Translation` of each sentence.
-        scores: Whether scores are asked for.
-        attention: Whether tokens and attention are asked for.
-        token_scores: Whether target tokens and their scores are asked for.
+        scores: Whether to keep scores.
+        attention: Whether to keep tokens and attention.
+        token_scores: Whether to keep target tokens and token scores.
 
     Returns:
         A `Translation` whose fields are lists over the sentences.
