@@ -1,4 +1,4 @@
-"""A translator written for other programs, read back, and run."""
+"""Export translators and models to other runtimes."""
 
 import importlib.util
 

@@ -1,4 +1,4 @@
-"""Checks that a file gives what the model gives, up to rounding."""
+"""Check that an exported file gives the same results as the model."""
 
 import functools
 from collections.abc import Iterable
@@ -29,14 +29,14 @@ NEAR = 0.1  # of the range of values
 
 
 def probe_sources(vocabulary_size: int | tuple[int, ...]) -> list[np.ndarray]:
-    """Draw sources to try a file on, the same ones every time.
+    """Draw reproducible sources to test a file with.
 
     Args:
-        vocabulary_size: How many ids the source has; or each of several.
+        vocabulary_size: The source vocabulary size, or one per tokenizer.
 
     Returns:
-        Batches of ids `(B, T)`, or `(B, T, M)`, as tokenizers frame and pad
-        them.
+        Batches of ids `(B, T)` or `(B, T, M)`, framed and padded like the
+        output of tokenizers.
     """
     if isinstance(vocabulary_size, tuple):
         columns = [probe_sources(x) for x in vocabulary_size]
@@ -54,13 +54,13 @@ def probe_sources(vocabulary_size: int | tuple[int, ...]) -> list[np.ndarray]:
 
 
 def probe_inputs(model: Seq2Seq) -> list[dict[str, np.ndarray]]:
-    """Draw inputs of a model to try a file on, the same ones every time.
+    """Draw reproducible model inputs to test a file with.
 
     Args:
-        model: The model, of ids or of features.
+        model: A model of ids or of features.
 
     Returns:
-        Batches of what `input_specs` describes, by their names.
+        Batches of the inputs that `input_specs` describes, by name.
     """
     specs = input_specs(model)
     if model.source_vocabulary_size is not None:
@@ -86,21 +86,22 @@ def check_answers(
     answers: list[dict[str, np.ndarray]],
     exact: bool = True,
 ):
-    """Raise an error unless a file's answers are those of the model.
+    """Raise an error unless a file generates the same ids as the model.
 
-    Where two words are almost equally likely, rounding decides between them,
-    and another text follows. So a row may differ if the model gives the other
-    text the same score as the file. At least half of the rows must be equal.
+    If two tokens are almost equally likely, rounding errors decide between
+    them, and the rest of the sequence can differ. Therefore, a row may differ
+    if the model gives the other sequence the same score as the file. At least
+    half of the rows must be equal.
 
     Args:
-        made: What was written, such as `"LiteRT file"`.
+        made: The kind of file, such as `"LiteRT file"`.
         model: A `Seq2Seq`.
         search: A search strategy.
-        sources: What `probe_inputs` gave.
-        answers: The file's `tokens (B, N, T)`, `scores (B, N)` and other
-            outputs for each batch.
-        exact: Whether to compare values. Of a quantized model only shapes and
-            types are compared. Defaults to `True`.
+        sources: The result of `probe_inputs`.
+        answers: `tokens (B, N, T)`, `scores (B, N)` and other outputs of the
+            file, for each batch.
+        exact: Whether to compare values. For a quantized model, only shapes
+            and types are compared. Defaults to `True`.
 
     Raises:
         RuntimeError: If they differ.
@@ -119,7 +120,7 @@ def check_answers(
         return function.get_concrete_function()
 
     def score(batch, tokens):
-        """Score texts `(B, N, T)` by the model, each as a whole prefix."""
+        """Score sequences `(B, N, T)` with the model, each as a full prefix."""
         columns, texts = columns_of(sources[batch]), tf.unstack(tokens, axis=1)
         run = traced(*own, TEXTS)
         found = [run(*columns, text)["scores"] for text in texts]
@@ -138,17 +139,17 @@ def check_texts(
     answers: list[dict[str, np.ndarray]],
     exact: bool = True,
 ):
-    """Raise an error unless a file's texts are those of the model.
+    """Raise an error unless a file generates the same texts as the model.
 
-    As in `check_answers`, at least half of the rows must be equal. What else
-    there is must have the same shape and type, and be equal where all texts of
-    a batch are.
+    As in `check_answers`, at least half of the rows must be equal. Other
+    outputs must have the same shape and type, and the same values in batches
+    whose texts are all equal.
 
     Args:
-        made: What was written, such as `"LiteRT file"`.
-        wanted: The model's `translations (B, N)`, `scores (B, N)` and other
-            outputs for each batch.
-        answers: Those of the file.
+        made: The kind of file, such as `"LiteRT file"`.
+        wanted: `translations (B, N)`, `scores (B, N)` and other outputs of
+            the model, for each batch.
+        answers: The same outputs of the file.
         exact: Whether to compare values, not only shapes and types. Defaults
             to `True`.
 
@@ -159,9 +160,10 @@ def check_texts(
 
 
 def _compare(made, name, wanted, answers, exact, score=None):
-    """Compare scores, the texts called `name` and the rest of each batch.
+    """Compare scores, the texts in `name` and the other outputs of batches.
 
-    Of other texts the scores are those of `score(batch, texts)`, if any.
+    For rows with other texts, the scores are those of `score(batch, texts)`,
+    if it is given.
     """
     same = []
     for batch, (found, answer) in enumerate(zip(wanted, answers, strict=True)):
@@ -202,16 +204,16 @@ def check_equal(
     tolerance: float = TOLERANCE,
     draws: bool = False,
 ):
-    """Raise an error unless a file's outputs are those of the model.
+    """Raise an error unless a file gives the same outputs as the model.
 
     Args:
-        made: What was written, such as `"LiteRT file"`.
-        wanted: The model's outputs by their names, for each batch.
-        answers: Those of the file.
+        made: The kind of file, such as `"LiteRT file"`.
+        wanted: The model's outputs by name, for each batch.
+        answers: The file's outputs by name, for each batch.
         exact: Whether to compare values, not only shapes and types. Defaults
             to `True`.
-        tolerance: Of floats, absolute and relative; of half precision, at
-            least what that resolves. Defaults to `TOLERANCE`.
+        tolerance: Absolute and relative tolerance for floats; for half
+            precision, at least its resolution. Defaults to `TOLERANCE`.
         draws: Whether the model draws random numbers. Defaults to `False`.
 
     Raises:
@@ -236,16 +238,16 @@ def check_near(
     wanted: list[dict[str, np.ndarray]],
     answers: list[dict[str, np.ndarray]],
 ):
-    """Raise an error unless a file's floats are near those of the model.
+    """Raise an error unless a file's floats are close to those of the model.
 
     Args:
-        made: What was written, such as `"LiteRT file"`.
-        wanted: The model's outputs by their names, for each batch.
-        answers: Those of the file.
+        made: The kind of file, such as `"LiteRT file"`.
+        wanted: The model's outputs by name, for each batch.
+        answers: The file's outputs by name, for each batch.
 
     Raises:
-        ValueError: If those of a batch are apart by more than a tenth of the
-            range of all, on average.
+        ValueError: If the mean difference in a batch exceeds a tenth of the
+            range of all values.
     """
     for name, first in wanted[0].items():
         if first.dtype.kind != "f":
@@ -263,7 +265,7 @@ def check_near(
 
 
 def _difference(x, y, exact, tolerance) -> str:
-    """Say how an array of a file differs from that of the model, if so."""
+    """Describe how an array of a file differs from that of the model, if so."""
     if x is None:
         return "none"
     if (x.shape, x.dtype) != (y.shape, y.dtype):
@@ -282,7 +284,7 @@ def _difference(x, y, exact, tolerance) -> str:
 
 
 def close(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether arrays are equal, up to rounding if they are of floats."""
+    """Return whether arrays are equal, for floats up to rounding."""
     if x.dtype.kind == "f":
         close = {"rtol": TOLERANCE, "atol": TOLERANCE}
         return x.shape == y.shape and np.allclose(x, y, **close)

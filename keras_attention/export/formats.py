@@ -1,4 +1,4 @@
-"""The formats that a translator is exported in, and what each of them takes."""
+"""The export formats and the options of each."""
 
 from collections.abc import Callable
 from collections.abc import Collection
@@ -22,20 +22,22 @@ class ExportFormat(NamedTuple):
     """A format that `Translator.export` can write.
 
     Attributes:
-        name: What the user types for it, such as `"onnx"`.
+        name: The value of `format`, such as `"onnx"`.
         write: Function `write(path, model, source_tokenizer,
-            target_tokenizer, search)`, which writes a file or a folder whole
-            or not at all. What follows comes by keyword.
-        options: Those of `"max_source_length"` and `"replace_unknown"` that
-            `write` takes, in the translator's values. Defaults to `()`.
-        takes_quantize: Whether `write` takes `quantize`, where the user gives
-            it. Defaults to `False`.
-        suffix: How its files end, such as `".onnx"`. A path that ends so is
-            of the first format of this suffix, unless one is named. Defaults
-            to `""`: folders, and files of any other ending.
-        takes_outputs: Whether `write` takes `outputs`, where the user asks for
-            more than `OUTPUTS`: these and some of `MORE_OUTPUTS`, in this
-            order. Defaults to `False`.
+            target_tokenizer, search)`, which writes a file or a folder,
+            either completely or not at all. All other arguments are passed by
+            keyword.
+        options: Which of `"max_source_length"` and `"replace_unknown"` are
+            passed to `write`, with the values of the translator. Defaults to
+            `()`.
+        takes_quantize: Whether `write` accepts `quantize`, which is passed if
+            the user sets it. Defaults to `False`.
+        suffix: The file extension, such as `".onnx"`. It selects the first
+            format with this extension if the user names no format. Defaults
+            to `""`, which means folders and files with any other extension.
+        takes_outputs: Whether `write` accepts `outputs`, which are passed if
+            the user requests more than `OUTPUTS`: these and some of
+            `MORE_OUTPUTS`, in this order. Defaults to `False`.
     """
 
     name: str
@@ -51,17 +53,17 @@ class ExportFormat(NamedTuple):
         quantize: str | None,
         outputs: Collection[str],
     ) -> dict[str, Any]:
-        """Return what `write` takes by keyword.
+        """Return the keyword arguments for `write`.
 
         Args:
-            translator: A `Translator`, which has the values of `OPTIONS`.
-            quantize: What the user wants of it, or `None`. Its values are for
-                `write` to check.
-            outputs: Those of `OUTPUTS`, and some of `MORE_OUTPUTS`.
+            translator: A `Translator`, which provides the values of `OPTIONS`.
+            quantize: The requested quantization, or `None`. `write` checks its
+                value.
+            outputs: All of `OUTPUTS`, and some of `MORE_OUTPUTS`.
 
         Raises:
-            ValueError: If the format does not take one of them, or there are
-                no such outputs.
+            ValueError: If the format does not support one of them, or an output
+                is unknown.
         """
         outputs = check_outputs(outputs)
         given = {"quantize": quantize} if quantize is not None else {}
@@ -85,14 +87,14 @@ FORMATS: dict[str, ExportFormat] = {}
 
 
 def register_format(format: ExportFormat):
-    """Make a format known to `Translator.export`.
+    """Register a format for `Translator.export`.
 
     Args:
         format: The format. Its module is imported in `export/__init__.py`.
 
     Raises:
-        ValueError: If another format has its name, or if it takes an option
-            that translators do not have.
+        ValueError: If another format has the same name, or if the format
+            takes an option that translators do not have.
     """
     if format.name in FORMATS:
         raise ValueError(
@@ -105,18 +107,20 @@ def register_format(format: ExportFormat):
 
 
 def find_format(path: str | Path, name: str | None) -> ExportFormat:
-    """Look up a format.
+    """Return a format by name, or by the extension of a path.
 
     Args:
-        path: What will be written.
-        name: Its name; `None` for that of the path's ending.
+        path: The path to export to.
+        name: The name of the format; `None` selects it by the extension.
 
     Returns:
         The format.
 
     Raises:
-        ValueError: If there is none of this name, or the path ends otherwise.
-        ImportError: If TensorFlow is not installed, which writes it.
+        ValueError: If no format has this name, or the path has another
+            extension.
+        ImportError: If the format requires TensorFlow, which is not
+            installed.
     """
     if name not in FORMATS:
         require("tensorflow", "tensorflow", f"`export` with format={name!r}")
@@ -126,13 +130,13 @@ def find_format(path: str | Path, name: str | None) -> ExportFormat:
 
 
 def check_outputs(outputs: Collection[str]) -> tuple[str, ...]:
-    """Check what a file shall give, and return it in one order.
+    """Check the requested outputs, and return them in a fixed order.
 
     Args:
-        outputs: Those of `OUTPUTS`, and some of `MORE_OUTPUTS`.
+        outputs: All of `OUTPUTS`, and some of `MORE_OUTPUTS`.
 
     Raises:
-        ValueError: If it has another name, or lacks one of `OUTPUTS`.
+        ValueError: If a name is unknown, or one of `OUTPUTS` is missing.
     """
     given = [outputs] if isinstance(outputs, str) else list(outputs)
     known = (*OUTPUTS, *MORE_OUTPUTS)
@@ -147,11 +151,11 @@ def check_outputs(outputs: Collection[str]) -> tuple[str, ...]:
 
 
 def with_tokens(outputs: Iterable[str]) -> tuple[str, ...]:
-    """Name all outputs of a file of text, in their order.
+    """Return all outputs of a file of text, in order.
 
     Args:
-        outputs: What is asked for. Scores of tokens come with the tokens, and
-            attention comes with those of the source as well.
+        outputs: The requested outputs. Token scores add the target tokens,
+            and attention adds source and target tokens.
     """
     given = {*outputs}
     if "attention" in given:
@@ -164,19 +168,20 @@ def with_tokens(outputs: Iterable[str]) -> tuple[str, ...]:
 def choose_format(
     path: str | Path, name: str | None, suffixes: Mapping[str, str]
 ) -> str:
-    """Return the name of a format, which a path does not contradict.
+    """Return the name of a format, and check that the path agrees with it.
 
     Args:
-        path: What will be written.
-        name: What the user asks for, or `None`.
-        suffixes: How the path ends, for each name; `""` if in no other way.
+        path: The path to export to.
+        name: The requested format, or `None`.
+        suffixes: The file extension of each format; `""` if a format accepts
+            any other path.
 
     Returns:
-        `name`; by default the first format whose suffix the path has.
+        `name`, or by default the first format with the extension of the path.
 
     Raises:
-        ValueError: If there is none of this name, or if the path has the
-            suffix of another, or of files that no format is known to write.
+        ValueError: If no format has this name, or if the path has the
+            extension of another format or one that no format writes.
     """
     ending = Path(path).suffix.lower()
     if name is None and ending in FOREIGN:

@@ -1,4 +1,4 @@
-"""From ids to ids in one TensorFlow graph, for formats without text."""
+"""Trace a search from ids to ids in one TensorFlow graph."""
 
 import re
 from collections.abc import Collection
@@ -31,8 +31,8 @@ def input_specs(model: AbstractModel) -> tuple[tf.TensorSpec, ...]:
         model: An `AbstractModel`.
 
     Returns:
-        The specs of `source_ids`, `(B, T)` or `(B, T, M)`; or what
-        `source_specs` gives.
+        The spec of `source_ids`, `(B, T)` or `(B, T, M)`; or the result of
+        `source_specs`.
     """
     if model.source_vocabulary_size is None:
         return source_specs(model)
@@ -40,7 +40,7 @@ def input_specs(model: AbstractModel) -> tuple[tf.TensorSpec, ...]:
 
 
 def as_source(columns: Sequence) -> Any:
-    """Return the source of a model: the first column, masked by a second."""
+    """Return the source of a model: the first column, masked by the second."""
     return with_mask(*columns) if len(columns) == 2 else columns[0]
 
 
@@ -69,8 +69,7 @@ def check_float32(
     Args:
         model: A Keras model.
         needed_by: The function that exports, as the user typed it.
-        kind: The class of those of its layers that are asked. Defaults to
-            `AbstractModel`.
+        kind: The class of layers to check. Defaults to `AbstractModel`.
     """
     for part in sublayers(model):
         if isinstance(part, kind) and part.compute_dtype in OTHER_FLOATS:
@@ -83,21 +82,21 @@ def check_float32(
 
 
 def as_numbers(outputs: Sequence[str]) -> tuple[str, ...]:
-    """Name what gives the outputs of a file in a graph without text.
+    """Return the names of outputs in a graph without text.
 
     Args:
-        outputs: `"translations"`, which are `"tokens"` there, and others, which
-            have the same names.
+        outputs: `"translations"`, which become `"tokens"`, and others, whose
+            names are unchanged.
     """
     return tuple("tokens" if x == "translations" else x for x in outputs)
 
 
 def chosen(found: dict, outputs: Collection[str] | None) -> dict:
-    """Take the outputs of a file out of all that was found.
+    """Select outputs by name.
 
     Args:
-        found: Tensors by their names, or `None` for what the model lacks.
-        outputs: The names; `None` for all that the model has.
+        found: Tensors by name; `None` for outputs that the model lacks.
+        outputs: The names to select; `None` for all that the model has.
 
     Raises:
         ValueError: If the model lacks one of them.
@@ -117,18 +116,18 @@ def trace_ids(
     search: AbstractSearch,
     outputs: Collection[str] | None = as_numbers(OUTPUTS),
 ) -> tf.types.experimental.PolymorphicFunction:
-    """Trace the source, as `input_specs` says, to what is found for it.
+    """Trace a search from the inputs of `input_specs` to hypotheses.
 
     Args:
         model: A `Seq2Seq`.
         search: A search strategy.
-        outputs: Those of `tokens (B, N, T')`, `scores (B, N)`, `token_scores
-            (B, N, T')` and `attention (B, N, T', T)` that are given; `None`
-            for all that the model has. Defaults to `("tokens", "scores")`.
+        outputs: Which of `tokens (B, N, T')`, `scores (B, N)`, `token_scores
+            (B, N, T')` and `attention (B, N, T', T)` to return; `None` for all
+            that the model has. Defaults to `("tokens", "scores")`.
 
     Returns:
-        A `tf.function` that is traced once, for all sizes. The recurrent
-        layers in it run in a loop that every format can hold.
+        A `tf.function` that is traced once, for all sizes. Its recurrent
+        layers run in a loop that all formats support.
 
     Raises:
         ValueError: If a recurrent layer cannot be exported, if the search
@@ -168,17 +167,17 @@ def trace_ids(
 
 
 def _infinite(scores):
-    """Return scores in float32, with `-inf` also in LiteRT.
+    """Return scores in float32 that are `-inf` in LiteRT, too.
 
-    In its constants that is -3.4e38. This overflows to it again; in ONNX a
-    `where` of both would be a sum of products, and NaN.
+    LiteRT stores the constant `-inf` as -3.4e38, which overflows to `-inf`
+    here. In ONNX, a `where` of both would become a sum of products, and NaN.
     """
     scores = tf.cast(scores, tf.float32)
     return scores - 10.0 * tf.nn.relu(-3e38 - scores)
 
 
 def operations_of(function: tf.types.experimental.PolymorphicFunction) -> set:
-    """Name the operations of a traced function, and of those inside of it.
+    """List the operations of a traced function and its nested functions.
 
     Args:
         function: The `tf.function`.
@@ -205,7 +204,7 @@ def check_deterministic(
 
     Args:
         function: The `tf.function`.
-        received: What drew them, for the error.
+        received: The object that draws them, for the error message.
     """
     if draws(function):
         raise ValueError(

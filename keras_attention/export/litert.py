@@ -1,4 +1,4 @@
-"""A translator as one LiteRT file, for phones: of ids, or of text."""
+"""Export translators to LiteRT, from ids or from text."""
 
 import contextlib
 import json
@@ -65,40 +65,41 @@ def export_litert(
     quantize: str | None = None,
     outputs: Sequence[str] = OUTPUTS,
 ) -> None:
-    """Write ids to ids as a LiteRT (TFLite) file, read it back and run it.
+    """Export a model from ids to ids as a LiteRT (TFLite) file.
 
-    Its signature is `translate_ids(source_ids int32 (B, T)) -> tokens int32
-    (B, N, T'), scores float32 (B, N)`, and on request `token_scores (B, N, T')`
-    and `attention (B, N, T', T)`, for sources of any length, and for at
-    least one row, which the runtime asks for. It needs built-in operations
-    only. Ids are framed and padded as `source_tokenizer` gives them; those of
-    several tokenizers are `(B, T, M)`. A model of features takes `source`
-    float32 `(B, T, D)`, or images, and unless it is an image `source_mask`
-    bool `(B, T)` instead.
+    The signature is `translate_ids(source_ids int32 (B, T)) -> tokens int32
+    (B, N, T'), scores float32 (B, N)`, and optionally `token_scores (B, N,
+    T')` and `attention (B, N, T', T)`. Sources can have any length; at least
+    one row is needed, because the runtime requires it. The file uses
+    built-in operations only. Ids must be framed and padded like the output of
+    `source_tokenizer`; with several tokenizers, they are `(B, T, M)`. A model
+    of features takes `source` float32 `(B, T, D)`, or images, and, unless it
+    is an image, `source_mask` bool `(B, T)`.
 
-    The file is also a ZIP archive, which holds both tokenizers as
-    `source_tokenizer.json` and `target_tokenizer.json`. The last 64 bytes, the
-    archive's comment, are the SHA-256 of all before them.
+    The file is also a ZIP archive that contains both tokenizers as
+    `source_tokenizer.json` and `target_tokenizer.json`. Its last 64 bytes,
+    the comment of the archive, are the SHA-256 of all bytes before them.
 
-    The results of the file are compared with those of the model. A quantized
-    file may have other results, so only their shapes and types are compared.
+    Before the file is written, it is run, and its results are compared with
+    those of the model. The results of a quantized file can differ, so that
+    only their shapes and types are compared.
 
     Args:
-        path: The file to write, `*.tflite`. One that is there is replaced.
+        path: The file to write, `*.tflite`. An existing file is replaced.
         model: A `Seq2Seq`.
-        source_tokenizer: Its source's tokenizer; `None` of features.
-        target_tokenizer: Its target's tokenizer.
+        source_tokenizer: The source tokenizer; `None` for features.
+        target_tokenizer: The target tokenizer.
         search: A search strategy that draws no random numbers.
-        quantize: `"float16"` or `"int8"` for weights of half or a quarter of
-            the size, rounded; `"int8"` leaves small ones alone. Defaults to
-            `None`.
-        outputs: As of `Translator.export`; `"translations"` are `tokens`.
+        quantize: `"float16"` or `"int8"` to store rounded weights in half or
+            a quarter of the size; `"int8"` leaves small weights unchanged.
+            Defaults to `None`.
+        outputs: As in `Translator.export`; `"translations"` are `tokens`.
             Defaults to `("translations", "scores")`.
 
     Raises:
-        ValueError: If `path` or `quantize` has a wrong value, if the model
-            or the search cannot be exported, or if the model lacks an output.
-        RuntimeError: If the file does not give what the model gives.
+        ValueError: If `path` or `quantize` is invalid, if the model or the
+            search cannot be exported, or if the model lacks an output.
+        RuntimeError: If the results of the file differ from the model.
         ImportError: If the extra `litert` is not installed.
     """
     check_choice("quantize", quantize, QUANTIZATIONS)
@@ -124,35 +125,36 @@ def export_litert_text(
     quantize: str | None = None,
     outputs: Sequence[str] = OUTPUTS,
 ) -> None:
-    """Write text to text as a LiteRT file, read it back and run it.
+    """Export a translator from text to text as a LiteRT file.
 
-    Its signature is `translate(text string (B,)) -> translations string
-    (B, N), scores float32 (B, N)`, for at least one text; on request there is
-    more, as in `export_onnx_text`. The pieces of words
-    need operations of `tensorflow_text`: to run the file, use
-    `ai_edge_litert.interpreter.InterpreterWithCustomOps` with
+    The signature is `translate(text string (B,)) -> translations string (B,
+    N), scores float32 (B, N)`, for at least one text; optional outputs are
+    those of `export_onnx_text`. The file needs WordPiece operations of
+    `tensorflow_text`: run it with
+    `ai_edge_litert.interpreter.InterpreterWithCustomOps` and
     `tensorflow_text.tflite_registrar.SELECT_TFTEXT_OPS`. For an app without
-    such operations use `export_litert`, and tokenize in the app. The last 64
-    bytes of the file are the SHA-256 of all before them.
+    these operations, use `export_litert`, and tokenize in the app. The last
+    64 bytes of the file are the SHA-256 of all bytes before them.
 
-    The results of the file are compared with those of the model. A quantized
-    file may have other results, so only their shapes and types are compared.
+    Before the file is written, it is run, and its results are compared with
+    those of the model. The results of a quantized file can differ, so that
+    only their shapes and types are compared.
 
     Args:
-        path: The file to write, `*.tflite`. One that is there is replaced.
+        path: The file to write, `*.tflite`. An existing file is replaced.
         model: A `Seq2Seq`.
-        source_tokenizer: Its source's tokenizer, a `WordPieceTokenizer`.
-        target_tokenizer: Its target's tokenizer, likewise.
+        source_tokenizer: The source tokenizer, a `WordPieceTokenizer`.
+        target_tokenizer: The target tokenizer, a `WordPieceTokenizer`.
         search: A search strategy that draws no random numbers.
         quantize: As in `export_litert`. Defaults to `None`.
-        outputs: As of `Translator.export`. Defaults to `("translations",
+        outputs: As in `Translator.export`. Defaults to `("translations",
             "scores")`.
 
     Raises:
-        ValueError: If `path` or `quantize` has a wrong value, if the model, the
+        ValueError: If `path` or `quantize` is invalid, if the model, the
             search or a tokenizer cannot be exported, or if the model lacks an
             output.
-        RuntimeError: If the file does not give what the model gives.
+        RuntimeError: If the results of the file differ from the model.
         ImportError: If the extra `litert` or `text` is not installed.
     """
     check_choice("quantize", quantize, QUANTIZATIONS)
@@ -185,7 +187,7 @@ def export_litert_text(
 
 
 def _trace_text(translate_ids, source_tokenizer, target_tokenizer):
-    """Tokenize before a function of ids, and detokenize after it."""
+    """Trace a function of ids with tokenization before and after it."""
 
     def translate(text):
         ids = litert_tokenize(source_tokenizer, text)
@@ -216,16 +218,17 @@ def convert_to_litert(
     """Convert functions of a model to the content of one LiteRT file.
 
     Args:
-        model: The `Seq2Seq`, for the error.
-        functions: Traced `tf.function`s, by the names of their signatures.
+        model: The `Seq2Seq`, for error messages.
+        functions: Traced `tf.function`s, by signature name.
         quantize: As in `export_litert`.
-        tokenizers: Those that the functions call. With them, operations of
-            `tensorflow_text` are allowed. Defaults to `()`.
-        sample: Inputs of the only function, by whose results values are
-            quantized, too, if `quantize` is `"full_int8"`. Defaults to `None`.
+        tokenizers: The tokenizers that the functions call, which allow
+            operations of `tensorflow_text`. Defaults to `()`.
+        sample: Inputs of the only function. If `quantize` is `"full_int8"`,
+            the values that result from them calibrate the activations.
+            Defaults to `None`.
 
     Raises:
-        ValueError: If LiteRT has no operations for them.
+        ValueError: If LiteRT lacks operations for the functions.
     """
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
@@ -255,7 +258,7 @@ def convert_to_litert(
 
 
 def _inexpressible(model, said):
-    """Return the message for a model that LiteRT has no operations for."""
+    """Return the error message for a model that LiteRT cannot represent."""
     part, cause = getattr(model, "encoder", None), "most likely its encoder"
     way_out = (
         "Use RecurrentEncoder, or LSTM, GRU, SimpleRNN or RNN(cell), in "
@@ -283,12 +286,12 @@ def append_tokenizers(
     source_tokenizer: AbstractTokenizer | None,
     target_tokenizer: AbstractTokenizer,
 ):
-    """Make a file a ZIP archive as well, with the tokenizers in it; seal it.
+    """Append a ZIP archive with the tokenizers to a file, and a checksum.
 
     Args:
-        file: A LiteRT file, whose readers ignore what follows.
-        source_tokenizer: Kept as `source_tokenizer.json`, unless `None`.
-        target_tokenizer: Kept as `target_tokenizer.json`.
+        file: A LiteRT file, whose readers ignore what follows it.
+        source_tokenizer: Stored as `source_tokenizer.json`, unless `None`.
+        target_tokenizer: Stored as `target_tokenizer.json`.
     """
     with zipfile.ZipFile(file, "a") as archive:
         for name, tokenizer in (
@@ -307,7 +310,7 @@ def try_litert(
     batches: list[dict],
     operations: str | None = None,
 ) -> list[dict]:
-    """Run batches by processes that lay out memory in several ways.
+    """Run batches in processes with different memory layouts.
 
     Args:
         file: As in `run_litert`.
@@ -316,11 +319,11 @@ def try_litert(
         operations: As in `run_litert`.
 
     Returns:
-        The results, and after them those of LiteRT without XNNPACK.
+        The results, followed by those of LiteRT without XNNPACK.
 
     Raises:
-        RuntimeError: If the file cannot be run, or if two processes get
-            different results.
+        RuntimeError: If the file cannot be run, or if the results of two
+            processes differ.
         ValueError: As in `run_litert`.
         ImportError: As in `run_litert`.
     """
@@ -342,7 +345,7 @@ def try_litert(
 
 
 def _unclipped(x):
-    """Turn the least of floats, to which kernels of LiteRT clip, into -inf."""
+    """Convert the lowest float, to which LiteRT clips, to -inf."""
     if x.dtype.kind != "f":
         return x
     return np.where(x <= np.finfo(x.dtype).min, -np.inf, x)
@@ -355,22 +358,22 @@ def run_litert(
     operations: str | None = None,
     kernels: str = "default",
 ) -> list[dict]:
-    """Run batches in a process of its own, by the program `run_litert.py`.
+    """Run batches in a separate process, with the program `run_litert.py`.
 
     Args:
-        file: The LiteRT file, sealed.
+        file: The LiteRT file with its checksum.
         signature: The name of its signature.
-        batches: For each run the inputs by their names, as NumPy arrays of
-            numbers or, of type `object`, of bytes.
-        operations: Where the operations are that LiteRT lacks, as the program
+        batches: The inputs of each run by name, as NumPy arrays of numbers
+            or, with type `object`, of bytes.
+        operations: The location of additional operations, as the program
             takes it. Defaults to `None`.
         kernels: As the program takes it. Defaults to `"default"`.
 
     Returns:
-        For each run the outputs by their names, likewise.
+        The outputs of each run by name, in the same form.
 
     Raises:
-        ValueError: If the file was cut or changed since it was sealed.
+        ValueError: If the file is truncated or has changed.
         RuntimeError: If the file cannot be loaded or run.
         ImportError: If the extra `litert` is not installed.
     """

@@ -1,8 +1,8 @@
-"""Rewrites new axes of a graph, which the converter of LiteRT may lack.
+"""Rewrite new axes in a graph that the LiteRT converter may not support.
 
 TensorFlow writes `x[None, None]` and `x[..., None]` as one slice with new axes.
-The converter takes no such slice of a tensor whose rank it does not know, such
-as the causal mask of Keras' `MultiHeadAttention`.
+The converter does not accept such a slice of a tensor of unknown rank, such as
+the causal mask in Keras' `MultiHeadAttention`.
 """
 
 from pathlib import Path
@@ -14,9 +14,9 @@ MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask")
 
 
 def expand_new_axes(folder: str | Path):
-    """Let the graph of a SavedModel add each new axis by an `ExpandDims`.
+    """Replace new axes in slices of a SavedModel by `ExpandDims`.
 
-    Only slices that take all of the other axes are rewritten.
+    Only slices that keep all other axes completely are rewritten.
 
     Args:
         folder: The SavedModel, which is changed in place.
@@ -34,7 +34,7 @@ def expand_new_axes(folder: str | Path):
 
 
 def _rewrite(body, node, constants):
-    """Turn a slice into operations that each add one axis, if it is that."""
+    """Replace a slice that only adds axes by one operation per axis."""
     axes = _new_axes(node, constants)
     sliced = node.input[0]
     output = ":output:0" if ":" in node.input[1] else ""
@@ -58,8 +58,8 @@ def _rewrite(body, node, constants):
 def _new_axes(node, constants) -> list[int]:
     """List the axes that a slice adds, in the order to add them in.
 
-    Those in front of an ellipsis are counted from the first axis, others from
-    the last. The list is empty for a slice that does anything else.
+    Axes before an ellipsis are counted from the first axis, and others from
+    the last. The list is empty if the slice does anything else.
     """
     bits = {name: value.i for name, value in node.attr.items()}
     strides = constants.get(node.input[3].partition(":")[0])

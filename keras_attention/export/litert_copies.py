@@ -1,12 +1,13 @@
-"""Rewrites a LiteRT file so that XNNPACK, which may skip a copy, makes none.
+"""Rewrite a LiteRT file so that XNNPACK makes no copies, which it may skip.
 
-LiteRT hands most operations to XNNPACK. That runs reshapes, concatenations and
-splits as copies between two addresses. When a larger input makes its workspace
-move, it sets the copies up again, with the addresses of the call before, whose
-memory has been freed. If the new workspace begins there, source and destination
-look the same, and the copy is skipped, also after it gets its real addresses:
-what follows computes with old numbers. This happens in LiteRT 2.1 to 2.3;
-`tests/export/test_litert_copies.py` tells when it has been fixed.
+LiteRT delegates most operations to XNNPACK, which runs reshapes,
+concatenations and splits as copies between two addresses. When a larger input
+makes its workspace move, it sets up the copies again with the addresses of the
+previous call, whose memory has been freed. If the new workspace begins at the
+same address, source and destination look the same. The copy is then skipped,
+even after it gets its real addresses, and later operations compute with old
+values. This happens in LiteRT 2.1 to 2.3; `tests/export/test_litert_copies.py`
+reports when it has been fixed.
 """
 
 from typing import Any
@@ -18,15 +19,15 @@ CONSTANT = {"RESHAPE": 1, "EXPAND_DIMS": 1, "SPLIT": 0}
 
 
 def without_copies(content: bytes) -> bytes:
-    """Keep from XNNPACK what it would run as a copy.
+    """Prevent XNNPACK from running operations that it implements as copies.
 
-    LiteRT then runs it by kernels of its own, which are as fast:
+    LiteRT then runs them with its own kernels, which are as fast:
 
     - The constant shape of a reshape, or axis of a split, becomes the result
       of an operation, which LiteRT computes once, when it plans memory.
-    - Numbers are concatenated as integers of the same bits.
-    - A fully connected layer, which flattens its input by a copy, is told to
-      keep its axes, where it has no more than two.
+    - Numbers are concatenated as integers with the same bits.
+    - A fully connected layer, which flattens its input with a copy, keeps its
+      axes if it has at most two.
 
     Args:
         content: A LiteRT file.
@@ -47,11 +48,11 @@ def without_copies(content: bytes) -> bytes:
 
 
 class _Rewriter:
-    """Rewrites the operations of one graph of a file.
+    """Rewrites the operations of one graph in a file.
 
     Args:
-        schema: The module with the types of a file's parts.
-        model: The file's content.
+        schema: The module with the types of the file format.
+        model: The content of the file.
         graph: The graph.
     """
 
@@ -90,7 +91,7 @@ class _Rewriter:
         return [operation]
 
     def compute(self, constant: int) -> int:
-        """Return the number of a tensor whose content is that of a constant."""
+        """Return the index of a computed tensor that equals a constant."""
         buffer = self.graph.tensors[constant].buffer
         if self.model.buffers[buffer].data is None:
             return constant  # it is none
@@ -110,7 +111,7 @@ class _Rewriter:
         return self.graph.tensors[number].type
 
     def add_tensor(self, like: int, type=None, buffer=0, vector=False) -> int:
-        """Add a tensor like another one, and return its number."""
+        """Add a tensor like another one, and return its index."""
         like, tensor = self.graph.tensors[like], self.schema.TensorT()
         tensor.name, tensor.buffer = like.name, buffer
         tensor.type = like.type if type is None else type
@@ -121,14 +122,14 @@ class _Rewriter:
         return len(self.graph.tensors) - 1
 
     def make(self, name: str, source: int, result: int):
-        """Make an operation that turns one tensor into another one."""
+        """Create an operation from one tensor to another."""
         operation = self.schema.OperatorT()
         operation.opcodeIndex = self.code(name)
         operation.inputs, operation.outputs = [source], [result]
         return operation
 
     def code(self, name: str) -> int:
-        """Return the index of an operation's code, which may be added."""
+        """Return the index of an operation code, which is added if missing."""
         number = getattr(self.schema.BuiltinOperator, name)
         codes = self.model.operatorCodes
         for index, code in enumerate(codes):

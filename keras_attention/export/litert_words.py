@@ -1,4 +1,4 @@
-"""Word pieces by operations that LiteRT has, with `tensorflow_text`'s own."""
+"""WordPiece tokenization with operations of LiteRT and `tensorflow_text`."""
 
 import tensorflow as tf
 
@@ -35,14 +35,14 @@ def check_litert_tokenizer(side: str, tokenizer: AbstractTokenizer):
 
 
 def litert_tokenize(tokenizer: TensorTokenizer, text):
-    """Turn strings into ids, by operations that LiteRT has.
+    """Convert strings to ids with operations that LiteRT has.
 
     Args:
         tokenizer: The tokenizer.
         text: Strings `(B,)`, valid UTF-8.
 
     Returns:
-        Ids `(B, T)` int32: start, the text, end, zeros to the right.
+        Ids `(B, T)` int32: start, text, end, and zeros as padding.
     """
     normalize, _, pieces = tokenizer.forms
     words = _split_at_spaces(normalize.read(text))
@@ -50,12 +50,12 @@ def litert_tokenize(tokenizer: TensorTokenizer, text):
 
 
 def litert_detokenize(tokenizer: TensorTokenizer, ids):
-    """Turn ids into strings, by operations that LiteRT has.
+    """Convert ids to strings with operations that LiteRT has.
 
     Args:
         tokenizer: The tokenizer.
-        ids: `(B, T)` int32. Pads and starts are dropped, and so is
-            everything from the first end on.
+        ids: `(B, T)` int32. Padding, start ids, and everything after the
+            first end id are ignored.
 
     Returns:
         Strings `(B,)`, with `<unk>` for unknown words.
@@ -72,17 +72,17 @@ def litert_detokenize(tokenizer: TensorTokenizer, ids):
 
 
 def _split_at_spaces(text):
-    """Split strings at every " ", as `tf.strings.split` does.
+    """Split strings at every " ", like `tf.strings.split`.
 
-    LiteRT does not have `tf.strings.split`. It has
-    `tensorflow_text.WhitespaceTokenizer`, but this also splits at longer
+    LiteRT has no `tf.strings.split`. It has
+    `tensorflow_text.WhitespaceTokenizer`, which also splits at multi-byte
     spaces, such as U+00A0, and leaves some of their bytes in the word before.
 
     Args:
         text: Strings `(B,)`.
 
     Returns:
-        Words as a ragged tensor of strings `(B, None)`, none of them empty.
+        Non-empty words as a ragged tensor of strings `(B, None)`.
     """
     ops = require("tensorflow_text", "text", "WordPieceTokenizer")
     splitter = ops.ByteSplitter()
@@ -108,15 +108,15 @@ def _split_at_spaces(text):
 
 
 def _first_names(step: WordPieces) -> tuple[list[str], list[int]]:
-    """Name the pieces as the step does, and as they begin a text.
+    """Return the names of pieces, and of pieces at the beginning of a text.
 
     Args:
         step: The step.
 
     Returns:
-        names: Those of all ids, and after them of what a continuing piece is
-            at the beginning of a text, where it continues nothing.
-        firsts: For each id, the one that stands for it at the beginning.
+        names: The names of all ids, followed by those of continuing pieces
+            at the beginning of a text, where they continue nothing.
+        firsts: For each id, the id that replaces it at the beginning.
     """
     names = [*step.names]
     names[UNKNOWN] = SPECIAL_NAMES[UNKNOWN]  # is written

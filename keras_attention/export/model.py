@@ -1,4 +1,4 @@
-"""Any Keras model as a file for another runtime."""
+"""Export any Keras model to another runtime."""
 
 import contextlib
 from collections.abc import Callable
@@ -63,44 +63,46 @@ def export_model(
     sample: Any,
     quantize: str | None = None,
 ) -> None:
-    """Write a Keras model for another runtime, run the file and compare it.
+    """Export a Keras model to another runtime, and verify the result.
 
-    The file has one signature, `serving_default`, from the model's inputs to
-    its outputs, outside of training. Masks are those of the model's `call`.
-    The batch has any size, and so does every axis that the model leaves open;
-    for a model that is not functional, that is one of which it takes several
-    sizes.
+    The file has one signature, `serving_default`, from the inputs of the model
+    to its outputs, in inference mode. Masks are those of the model's `call`.
+    The batch size is variable, and so is every axis that the model leaves
+    open. In a model that is not functional, an axis is open if the model runs
+    with several sizes of it.
 
-    Inputs and outputs keep their names: those of `keras.Input` and of the
-    layers that give the outputs, or the keys of a dictionary. In a subclass
-    of `keras.Model`, an array is named as the argument of `call`, and what is
-    returned `output_0`, `output_1` and so on.
+    Inputs and outputs keep their names: the names of `keras.Input` and of the
+    output layers, or the keys of a dictionary. For a subclass of
+    `keras.Model`, an array has the name of the argument of `call`, and outputs
+    are called `output_0`, `output_1` and so on.
 
-    A draft runs in its runtime, on `sample` and on other numbers of rows and
-    lengths made of it, all in one session. If it gives what the model gives,
-    up to 1e-4, it takes the place of what was at `path`. A quantized file may
-    give other values, so only their shapes and types are compared; those of
-    `"full_int8"` must be near those of the model for `sample`.
+    A temporary file is run in its runtime with `sample` and with other batch
+    sizes and lengths derived from it, all in one session. It replaces the file
+    at `path` only if its results agree with the model up to 1e-4. The results
+    of a quantized file can differ, so that only their shapes and types are
+    compared; with `"full_int8"`, they must be close to those of the model for
+    `sample`.
 
     Args:
-        model: A built model of Keras' layers and those of this package:
-            functional, `Sequential` or a subclass.
+        model: A built model that consists of layers of Keras and of this
+            package: functional, `Sequential` or a subclass.
         path: The file to write, `*.tflite` or `*.onnx`, or the folder of a
-            SavedModel. What an export wrote there before is replaced.
+            SavedModel. An earlier export at this path is replaced.
         format: `"tf_saved_model"`, `"litert"` or `"onnx"`. LiteRT files use
-            built-in operations only. Defaults to `None`, that of the path's
-            ending.
-        sample: Examples of what the model takes, with a batch axis: an array,
-            or a list or dictionary of arrays.
-        quantize: `"int8"` or, for LiteRT, `"float16"`, to store weights in a
+            built-in operations only. Defaults to `None`, which selects it by
+            the extension of `path`.
+        sample: Example inputs with a batch axis: an array, or a list or
+            dictionary of arrays.
+        quantize: `"int8"` or, for LiteRT, `"float16"` to store weights in a
             quarter or half of the size. `"full_int8"`, for LiteRT and models
-            without recurrent layers, computes in 8 bits, too, where LiteRT has
-            kernels for it: `sample` then says which values occur, so give some
-            hundred typical rows. Defaults to `None`, float32.
+            without recurrent layers, also computes in 8 bits if LiteRT has
+            kernels for it. In this case `sample` calibrates the range of
+            values, so pass some hundred typical rows. Defaults to `None`,
+            float32.
 
     Raises:
-        ValueError: If an argument has a wrong value, if the model cannot be
-            exported, or if the file does not give what the model gives.
+        ValueError: If an argument is invalid, if the model cannot be
+            exported, or if the results of the file differ from the model.
         ImportError: If the extra `litert` or `onnx` is needed and not
             installed.
 
@@ -144,7 +146,7 @@ def export_model(
 
 
 def _with_layer(model, said):
-    """Add to an error of a runtime the layer that it names, if any."""
+    """Add the layer that an error of a runtime names, if any."""
     if layer := blamed_layer(model, said):
         said += f" It is about {type(layer).__name__} `{layer.name}`: take "
         said += "another layer there, or another format."
@@ -152,21 +154,22 @@ def _with_layer(model, said):
 
 
 class Runtime(NamedTuple):
-    """How a file for one runtime is made and run.
+    """How to write and run a file for one runtime.
 
     Attributes:
-        made: What is written, such as `"ONNX file"`.
-        suffix: How its name ends.
-        check_installed: Function that raises an error unless the format's
-            extra is installed.
+        made: The kind of file, such as `"ONNX file"`.
+        suffix: The file extension.
+        check_installed: Function that raises an error unless the extra of the
+            format is installed.
         quantizations: The values of `quantize`.
         contexts: Functions from a model to the context managers in which it
             is traced.
-        replaced: Function from a path to a context manager with a draft.
+        replaced: Function from a path to a context manager with a temporary
+            file.
         write: Function `write(draft, model, function, quantize, axes, sample)`,
             with the axes of `Interface.axes`.
-        run: Function `run(draft, batches)`, which gives the outputs by their
-            names for each batch, once or several times.
+        run: Function `run(draft, batches)`, which returns the outputs by name
+            for each batch, once or several times.
     """
 
     made: str
@@ -221,7 +224,7 @@ def _write_onnx(draft, model, function, quantize, axes, _):
 
 
 def _check_numbers(model, function):
-    """Raise a `ValueError` unless a model has numbers alone, and its own."""
+    """Raise a `ValueError` if a model uses lookup tables or random numbers."""
     for layer in sublayers(model):
         if isinstance(layer, LOOKUPS):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""A translator as an ONNX file, for onnxruntime: from ids to ids."""
+"""Export translators to ONNX, from ids to ids."""
 
 import tempfile
 from collections.abc import Iterator
@@ -56,36 +56,40 @@ def export_onnx(
     quantize: str | None = None,
     outputs: Sequence[str] = OUTPUTS,
 ) -> None:
-    """Write ids to ids as an ONNX file, read it back and run it.
+    """Export a model from ids to ids as an ONNX file.
 
-    It takes `source_ids` int32 `(B, T)`, of any size, and gives `tokens`
-    int32 `(B, N, T')` and `scores` float32 `(B, N)`, and on request
-    `token_scores (B, N, T')` and `attention (B, N, T', T)`. Ids are framed and
-    padded as `source_tokenizer` gives them; those of several tokenizers are
-    `(B, T, M)`. A model of features takes `source` float32 `(B, T, D)`, or
-    images, and unless it is an image `source_mask` bool `(B, T)` instead. Both
-    tokenizers are in the file's metadata,
-    `source_tokenizer` and `target_tokenizer`, in JSON. The last 64 bytes of
-    the file, `sha256` of the metadata, are the SHA-256 of all before them.
+    The input is `source_ids` int32 `(B, T)` of any size. The outputs are
+    `tokens` int32 `(B, N, T')` and `scores` float32 `(B, N)`, and optionally
+    `token_scores (B, N, T')` and `attention (B, N, T', T)`. Ids must be
+    framed and padded like the output of `source_tokenizer`; with several
+    tokenizers, they are `(B, T, M)`. A model of features takes `source`
+    float32 `(B, T, D)`, or images, and, unless it is an image, `source_mask`
+    bool `(B, T)`. The metadata of the file contain both tokenizers as JSON,
+    `source_tokenizer` and `target_tokenizer`. The last 64 bytes of the file,
+    the metadata entry `sha256`, are the SHA-256 of all bytes before them.
+
+    Before the file is written, it is run, and its results are compared with
+    those of the model.
 
     Args:
-        path: The file to write, `*.onnx`. One that is there is replaced.
+        path: The file to write, `*.onnx`. An existing file is replaced.
         model: A `Seq2Seq`.
-        source_tokenizer: Its source's tokenizer; `None` of features.
-        target_tokenizer: Its target's tokenizer.
+        source_tokenizer: The source tokenizer; `None` for features.
+        target_tokenizer: The target tokenizer.
         search: A search strategy that draws no random numbers.
-        quantize: `"int8"` to store the weights of products in 8 bits, a
-            quarter of the size: other results, so only their shapes and types
-            are compared. What comes into a product is rounded by the range of
-            the whole batch, so where two results are almost as good, a row's
-            depends on the others. Defaults to `None`, float32.
-        outputs: As of `Translator.export`; `"translations"` are `tokens`.
+        quantize: `"int8"` to store the weights of matrix products in 8 bits,
+            a quarter of the size. The results can differ, so that only their
+            shapes and types are compared. The inputs of a product are rounded
+            by the range of the whole batch. Therefore, if two hypotheses are
+            almost equally good, the result of a row depends on the others.
+            Defaults to `None`, float32.
+        outputs: As in `Translator.export`; `"translations"` are `tokens`.
             Defaults to `("translations", "scores")`.
 
     Raises:
-        ValueError: If `path` or `quantize` has a wrong value, if the model or
-            the search cannot be exported, or if the model lacks an output.
-        RuntimeError: If the file does not give what the model gives.
+        ValueError: If `path` or `quantize` is invalid, if the model or the
+            search cannot be exported, or if the model lacks an output.
+        RuntimeError: If the results of the file differ from the model.
         ImportError: If the extra `onnx` is not installed.
     """
     check_choice("quantize", quantize, QUANTIZATIONS)
@@ -113,12 +117,12 @@ def convert_to_onnx(
     Args:
         model: A `Seq2Seq`.
         search: A search strategy.
-        quantize: As of `export_onnx`.
+        quantize: As in `export_onnx`.
         needed_by: The function that exports, as the user typed it.
-        outputs: As of `trace_ids`.
+        outputs: As in `trace_ids`.
 
     Returns:
-        An `onnx.ModelProto`, whose outputs are in this order.
+        An `onnx.ModelProto` with outputs in this order.
     """
     function = trace_ids(model, search, outputs)
     names = [*function.get_concrete_function().structured_outputs]
@@ -141,19 +145,19 @@ def function_to_onnx(
     """Convert a traced `tf.function`.
 
     Args:
-        function: It gives a dictionary of tensors.
-        name: That of the graph.
-        outputs: Names of these, in the order of the file.
-        axes: Names of the axes of its inputs and outputs, for those that are
-            open. One that lacks a name gets that of its tensor and a number.
-        quantize: As of `export_onnx`.
+        function: The function, which returns a dictionary of tensors.
+        name: The name of the graph.
+        outputs: The names of its outputs, in the order of the file.
+        axes: Names for the open axes of inputs and outputs. Other open axes
+            are named after their tensor, with a number.
+        quantize: As in `export_onnx`.
         needed_by: The function that exports, as the user typed it.
-        rows_are_many: Whether loops multiply several rows at once, as beams
-            do, which `free_invariants` speeds up; of one row it slows them
-            down. Defaults to `False`.
+        rows_are_many: Whether loops multiply several rows at once, such as
+            beams. `free_invariants` then makes them faster; with one row it
+            makes them slower. Defaults to `False`.
 
     Returns:
-        An `onnx.ModelProto`, whose outputs are in this order.
+        An `onnx.ModelProto` with outputs in this order.
     """
     tf2onnx = require("tf2onnx", "onnx", needed_by)
     onnx = require("onnx", "onnx", needed_by)
@@ -210,7 +214,7 @@ def _subtract(context, node, name, operation, order):
 
 
 def _hold_constants(graph, function, onnx):
-    """Keep the values of tensors that a function has taken from outside."""
+    """Keep the values of tensors that a function captures."""
     taken = {
         inside.name: outside
         for inside, outside in zip(
@@ -236,7 +240,7 @@ def write_onnx(
     source_tokenizer: AbstractTokenizer | None,
     target_tokenizer: AbstractTokenizer,
 ):
-    """Write an `onnx.ModelProto`, with tokenizers and seal in its metadata."""
+    """Write an `onnx.ModelProto` with tokenizers and checksum as metadata."""
     metadata = {"target_tokenizer": target_tokenizer.to_json()}
     if source_tokenizer is not None:
         metadata["source_tokenizer"] = source_tokenizer.to_json()
@@ -244,7 +248,7 @@ def write_onnx(
 
 
 def write_sealed(file: Path, content: Any, metadata: dict[str, str]):
-    """Write an `onnx.ModelProto` with metadata, of which the seal is last."""
+    """Write an `onnx.ModelProto` with metadata that end in a checksum."""
     onnx = require("onnx", "onnx", "write_onnx")
     onnx.helper.set_model_props(content, metadata | {"sha256": SEAL.decode()})
     file.write_bytes(content.SerializeToString())
@@ -254,14 +258,14 @@ def write_sealed(file: Path, content: Any, metadata: dict[str, str]):
 def run_onnx(
     file: Path, batches: list[dict[str, np.ndarray]]
 ) -> list[dict[str, np.ndarray]]:
-    """Run batches, one after the other, in one session.
+    """Run batches in order in one session.
 
     Args:
         file: The ONNX file, which may be damaged.
-        batches: For each run the inputs by their names.
+        batches: The inputs of each run by name.
 
     Returns:
-        For each run the outputs by their names.
+        The outputs of each run by name.
 
     Raises:
         RuntimeError: If the file cannot be run.
@@ -283,15 +287,14 @@ def run_onnx(
 
 
 def free_invariants(graph) -> None:
-    """Let loops read from outside what they carry and never change.
+    """Make loops capture values that they carry but never change.
 
-    tf2onnx makes a variable of each tensor that a loop reads. onnxruntime packs
-    the weights of a product when it loads a file, but not those that are
-    variables of a loop, which takes twice the time for a single text.
+    tf2onnx makes every tensor that a loop reads a loop variable. When it loads
+    a file, onnxruntime packs the weights of matrix products, but not loop
+    variables, which makes a single text take twice the time.
 
     Args:
-        graph: A graph of ONNX. It is changed in place, and so are the graphs
-            inside of it.
+        graph: An ONNX graph. It and its nested graphs are changed in place.
     """
     for node in graph.node:
         for inner in _graphs_of(node):
@@ -303,7 +306,7 @@ def free_invariants(graph) -> None:
 
 
 def _free(loop, read):
-    """Free the variables of one loop, but for those that are read after it."""
+    """Free the variables of one loop, except those that are read after it."""
     (body,) = _graphs_of(loop)
     given = [x.name for x in body.output]
     outside_names = {}
@@ -319,7 +322,7 @@ def _free(loop, read):
 
 
 def _rename(graph, names):
-    """Rename what the nodes of a graph read, and those of graphs inside."""
+    """Rename the inputs of the nodes of a graph and its nested graphs."""
     for node in graph.node:
         for i, name in enumerate(node.input):
             node.input[i] = names.get(name, name)
@@ -332,7 +335,7 @@ def _graphs_of(node) -> list:
 
 
 def _names_read(graph) -> Iterator[str]:
-    """List what a graph, and those inside of it, read and give."""
+    """List the names that a graph and its nested graphs read and return."""
     yield from (x.name for x in graph.output)
     for node in graph.node:
         yield from node.input

@@ -1,4 +1,4 @@
-"""The steps of tokenizers of pieces in ONNX, by `onnxruntime-extensions`."""
+"""The steps of subword tokenizers in ONNX, with `onnxruntime-extensions`."""
 
 import json
 from functools import cache
@@ -88,7 +88,7 @@ class SentencePiecesForm(AbstractOnnxForm):
 
 
 def _replaced(add, ids, run, other):
-    """Replace the first of each run of ids, and drop the rest of it."""
+    """Replace the first id of each run, and drop the rest of the run."""
     following = _shifted(add, ids, PAD)
     found = [add("Equal", following(i), x) for i, x in enumerate(run)]
     begins = reduce(lambda x, y: add("And", x, y), found)
@@ -99,7 +99,7 @@ def _replaced(add, ids, run, other):
 
 
 def _mended(add, texts, codes):
-    """Replace bytes that are not UTF-8 by U+FFFD, as `mend` does.
+    """Replace bytes that are not UTF-8 by U+FFFD, like `mend`.
 
     Args:
         add: Where nodes are added.
@@ -210,7 +210,7 @@ class WordPiecesForm(AbstractOnnxForm):
 
 
 def _rows(add, values, splits):
-    """Turn flat values into `(B, T)`, where 0 is none."""
+    """Convert flat values to `(B, T)`, where 0 means no value."""
     starts, ends = (
         add("Slice", splits, *x) for x in (([0], [-1]), ([1], [2**31]))
     )

@@ -1,6 +1,6 @@
-"""The steps of tokenizers as nodes of ONNX.
+"""The steps of tokenizers as ONNX nodes.
 
-`onnx_form` makes them; register the form of a step of your own with it.
+`onnx_form` creates them; use it to register the form of a custom step.
 """
 
 import sys
@@ -37,13 +37,13 @@ FIRST = len(SPECIAL_NAMES)
 
 
 class OnnxText:
-    """Texts as strings `(B,)` and as letters `(B, T)`, made when asked for.
+    """Texts as strings `(B,)` and as characters `(B, T)`, created on demand.
 
     Args:
-        add: Where nodes are added.
-        text: The name of strings `(B,)`, if they are there.
-        letters: The name of letters `(B, T)`, if they are there, with `""`
-            where there is none.
+        add: Adds nodes to the graph.
+        text: The name of strings `(B,)`, if they exist.
+        letters: The name of characters `(B, T)`, if they exist, padded with
+            `""`.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class OnnxText:
 
     @property
     def letters(self) -> str:
-        """The letters."""
+        """The characters."""
         if self._letters is None:
             self._letters = self._add.tokens(self._text, separators=[""])
         return self._letters
@@ -71,16 +71,16 @@ class OnnxText:
         return self._text
 
     def without_nul(self) -> str:
-        """Return strings whose NULs are `NO_CHARACTER`."""
+        """Return strings with `NO_CHARACTER` instead of NUL."""
         table = {NUL: NO_CHARACTER}
         return self._add.joined(self._add.mapped(self.letters, table))
 
 
 class OnnxPieces(NamedTuple):
-    """Texts that were read, as names of values.
+    """Tokenized texts, as names of values.
 
     Attributes:
-        ids: `(B, T)`, 0 where there is none, in any place.
+        ids: `(B, T)`; 0 at any position means no id.
         words: The text of each piece, strings `(B, T)`; `None` if only
             `sentencepiece` knows it.
     """
@@ -90,13 +90,13 @@ class OnnxPieces(NamedTuple):
 
 
 class OnnxWords(NamedTuple):
-    """Ids on their way to texts.
+    """Ids with their texts, before they are joined.
 
     Attributes:
-        ids: The name of `(B, T)`, with zeros to the right.
-        names: The entries of all ids.
-        texts: The name of what is written for each id, strings `(B, T)`.
-        plain: Whether none of these can have white space around it.
+        ids: The name of `(B, T)`, padded with zeros.
+        names: The names of all ids.
+        texts: The name of the text of each id, strings `(B, T)`.
+        plain: Whether no text can have whitespace around it.
     """
 
     ids: str
@@ -106,7 +106,7 @@ class OnnxWords(NamedTuple):
 
 
 class AbstractOnnxForm:
-    """What a step is in ONNX.
+    """The form of a step in ONNX.
 
     Args:
         step: The step.
@@ -116,36 +116,36 @@ class AbstractOnnxForm:
         self.step = step
 
     def read(self, add: OnnxStrings, value: Any) -> Any:
-        """Add what `read` of the step does.
+        """Add nodes for `read` of the step.
 
         Args:
-            add: Where nodes are added.
-            value: An `OnnxText`; after a `Split` the name of strings `(B, T)`
-                with `""` where there is none.
+            add: Adds nodes to the graph.
+            value: An `OnnxText`; after a `Split`, the name of strings `(B, T)`
+                padded with `""`.
 
         Returns:
-            Likewise, or in the end `OnnxPieces`.
+            A value of the same kind, or `OnnxPieces` from the last step.
         """
         return value
 
     def write(self, add: OnnxStrings, value: Any) -> Any:
-        """Add what `write` of the step does.
+        """Add nodes for `write` of the step.
 
         Args:
-            add: Where nodes are added.
-            value: At first the name of ids `(B, T)`, with zeros to the right,
-                and that of texts of unknown ones `(B, T)`, or an array of one
-                text for all; after a `LookUp` `OnnxWords`.
+            add: Adds nodes to the graph.
+            value: At first the name of ids `(B, T)`, padded with zeros, and the
+                name of the texts of unknown ids `(B, T)`, or an array with one
+                text for all; after a `LookUp`, `OnnxWords`.
 
         Returns:
-            `OnnxWords`, or in the end the name of strings `(B,)`.
+            `OnnxWords`, or the name of strings `(B,)` from the last step.
         """
         return value
 
 
 @singledispatch
 def onnx_form(step: AbstractStep) -> AbstractOnnxForm:
-    """Make the form of a step in ONNX.
+    """Return the ONNX form of a step.
 
     Args:
         step: The step.
@@ -154,7 +154,7 @@ def onnx_form(step: AbstractStep) -> AbstractOnnxForm:
         The form.
 
     Raises:
-        ValueError: If none is registered for its class.
+        ValueError: If no form is registered for its class.
     """
     raise ValueError(
         "Text in ONNX needs tokenizers whose steps have a form there. "
@@ -167,10 +167,10 @@ def onnx_form(step: AbstractStep) -> AbstractOnnxForm:
 def read(
     add: OnnxStrings, steps: Sequence[AbstractStep], value: Any
 ) -> OnnxPieces:
-    """Read texts by one step after another.
+    """Apply `read` of all steps in order.
 
     Args:
-        add: Where nodes are added.
+        add: Adds nodes to the graph.
         steps: The steps.
         value: An `OnnxText`.
     """
@@ -180,12 +180,12 @@ def read(
 
 
 def write(add: OnnxStrings, steps: Sequence[AbstractStep], *value: Any) -> str:
-    """Write ids by one step after another, as strings `(B,)`.
+    """Apply `write` of all steps in order, and return strings `(B,)`.
 
     Args:
-        add: Where nodes are added.
+        add: Adds nodes to the graph.
         steps: The steps.
-        *value: Ids `(B, T)`, and texts of unknown ones.
+        *value: Ids `(B, T)`, and the texts of unknown ids.
     """
     for step in steps:
         value = onnx_form(step).write(add, value)
@@ -198,14 +198,15 @@ def write_ids(
     ids: str,
     unknown: str | None = None,
 ) -> str:
-    """Write ids of the vocabulary, as a tokenizer does.
+    """Convert ids to strings, as the tokenizer does.
 
     Args:
-        add: Where nodes are added.
+        add: Adds nodes to the graph.
         tokenizer: The tokenizer.
-        ids: `(B, T)`, then zeros to the right.
-        unknown: Texts of unknown ids, strings `(B, T)`. `unknown_text` where
-            they are empty. Defaults to `None`, `unknown_text` everywhere.
+        ids: `(B, T)`, padded with zeros.
+        unknown: Texts of unknown ids, strings `(B, T)`; `unknown_text` is used
+            where they are empty. Defaults to `None`, which uses
+            `unknown_text` everywhere.
 
     Returns:
         Strings `(B,)`.
@@ -218,7 +219,7 @@ def write_ids(
 
 
 class NormalizeForm(AbstractOnnxForm):
-    """`Normalize` in ONNX: lower case letter by letter, without context."""
+    """`Normalize` in ONNX, which lowercases characters without context."""
 
     def read(self, add, value):
         form, letters = self.step.form, value.letters
@@ -239,7 +240,7 @@ def _lower_letters():
 
 @cache
 def letters_of_unicode() -> list[str]:
-    """List all characters."""
+    """List all Unicode characters."""
     codes = range(sys.maxunicode + 1)
     return [chr(x) for x in codes if x not in SURROGATES]
 
@@ -309,7 +310,7 @@ class JoinForm(AbstractOnnxForm):
         return text if plain else add.stripped(text)
 
     def _joins(self, add, ids, names):
-        """Say before which words `(B, T)` nothing stands."""
+        """Return before which words `(B, T)` there is no separator."""
         flags = zip(*map(self.step.signs_of, names), strict=True)
         close, open_, is_quote, follow = (
             add("Gather", list(column), ids) for column in flags
@@ -331,7 +332,7 @@ def _before(add, flags, first):
 
 
 def _count(add, order, ids, with_equal):
-    """Count the numbers of a list that are below each id `(B, T)`."""
+    """Count the numbers in a list that are less than each id `(B, T)`."""
     kind = "LessOrEqual" if with_equal else "Less"
     below = add(kind, np.array(order, "int64"), add("Unsqueeze", ids, [2]))
     below = add("Cast", below, to=add.int64)

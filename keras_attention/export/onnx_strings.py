@@ -1,4 +1,4 @@
-"""Text in ONNX: operations of onnxruntime that do what `text/` does."""
+"""String operations in ONNX that reproduce those of `text/`."""
 
 from itertools import zip_longest
 from typing import Any
@@ -47,18 +47,18 @@ BARE = f"{SYMBOL}((?s:.*){SYMBOL})?"  # without white space around it
 
 
 def strings(*values: str | bytes) -> np.ndarray:
-    """Return an array of strings, which may have zero bytes at their end."""
+    """Return an array of strings that keeps trailing zero bytes."""
     return np.array(values, object)
 
 
 class OnnxStrings:
-    """Nodes of a graph of ONNX, each added by a call.
+    """Builds ONNX nodes, one per call.
 
     Arguments and results are names of values; arrays, numbers and lists
-    become constants. `B` is the number of texts, and `T` of their tokens.
+    become constants. `B` is the number of texts, and `T` the number of tokens.
 
     Args:
-        prefix: The beginning of all names. Defaults to `"text"`.
+        prefix: The prefix of all names. Defaults to `"text"`.
 
     Attributes:
         nodes: The nodes.
@@ -82,13 +82,13 @@ class OnnxStrings:
 
         Args:
             kind: The operation.
-            outputs: How many results it has. Defaults to `1`.
-            name: The name of its only result. Defaults to `None`, a new one.
+            outputs: The number of its outputs. Defaults to `1`.
+            name: The name of its only output. Defaults to `None`, a new name.
             *inputs: Names, or values of constants.
-            **attributes: Those of the operation.
+            **attributes: The attributes of the operation.
 
         Returns:
-            The name of its result, or a list of names.
+            The name of its output, or a list of names.
         """
         inputs = [
             x if isinstance(x, str) else self._constant(x) for x in inputs
@@ -107,7 +107,7 @@ class OnnxStrings:
         return self("Constant", value=tensor)
 
     def look_up(self, keys: str, table: dict, default: Any) -> str:
-        """Look up strings or numbers, the values of which are likewise."""
+        """Map strings or numbers to strings or numbers."""
         kinds = {str: "strings", int: "int64s"}
         of, to = (kinds[type(next(iter(x)))] for x in (table, table.values()))
         attributes = {
@@ -118,43 +118,43 @@ class OnnxStrings:
         return self("LabelEncoder", keys, **attributes)
 
     def known(self, ids: str, size: int) -> str:
-        """Replace ids outside of a vocabulary of this size by unknown."""
+        """Replace ids outside a vocabulary of this size by the unknown id."""
         ids = self("Cast", ids, to=self.int64)
         return self("Where", self("Less", ids, size), ids, UNKNOWN)
 
     def tokens(self, text: str, **separated: Any) -> str:
-        """Split strings `(B,)`, to `(B, T)` with `""` where there is none."""
+        """Split strings `(B,)` into `(B, T)`, padded with `""`."""
         options = {"mark": 0, "mincharnum": 1, "pad_value": ""}
         text = self("Concat", text, strings(""), axis=0)  # at least one row
         found = self("Tokenizer", text, **options, **separated)
         return self.typed(self("Slice", found, [0], [-1], [0]))
 
     def typed(self, x: str) -> str:
-        """Say that these are strings, after a node of another domain."""
+        """Declare values as strings, after a node of another domain."""
         return self("Cast", x, to=self.onnx.TensorProto.STRING)
 
     def replace(self, text: str, pattern: str, rewrite: str) -> str:
-        """Replace what matches a pattern of RE2, everywhere in strings."""
+        """Replace all matches of an RE2 pattern in strings."""
         pattern, rewrite = strings(pattern), strings(rewrite)
         return self.typed(self("StringRegexReplace", text, pattern, rewrite))
 
     def column(self, x: str) -> str:
-        """Turn `(N,)` into `(N, 1)`."""
+        """Convert `(N,)` to `(N, 1)`."""
         return self("Unsqueeze", x, [1])
 
     def before(self, x: str, first: Any) -> str:
-        """Shift values `(N,)` to the next place."""
+        """Shift values `(N,)` to the next position."""
         return self("Concat", [first], self("Slice", x, [0], [-1]), axis=0)
 
     def places(self, rows: str, count: str) -> tuple[str, str]:
-        """Find where the values of each row stand in a flat list.
+        """Find the positions of the values of each row in a flat list.
 
         Args:
-            rows: The row of each value, `(N,)`, rising.
+            rows: The row of each value, `(N,)`, ascending.
             count: The number of rows, `(1,)`.
 
         Returns:
-            `(B, T)`, `N` behind the end of a row, and lengths `(B, 1)`.
+            `(B, T)`, with `N` after the end of a row, and lengths `(B, 1)`.
         """
         lengths = self(
             *("ScatterElements", self("Expand", 0, count), rows),
@@ -164,7 +164,7 @@ class OnnxStrings:
         return self.grid(lengths)
 
     def grid(self, lengths: str) -> tuple[str, str]:
-        """Find `places` by the lengths `(B,)` of the rows."""
+        """Return `places` from the lengths `(B,)` of the rows."""
         longest = self("ReduceMax", self("Concat", lengths, [0], axis=0))
         starts = self("CumSum", lengths, 0, exclusive=1)
         lengths, place = self.column(lengths), self("Range", 0, longest, 1)
@@ -174,17 +174,17 @@ class OnnxStrings:
         return self("Where", inside, index, total), lengths
 
     def pick(self, values: str, places: str, other: Any) -> str:
-        """Look up flat values, or another one behind them."""
+        """Look up flat values, with another value after their end."""
         return self("Gather", self("Concat", values, other, axis=0), places)
 
     def compact(self, values: str, real: str, count: str, other: Any) -> tuple:
-        """Move the real values of each row to its left.
+        """Move the valid values of each row to the left.
 
         Args:
             values: `(B, T)`.
-            real: `(B, T)`, 0 or `False` where there is no value.
+            real: `(B, T)`, 0 or `False` at positions without a value.
             count: The number of rows, `(1,)`.
-            other: What stands behind them, `(1,)`.
+            other: The value for padding, `(1,)`.
 
         Returns:
             `(B, T')` and lengths `(B, 1)`.
@@ -196,12 +196,12 @@ class OnnxStrings:
         return self.pick(flat, places, other), lengths
 
     def framed(self, ids: str, count: str, max_length: int | None) -> str:
-        """Put start and end around ids, and cut them, as `tokenize` does.
+        """Add start and end to ids, and truncate them, like `tokenize`.
 
         Args:
-            ids: `(B, T)`; 0, wherever it stands, is none.
+            ids: `(B, T)`; 0 at any position means no id.
             count: The number of rows, `(1,)`.
-            max_length: The most ids of a row, or `None`.
+            max_length: Maximum number of ids in a row, or `None`.
 
         Returns:
             `(B, T')` int32.
@@ -223,13 +223,13 @@ class OnnxStrings:
     def framed_words(
         self, words: str, ids: str, count: str, max_length: int | None
     ) -> str:
-        """Put empty strings where `framed` puts start and end.
+        """Add empty strings where `framed` adds start and end.
 
         Args:
-            words: The word behind each id, `(B, T)`.
-            ids: As of `framed`.
+            words: The word of each id, `(B, T)`.
+            ids: As in `framed`.
             count: The number of rows, `(1,)`.
-            max_length: As of `framed`.
+            max_length: As in `framed`.
 
         Returns:
             `(B, T')`.
@@ -250,7 +250,7 @@ class OnnxStrings:
         return self("Squeeze", self("Loop", LONGEST, True, x, body=body), [1])
 
     def mapped(self, letters: str, table: dict[str, str]) -> str:
-        """Replace the strings that a table has, of any shape."""
+        """Replace strings that are in a table, in any shape."""
         if not table:
             return letters
         found = self.look_up(letters, table, NO_STRING)
@@ -258,7 +258,7 @@ class OnnxStrings:
         return self("Where", missing, letters, found)
 
     def stripped(self, x: str) -> str:
-        """Remove white space of ASCII around strings, of any shape."""
+        """Strip ASCII whitespace from strings of any shape."""
         flat = self("Reshape", x, [-1])
         bare = self.tokens(flat, tokenexp=BARE)  # (N, 1), or (N, 0)
         edge = self("Concat", self("Shape", flat), [1], axis=0)
@@ -267,12 +267,12 @@ class OnnxStrings:
         return self("Reshape", bare, self("Shape", x), allowzero=1)
 
     def spaced(self, words: str, joins: str, separator: str) -> str:
-        """Join words `(B, T)`, with a separator unless `joins` says not."""
+        """Join words `(B, T)`; `joins` marks words without a separator before."""
         space = self("Where", joins, strings(""), strings(separator))
         return self.joined(self("StringConcat", space, words))
 
     def first_column(self, ids: str) -> str:
-        """Say which is the first column of ids `(B, T)`, as `(T,)`."""
+        """Return which column of ids `(T,)` is the first."""
         width = self("Squeeze", self("Shape", ids, start=1))
         return self("Equal", self("Range", 0, width, 1), 0)
 
@@ -280,8 +280,8 @@ class OnnxStrings:
         """Normalize characters.
 
         Args:
-            letters: `(B, T)`, `""` where there is none.
-            normalization: Of a tokenizer.
+            letters: `(B, T)`, padded with `""`.
+            normalization: The form, as in a tokenizer.
 
         Returns:
             `(B, T')`.
@@ -327,7 +327,7 @@ class OnnxStrings:
         return self.pick(letters, self.places(rows, count)[0], strings(""))
 
     def _in_order(self, codes, kinds):
-        """Sort the marks behind a character by their combining classes."""
+        """Sort the marks after a character by combining class."""
         begins = self("Cast", self("Equal", kinds, 0), to=self.int64)
         group = self("Mul", self("CumSum", begins, 0), 256)
         key = self("Add", group, kinds)
@@ -336,9 +336,10 @@ class OnnxStrings:
         return self("Gather", codes, order), self("Gather", kinds, order)
 
     def _composed(self, codes, kinds, rows, pairs):
-        """Join each character with the first mark that it can be joined with.
+        """Compose each character with the first mark that it can combine with.
 
-        Nothing is joined with what is behind a row: it has no code.
+        Values after the end of a row have no code, so nothing combines with
+        them.
         """
         base = self("Equal", kinds, 0)
         bases = self("Reshape", self("NonZero", base), [-1])

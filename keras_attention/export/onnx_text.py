@@ -1,4 +1,4 @@
-"""A translator as one ONNX file from text to text, for onnxruntime."""
+"""Export translators to ONNX, from text to text."""
 
 import json
 from collections.abc import Sequence
@@ -63,43 +63,49 @@ def export_onnx_text(
     quantize: str | None = None,
     outputs: Sequence[str] | None = OUTPUTS,
 ) -> None:
-    """Write text to text as an ONNX file, read it back and run it.
+    """Export a translator from text to text as an ONNX file.
 
-    It takes `text` string `(B,)`, of any size, and gives `translations`
-    string `(B, N)` and `scores` float32 `(B, N)`. A text is UTF-8; other
-    bytes may end in an error, of onnxruntime. A model of features takes the
-    inputs of `export_onnx` instead. Metadata are those of `export_onnx`.
+    The input is `text` string `(B,)` of any size. The outputs are
+    `translations` string `(B, N)` and `scores` float32 `(B, N)`. Texts must be
+    valid UTF-8; otherwise onnxruntime can raise an error. A model of features
+    takes the inputs of `export_onnx`. The metadata are those of
+    `export_onnx`.
 
-    On request it gives `token_scores` float32 `(B, N, T)`, the log probability
-    of each token, and `target_tokens` string `(B, N, T)` with them; and
-    `attention` float32 `(B, N, T, Tv)`, with `target_tokens` and, of text,
-    `source_tokens` string `(B, Tv)`. All are computed in every run, whichever
-    the program asks for.
+    Optional outputs are `token_scores` float32 `(B, N, T)`, the log
+    probability of each token, together with `target_tokens` string `(B, N,
+    T)`; and `attention` float32 `(B, N, T, Tv)`, together with
+    `target_tokens` and, for text, `source_tokens` string `(B, Tv)`. Every run
+    computes all outputs, even if the program requests only some of them.
 
     `CharacterTokenizer` and `SymbolTokenizer` run in onnxruntime alone, 1.20
-    or newer. A source's `WordTokenizer`, `SentencePieceTokenizer` and
-    `WordPieceTokenizer` need operations of `onnxruntime-extensions`: a
-    program that runs such a file gives its session `SessionOptions` after
-    `options.register_custom_ops_library(get_library_path())`. It must not
-    load TensorFlow, beside which these operations do nothing.
+    or newer. As source tokenizers, `WordTokenizer`, `SentencePieceTokenizer`
+    and `WordPieceTokenizer` need operations of `onnxruntime-extensions`: pass
+    `SessionOptions` to the session after
+    `options.register_custom_ops_library(get_library_path())`. The process
+    must not load TensorFlow, because these operations fail silently next to
+    it.
+
+    Before the file is written, it is run, and its results are compared with
+    those of the model.
 
     Args:
-        path: The file to write, `*.onnx`. One that is there is replaced.
+        path: The file to write, `*.onnx`. An existing file is replaced.
         model: A `Seq2Seq`.
-        source_tokenizer: Its source's tokenizer; `None` of features.
-        target_tokenizer: Its target's tokenizer.
+        source_tokenizer: The source tokenizer; `None` for features.
+        target_tokenizer: The target tokenizer.
         search: A search strategy that draws no random numbers.
-        max_source_length: The most ids of a source, start and end included;
-            longer ones are cut. Defaults to `None`, no limit.
-        quantize: As of `export_onnx`. Defaults to `None`.
-        outputs: As of `Translator.export`; `None` for all that the model has.
+        max_source_length: Maximum number of source ids, including start and
+            end; longer sources are truncated. Defaults to `None`, which means
+            no limit.
+        quantize: As in `export_onnx`. Defaults to `None`.
+        outputs: As in `Translator.export`; `None` for all that the model has.
             Defaults to `("translations", "scores")`.
 
     Raises:
-        ValueError: If `path` or `quantize` has a wrong value, if the model, the
+        ValueError: If `path` or `quantize` is invalid, if the model, the
             search or a tokenizer cannot be exported, or if the model lacks an
             output.
-        RuntimeError: If the file does not give what the model gives.
+        RuntimeError: If the results of the file differ from the model.
         ImportError: If the extra `onnx` or `onnx_text` is not installed.
     """
     asked = "export_onnx_text"
@@ -135,7 +141,7 @@ def export_onnx_text(
 
 
 def _probes(model, graph, longest):
-    """Return batches to try a file on, and what translates and aligns them."""
+    """Return batches to test a file with, and the expected results."""
     tokenizer = graph.source_tokenizer
     if tokenizer is None:
         runs = graph.translate_source, graph.align_source
@@ -151,7 +157,7 @@ def _probes(model, graph, longest):
 
 
 def _with_text(content, before, after, outputs):
-    """Put nodes around a graph from ids to ids, and name what it gives."""
+    """Add text processing around a graph of ids, and name its outputs."""
     onnx = require("onnx", "onnx", "export_onnx_text")
     content = onnx.version_converter.convert_version(content, OPSETS[""])
     known = {x.domain for x in content.opset_import}
@@ -177,7 +183,7 @@ def _with_text(content, before, after, outputs):
 
 
 def _read(add, after, model, tokenizer, max_length):
-    """Read texts `(B,)` as `source_ids`; return the copied words behind ids."""
+    """Convert texts `(B,)` to `source_ids`, and return the words to copy."""
     count, copies = add("Shape", "text"), {}
     text = OnnxText(add, "text")
     found = [read(add, part.steps, text) for part in tokenizer.parts]
@@ -209,7 +215,7 @@ def _read(add, after, model, tokenizer, max_length):
 
 
 def _write(add, tokenizer, copies):
-    """Write `tokens (B, N, T)` as texts `(B, N)`, as `detokenize` does."""
+    """Convert `tokens (B, N, T)` to texts `(B, N)`, like `detokenize`."""
     found = add("Shape", "scores")
     rows = add("Reshape", add("Size", "scores"), [1])
     shape = add("Concat", rows, add("Shape", "tokens", start=2), axis=0)
@@ -229,7 +235,7 @@ def _write(add, tokenizer, copies):
 
 
 def _add_tokens(add, name, tokenizers, copies):
-    """Look up the names of ids, as `tokens` of a tokenizer does."""
+    """Look up the names of ids, like `tokens` of a tokenizer."""
     source, target = tokenizers
     ids, tokenizer = "tokens", target
     if name == "source_tokens":
@@ -246,7 +252,7 @@ def _add_tokens(add, name, tokenizers, copies):
 
 
 def _run(file, batches, names, extensions):
-    """Run batches in a process without TensorFlow, as `run_onnx.py`."""
+    """Run batches in a process without TensorFlow, with `run_onnx.py`."""
     arguments = [file, *["onnxruntime_extensions"] * extensions]
     question = json.dumps(
         [
@@ -266,7 +272,7 @@ def _run(file, batches, names, extensions):
 
 
 def _as_array(values):
-    """Turn nested lists into an array of float32 or of bytes."""
+    """Convert nested lists to an array of float32 or of bytes."""
     found = np.array(values)
     if found.dtype.kind == "U":
         return np.char.encode(found).astype(object)

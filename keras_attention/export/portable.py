@@ -1,4 +1,4 @@
-"""What every export needs of the process and of the model, and leaves so."""
+"""Prepare the process and the model for an export, and restore them."""
 
 import contextlib
 import errno
@@ -44,7 +44,7 @@ def blamed_layer(model: keras.Model, said: str) -> keras.Layer | None:
 
     Args:
         model: The model.
-        said: The error, in which operations have names such as
+        said: The error message, which contains operation names such as
             `"functional_1/lambda_2_1/Roll"`.
     """
     known = {layer.name: layer for layer in sublayers(model)[1:]}
@@ -58,16 +58,16 @@ def blamed_layer(model: keras.Model, said: str) -> keras.Layer | None:
 
 @contextlib.contextmanager
 def portable(model: keras.Model) -> Iterator[None]:
-    """Keep cuDNN and XLA out of what is traced inside the block.
+    """Keep cuDNN and XLA out of functions that are traced inside the block.
 
-    One thread at a time enters: what is set on the model's layers, here and
-    inside, is of the whole process.
+    Only one thread at a time can enter, because settings of the model's
+    layers are changed here and inside the block.
 
     Args:
         model: The model that is traced.
 
     Raises:
-        ValueError: If TensorFlow does not take the name of a layer.
+        ValueError: If TensorFlow does not accept the name of a layer.
     """
     for layer in sublayers(model):
         if isinstance(layer, keras.layers.InputLayer):
@@ -86,10 +86,10 @@ def portable(model: keras.Model) -> Iterator[None]:
 
 
 def refuse_name(received: str) -> NoReturn:
-    """Raise the `ValueError` of a name that TensorFlow does not take.
+    """Raise the `ValueError` for a name that TensorFlow does not accept.
 
     Args:
-        received: What has it.
+        received: The object with this name.
     """
     raise ValueError(
         "Names of exported models and layers must be of A to Z, digits, and "
@@ -100,12 +100,12 @@ def refuse_name(received: str) -> NoReturn:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Drop what is written to the standard error stream inside the block.
+    """Discard standard error output inside the block.
 
-    Converters write there without Python, so the file descriptor is
-    redirected too, and what other threads write meanwhile is lost. One thread
-    at a time enters. Exceptions pass with their messages. A stream or a
-    descriptor that was closed is closed again.
+    Converters write there without Python. Therefore, the file descriptor is
+    redirected, too, and the output of other threads is lost meanwhile. Only
+    one thread at a time can enter. Exceptions keep their messages. If the
+    stream or descriptor was closed, it is closed again afterward.
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(ONE_AT_A_TIME)
@@ -120,7 +120,7 @@ def quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_descriptor() -> Iterator[None]:
-    """Drop what is written to file descriptor 2, which may be closed."""
+    """Discard output to file descriptor 2, which may be closed."""
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.flush()  # there may be none, or a closed one
     try:
@@ -147,13 +147,13 @@ def run_program(made: str, name: str, arguments: list, question: str) -> str:
     """Run a program of this folder in a process without this package.
 
     Args:
-        made: What was written, such as `"LiteRT file"`.
-        name: The name of the program's file.
-        arguments: What stands behind its name.
-        question: What it reads.
+        made: The kind of file, such as `"LiteRT file"`.
+        name: The file name of the program.
+        arguments: Its command-line arguments.
+        question: Its standard input.
 
     Returns:
-        What it writes.
+        Its standard output.
 
     Raises:
         RuntimeError: If it fails.

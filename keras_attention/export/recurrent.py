@@ -1,4 +1,4 @@
-"""Keras' layers of sequences, as every format can hold them."""
+"""Run recurrent Keras layers in a form that all formats support."""
 
 import contextlib
 import functools
@@ -17,18 +17,20 @@ from keras_attention.layers import sublayers
 
 @contextlib.contextmanager
 def exportable_recurrence(model: layers.Layer) -> Iterator[None]:
-    """Let every recurrent layer run its own cell in our loop.
+    """Make every recurrent layer run its cell in this package's loop.
 
-    Keras' loop collects its outputs in TensorArrays, which a LiteRT file for
-    batches of any size cannot hold. Ours gives the same numbers. Dropout is
-    off inside the block: a layer would draw masks, although it applies none.
+    Keras' loop collects its outputs in TensorArrays, which a LiteRT file with
+    a variable batch size cannot contain. This loop gives the same numbers.
+    Dropout is off inside the block, because a layer draws masks even if it
+    does not apply them.
 
     Args:
-        model: The model. Its recurrent layers are Keras' own: `LSTM`, `GRU`,
-            `SimpleRNN`, and `RNN` with any cell, alone or wrapped.
+        model: The model. Its recurrent layers must be Keras layers: `LSTM`,
+            `GRU`, `SimpleRNN`, or `RNN` with any cell, also in a wrapper.
 
     Raises:
-        ValueError: If it has another recurrent layer, or a stateful one.
+        ValueError: If the model has another recurrent layer, or a stateful
+            one.
     """
     check_stateless(model)
     with contextlib.ExitStack() as stack:
@@ -42,7 +44,7 @@ def exportable_recurrence(model: layers.Layer) -> Iterator[None]:
 
 
 def _keep_all(stack, layer):
-    """Turn off the dropout of a cell, until a stack of contexts ends."""
+    """Turn off the dropout of a cell until a context stack ends."""
     if hasattr(layer, "get_dropout_mask"):
         for rate in ("dropout", "recurrent_dropout"):
             stack.callback(setattr, layer, rate, getattr(layer, rate))
@@ -51,11 +53,11 @@ def _keep_all(stack, layer):
 
 @contextlib.contextmanager
 def exportable_steps(model: layers.Layer) -> Iterator[None]:
-    """Let every `TimeDistributed` run its layer once, on the steps of all rows.
+    """Make every `TimeDistributed` call its layer once for all steps.
 
-    Where lengths are unknown, Keras maps its layer over as many steps as there
-    are rows, by operations that LiteRT lacks. Dropout is off, too, of which
-    recurrent layers draw masks although they apply none.
+    If lengths are unknown, Keras maps the layer over as many steps as there
+    are rows, with operations that LiteRT lacks. Dropout is off, too, because
+    recurrent layers draw masks even if they do not apply them.
 
     Args:
         model: The model.
@@ -70,7 +72,7 @@ def exportable_steps(model: layers.Layer) -> Iterator[None]:
 
 
 def _call_once(layer, inputs, training=None, mask=None):
-    """Return what `TimeDistributed.call` does, by one call of its layer."""
+    """Compute `TimeDistributed.call` with one call of its layer."""
     options = {"training": training, "mask": mask}
     if mask is not None:
         rows = ops.shape(mask)[0] * ops.shape(mask)[1]
@@ -83,7 +85,7 @@ def _call_once(layer, inputs, training=None, mask=None):
 
 
 def _check(layer):
-    """Raise a `ValueError` for a layer whose loop we cannot replace."""
+    """Raise a `ValueError` for a layer whose loop cannot be replaced."""
     kind = type(layer)
     if not loops_as_keras(layer):
         raise ValueError(
@@ -94,7 +96,7 @@ def _check(layer):
 
 
 def check_stateless(model: layers.Layer):
-    """Raise a `ValueError` for a model that remembers its last batch."""
+    """Raise a `ValueError` for a stateful model."""
     for layer in sublayers(model):
         if getattr(layer, "stateful", False):
             raise ValueError(
@@ -105,7 +107,7 @@ def check_stateless(model: layers.Layer):
 
 
 def _inner_loop(layer, sequences, initial_state, mask, **_):
-    """Return what `RNN.inner_loop` does: last output, all outputs, states."""
+    """Replace `RNN.inner_loop`: return last output, all outputs, and states."""
     if not tree.is_nested(initial_state):
         initial_state = [initial_state]
     if mask is not None:  # (B, T) or (B, T, 1), alone or in a list

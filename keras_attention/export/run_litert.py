@@ -1,11 +1,11 @@
-"""Runs a LiteRT file in a process of its own, which a fault may end.
+"""Run a LiteRT file in a separate process, so that a crash ends only it.
 
-A program, which `litert.py` starts by its path: like a phone, it loads
+`litert.py` starts this program by its path. Like a mobile app, it imports
 neither this package nor TensorFlow, unless it is told to load operations.
 
     python run_litert.py FILE SIGNATURE KERNELS [OPERATIONS] < batches > answers
 
-Batches and answers are lists in JSON, with arrays as `to_json` writes them.
+Batches and answers are JSON lists, with arrays in the format of `to_json`.
 """
 
 import base64
@@ -31,22 +31,22 @@ def run(
     operations: str | None = None,
     kernels: str = "default",
 ) -> list[Arrays]:
-    """Run batches, one after the other, in one interpreter.
+    """Run batches in order in one interpreter.
 
     Args:
         file: The LiteRT file.
-        signature: The name of one of its signatures, or of one for each
-            batch, with spaces between them.
-        batches: For each run the inputs by their names. What one lacks is
-            what the run before gave under that name.
-        operations: Where the operations are that LiteRT lacks, such as
+        signature: The name of a signature, or one name per batch, separated
+            by spaces.
+        batches: The inputs of each run by name. A missing input is the output
+            of the same name of the previous run.
+        operations: The location of additional operations, such as
             `"tensorflow_text:tflite_registrar.SELECT_TFTEXT_OPS"`. Defaults
             to `None`.
-        kernels: `"default"`, or `"own"` to leave XNNPACK out. Defaults to
+        kernels: `"default"`, or `"own"` to disable XNNPACK. Defaults to
             `"default"`.
 
     Returns:
-        For each run the outputs by their names.
+        The outputs of each run by name.
     """
     known = pkgutil.resolve_name(operations) if operations else []
     interpreter = InterpreterWithCustomOps(
@@ -66,14 +66,14 @@ def run(
 
 
 def to_json(value: np.ndarray | bytes) -> dict:
-    """Turn into what JSON can hold: for `json.dumps(..., default=to_json)`.
+    """Convert a value for `json.dumps(..., default=to_json)`.
 
     Args:
         value: An array of numbers or of bytes, or bytes.
 
     Returns:
-        Type, shape and values, of numbers in base64; of bytes a text, one
-        character for each.
+        Type, shape and values: base64 for numbers, and for bytes a string
+        with one character per byte.
     """
     if isinstance(value, bytes):
         return {"bytes": value.decode("latin-1")}
@@ -85,13 +85,13 @@ def to_json(value: np.ndarray | bytes) -> dict:
 
 
 def from_json(content: dict) -> dict | np.ndarray | bytes:
-    """Turn back: for `json.loads(..., object_hook=from_json)`.
+    """Convert a value back, for `json.loads(..., object_hook=from_json)`.
 
     Args:
-        content: What was an object in JSON.
+        content: A decoded JSON object.
 
     Returns:
-        The array or the bytes that it stands for, or itself.
+        The array or the bytes that it represents, or `content` itself.
     """
     if content.keys() == {"bytes"}:
         return content["bytes"].encode("latin-1")

@@ -1,13 +1,13 @@
-"""Runs an ONNX file of text, in a process of its own.
+"""Run an ONNX file of text in a separate process.
 
-A program, which `onnx_text.py` starts by its path: like a server, it loads
-neither this package nor TensorFlow, beside which the regular expressions of
-`onnxruntime-extensions` find nothing.
+`onnx_text.py` starts this program by its path. Like a server, it imports
+neither this package nor TensorFlow, because the regular expressions of
+`onnxruntime-extensions` match nothing in a process with TensorFlow.
 
     python run_onnx.py FILE [MODULE] < batches > answers
 
-A batch has the inputs by their names, and an answer the outputs in their
-order, in JSON. The module is that of operations that onnxruntime lacks.
+A batch is a JSON object of inputs by name, and an answer is a JSON list of
+outputs in order. The module provides operations that onnxruntime lacks.
 """
 
 import json

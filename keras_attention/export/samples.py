@@ -1,4 +1,4 @@
-"""What a model takes and gives, by name, and batches to try a file on."""
+"""Inputs and outputs of a model by name, and batches to test a file with."""
 
 import inspect
 import itertools
@@ -27,18 +27,18 @@ WRITABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*")
 
 
 class Interface:
-    """Names of what a model takes and gives, and the axes that are open.
+    """The names of the inputs and outputs of a model, and its open axes.
 
-    A functional model says which axes are open. Of others, an axis is open if
-    the model runs with another size of it.
+    A functional model declares its open axes. In other models, an axis is
+    open if the model runs with another size of it.
 
     Args:
         model: A built Keras model.
-        sample: What it takes, with a batch axis: an array, or a list or a
-            dictionary of them.
+        sample: Example inputs with a batch axis: an array, or a list or a
+            dictionary of arrays.
 
     Attributes:
-        sample: The arrays by the names of the inputs.
+        sample: The arrays by input name.
         specs: The `tf.TensorSpec` of each input.
 
     Raises:
@@ -79,7 +79,7 @@ class Interface:
         self._tells_shapes = told == [tuple(x.shape) for x in self.specs]
 
     def run(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Call the model, as outside of training: outputs by their names."""
+        """Call the model in inference mode, and return its outputs by name."""
         found = keras.tree.flatten(self._call(inputs))
         named = dict(zip(self._names, found, strict=True))
         return {name: x for name, x in named.items() if x is not None}
@@ -90,7 +90,7 @@ class Interface:
         return self._model(packed, training=False)
 
     def trace(self) -> tf.types.experimental.PolymorphicFunction:
-        """Trace the model once, for all sizes of its open axes."""
+        """Trace the model once for all sizes of its open axes."""
         names = list(self.sample)
 
         def serve(*tensors):
@@ -112,11 +112,11 @@ class Interface:
         return function
 
     def trials(self) -> Iterator[tuple[dict, dict]]:
-        """Yield batches, and what the model gives for them.
+        """Yield batches, and the outputs of the model for them.
 
-        The first one is the sample. Others are made of its rows, which begin
-        at other places and repeat, with floats that are smaller. What the
-        model cannot take, such as too short a sequence, is left out.
+        The first batch is the sample. Others consist of its rows, from other
+        starting positions and repeated, with smaller floats. Batches that the
+        model cannot process, such as too short sequences, are skipped.
         """
         first = _arrays(self.run(self.sample))
         yield self.sample, first
@@ -138,16 +138,16 @@ class Interface:
     def axes(
         self, batches: Sequence[dict], outputs: Sequence[dict]
     ) -> dict[str, list[str]]:
-        """Name the axes of what the model takes and gives.
+        """Name the axes of inputs and outputs.
 
-        The first one of inputs is `"batch"`, others have the name of the input
-        and a number. An axis of an output has the name of the first open one
-        that it is as long as in all batches; else that of the output and a
-        number.
+        The first axis of inputs is `"batch"`; others are named after the input,
+        with a number. An axis of an output has the name of the first open axis
+        with the same length in all batches. If there is none, it is named after
+        the output, with a number.
 
         Args:
-            batches: Those of `trials`.
-            outputs: What the model gives for them.
+            batches: The batches of `trials`.
+            outputs: The outputs of the model for them.
         """
         names, lengths = {}, {}
         for spec in self.specs:
@@ -167,7 +167,7 @@ class Interface:
         return names
 
     def _has_spec(self, batch):
-        """Whether Keras can tell the shapes of what the model gives."""
+        """Return whether Keras can compute the output shapes."""
         specs = [
             keras.KerasTensor(batch[x.name].shape, x.dtype.name)
             for x in self.specs
@@ -180,7 +180,7 @@ class Interface:
         return True
 
     def _resized(self, rows, factor, draw):
-        """Make a batch of other sizes from the sample."""
+        """Create a batch with other sizes from the sample."""
         batch, starts = {}, {}  # by row and size: what belongs together
         scales = draw.uniform(0.5, 1.0, rows)
         for spec in self.specs:
@@ -202,7 +202,7 @@ class Interface:
         return batch
 
     def _tried_shapes(self):
-        """Find open axes: those where the model runs with another size."""
+        """Find open axes: those that the model runs with another size of."""
         shapes = {name: list(x.shape) for name, x in self.sample.items()}
         groups = {}  # by size, but for rows; equal sizes may belong together
         for name, x in self.sample.items():
@@ -215,7 +215,7 @@ class Interface:
         return shapes
 
     def _open_part(self, axes):
-        """Return the most of some axes that can have another size at once."""
+        """Return the largest subset of axes that can change size together."""
         parts = (
             part
             for count in range(len(axes), 0, -1)
@@ -224,7 +224,7 @@ class Interface:
         return next(filter(self._runs_without, parts), ())
 
     def _runs_without(self, axes):
-        """Whether the model runs with other sizes of some axes."""
+        """Return whether the model runs with other sizes of some axes."""
         for change in (lambda n: n + 1, lambda n: 2 * n, lambda n: n - 1):
             batch = dict(self.sample)
             for name, axis in axes:
@@ -249,7 +249,7 @@ def _declared_inputs(model) -> list | None:
 
 
 def _by_name(model, declared, sample) -> dict[str, np.ndarray]:
-    """Return the arrays of a sample by the names of the model's inputs."""
+    """Return the arrays of a sample by input name."""
     given = {
         "_".join(map(str, path)): x
         for path, x in keras.tree.flatten_with_path(sample)
@@ -316,7 +316,7 @@ def _as_array(name, x):
 
 
 def _fitted(name, x, declared):
-    """Return an array in the declared type, or raise an error."""
+    """Return an array with the declared type, or raise an error."""
     needs = f"`sample` must fit the input `{name}` of the model"
     way_out = "The first axis is that of the batch."
     check_shape(needs, "sample", x.shape, declared.shape, way_out)
@@ -346,7 +346,7 @@ def _check_array(name, x):
 
 
 def _output_names(model, found) -> list[str]:
-    """Name what a model gives: keys, layers, or numbers."""
+    """Return the names of the outputs of a model: keys, layers, or numbers."""
     paths = [path for path, _ in keras.tree.flatten_with_path(found)]
     names = getattr(model, "output_names", None)
     if isinstance(found, dict):
@@ -370,7 +370,7 @@ def _arrays(outputs):
 
 
 def _is_finite(outputs):
-    """Whether there is something in each, and neither NaN nor infinity."""
+    """Return whether no array is empty or contains NaN or infinity."""
     numbers = [x for x in outputs.values() if x.dtype.kind in "bif"]
     return all(x.size and np.isfinite(x).all() for x in numbers)
 

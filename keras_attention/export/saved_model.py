@@ -1,4 +1,4 @@
-"""A translator as a SavedModel, for TensorFlow Serving."""
+"""Export translators as a SavedModel, for TensorFlow Serving."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -46,34 +46,37 @@ def export_saved_model(
     replace_unknown: bool = False,
     outputs: Sequence[str] = OUTPUTS,
 ) -> None:
-    """Write text to text as a SavedModel, and read it back.
+    """Export a translator from text to text as a SavedModel.
 
     Its signatures are `serving_default` and `align`, and with a `BeamSearch`
-    `constrained(text, required)`; `TranslationGraph` names their outputs, as
-    `translate` and `align`. `serving_default` gives more of them on request:
-    scores of tokens with the tokens, and attention with those of the source
-    as well. Tables and weights are inside
-    the folder, which may be moved. It has no cuDNN operations: what is
-    written on a machine with a GPU runs on one without.
+    also `constrained(text, required)`. `TranslationGraph` documents their
+    outputs in `translate` and `align`. `serving_default` can return more of
+    them: token scores together with the target tokens, and attention together
+    with the source tokens as well. The folder contains all tables and weights
+    and can be moved. It has no cuDNN operations: a model that was exported on
+    a machine with a GPU runs on one without.
+
+    The folder is loaded and run before it replaces an earlier export.
 
     Args:
-        path: The folder to write, such as `saved_models/dates/1`. What an
-            export wrote there before is replaced.
+        path: The folder to write, such as `saved_models/dates/1`. An earlier
+            export there is replaced.
         model: A `Seq2Seq`.
-        source_tokenizer: Its source's tokenizer; `None` of features, which
-            are the inputs `source` and, unless they are images,
-            `source_mask`, in place of `text`.
-        target_tokenizer: Its target's tokenizer.
+        source_tokenizer: The source tokenizer; `None` for features, which are
+            the inputs `source` and, unless they are images, `source_mask`,
+            instead of `text`.
+        target_tokenizer: The target tokenizer.
         search: A search strategy.
-        max_source_length: As of `Translator`. Defaults to `None`, no limit.
-        replace_unknown: As of a `TranslationGraph`. Defaults to `False`.
-        outputs: As of `Translator.export`. Defaults to `("translations",
+        max_source_length: As in `Translator`. Defaults to `None`, which means
+            no limit.
+        replace_unknown: As in `Translator`. Defaults to `False`.
+        outputs: As in `Translator.export`. Defaults to `("translations",
             "scores")`.
 
     Raises:
-        ValueError: If something else stands at `path`, or if the model lacks
-            an output.
-        RuntimeError: If the folder does not give what the model gives.
+        ValueError: If `path` exists and is not an export, or if the model
+            lacks an output.
+        RuntimeError: If the results of the folder differ from the model.
     """
     check_exportable("export_saved_model")
     with replaced_folder(path, MAIN_FILE) as folder, portable(model):
@@ -113,14 +116,15 @@ def giving(
     *columns,
     **options,
 ) -> dict:
-    """Run what gives the outputs of a file, and return these alone.
+    """Run the function with the requested outputs, and return only these.
 
     Args:
-        outputs: As of `Translator.export`.
-        translate: What gives `OUTPUTS`, of a `TranslationGraph`.
-        align: What gives all.
-        *columns: What they take.
-        **options: What they take by keyword.
+        outputs: As in `Translator.export`.
+        translate: A function that returns `OUTPUTS`, of a
+            `TranslationGraph`.
+        align: A function that returns all outputs.
+        *columns: Their arguments.
+        **options: Their keyword arguments.
     """
     if {*outputs} == {*OUTPUTS}:
         return translate(*columns, **options)
@@ -147,17 +151,17 @@ def save_signatures(
     functions: dict[str, Function],
     tokenizers: Iterable[TensorTokenizer] = (),
 ) -> None:
-    """Write functions to a folder, each traced once.
+    """Write functions to a folder, and trace each function only once.
 
-    A `tf.function`, also one in a `keras.export.ExportArchive`, would be
-    traced once more while it is saved, and its graph written twice.
+    A `tf.function`, even in a `keras.export.ExportArchive`, would be traced
+    again while it is saved, and its graph written twice.
 
     Args:
         folder: The folder of the SavedModel.
-        functions: Each `tf.function` with an input signature, by the name of
-            its signature.
-        tokenizers: Those that the functions call, whose tables are written.
-            Defaults to `()`.
+        functions: Each `tf.function` with an input signature, by signature
+            name.
+        tokenizers: The tokenizers that the functions call, whose tables are
+            written. Defaults to `()`.
     """
     traced = {k: f.get_concrete_function() for k, f in functions.items()}
     for variable in (v for f in traced.values() for v in f.variables):
@@ -179,7 +183,7 @@ def save_signatures(
 
 
 def _once(objects):
-    """List objects without those that come again."""
+    """Return a list without repeated objects."""
     return list({id(x): x for x in objects}.values())
 
 

@@ -1,4 +1,4 @@
-"""A stream for other programs, whose state travels as tensors."""
+"""Export a stream, whose state is passed as tensors."""
 
 from pathlib import Path
 
@@ -53,37 +53,37 @@ def export_stream(
     start_id: int = 2,
     end_id: int = 3,
 ) -> None:
-    """Write a stream as a SavedModel or a LiteRT file, and run it.
+    """Export a stream as a SavedModel or a LiteRT file, and verify it.
 
-    Its signatures are `start`, `push` and `end`; `stream_functions` names their
-    inputs and outputs. Whatever a stream remembers is an output of one and an
-    input of the next, so that a server keeps nothing between two requests:
+    The signatures are `start`, `push` and `end`; `stream_functions` documents
+    their inputs and outputs. All states of a stream are outputs of one call
+    and inputs of the next, so that a server keeps nothing between two
+    requests:
 
         state = start(batch_size=1)
         state = push(chunk=ids, **state)
         words = state.pop("tokens"), state.pop("lengths")
         words = end(**state)
 
-    Rows, positions and the memory of the state may have any size. The words
-    of the file are compared with those of `model.stream`.
+    The number of rows and positions and the size of the state are variable.
+    The tokens of the file are compared with those of `model.stream`.
 
     Args:
-        path: The folder to write, or for LiteRT the file, `*.tflite`. What an
-            export wrote there before is replaced.
+        path: The folder to write, or for LiteRT the file, `*.tflite`. An
+            earlier export at this path is replaced.
         model: A `Seq2Seq` that can be streamed.
-        max_length: Longest text, in tokens, the end token included. Defaults
-            to `100`.
-        format: `"tf_saved_model"` or `"litert"`. Defaults to `None`, that of
-            the path's ending.
+        max_length: Maximum number of tokens in a hypothesis, including the end
+            token. Defaults to `100`.
+        format: `"tf_saved_model"` or `"litert"`. Defaults to `None`, which
+            selects it by the extension of `path`.
         quantize: For LiteRT, as in `export_litert`. Defaults to `None`.
-        start_id: The token to begin with. Defaults to `2`.
-        end_id: The token that ends a text. Defaults to `3`.
+        start_id: The id of the start token. Defaults to `2`.
+        end_id: The id of the end token. Defaults to `3`.
 
     Raises:
-        ValueError: If an argument has a wrong value, if a part of the model
-            needs the end of the source, or if something else stands at
-            `path`.
-        RuntimeError: If the file does not give what the model gives.
+        ValueError: If an argument is invalid, if a layer of the model needs
+            the end of the source, or if `path` exists and is not an export.
+        RuntimeError: If the results of the file differ from the model.
         ImportError: If the extra `litert` is needed and not installed.
 
     Example:
@@ -117,23 +117,24 @@ def export_stream(
 def stream_functions(
     model: Seq2Seq, max_length: int, start_id: int, end_id: int
 ) -> dict:
-    """Return `start`, `push` and `end`, with every state an input or output.
+    """Return `start`, `push` and `end`, with all states as inputs or outputs.
 
-    - `start(batch_size)` gives the state of so many rows, each tensor with
-      rows on axis 0.
-    - `push(chunk, ...)` takes the state as well, and for features
-      `mask_of_chunk`. It gives `tokens (B, max_length)`, new ids and then 0;
-      `lengths (B,)`, their number; and the next state.
-    - `end(...)` takes the state, and gives `tokens` and `lengths`.
+    - `start(batch_size)` returns the state of this number of rows; tensors
+      with rows have them on axis 0.
+    - `push(chunk, ...)` also takes the state and, for features,
+      `mask_of_chunk`. It returns `tokens (B, max_length)`, new ids followed by
+      0; `lengths (B,)`, their number; and the next state.
+    - `end(...)` takes the state, and returns `tokens` and `lengths`.
 
     Args:
         model: A `Seq2Seq` that can be streamed.
-        max_length: Longest text, in tokens, the end token included.
-        start_id: The token to begin with.
-        end_id: The token that ends a text.
+        max_length: Maximum number of tokens in a hypothesis, including the end
+            token.
+        start_id: The id of the start token.
+        end_id: The id of the end token.
 
     Returns:
-        The `tf.function`s, not traced yet, by the names of their signatures.
+        The `tf.function`s, not traced yet, by signature name.
     """
     steps = StreamSteps(model, start_id, end_id)
     structure = steps.start(1, 1)
@@ -172,7 +173,7 @@ def stream_functions(
 
 
 def _named(state: StreamState) -> dict:
-    """Return the tensors of a state by their names."""
+    """Return the tensors of a state by name."""
     named = {}
     for name, value in state._asdict().items():
         if isinstance(value, list):
@@ -228,10 +229,10 @@ def _write_litert(path, model, quantize, *options):
 
 
 def _check_words(made, run, model, max_length, start_id, end_id, exact=True):
-    """Raise an error unless a file writes what the model's stream writes.
+    """Raise an error unless a file generates the same ids as the stream.
 
-    Where two words are almost equally likely, rounding decides, so at least
-    half of the rows must be equal.
+    If two tokens are almost equally likely, rounding errors decide between
+    them. Therefore, only half of the rows must be equal.
     """
     calls, wanted = [], []
     for parts in _probe_parts(model):
@@ -257,7 +258,7 @@ def _check_words(made, run, model, max_length, start_id, end_id, exact=True):
 
 
 def _probe_parts(model):
-    """Draw sources to try a stream on: for each the inputs of its parts."""
+    """Draw sources to test a stream with, each as a list of chunks."""
     draw, spec = np.random.default_rng(0), model.source_spec
     classes = model.source_vocabulary_size
     for rows, sizes in PROBES:
@@ -274,6 +275,6 @@ def _probe_parts(model):
 
 
 def _words(answer):
-    """Turn the arrays of a step into a list of ids a row."""
+    """Convert the arrays of a step to one list of ids per row."""
     rows = zip(answer["tokens"], answer["lengths"], strict=True)
     return [np.asarray(ids)[: int(n)].tolist() for ids, n in rows]

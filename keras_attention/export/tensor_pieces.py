@@ -1,4 +1,4 @@
-"""The steps of tokenizers of pieces on tensors, by `tensorflow_text`."""
+"""The steps of subword tokenizers on tensors, with `tensorflow_text`."""
 
 import tensorflow as tf
 
@@ -50,12 +50,13 @@ class SentencePiecesForm(AbstractForm):
 
 
 def _cutter(model):
-    """Make a function from strings `(B,)` to ids, starts and ends of pieces.
+    """Return a function from strings `(B,)` to ids, starts and ends of pieces.
 
-    A model belongs to the kernel that made it. TensorFlow drops the kernels
-    of single operations at any time (`keras.utils.set_random_seed` is enough),
-    but makes those of a function again when it is called. So the model is
-    made in a function, which a graph holds only once.
+    A model belongs to the kernel that created it. TensorFlow can drop the
+    kernels of single operations at any time (`keras.utils.set_random_seed` is
+    enough), but creates those of a function again when it is called.
+    Therefore, the model is created in a function, which a graph contains only
+    once.
     """
     ops = require("tensorflow_text", "text", NEEDED_BY)
 
@@ -80,15 +81,15 @@ def mend(text):
 
 
 def cut_out(text, starts, ends):
-    """Cut pieces out of strings, in memory linear in the text.
+    """Cut pieces out of strings, with memory linear in the text.
 
     `tf.strings.substr` would need a copy of the whole string for each of its
     pieces: 10 GB for a string of 200,000 bytes and pieces of 4.
 
     Args:
         text: Strings `(B,)`.
-        starts: Where each piece begins, in bytes: ragged int64 `(B, None)`.
-        ends: Where each piece ends, likewise.
+        starts: The start of each piece in bytes: ragged int64 `(B, None)`.
+        ends: The end of each piece in bytes, in the same form.
 
     Returns:
         The pieces, a ragged tensor of strings `(B, None)`.
@@ -103,7 +104,7 @@ def cut_out(text, starts, ends):
 
 
 class NormalizeWordsForm(AbstractForm):
-    """`NormalizeWords` on tensors, by the only such operation of LiteRT.
+    """`NormalizeWords` on tensors, with the only such operation in LiteRT.
 
     Args:
         step: The step.
@@ -152,7 +153,7 @@ class WordPiecesForm(AbstractForm):
 
 
 def piece_tokenizer(names: list[str]):
-    """Make what splits words in TensorFlow and in LiteRT.
+    """Create a WordPiece tokenizer that TensorFlow and LiteRT can run.
 
     Args:
         names: The names of all ids.
@@ -173,7 +174,7 @@ def piece_tokenizer(names: list[str]):
 
 
 def _rows(pieces, words):
-    """Join the pieces of words `(W, None)` to rows of text `(B, None)`."""
+    """Join the pieces of words `(W, None)` into rows of text `(B, None)`."""
     splits = tf.gather(pieces.row_splits, words.row_splits)
     values = pieces.flat_values
     return tf.RaggedTensor.from_row_splits(values, splits, validate=False)

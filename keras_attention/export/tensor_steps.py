@@ -1,6 +1,6 @@
-"""The steps of tokenizers on tensors, by operations that every TensorFlow has.
+"""The steps of tokenizers on tensors, with core TensorFlow operations.
 
-`tensor_form` makes them; register the form of a step of your own with it.
+`tensor_form` creates them; use it to register the form of a custom step.
 """
 
 from collections.abc import Callable
@@ -27,11 +27,11 @@ from keras_attention.steps.tags import Tags
 
 
 class TensorPieces(NamedTuple):
-    """Texts that were read.
+    """Tokenized texts.
 
     Attributes:
         ids: Ragged int32 `(B, None)`.
-        texts: Function that returns the text of each piece, likewise ragged.
+        texts: Function that returns the text of each piece, also ragged.
     """
 
     ids: tf.RaggedTensor
@@ -39,12 +39,12 @@ class TensorPieces(NamedTuple):
 
 
 class TensorWords(NamedTuple):
-    """Ids on their way to texts, as `Words`.
+    """Ids with their texts before they are joined, like `Words`.
 
     Attributes:
-        ids: `(B, T)` int32, with zeros to the right.
-        names: The entries of all ids.
-        texts: What is written for each id, strings `(B, T)`.
+        ids: `(B, T)` int32, padded with zeros.
+        names: The names of all ids.
+        texts: The text of each id, strings `(B, T)`.
     """
 
     ids: Any
@@ -53,7 +53,7 @@ class TensorWords(NamedTuple):
 
 
 class AbstractForm(tf.Module):
-    """What a step does with tensors: its module owns its tables.
+    """The form of a step on tensors: a module that owns its tables.
 
     Args:
         step: The step.
@@ -64,33 +64,33 @@ class AbstractForm(tf.Module):
         self.step = step
 
     def read(self, value: Any) -> Any:
-        """Do what `read` of the step does.
+        """Compute `read` of the step.
 
         Args:
-            value: Strings `(B,)`; after a `Split` ragged ones.
+            value: Strings `(B,)`; ragged strings after a `Split`.
 
         Returns:
-            Likewise, or in the end `TensorPieces`.
+            A value of the same kind, or `TensorPieces` from the last step.
         """
         return value
 
     def write(self, value: Any) -> Any:
-        """Do what `write` of the step does.
+        """Compute `write` of the step.
 
         Args:
-            value: At first ids `(B, T)` int32, with zeros to the right, and
-                texts of unknown ones `(B, T)`, or one string for all; after a
-                `LookUp` `TensorWords`.
+            value: At first ids `(B, T)` int32, padded with zeros, and the texts
+                of unknown ids `(B, T)`, or one string for all; after a
+                `LookUp`, `TensorWords`.
 
         Returns:
-            `TensorWords`, or in the end strings `(B,)`.
+            `TensorWords`, or strings `(B,)` from the last step.
         """
         return value
 
 
 @singledispatch
 def tensor_form(step: AbstractStep) -> AbstractForm:
-    """Make the form of a step that works on tensors.
+    """Return the form of a step that works on tensors.
 
     Args:
         step: The step.
@@ -99,7 +99,7 @@ def tensor_form(step: AbstractStep) -> AbstractForm:
         The form.
 
     Raises:
-        ValueError: If none is registered for its class.
+        ValueError: If no form is registered for its class.
     """
     raise ValueError(
         "A tokenizer needs steps that have a form on tensors. Received: "
@@ -109,14 +109,14 @@ def tensor_form(step: AbstractStep) -> AbstractForm:
 
 
 def read(forms: list[AbstractForm], text) -> TensorPieces:
-    """Read strings `(B,)` by one form after another."""
+    """Apply `read` of all forms to strings `(B,)` in order."""
     for form in forms:
         text = form.read(text)
     return text
 
 
 def write(forms: list[AbstractForm], ids, unknown):
-    """Write ids `(B, T)` by one form after another, as strings `(B,)`."""
+    """Apply `write` of all forms to ids `(B, T)`, and return strings `(B,)`."""
     value = ids, unknown
     for form in forms:
         value = form.write(value)
@@ -160,7 +160,7 @@ class SplitForm(AbstractForm):
 
 
 def id_table(ids: dict[str, int]) -> tf.lookup.StaticHashTable:
-    """Make a table of the ids of tokens, and of the unknown id for others.
+    """Create a table from tokens to ids; others map to the unknown id.
 
     Args:
         ids: The tokens and their ids.
@@ -215,7 +215,7 @@ class JoinForm(AbstractForm):
         self.signs = None
 
     def _signs_of(self, names):
-        """Say which entries match each of the four patterns."""
+        """Return which entries match each of the four patterns."""
         if self.signs is None:
             flags = zip(*map(self.step.signs_of, names), strict=True)
             with tf.init_scope():
@@ -298,7 +298,7 @@ class TagsForm(AbstractForm):
 
 
 def forms_of(steps: list[AbstractStep]) -> list[AbstractForm]:
-    """Make the forms of steps, outside of any graph that is traced.
+    """Create the forms of steps outside any graph that is traced.
 
     Args:
         steps: The steps of a tokenizer.

@@ -1,4 +1,4 @@
-"""Tokenizers on tensors, for graphs of TensorFlow."""
+"""Tokenizers on tensors, for TensorFlow graphs."""
 
 from typing import Any
 
@@ -19,11 +19,11 @@ from keras_attention.text.base import AbstractTokenizer
 
 
 class TensorTokenizer(tf.Module):
-    """A tokenizer on tensors: what `tokenizer.tokenize(tensor)` calls.
+    """A tokenizer on tensors, which `tokenizer.tokenize(tensor)` uses.
 
-    It owns its tables, and none of them reads a file: after
-    `keras.export.ExportArchive.track(tensor_tokenizer)` a SavedModel can be
-    moved.
+    It owns its lookup tables, and none of them reads a file. Therefore, after
+    `keras.export.ExportArchive.track(tensor_tokenizer)`, the SavedModel can
+    be moved.
 
     Args:
         tokenizer: The tokenizer.
@@ -44,14 +44,14 @@ class TensorTokenizer(tf.Module):
         self.forms = forms_of(tokenizer.steps)
 
     def tokenize(self, text: Any, max_length: int | None = None):
-        """Turn strings `(B,)` into ids, as `tokenize` of the tokenizer.
+        """Convert strings `(B,)` to ids, like `tokenize` of the tokenizer.
 
         Args:
             text: Strings `(B,)`.
-            max_length: The maximum length of a row.
+            max_length: Maximum length of a row.
 
         Returns:
-            `(B, T)` int32; `(B, T, M)` of several tokenizers.
+            `(B, T)` int32; `(B, T, M)` with several tokenizers.
         """
         text = _strings("text", text)
         columns = [
@@ -70,7 +70,7 @@ class TensorTokenizer(tf.Module):
         )
 
     def read(self, text: Any):
-        """Turn strings `(B,)` into `TensorPieces`, without start and end.
+        """Convert strings `(B,)` to `TensorPieces`, without start and end.
 
         Args:
             text: Strings `(B,)`, any bytes.
@@ -87,7 +87,7 @@ class TensorTokenizer(tf.Module):
         return tf.cast(ids.row_lengths(), tf.int32) + FRAME
 
     def surfaces(self, text: Any):
-        """Split strings into the pieces behind ids, ragged `(B, None)`.
+        """Split strings into the pieces that ids stand for, ragged `(B, None)`.
 
         Args:
             text: Strings `(B,)`.
@@ -95,7 +95,7 @@ class TensorTokenizer(tf.Module):
         return self.read(_strings("text", text)).texts()
 
     def detokenize(self, ids: Any, unknown: Any = None):
-        """Turn ids into strings `(B,)`, as `detokenize` of the tokenizer.
+        """Convert ids to strings `(B,)`, like `detokenize` of the tokenizer.
 
         Args:
             ids: `(B, T)` int32 or int64.
@@ -118,7 +118,7 @@ class TensorTokenizer(tf.Module):
         return write(self.forms, ids.to_tensor(PAD), unknown)
 
     def tokens(self, ids: Any):
-        """Look up the names of ids, strings of their shape.
+        """Return the token of each id, as strings of the same shape.
 
         Args:
             ids: `(...)` int32 or int64.
@@ -126,7 +126,7 @@ class TensorTokenizer(tf.Module):
         return tf.gather(self.names, self.known(_integers("tokens", ids)))
 
     def known(self, ids):
-        """Replace ids outside of the vocabulary by unknown, as int32.
+        """Replace ids outside the vocabulary by the unknown id, as int32.
 
         Args:
             ids: `(...)` int32 or int64.
@@ -137,11 +137,11 @@ class TensorTokenizer(tf.Module):
 
 
 def framed(ids: tf.RaggedTensor, max_length: int | None):
-    """Put start and end around ragged ids, by operations of LiteRT.
+    """Add start and end to ragged ids, with operations of LiteRT.
 
     Args:
         ids: Ragged int32 `(B, None)`.
-        max_length: The maximum length of a row, with both, or `None`.
+        max_length: Maximum length of a row, including both, or `None`.
 
     Returns:
         `(B, T)`.
@@ -158,30 +158,30 @@ def framed(ids: tf.RaggedTensor, max_length: int | None):
 
 
 def own_ids(ids):
-    """Find the ids that stand for text.
+    """Return which ids stand for text.
 
     Args:
         ids: `(B, T)` int32 or int64.
 
     Returns:
-        Booleans `(B, T)`: `False` at pads, at starts, and from the first end
-        on.
+        Booleans `(B, T)`: `False` at padding, start ids, and from the first
+        end id on.
     """
     ended = tf.cumsum(tf.cast(ids == END, tf.int32), axis=1) > 0
     return ~ended & (ids != PAD) & (ids != START)
 
 
 def cut_or_pad(rows, width):
-    """Cut ragged rows to a width, and only then pad them to it.
+    """Truncate ragged rows to a width before padding them to it.
 
-    So one long row does not make all others as long.
+    In this order, one long row does not make all others as long.
 
     Args:
         rows: Ids or strings, a ragged tensor `(B, None)`.
         width: `T`, a scalar int64.
 
     Returns:
-        `(B, T)`, with zeros or empty strings to the right.
+        `(B, T)`, padded with zeros or empty strings.
     """
     rows = rows.to_tensor(shape=tf.stack([-1, width]))
     return rows[:, :width]  # LiteRT pads by too much

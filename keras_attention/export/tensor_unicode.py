@@ -1,7 +1,8 @@
-"""Normal forms of Unicode, by operations that every TensorFlow has.
+"""Unicode normalization with core TensorFlow operations.
 
-`tensorflow_text` has one operation for them, without which no SavedModel could
-be loaded. The tables are those of Python's `unicodedata`.
+`tensorflow_text` has an operation for it, but a SavedModel with this operation
+cannot be loaded without that package. The tables are those of Python's
+`unicodedata`.
 """
 
 import itertools
@@ -20,14 +21,14 @@ COMPOSED = 3  # compositions by which a character is made, at most
 
 @lru_cache
 def normalizer(form: str):
-    """Make the function that normalizes text.
+    """Return a function that normalizes text.
 
     Args:
         form: `"NFC"`, `"NFD"`, `"NFKC"` or `"NFKD"`.
 
     Returns:
-        A function from strings `(B,)`, valid UTF-8, to such strings. Graphs
-        hold it, with its tables, once.
+        A function from strings `(B,)`, valid UTF-8, to normalized strings. A
+        graph contains it and its tables only once.
     """
     composes = form.endswith("C")
     parts, marks, pairs, pattern = read_unicode(form, composes)
@@ -73,7 +74,7 @@ def normalizer(form: str):
 
 
 def _table(content, dtype=tf.int32):
-    """Make a function of numbers `(N,)`, which is 0 for all but its keys."""
+    """Return a function of numbers `(N,)` that is 0 except at its keys."""
     keys, values = zip(*sorted(content.items()), strict=True)
     keys, values = tf.constant(keys, dtype), tf.constant(values)
 
@@ -87,13 +88,13 @@ def _table(content, dtype=tf.int32):
 
 @lru_cache
 def read_unicode(form: str, composes: bool) -> tuple:
-    """Return what is special in a form.
+    """Return the tables of a normalization form.
 
     Returns:
-        parts: The characters that each character is replaced by.
+        parts: The decomposition of each character.
         marks: The combining class of each mark.
-        pairs: What two characters are composed to; they are one number.
-        pattern: An expression of RE2 for texts that may change.
+        pairs: The composition of two characters; each pair is one number.
+        pattern: An RE2 pattern for texts that may change.
     """
     letters = [chr(c) for c in CHARACTERS if c not in SURROGATES]
     parts = {ord(x): unicodedata.normalize(form[:-1] + "D", x) for x in letters}
@@ -116,14 +117,14 @@ def read_unicode(form: str, composes: bool) -> tuple:
 
 
 def ranges(codes: Iterable[int]) -> str:
-    """Write rising codes of characters as in a bracket of RE2."""
+    """Write ascending code points as in an RE2 character class."""
     runs = itertools.groupby(enumerate(codes), lambda x: x[1] - x[0])
     runs = ([code for _, code in run] for _, run in runs)
     return "".join(f"\\x{{{x[0]:x}}}-\\x{{{x[-1]:x}}}" for x in runs)
 
 
 def _in_order(codes, kinds, rows):
-    """Sort the marks behind a character by their combining classes."""
+    """Sort the marks after a character by combining class."""
     begins = (kinds == 0) | (rows != _before(rows, -1))
     group = tf.cumsum(tf.cast(begins, tf.int64))
     order = tf.argsort(group * 256 + tf.cast(kinds, tf.int64), stable=True)
@@ -131,10 +132,10 @@ def _in_order(codes, kinds, rows):
 
 
 def _compose(codes, kinds, rows, pairs):
-    """Join each character with the first mark that it can be composed with.
+    """Compose each character with the first mark that it can combine with.
 
-    A mark is kept from its character by another one between of its own class,
-    and whatever is no mark by anything between.
+    Another mark of the same class between them blocks a mark. Any character
+    between them blocks a character that is not a mark.
     """
     base = kinds == 0
     bases = tf.concat([[0], tf.cast(tf.where(base)[:, 0], tf.int32)], 0)
@@ -159,5 +160,5 @@ def _compose(codes, kinds, rows, pairs):
 
 
 def _before(x, first):
-    """Shift numbers `(N,)` to the next place."""
+    """Shift numbers `(N,)` to the next position."""
     return tf.pad(x, [[1, 0]], constant_values=first)[:-1]

@@ -1,4 +1,4 @@
-"""From text to text in one graph of TensorFlow, for exports."""
+"""Translate from text to text in one TensorFlow graph, for exports."""
 
 import tensorflow as tf
 
@@ -22,22 +22,22 @@ REQUIRED = tf.TensorSpec((None, None), tf.string, name="required")
 
 
 class TranslationGraph:
-    """Tokenizes, generates and detokenizes, for any batch and any length.
+    """Tokenizes, generates and detokenizes batches of any size in one graph.
 
-    It is what a `Translator` does, which runs text in Python.
+    It does the same as a `Translator`, which processes text in Python.
 
     Args:
         model: An `AbstractModel`.
-        source_tokenizer: Turns text into ids; `None` for a model that reads
+        source_tokenizer: Converts text to ids; `None` for a model that reads
             features.
-        target_tokenizer: Turns ids into text.
+        target_tokenizer: Converts ids to text.
         search: A search strategy.
-        replace_unknown: Whether an unknown word is written as the word of
-            the source that has most attention. Defaults to `False`.
+        replace_unknown: Whether to replace an unknown token by the source
+            word with the highest attention weight. Defaults to `False`.
 
     Attributes:
-        inputs: Specs of the columns of a source. Those of features are
-            `source (B, Tv, D)` or images, and `source_mask (B, Tv)`, boolean,
+        inputs: Specs of the columns of a source. For features, these are
+            `source (B, Tv, D)`, or images, and `source_mask (B, Tv)`, boolean,
             which images do not have.
     """
 
@@ -62,12 +62,13 @@ class TranslationGraph:
             self.source_tokenizer = TensorTokenizer(source_tokenizer)
 
     def translate_text(self, text, max_source_length: int | None = None):
-        """Translate text by one graph.
+        """Translate text in one graph.
 
         Args:
             text: Strings `(B,)`.
-            max_source_length: The most ids of a source, start and end
-                included; longer ones are cut. Defaults to `None`, no limit.
+            max_source_length: Maximum number of source ids, including start and
+                end; longer sources are truncated. Defaults to `None`, which
+                means no limit.
 
         Returns:
             `translations (B, N)` and `scores (B, N)`, float32.
@@ -77,29 +78,29 @@ class TranslationGraph:
     def constrain_text(
         self, text, required, max_source_length: int | None = None
     ):
-        """Translate text by one graph, with phrases that must come.
+        """Translate text in one graph, with required phrases.
 
         Args:
             text: Strings `(B,)`.
-            required: Strings `(B, C)`, `""` for none.
-            max_source_length: As of `translate_text`.
+            required: Strings `(B, C)`, padded with `""`.
+            max_source_length: As in `translate_text`.
 
         Returns:
-            As of `translate_text`. The score is `-inf`, and the text empty,
-            where no text has all phrases.
+            As in `translate_text`. If no hypothesis contains all phrases, the
+            score is `-inf` and the text is empty.
         """
         columns = self._read(text, max_source_length)
         return self._run(False, *columns, tf.fill(tf.shape(text), ""), required)
 
     def translate_source(self, *columns):
-        """Translate features by one graph.
+        """Translate features in one graph.
 
         Args:
-            *columns: As `inputs`; and phrases `(B, C)`, `""` for none, that
-                each translation must contain, if there are any.
+            *columns: As in `inputs`; and optionally phrases `(B, C)`, padded
+                with `""`, that each translation must contain.
 
         Returns:
-            As of `translate_text`.
+            As in `translate_text`.
         """
         source, more = columns[: len(self.inputs)], columns[len(self.inputs) :]
         if more:
@@ -107,25 +108,26 @@ class TranslationGraph:
         return self._run(False, *source, *more)
 
     def align_source(self, *columns):
-        """Align features by one graph, as `translate_source`."""
+        """Align features in one graph, like `translate_source`."""
         return self._run(True, *columns)
 
     def align_text(self, text, max_source_length: int | None = None):
-        """Align text by one graph, as `translate_text` translates it.
+        """Translate and align text in one graph, like `translate_text`.
 
         Args:
             text: Strings `(B,)`.
-            max_source_length: As of `translate_text`.
+            max_source_length: As in `translate_text`.
 
         Returns:
-            Those of `translate_text`, `source_tokens (B, Tv)`, `target_tokens
-            (B, N, T)`, `token_scores (B, N, T)`, float32, and, if the model
-            attends, `attention (B, N, T, Tv)`.
+            The outputs of `translate_text`, `source_tokens (B, Tv)`,
+            `target_tokens (B, N, T)`, `token_scores (B, N, T)`, float32, and,
+                if
+            the model has attention, `attention (B, N, T, Tv)`.
         """
         return self._run(True, *self._read(text, max_source_length))
 
     def _masked(self, source, *others):
-        """Let features carry their mask, where it masks anything."""
+        """Attach the mask to features that have one."""
         if self.source_tokenizer is not None or len(self.inputs) == 1:
             return source, *others
         mask, *others = others
@@ -165,13 +167,13 @@ class TranslationGraph:
         return [ids, words]
 
     def _begin(self, prefix, source_ids, source_words):
-        """Turn the beginnings of translations into ids.
+        """Convert the prefixes of translations to ids.
 
         Args:
             prefix: Strings `(B,)`.
             source_ids: `(B, Tv)`.
-            source_words: Their words `(B, Tv)`, or `None`. If words are
-                copied, those of the prefix can be, too.
+            source_words: Their words `(B, Tv)`, or `None`. If words are copied,
+                words of the prefix can be copied, too.
 
         Returns:
             Ids and words `(B, P)`, with `P` at most `max_length`.
@@ -180,10 +182,10 @@ class TranslationGraph:
         return self._spelled(ids, words, source_ids, source_words), words
 
     def _phrases(self, required, source_ids, source_words):
-        """Turn phrases `(B, C)` into ids `(B, C, L)`.
+        """Convert phrases `(B, C)` to ids `(B, C, L)`.
 
-        A word that neither the vocabulary nor, where words are copied, the
-        source has gets an id that no text has.
+        A word that is in neither the vocabulary nor, if words are copied, the
+        source gets an id that no hypothesis contains.
         """
         rows, count = tf.shape(required)[0], tf.shape(required)[1]
         found = self._pieces(tf.reshape(required, (-1,)), least=1)
@@ -200,7 +202,7 @@ class TranslationGraph:
         return cut_or_pad(ids, longest), cut_or_pad(texts(), longest)
 
     def _spelled(self, ids, words, source_ids, source_words):
-        """Give words that are copied the ids that they have in the source."""
+        """Replace the ids of copied words by their ids in the source."""
         if not self.model.source_ids:
             return ids
         size = self.model.target_vocabulary_size
@@ -208,17 +210,17 @@ class TranslationGraph:
         return spell_target(ids, words, source_ids, source_words, size)
 
     def _write(self, ids, words, begun, found):
-        """Turn ids into text.
+        """Convert ids to text.
 
         Args:
-            ids: The source, `(B, Tv)`; `None` of features.
+            ids: The source, `(B, Tv)`; `None` for features.
             words: Its words `(B, Tv)`, or `None`.
-            begun: The words that translations begin with, `(B, P)`, or `None`.
-                Unknown ones are written as they are.
+            begun: The words of prefixes, `(B, P)`, or `None`. Unknown words in
+                them are kept unchanged.
             found: The `Generation` of the translations.
 
         Returns:
-            The outputs of `align`, by their names.
+            The outputs of `align`, by name.
         """
         tokens, weights = found.tokens, found.weights
         targets = self.target_tokenizer.tokens(tokens)
@@ -258,7 +260,7 @@ class TranslationGraph:
         return answer
 
     def _attended(self, words, weights):
-        """Find the source's word for every token, as strings `(B, N, T)`."""
+        """Return the source word for every token, as strings `(B, N, T)`."""
         check_attends(weights)
         real = tf.cast(words != "", weights.dtype)[:, None, None]
         best = tf.argmax(weights * real, axis=-1)
@@ -272,7 +274,7 @@ def source_specs(model: AbstractModel) -> tuple:
         model: A model that reads features.
 
     Returns:
-        The spec of `source`, and that of `source_mask` unless it is an image.
+        The spec of `source` and, unless it is an image, of `source_mask`.
     """
     spec = model.source_spec
     source = tf.TensorSpec(spec.shape, spec.dtype, name="source")
@@ -282,17 +284,17 @@ def source_specs(model: AbstractModel) -> tuple:
 
 
 def _first(ids):
-    """Return the ids `(B, Tv)` of the first source, of `(B, Tv, M)`."""
+    """Return the ids `(B, Tv)` of the first tokenizer from `(B, Tv, M)`."""
     return ids if len(ids.shape) == 2 else ids[..., 0]
 
 
 def _first_word(words, others):
-    """Take each word, or where it is empty the other one."""
+    """Return each word, or the other word where it is empty."""
     return words if others is None else tf.where(words == "", others, words)
 
 
 def _rows(x):
-    """Turn `(B, N, T)` into `(B * N, T)`."""
+    """Reshape `(B, N, T)` to `(B * N, T)`."""
     return tf.reshape(x, (-1, x.shape[-1]))
 
 

@@ -1,4 +1,4 @@
-"""The steps that tokenizers are made of; they need no Keras."""
+"""The steps that tokenizers consist of, without Keras."""
 
 from .pieces import NormalizeWords as NormalizeWords
 from .pieces import SentencePieces as SentencePieces

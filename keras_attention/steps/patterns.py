@@ -1,4 +1,4 @@
-"""Regular expressions of RE2, as Python's `re` reads them."""
+"""Convert RE2 regular expressions for Python's `re`."""
 
 import itertools
 import re
@@ -43,10 +43,10 @@ SAME = "afnrtv"  # letters behind a backslash that both know
 
 @lru_cache
 def compiled(pattern: str) -> re.Pattern:
-    r"""Compile a pattern of RE2 for Python.
+    r"""Compile an RE2 pattern for Python.
 
-    Classes such as `\pL` are written out, and `\d`, `\s`, `\w` and `\b` are
-    those of ASCII. `$` is the end of the text, unless the pattern begins with
+    Classes such as `\pL` are expanded, and `\d`, `\s`, `\w` and `\b` match
+    ASCII only. `$` is the end of the text, unless the pattern begins with
     flags such as `(?m)`.
 
     Args:
@@ -56,8 +56,8 @@ def compiled(pattern: str) -> re.Pattern:
         The compiled pattern.
 
     Raises:
-        ValueError: If the pattern has what RE2 does not know, such as
-            look-around, or a script such as `\p{Greek}`.
+        ValueError: If the pattern uses syntax that RE2 does not support, such
+            as look-around, or a script such as `\p{Greek}`.
     """
     of_lines = False
 
@@ -85,13 +85,13 @@ def compiled(pattern: str) -> re.Pattern:
 
 
 def spelled(pattern: str) -> str:
-    r"""Write out classes such as `\pL`, which other versions know otherwise.
+    r"""Expand classes such as `\pL`, which depend on the Unicode version.
 
     Args:
-        pattern: A pattern of RE2.
+        pattern: An RE2 pattern.
 
     Returns:
-        Such a pattern.
+        An equivalent RE2 pattern.
     """
 
     def translate(match):
@@ -111,7 +111,7 @@ def spelled(pattern: str) -> str:
 
 
 def _set(pattern, text):
-    """Write a class in brackets as `re` reads it."""
+    """Convert a bracketed character class to the syntax of `re`."""
 
     def translate(match):
         kind, found = match.lastgroup, match.group()
@@ -128,7 +128,7 @@ def _set(pattern, text):
 
 
 def _escape(pattern, text, inside=False):
-    """Write an escape as `re` reads it, which may be inside of a class."""
+    """Convert an escape, possibly inside a class, to the syntax of `re`."""
     kind, name = text[1], text[2:].strip("{}")
     if kind == "x":
         return f"\\U{int(name, 16):08x}"
@@ -161,17 +161,17 @@ def _class(members, negated, inside):
 
 @lru_cache
 def _others(members):
-    """List the characters that are not in a class, as in a class of `re`."""
+    """List the characters outside a class, as the content of a class."""
     match = re.compile(f"[{members}]").match
     return _runs(x for x in range(sys.maxunicode + 1) if not match(chr(x)))
 
 
 @lru_cache
 def category(name: str) -> str:
-    """List the characters of a category of Unicode, as in a class of `re`.
+    """List the characters of a Unicode category, as the content of a class.
 
     Args:
-        name: Its name, such as `"L"` or `"Cf"`.
+        name: The name of the category, such as `"L"` or `"Cf"`.
     """
     runs = (codes for kind, codes in _kinds() if kind.startswith(name))
     return _runs(itertools.chain.from_iterable(runs))
@@ -179,7 +179,7 @@ def category(name: str) -> str:
 
 @lru_cache
 def _kinds():
-    """List all categories, each with a range of characters that have it."""
+    """List all categories, each with the ranges of its characters."""
     codes = range(sys.maxunicode + 1)
     kinds = map(unicodedata.category, map(chr, codes))
     found, first = [], 0
@@ -199,12 +199,12 @@ def _runs(codes):
 
 
 def replacer(pattern: str, rewrite: str) -> Callable[[str], str]:
-    r"""Make the function that replaces all matches in a text.
+    r"""Return a function that replaces all matches in a text.
 
     Args:
-        pattern: A pattern of RE2.
-        rewrite: The text for a match, in which `\1` is its first group, and
-            `\0` the whole match.
+        pattern: An RE2 pattern.
+        rewrite: The replacement, in which `\1` is the first group and `\0`
+            the whole match.
 
     Raises:
         ValueError: If `rewrite` has another backslash, or a group that
@@ -221,7 +221,7 @@ def replacer(pattern: str, rewrite: str) -> Callable[[str], str]:
 
 
 def _replace_all(pattern, new, text):
-    """Replace matches as RE2 does: none is empty at the end of another."""
+    """Replace matches like RE2: no empty match directly after another match."""
     parts, place, last = [], 0, None
     while place <= len(text):
         match = pattern.search(text, place)
@@ -239,7 +239,7 @@ def _replace_all(pattern, new, text):
 
 
 def _replacement(found, pattern, rewrite):
-    r"""Make the function that writes what stands for a match."""
+    r"""Return a function from a match to its replacement."""
     parts = re.findall(r"(?s)([^\\]+)|\\(\\)|\\(\d?)", rewrite)
     groups = {int(x) for *_, x in parts if x}
     if max(groups, default=0) > found.groups or ("", "", "") in parts:

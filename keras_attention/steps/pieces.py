@@ -1,4 +1,4 @@
-"""The steps of tokenizers of pieces: `sentencepiece`, and pieces of words."""
+"""The steps of subword tokenizers: `sentencepiece` and WordPiece."""
 
 import re
 import unicodedata
@@ -39,10 +39,10 @@ IGNORED = {
 
 @dataclass(frozen=True)
 class SentencePieces(AbstractStep):
-    """Splits a text by a model of `sentencepiece`, and joins its pieces.
+    """Splits a text with a `sentencepiece` model, and joins its pieces.
 
     Args:
-        model: The content of the model's file.
+        model: The content of the model file.
     """
 
     model: bytes
@@ -53,7 +53,7 @@ class SentencePieces(AbstractStep):
 
     @cached_property
     def pieces(self) -> tuple[list[int], list[str], list[bytes]]:
-        """Our id of each piece, and the names and texts of ids from 4 on."""
+        """The id of each piece, and the names and texts of ids from 4 on."""
         return own_pieces(self._description)
 
     @property
@@ -63,7 +63,7 @@ class SentencePieces(AbstractStep):
 
     @cached_property
     def added_space(self) -> str:
-        """The pattern of the space that the model adds, `""` for none."""
+        """The pattern of the space that the model adds, or `""`."""
         spec = self._description.normalizer_spec
         if not (spec.add_dummy_prefix or spec.remove_extra_whitespaces):
             return ""
@@ -96,15 +96,15 @@ class SentencePieces(AbstractStep):
 
 
 def own_pieces(model) -> tuple[list[int], list[str], list[bytes]]:
-    """Return our ids of the pieces of a model, their names and their texts.
+    """Return the package's ids, names and texts of the pieces of a model.
 
     Args:
         model: A `ModelProto` of `sentencepiece`.
 
     Returns:
-        ids: Our id of each of its pieces, in their order.
-        names: The names of our ids from 4 on.
-        texts: How each of these is written.
+        ids: The id of each piece, in model order.
+        names: The names of the ids from 4 on.
+        texts: The text of each of these ids.
     """
     spec = model.trainer_spec
     framing = {spec.pad_piece: PAD, spec.bos_piece: START, spec.eos_piece: END}
@@ -130,10 +130,10 @@ def _text_of(piece):
 
 
 def parse_model(model: bytes):
-    """Parse a model of `sentencepiece`.
+    """Parse a `sentencepiece` model.
 
     Args:
-        model: The content of its file, which must be whole.
+        model: The content of a valid model file.
 
     Returns:
         A `ModelProto` of `sentencepiece`: `pieces`, `trainer_spec` and
@@ -147,10 +147,10 @@ def parse_model(model: bytes):
 
 @lru_cache(maxsize=2)  # of source and target
 def load_processor(model: bytes):
-    """Load a model of `sentencepiece`, or return the one that is loaded.
+    """Load a `sentencepiece` model, or return a cached one.
 
     Args:
-        model: The content of its file, which must be whole.
+        model: The content of a valid model file.
 
     Returns:
         A `SentencePieceProcessor`.
@@ -161,13 +161,13 @@ def load_processor(model: bytes):
 
 @dataclass(frozen=True)
 class NormalizeWords(AbstractStep):
-    """Cleans text as BERT does, by the only means for it that LiteRT has.
+    """Normalizes text like BERT, with the only such operation in LiteRT.
 
-    Control characters and invisible ones become spaces.
+    Control characters and invisible characters become spaces.
 
     Args:
-        lowercase: Whether to put text into lower case, and to remove accents.
-            Defaults to `False`.
+        lowercase: Whether to lowercase text and remove accents. Defaults to
+            `False`.
     """
 
     lowercase: bool = False
@@ -182,7 +182,7 @@ def _table(lowercase):
 
 
 class _Table(dict):
-    """What becomes of characters, filled as they come."""
+    """A translation table for characters, filled on demand."""
 
     def __init__(self, lowercase):
         super().__init__()
@@ -208,11 +208,11 @@ def _normal(letter, lowercase):
 
 @dataclass(frozen=True)
 class WordPieces(AbstractStep):
-    """Splits words into the longest pieces of a vocabulary, from the left.
+    """Splits words from the left into the longest pieces of a vocabulary.
 
     Args:
-        vocabulary: The pieces with the ids 4, 5, ... in this order; those that
-            continue a word begin with `"##"`.
+        vocabulary: The pieces, with the ids 4, 5, ... in this order. Pieces
+            that continue a word begin with `"##"`.
     """
 
     vocabulary: Sequence[str]
@@ -224,9 +224,9 @@ class WordPieces(AbstractStep):
 
     @cached_property
     def names(self) -> list[str]:
-        """Other names of all ids, which no word of a text is taken for.
+        """Names of all ids that no word of a text can be confused with.
 
-        `INNER_JOINER` marks those of continuing pieces.
+        `INNER_JOINER` marks pieces that continue a word.
         """
         names = [f"{name} " for name in SPECIAL_NAMES]  # words have no space
         pieces = [re.sub(CONTINUES, INNER_JOINER, x) for x in self.vocabulary]

@@ -1,8 +1,9 @@
-"""The steps that tokenizers are made of, and how Python runs them.
+"""The steps that tokenizers consist of, and how Python runs them.
 
-A tokenizer is a list of steps. `read` of one after another turns a text into
-ids; `write` of one after another turns ids into a text. Steps hold strings and
-numbers only, so `export/` can write each of them for TensorFlow and for ONNX.
+A tokenizer is a list of steps. To convert text to ids, `read` of each step
+runs in order; to convert ids to text, `write` of each step runs in order. A
+step contains only strings and numbers, so that `export/` can translate it to
+TensorFlow and ONNX.
 """
 
 import base64
@@ -34,7 +35,7 @@ LONG_RUN = rf"\pM{{{MANY_MARKS},}}"
 
 
 class Pieces(NamedTuple):
-    """A text that was read.
+    """A tokenized text.
 
     Attributes:
         ids: The id of each piece, without start and end.
@@ -46,11 +47,11 @@ class Pieces(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Ids on their way to a text.
+    """Ids with their texts, before they are joined.
 
     Attributes:
-        names: The vocabulary entry of each id; `"<unk>"` of an unknown one.
-        texts: What is written for it.
+        names: The vocabulary entry of each id, `"<unk>"` for unknown ids.
+        texts: The text of each id.
     """
 
     names: list[str]
@@ -58,7 +59,7 @@ class Words(NamedTuple):
 
 
 class AbstractStep:
-    """One step of a tokenizer, from text to ids and from ids to text.
+    """One step of a tokenizer, which works in both directions.
 
     A subclass is a frozen dataclass of strings, numbers and steps. To export
     it, register its forms with `tensor_form` of
@@ -69,13 +70,13 @@ class AbstractStep:
     entries: Sequence[str] | None = None  # the names of the ids from 4 on
 
     def read(self, value: Any) -> Any:
-        """Take what the step before has read one step further.
+        """Process the result of the previous step, from text to ids.
 
         Args:
-            value: A text; after a `Split` its pieces.
+            value: A text, or its pieces after a `Split`.
 
         Returns:
-            A text, pieces, or in the end `Pieces`. By default `value`.
+            A text, pieces, or `Pieces` from the last step. By default `value`.
         """
         return value
 
@@ -83,11 +84,11 @@ class AbstractStep:
         """Describe the step for JSON.
 
         Args:
-            config: The config of its tokenizer. A vocabulary or model that is
-                in there is left out.
+            config: The config of its tokenizer. A vocabulary or model that the
+                config contains is omitted.
 
         Returns:
-            Its class as `"step"`, and its arguments.
+            A dictionary with its class as `"step"`, and its arguments.
         """
         found = {"step": type(self).__name__}
         for field in fields(self) if is_dataclass(self) else ():
@@ -104,27 +105,27 @@ class AbstractStep:
         return found
 
     def write(self, value: Any) -> Any:
-        """Take what the step before has written one step further.
+        """Process the result of the previous step, from ids to text.
 
         Args:
             value: At first ids, unknown or from 4 on, and the text of each
-                unknown one; after a `LookUp` `Words`.
+                unknown id; after a `LookUp`, `Words`.
 
         Returns:
-            `Words`, or in the end a text. By default `value`.
+            `Words`, or a text from the last step. By default `value`.
         """
         return value
 
 
 def held(config: dict, name: str) -> Any:
-    """Return what a config says of a name, or that of a tokenizer in it.
+    """Return the value of a name in the config of a tokenizer.
 
     Args:
-        config: The config of a tokenizer.
+        config: The config, which can contain the configs of other tokenizers.
         name: The name.
 
     Returns:
-        The first value that is found, or `None`.
+        The first value with this name, or `None`.
     """
     if name in config:
         return config[name]
@@ -136,16 +137,16 @@ def held(config: dict, name: str) -> Any:
 
 @dataclass(frozen=True)
 class Normalize(AbstractStep):
-    """Normalizes Unicode, and puts text into lower case.
+    """Normalizes Unicode, and lowercases text.
 
     Args:
         form: `"nfc"`, `"nfd"`, `"nfkc"`, `"nfkd"`, or `"identity"` for none.
             Defaults to `"nfc"`.
-        lowercase: Whether to put text into lower case; a NUL then becomes
-            U+FFFD. Defaults to `False`.
+        lowercase: Whether to lowercase text; a NUL then becomes U+FFFD.
+            Defaults to `False`.
 
     Raises:
-        ValueError: If an argument has another value.
+        ValueError: If an argument is invalid.
     """
 
     form: str = "nfc"
@@ -171,13 +172,13 @@ class Normalize(AbstractStep):
 
 
 def _in_order(run):
-    """Sort marks, which `unicodedata` does in time quadratic in their number.
+    """Sort combining marks; `unicodedata` needs quadratic time for long runs.
 
     Args:
-        run: The match of a run of marks.
+        run: The match of a run of combining marks.
 
     Returns:
-        Marks of which every normal form is the same.
+        Marks that have the same normal forms.
     """
     kind = unicodedata.combining
     marks = "".join(unicodedata.normalize("NFD", x) for x in run[0])
@@ -188,22 +189,22 @@ def _in_order(run):
 
 @dataclass(frozen=True)
 class Replace(AbstractStep):
-    r"""Replaces what matches patterns, everywhere in a text.
+    r"""Replaces all matches of patterns in a text.
 
-    Patterns are those of RE2, which TensorFlow and ONNX have: without
-    look-around, and with classes such as `\pL` and `\x{85}`.
+    Patterns are RE2 patterns, as in TensorFlow and ONNX: without look-around,
+    and with classes such as `\pL` and `\x{85}`.
 
     Args:
-        rules: Pairs of a pattern and what to write for a match, in which `\1`
-            is its first group. They are applied in turn.
-        apart: A character. Give it only if no match reaches across one, but
-            for one at its beginning: then Python rewrites each part of a text
-            that begins so by itself, and remembers what came out. Defaults to
-            `""`: texts are rewritten as a whole.
+        rules: Pairs of a pattern and its replacement, in which `\1` is the
+            first group. They are applied in order.
+        apart: A character at which Python may split the text, so that each
+            part is rewritten by itself and cached. Set it only if no match
+            contains this character, except at its beginning. Defaults to
+            `""`, which rewrites texts as a whole.
 
     Raises:
-        ValueError: If `rules` are no list of pairs of strings, or `apart` is
-            no character.
+        ValueError: If `rules` is not a list of pairs of strings, or `apart` is
+            not a single character.
     """
 
     rules: Sequence[tuple[str, str]]
@@ -247,7 +248,7 @@ class Replace(AbstractStep):
 
 
 class Remembered(dict):
-    """What a function returned for some texts, computed when asked for.
+    """A cache of the results of a function of strings.
 
     Args:
         function: The function.
@@ -266,11 +267,11 @@ class Remembered(dict):
 
 @dataclass(frozen=True)
 class Split(AbstractStep):
-    """Splits a text into pieces, none of which is empty.
+    """Splits a text into pieces, and drops empty pieces.
 
     Args:
-        separator: What stands between two pieces; `""` splits a text into its
-            characters. Defaults to `None`: white space of ASCII.
+        separator: The separator between two pieces; `""` splits a text into
+            characters. Defaults to `None`, which means ASCII whitespace.
 
     Raises:
         ValueError: If `separator` is neither a string nor `None`.
@@ -292,13 +293,13 @@ class Split(AbstractStep):
 
 @dataclass(frozen=True)
 class LookUp(AbstractStep):
-    """Looks up the id of each piece, and the entry of each id.
+    """Maps pieces to ids, and ids to vocabulary entries.
 
     Args:
-        vocabulary: The entries with the ids 4, 5, ... in this order.
-        edges: A pattern of RE2. A piece that is not in the vocabulary is
-            looked up again without what matches. Defaults to `""`, no second
-            look.
+        vocabulary: The entries, with the ids 4, 5, ... in this order.
+        edges: An RE2 pattern. A piece that is not in the vocabulary is looked
+            up again without the matches of this pattern. Defaults to `""`,
+            which means no second lookup.
     """
 
     vocabulary: Sequence[str]
@@ -306,7 +307,7 @@ class LookUp(AbstractStep):
 
     @property
     def entries(self) -> Sequence[str]:
-        """The names of the ids from 4 on."""
+        """The vocabulary entries, which have the ids from 4 on."""
         return self.vocabulary
 
     @cached_property
@@ -341,18 +342,20 @@ class LookUp(AbstractStep):
 
 @dataclass(frozen=True)
 class Join(AbstractStep):
-    """Joins the entries of ids to a text.
+    """Joins vocabulary entries to a text.
 
     Args:
-        separator: What stands between two of them. If there is one, white
-            space of ASCII is stripped off the text, and off unknown words.
+        separator: The separator between two entries. If it is not empty,
+            ASCII whitespace is stripped from the text and from unknown words.
             Defaults to `""`.
-        closes: A pattern of RE2 that entries match as a whole which have no
-            separator before them, such as a comma. Defaults to `""`.
-        opens: Likewise those that have none after them. Defaults to `""`.
-        quotes: Those that open and close in turn. Defaults to `""`.
-        follows: Those that have none after a closing quote. Defaults to
-            `""`.
+        closes: An RE2 pattern for entries without a separator before them,
+            such as a comma. It must match the whole entry. Defaults to `""`.
+        opens: The same for entries without a separator after them. Defaults
+            to `""`.
+        quotes: The same for quotation marks, which alternate between opening
+            and closing. Defaults to `""`.
+        follows: The same for entries without a separator after a closing
+            quotation mark. Defaults to `""`.
     """
 
     separator: str = ""
@@ -388,7 +391,7 @@ class Join(AbstractStep):
         return {}
 
     def signs_of(self, name: str) -> list[bool]:
-        """Say which of the four patterns an entry matches.
+        """Return which of the four patterns an entry matches.
 
         Args:
             name: The entry.
@@ -402,7 +405,7 @@ class Join(AbstractStep):
 
 
 def read(steps: Sequence[AbstractStep], text: str) -> Pieces:
-    """Turn a text into ids.
+    """Convert a text to ids.
 
     Args:
         steps: The steps.
@@ -412,7 +415,7 @@ def read(steps: Sequence[AbstractStep], text: str) -> Pieces:
         Its `Pieces`.
 
     Raises:
-        ValueError: If the steps end in something else.
+        ValueError: If the last step does not return `Pieces`.
     """
     value = text
     for step in steps:
@@ -425,18 +428,18 @@ def read(steps: Sequence[AbstractStep], text: str) -> Pieces:
 def write(
     steps: Sequence[AbstractStep], ids: list[int], unknown: list[str]
 ) -> str:
-    """Turn ids into a text.
+    """Convert ids to a text.
 
     Args:
         steps: The steps.
-        ids: Unknown or from 4 on.
-        unknown: The text of each unknown one, and anything of others.
+        ids: The unknown id, or ids from 4 on.
+        unknown: The text of each unknown id; ignored for other ids.
 
     Returns:
         The text.
 
     Raises:
-        ValueError: If the steps end in something else.
+        ValueError: If the last step does not return a text.
     """
     value = ids, unknown
     for step in steps:
@@ -447,7 +450,7 @@ def write(
 
 
 def entries_of(steps: Sequence[AbstractStep]) -> Sequence[str]:
-    """Return the names of the ids from 4 on.
+    """Return the vocabulary entries, which have the ids from 4 on.
 
     Args:
         steps: The steps, one of which has `entries`.

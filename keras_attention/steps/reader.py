@@ -1,4 +1,4 @@
-"""Runs the steps of a tokenizer on texts and ids, in plain Python."""
+"""Run the steps of a tokenizer in plain Python."""
 
 import base64
 import json
@@ -41,10 +41,10 @@ KINDS = {
 
 
 class AbstractReader:
-    """Turns texts into ids and back, by steps.
+    """Converts texts to ids and back with a list of steps.
 
     Args:
-        names: The names of the ids from 4 on, in their order.
+        names: The vocabulary entries, with the ids 4, 5, ... in this order.
     """
 
     unknown_text = SPECIAL_NAMES[UNKNOWN]
@@ -55,7 +55,7 @@ class AbstractReader:
     @property
     @abstractmethod
     def steps(self) -> list[AbstractStep]:
-        """What is done with a text, and with ids."""
+        """The steps from text to ids, and back."""
         raise NotImplementedError
 
     @cached_property
@@ -64,37 +64,37 @@ class AbstractReader:
 
     @property
     def parts(self) -> list["AbstractReader"]:
-        """The readers whose ids `tokenize` returns: itself alone."""
+        """The readers whose ids `tokenize` returns: this reader."""
         return [self]
 
     @property
     def vocabulary_size(self) -> int:
-        """The number of ids, with the four special ones."""
+        """The number of ids, including the four special ids."""
         return len(self._names)
 
     @property
     def vocabulary(self) -> list[str]:
-        """The names of the ids 4, 5, ..., in this order."""
+        """The vocabulary entries, with the ids 4, 5, ... in this order."""
         return self._names[len(SPECIAL_NAMES) :]
 
     def read(self, text: str) -> Pieces:
-        """Turn one text into ids.
+        """Convert one text to ids.
 
         Args:
             text: The text.
 
         Returns:
-            The ids, without start and end, and what each stands for.
+            The ids without start and end, and the text of each.
         """
         return read(self._steps, text)
 
     def write(self, ids: list[int], unknown: list[str] | None = None) -> str:
-        """Turn ids into one text.
+        """Convert ids to one text.
 
         Args:
-            ids: As a model generates them. Pads and starts are dropped, and so
-                is everything from the first end on.
-            unknown: The text of an unknown id in the same place, as of
+            ids: Generated ids. Padding, start ids, and everything after the
+                first end id are ignored.
+            unknown: The texts of unknown ids at the same positions, as in
                 `detokenize`. Defaults to `None`.
 
         Returns:
@@ -114,27 +114,27 @@ class AbstractReader:
     def tokenize(
         self, text: list[str], max_length: int | None = None
     ) -> np.ndarray:
-        """Turn strings into ids.
+        """Convert strings to ids.
 
         Args:
             text: The strings.
-            max_length: The maximum length of a row, with start and end, or
+            max_length: Maximum length of a row, including start and end, or
                 `None` for no limit.
 
         Returns:
-            Ids `(B, T)` int32: start, the text, end, zeros to the right.
+            Ids `(B, T)` int32: start, text, end, and zeros as padding.
         """
         most = None if max_length is None else max_length - FRAME
         return padded([self.read(x).ids[:most] for x in text])
 
     def unknown(self, text: list[str]) -> list[list[str]]:
-        """List what is in no vocabulary.
+        """List the pieces that are not in the vocabulary.
 
         Args:
             text: The strings.
 
         Returns:
-            For each text the pieces that get the unknown id, in their order.
+            For each string, the pieces that get the unknown id, in order.
         """
         return [
             [
@@ -148,7 +148,7 @@ class AbstractReader:
     def detokenize(
         self, ids: np.ndarray, unknown: np.ndarray | None = None
     ) -> np.ndarray:
-        """Turn ids into strings.
+        """Convert ids to strings.
 
         Args:
             ids: `(B, T)`.
@@ -162,7 +162,7 @@ class AbstractReader:
         return string_array([self.write(*pair) for pair in pairs])
 
     def tokens(self, ids: np.ndarray) -> np.ndarray:
-        """Look up the name of every id.
+        """Return the token of each id.
 
         Args:
             ids: `(...)`.
@@ -179,11 +179,11 @@ class AbstractReader:
 
 
 class Reader(AbstractReader):
-    """Reads by the steps in the JSON of a tokenizer, without its class.
+    """Runs the steps from the JSON of a tokenizer, without its class.
 
     Args:
         steps: The steps.
-        unknown_text: What is written for an unknown id.
+        unknown_text: The text of an unknown id.
     """
 
     def __init__(self, steps: list[AbstractStep], unknown_text: str):
@@ -192,19 +192,19 @@ class Reader(AbstractReader):
 
     @property
     def steps(self) -> list[AbstractStep]:
-        """Those of the JSON."""
+        """The steps from the JSON."""
         return self._own
 
 
 def read_json(text: str) -> Reader | None:
-    """Read a tokenizer without its class.
+    """Create a reader from the JSON of a tokenizer, without its class.
 
     Args:
-        text: What `AbstractTokenizer.to_json` wrote.
+        text: The result of `AbstractTokenizer.to_json`.
 
     Returns:
-        The reader, or `None` if only its class knows what to do: it is of an
-        earlier version, of several tokenizers, or has steps of its own.
+        The reader, or `None` if only the class can read it: for a tokenizer
+        from an earlier version, of several tokenizers, or with custom steps.
     """
     content = json.loads(text)
     steps = _steps_of(content.get("steps", [{}]), content["config"])
@@ -212,7 +212,7 @@ def read_json(text: str) -> Reader | None:
 
 
 def _steps_of(described, config):
-    """Make steps again from what `describe` has said of them."""
+    """Create steps from the results of `describe`."""
     steps = []
     for each in described:
         kind = KINDS.get(each.get("step"))
@@ -233,7 +233,7 @@ def _steps_of(described, config):
 
 
 def padded(rows: list[list[int]]) -> np.ndarray:
-    """Put start and end around rows of ids, and zeros after them.
+    """Frame rows of ids with start and end, and pad them with zeros.
 
     Args:
         rows: The ids of each row.
@@ -265,7 +265,7 @@ def unknown_pieces(pieces: Pieces) -> list[str]:
     """List the texts of unknown ids.
 
     Args:
-        pieces: A text that was read.
+        pieces: A tokenized text.
     """
     texts = pieces.texts() if UNKNOWN in pieces.ids else pieces.ids
     pairs = zip(pieces.ids, texts, strict=True)

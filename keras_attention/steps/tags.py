@@ -1,4 +1,4 @@
-"""The step that reads tags after a text."""
+"""The step for tags after a text."""
 
 import bisect
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ class Tags(AbstractStep):
     """Reads tags after a tab, and puts them before the pieces of the text.
 
     Args:
-        steps: Those of the text before the tab. Their ids are given to what
-            no tag has, in their order.
+        steps: The steps for the text before the tab. Their ids are shifted
+            so that they skip the ids of tags.
         tags: The tags.
         tag_ids: The id of each tag.
-        separator: What stands between two tags. Defaults to `";"`.
+        separator: The separator between two tags. Defaults to `";"`.
     """
 
     steps: Sequence[AbstractStep]
@@ -37,7 +37,7 @@ class Tags(AbstractStep):
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """The ids of tags, which have no white space around them."""
+        """The ids of the tags, without surrounding whitespace."""
         ids = dict(zip(self.tags, self.tag_ids, strict=True))
         # Those of old files may have some; what has none wins.
         stripped = {tag.strip(ASCII_SPACES): id_ for tag, id_ in ids.items()}
@@ -50,24 +50,24 @@ class Tags(AbstractStep):
 
     @cached_property
     def order(self) -> list[int]:
-        """The ids of tags, in rising order."""
+        """The ids of tags, in ascending order."""
         return sorted(self.tag_ids)
 
     @cached_property
     def first_ids(self) -> list[int]:
-        """The first id of the text after each tag's, in rising order.
+        """The first id of the text after each tag id, in ascending order.
 
-        An id of the text is larger here by the number of those up to it.
+        An id of the text is shifted by the number of these up to it.
         """
         return [id_ - i for i, id_ in enumerate(self.order)]
 
     @property
     def entries(self) -> list[str]:
-        """The names of the ids from 4 on."""
+        """The vocabulary entries, which have the ids from 4 on."""
         return self.among(entries_of(self.steps))
 
     def among(self, entries: Sequence[str]) -> list[str]:
-        """Put the tags at their ids among the names of other ids.
+        """Insert the tags at their ids among the entries of the text.
 
         Args:
             entries: The entries of the text.
@@ -95,14 +95,14 @@ class Tags(AbstractStep):
 
 
 def split_tags(text: str, separator: str) -> list[str]:
-    """List the tags of a text, as `Tags` reads what follows a tab.
+    """Split the tags of a text, as `Tags` does after a tab.
 
     Args:
         text: The tags.
-        separator: What stands between two of them.
+        separator: The separator between two tags.
 
     Returns:
-        The tags, without white space around them, and without blank ones.
+        The tags without surrounding whitespace and without blank tags.
     """
     tags = [tag.strip(ASCII_SPACES) for tag in text.split(separator)]
     return [tag for tag in tags if tag]

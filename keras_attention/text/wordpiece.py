@@ -99,7 +99,7 @@ class WordPieceTokenizer(AbstractTokenizer):
 
     @property
     def steps(self) -> list[AbstractStep]:
-        """The steps: clean as BERT does, split into words, split into pieces."""
+        """The steps: clean like BERT, split into words, split into pieces."""
         pieces = WordPieces(self.vocabulary)
         return [NormalizeWords(self.lowercase), Split(), pieces]
 
