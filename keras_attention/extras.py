@@ -1,4 +1,4 @@
-"""Optional packages: found when they are needed, or an error that helps."""
+"""Import optional packages on demand, with helpful errors."""
 
 import importlib
 from types import ModuleType
@@ -8,16 +8,16 @@ def require(module: str, extra: str, needed_by: str) -> ModuleType:
     """Import a package that only one extra installs.
 
     Args:
-        module: What to import, such as `"matplotlib.pyplot"`.
+        module: The module to import, such as `"matplotlib.pyplot"`.
         extra: The extra of this package that installs it.
-        needed_by: Who asks, as the user typed it.
+        needed_by: The function or class that needs it, as the user typed it.
 
     Returns:
         The module.
 
     Raises:
         ImportError: If it is not installed, or needs a newer `protobuf`. The
-            message names what to install.
+            message names the package to install.
     """
     try:
         return importlib.import_module(module)

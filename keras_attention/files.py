@@ -1,4 +1,4 @@
-"""Files that are replaced whole or not at all, and checked; and lines."""
+"""Replace files completely or not at all, and verify them; split lines."""
 
 import contextlib
 import errno
@@ -35,22 +35,22 @@ OF_MACHINE = {errno.EACCES, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 def replaced_file(
     path: str | Path, suffix: str | None = None
 ) -> Iterator[Path]:
-    """Yield a draft that takes the place of a file at the end of the block.
+    """Yield a temporary path that replaces a file at the end of the block.
 
-    If the block raises, the process is killed or the power is cut, the file
-    stays as it was.
+    If the block raises an error, the process is killed or the power fails,
+    the file is unchanged.
 
     Args:
-        path: The file to write. Its parents are made.
-        suffix: How its name must end, such as `".onnx"`. Defaults to `None`,
+        path: The file to write. Its parent folders are created.
+        suffix: The required extension, such as `".onnx"`. Defaults to `None`,
             any name.
 
     Yields:
-        The path to write to. Nothing is there yet.
+        The path to write to. There is no file yet.
 
     Raises:
-        ValueError: If the name has another ending, or if something else than
-            a file stands there.
+        ValueError: If the name has another extension, or if the path exists
+            and is not a file.
     """
     path = Path(path)
     if suffix is not None and path.suffix != suffix:
@@ -73,22 +73,22 @@ def replaced_file(
 
 @contextlib.contextmanager
 def replaced_folder(path: str | Path, made_by: str) -> Iterator[Path]:
-    """Yield a draft that takes the place of a folder at the end of the block.
+    """Yield a temporary folder that replaces a folder at the end of the block.
 
-    If the block raises, the folder stays as it was. If the process is killed
-    or the power is cut, the folder stays, or is brought back by the next
-    `recover`.
+    If the block raises an error, the folder is unchanged. If the process is
+    killed or the power fails, the folder is unchanged, or the next `recover`
+    restores it.
 
     Args:
-        path: The folder to write. Its parents are made.
-        made_by: Name of a file in it that shows that this package wrote the
-            folder, and may replace it. An empty folder may be replaced too.
+        path: The folder to write. Its parent folders are created.
+        made_by: Name of a file that shows that this package wrote the folder,
+            so that it may be replaced. An empty folder may be replaced, too.
 
     Yields:
-        An empty folder to write into.
+        An empty folder to write to.
 
     Raises:
-        ValueError: If something else stands at `path`.
+        ValueError: If something else exists at `path`.
     """
     path = Path(path)
     with _private_folder(path.parent) as private:
@@ -103,12 +103,12 @@ def replaced_folder(path: str | Path, made_by: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def alone(path: str | Path) -> Iterator[None]:
-    """Wait until no other process or thread is in a block of the same name.
+    """Wait until no other process or thread is in a block with the same path.
 
-    Where files cannot be locked, as on Windows, nobody waits.
+    If files cannot be locked, as on Windows, this does not wait.
 
     Args:
-        path: A file for the lock, which is made and stays.
+        path: The lock file, which is created and kept.
     """
     with open(path, "ab") as file:
         if fcntl is not None:
@@ -120,11 +120,12 @@ def alone(path: str | Path) -> Iterator[None]:
 def open_to_read(
     path: str | Path, folder: str | Path | None = None
 ) -> BinaryIO:
-    """Open a file of bytes, after `check_file`.
+    """Open a binary file after `check_file`.
 
     Args:
         path: The file.
-        folder: The folder that it belongs to. Defaults to `None`, any.
+        folder: The folder that must contain it. Defaults to `None`, any
+            folder.
 
     Returns:
         The open file.
@@ -137,17 +138,17 @@ def open_to_read(
 
 
 def check_file(path: str | Path, folder: str | Path | None = None):
-    """Raise an `OSError` for what may never end, or stands for another file.
+    """Raise an `OSError` for files that are unsafe to read.
 
     Args:
-        path: A file that is about to be read.
-        folder: The folder that somebody gave us, which it belongs to. A link
-            in it could name any file of this machine. Defaults to `None`:
-            whoever named the file may read it, wherever links lead.
+        path: A file to be read.
+        folder: The folder from the user that must contain it, because a link
+            in a folder could refer to any file on the machine. Defaults to
+            `None`: the user named the file directly, and may follow links.
 
     Raises:
-        OSError: If it is not there, is a pipe or a device, or if a link leads
-            out of `folder`.
+        OSError: If the file does not exist, is a pipe or a device, which may
+            never end, or is a link to outside of `folder`.
     """
     mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
@@ -168,16 +169,16 @@ def check_file(path: str | Path, folder: str | Path | None = None):
 
 @contextlib.contextmanager
 def reading(file: str | Path, needed: str, way_out: str = "") -> Iterator[None]:
-    """Name a file in an error of the block, which damage may raise.
+    """Name a file in errors of the block, which damage can cause.
 
     Args:
         file: The file, as an error names it.
-        needed: A sentence that says who needs what.
-        way_out: A sentence that says what to do. Defaults to nothing.
+        needed: A sentence that describes the requirement.
+        way_out: A sentence that describes the solution. Defaults to nothing.
 
     Raises:
-        ValueError: If the block raises an `Exception`; but what tells of the
-            program or the machine stays what it is, with a note.
+        ValueError: If the block raises an `Exception`. Errors of the program
+            or the machine keep their type, with a note.
     """
     try:
         yield
@@ -190,10 +191,11 @@ def reading(file: str | Path, needed: str, way_out: str = "") -> Iterator[None]:
 
 
 def blames_no_file(error: Exception) -> bool:
-    """Return whether an error is none of a file that was being read.
+    """Return whether an error is not caused by the file that was being read.
 
-    That is a warning that is raised, as by `python -W error`, a package that
-    is missing, and what the system has no room or no permission for.
+    Such errors are warnings that are raised, as with `python -W error`,
+    missing packages, and system errors, such as a full disk or missing
+    permissions.
     """
     around = isinstance(error, Warning | ImportError | MemoryError)
     return around or getattr(error, "errno", None) in OF_MACHINE
@@ -202,13 +204,13 @@ def blames_no_file(error: Exception) -> bool:
 def unusable(
     file: str | Path, needed: str, reason: object, way_out: str = ""
 ) -> ValueError:
-    """Return the error of a file that cannot be used.
+    """Return the error for a file that cannot be used.
 
     Args:
         file: The file.
-        needed: A sentence that says who needs what.
-        reason: What is wrong with it.
-        way_out: A sentence that says what to do. Defaults to nothing.
+        needed: A sentence that describes the requirement.
+        reason: What is wrong with the file.
+        way_out: A sentence that describes the solution. Defaults to nothing.
     """
     said = f"{needed} Received: {file}, which cannot be used: {reason}"
     return ValueError(f"{said}. {way_out}" if way_out else said)
@@ -218,19 +220,19 @@ def sha256_of(path: str | Path) -> str:
     """Return the SHA-256 of a file's content, in hexadecimal digits.
 
     Args:
-        path: The file, no pipe and no device.
+        path: The file, not a pipe or a device.
     """
     with open_to_read(path) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def recover(path: str | Path):
-    """Restore what a process that was killed moved away, and tidy up.
+    """Restore what a killed process moved away, and remove its files.
 
-    A folder that was about to be replaced comes back to its place. Drafts of
-    killed processes are removed from the parent of `path`; those of living
-    processes, of other users, and other folders stay. Where files cannot be
-    locked, as on Windows, nothing is done.
+    A folder that was being replaced is restored. Temporary folders of killed
+    processes are removed from the parent of `path`; those of running
+    processes and of other users, and other folders are kept. If files cannot
+    be locked, as on Windows, nothing is done.
 
     Args:
         path: A file or a folder that `replaced_file` or `replaced_folder`
@@ -246,8 +248,8 @@ def seal(file: Path):
     """Write the SHA-256 of a file's other bytes to its last 64 bytes.
 
     Args:
-        file: A file. If it ends with `SEAL`, the checksum takes its place;
-            else it follows.
+        file: A file. If it ends with `SEAL`, the checksum replaces it;
+            otherwise, the checksum is appended.
     """
     with file.open("r+b") as content:
         size = content.seek(0, os.SEEK_END)
@@ -265,7 +267,7 @@ WRITE_AGAIN = "Copy or write it again."
 
 
 def check_seal(file: Path):
-    """Raise a `ValueError` unless a file is as it was when it was sealed.
+    """Raise a `ValueError` if a file has changed since it was sealed.
 
     Args:
         file: The file.
@@ -278,7 +280,7 @@ def check_seal(file: Path):
 
 
 def check_archive(file: Path):
-    """Raise a `ValueError` unless a ZIP archive is whole and of honest size.
+    """Raise a `ValueError` unless a ZIP archive is complete and not a ZIP bomb.
 
     Args:
         file: The archive.
@@ -299,12 +301,12 @@ def check_archive(file: Path):
 
 @contextlib.contextmanager
 def _private_folder(parent: Path) -> Iterator[Path]:
-    """Make a folder for drafts, which only the owner can enter.
+    """Create a folder for temporary files that only the owner can enter.
 
-    Its name cannot be guessed, so that nobody who shares the parent can put a
-    link where a draft will be written. It is locked as long as the process
-    lives, and gone after the block. Drafts lie in the folder `new`, and what
-    they replace in `old`, under the names that they have outside.
+    Its name cannot be guessed, so that other users of the parent folder
+    cannot place a link at the path of a temporary file. It is locked while
+    the process lives, and removed after the block. New files are in its
+    folder `new`, and replaced files in `old`, with their original names.
     """
     parent.mkdir(parents=True, exist_ok=True)
     recover(parent / NEW)
@@ -323,7 +325,7 @@ def _private_folder(parent: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _hold(private: Path) -> Iterator[bool]:
-    """Lock a folder for drafts, unless it is in use or somebody else's."""
+    """Lock a temporary folder, unless it is in use or of another user."""
     try:
         about = private.lstat()
         own = stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid()
@@ -346,9 +348,9 @@ def _lock(file: BinaryIO) -> bool:
 
 
 def _settle(private: Path):
-    """Undo a replacement that was not finished, and remove its folder.
+    """Undo an unfinished replacement, and remove its folder.
 
-    As long as the draft is there, what it replaces is not replaced yet.
+    If the temporary file still exists, the replacement was not finished.
     """
     for old in (private / OLD).glob("*"):
         path = private.parent / old.name
@@ -362,9 +364,10 @@ def _settle(private: Path):
 
 
 def _sync_all(path: Path):
-    """Wait until the disk has a file, or a folder and all that is in it.
+    """Flush a file, or a folder and its contents, to disk.
 
-    Else its new name could be there after a cut of power, and not its content.
+    Otherwise, after a power failure its new name could exist without its
+    content.
     """
     inside = path.rglob("*") if path.is_dir() else ()
     for part in (*inside, path):
@@ -372,7 +375,7 @@ def _sync_all(path: Path):
 
 
 def _sync(path: Path):
-    """Wait until the disk has a file, or the names in a folder."""
+    """Flush a file, or the names in a folder, to disk."""
     try:
         number = os.open(path, os.O_RDONLY)
     except PermissionError:  # Windows opens no folder
@@ -387,7 +390,7 @@ def _sync(path: Path):
 
 
 def _exchange(draft: Path, path: Path, old: Path, made_by: str):
-    """Move a draft to its place; another process may do the same meanwhile."""
+    """Move a temporary file into place; other processes may do so, too."""
     while True:
         _check_replaceable(path, made_by)
         shutil.rmtree(old, ignore_errors=True)
@@ -411,7 +414,7 @@ def _check_replaceable(path, made_by):
 
 
 def _is_free(path, made_by=None):
-    """Whether nothing, an empty folder, or one with a mark stands there."""
+    """Return whether a path does not exist, or may be replaced."""
     try:
         names = os.listdir(path)  # in one step: others may move it
     except FileNotFoundError:
@@ -429,13 +432,13 @@ def _fail(file, reason):
 
 
 def bare_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    r"""Strip the lines of a stream of what is not text.
+    r"""Remove line endings and a byte order mark from the lines of a stream.
 
     Args:
         lines: All its lines, which end with `\n` or `\r\n`.
 
     Yields:
-        The lines, without their ends and without a byte order mark.
+        The lines.
     """
     for number, line in enumerate(lines):
         line = line if number else line.removeprefix(MARK)
@@ -445,17 +448,17 @@ def bare_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
 def split_in_parts(
     items: Iterable, size_of: Callable[[Any], int], most: int, room: int
 ) -> Iterator[list]:
-    """Split items into parts of bounded memory, padded or not.
+    """Split items into parts that need limited memory, padded or not.
 
     Args:
-        items: Such as texts, in any number.
-        size_of: Returns the size of an item.
-        most: The number of items in a part, at most.
-        room: What the items of a part may take together, if each takes as
-            much as the largest of them. A larger item is a part by itself.
+        items: Any number of items, such as texts.
+        size_of: Function that returns the size of an item.
+        most: Maximum number of items in a part.
+        room: Maximum size of a part, if every item is as large as the largest
+            item in it. A larger item is a part by itself.
 
     Yields:
-        The parts, in order, each as soon as it is full.
+        The parts in order, each as soon as it is complete.
     """
     part, largest = [], 0
     for item in items:

@@ -1,4 +1,4 @@
-"""Translation of any number of sentences, by Apache Beam."""
+"""Translate any number of sentences with Apache Beam."""
 
 from .translate import Failed as Failed
 from .translate import Translate as Translate

@@ -1,4 +1,4 @@
-"""Sentences to translations by Apache Beam, with a translator a process."""
+"""An Apache Beam transform with one translator per process."""
 
 from collections.abc import Hashable
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class Translated(NamedTuple):
     Attributes:
         input: The sentence.
         texts: Its translations, a list of strings, best first.
-        scores: The score of each of them, floats.
+        scores: The score of each translation.
     """
 
     input: str
@@ -39,8 +39,8 @@ class Failed(NamedTuple):
     """A sentence that could not be translated.
 
     Attributes:
-        input: The sentence, or what stands in its place.
-        error: The kind of the error, and what it says.
+        input: The sentence, or the value in its place.
+        error: The type and message of the error.
     """
 
     input: str
@@ -48,13 +48,13 @@ class Failed(NamedTuple):
 
 
 class TranslatorHandler(inference.ModelHandler):
-    """Loads a translator in each process, and translates many sentences.
+    """Loads a translator in each process, and translates batches of sentences.
 
     Args:
-        folder: What `Translator.save` has written. All workers must find it
-            under this name.
-        batch_size: How many sentences run at a time, of similar length.
-        batches: How many batches are sorted by length together.
+        folder: Path to a saved translator. It must be the same on all
+            workers.
+        batch_size: Number of sentences per batch, which have similar lengths.
+        batches: Number of batches that are sorted by length together.
     """
 
     def __init__(self, folder: str | Path, batch_size: int, batches: int):
@@ -78,7 +78,7 @@ class TranslatorHandler(inference.ModelHandler):
         Args:
             batch: Sentences, or pairs of a key and a sentence.
             model: The translator.
-            inference_args: `None`; there are no others.
+            inference_args: Must be `None`.
 
         Yields:
             A `Translated` or a `Failed` for each sentence, with its key if it
@@ -93,7 +93,7 @@ class TranslatorHandler(inference.ModelHandler):
             yield (element[0], result) if has_key else result
 
     def batch_elements_kwargs(self) -> Mapping[str, int]:
-        """Return how many sentences to collect, of a bundle that has them."""
+        """Return how many sentences of a bundle to collect."""
         count = self.batch_size * self.batches
         return {"min_batch_size": count, "max_batch_size": count}
 
@@ -103,16 +103,16 @@ def translate_all(
 ) -> list[Translated | Failed]:
     """Translate sentences, some of which may fail.
 
-    If they fail together, each half is tried alone, down to the sentences that
-    are at fault.
+    If a batch fails, each half is tried separately, down to the sentences
+    that cause the error.
 
     Args:
         translator: The translator.
         sentences: The sentences.
-        batch_size: How many of them run at a time.
+        batch_size: Number of sentences per batch.
 
     Returns:
-        What came out of each, in their order.
+        A result for each sentence, in order.
     """
     try:
         found = translator(
@@ -140,38 +140,39 @@ def translate_all(
 
 
 class Translate(beam.PTransform):
-    r"""Translates a `PCollection` of sentences by a saved translator.
+    r"""Translates a `PCollection` of sentences with a saved translator.
 
-    It is Beam's `RunInference`: each worker process loads the translator once,
-    and its threads share it. Sentences are collected, up to `batches` times
-    `batch_size` of a bundle, sorted by length, and run `batch_size` at a time.
+    It uses Beam's `RunInference`: each worker process loads the translator
+    once, and its threads share it. Up to `batches` times `batch_size`
+    sentences of a bundle are collected and sorted by length, and
+    `batch_size` sentences run at a time.
 
-    A sentence that fails does not end the job. It goes to the second output,
-    with its error, and the counter `keras_attention/failed` of the job counts
-    it. A translator that cannot be loaded does end it.
+    A sentence that fails does not end the job. It goes to the second output
+    with its error, and the metric counter `keras_attention/failed` counts it.
+    A translator that cannot be loaded ends the job.
 
-    The order of a `PCollection` means nothing, so give sentences keys to know
-    them again. A runner repeats the work of a worker that is lost; what a
-    transform after this one writes elsewhere may come twice.
+    A `PCollection` has no order, so add keys to sentences to match them with
+    their translations. A runner repeats the work of a lost worker. Therefore,
+    a later transform with side effects can run twice for the same sentence.
 
     Call arguments:
         sentences: A `PCollection` of `str`, or of pairs of a key and a `str`.
 
     Returns:
-        Two `PCollection`s, which can be unpacked, or found by their names:
-        `translated` of `Translated(input, texts, scores)`, and `failed` of
-        `Failed(input, error)`; of pairs of the key and this, where there was a
-        key.
+        Two `PCollection`s, which you can unpack or access by name:
+        `translated` with `Translated(input, texts, scores)`, and `failed` with
+        `Failed(input, error)`. If the input has keys, pairs of the key and
+        this result.
 
     Args:
-        folder: What `Translator.save` has written. All workers must find it
-            under this name.
-        batch_size: How many sentences run at a time. Defaults to `32`.
-        batches: How many batches are sorted by length together. Defaults to
-            `32`.
+        folder: Path to a saved translator. It must be the same on all
+            workers.
+        batch_size: Number of sentences per batch. Defaults to `32`.
+        batches: Number of batches that are sorted by length together.
+            Defaults to `32`.
 
     Raises:
-        ValueError: If an argument has a wrong value.
+        ValueError: If an argument is invalid.
         ImportError: If `apache_beam` is not installed.
 
     Example:
@@ -214,7 +215,7 @@ class Translate(beam.PTransform):
 
 
 class _Split(beam.DoFn):
-    """Sends sentences that failed to their own output, and counts them."""
+    """Sends failed sentences to their own output, and counts them."""
 
     def __init__(self):
         self.count = beam.metrics.Metrics.counter("keras_attention", FAILED)

@@ -267,7 +267,7 @@ class OnnxStrings:
         return self("Reshape", bare, self("Shape", x), allowzero=1)
 
     def spaced(self, words: str, joins: str, separator: str) -> str:
-        """Join words `(B, T)`; `joins` marks words without a separator before."""
+        """Join words `(B, T)`; there is no separator where `joins` is true."""
         space = self("Where", joins, strings(""), strings(separator))
         return self.joined(self("StringConcat", space, words))
 

@@ -1,4 +1,4 @@
-"""From other programs to ours: weights of TFA, attention layers of Keras."""
+"""Convert weights of TensorFlow Addons and attention layers of Keras."""
 
 from .keras_layers import from_keras_layers as from_keras_layers
 from .load import load_tfa_weights as load_tfa_weights

@@ -1,4 +1,4 @@
-"""Keras' own attention layers as ours, with the same numbers."""
+"""Convert Keras' attention layers to layers of this package."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ KINDS = (keras.layers.AdditiveAttention, keras.layers.Attention)
 
 
 def from_keras_layers(source: Any) -> Any:
-    """Make our attention from Keras' `AdditiveAttention` or `Attention`.
+    """Convert Keras' `AdditiveAttention` or `Attention` to this package.
 
     Formula:
 
@@ -24,15 +24,16 @@ def from_keras_layers(source: Any) -> Any:
         Attention, "concat": w sum tanh(g (q + k))
 
     The first and the last become a `BahdanauAttention` whose kernels are the
-    identity, times `g`; the other one a `DotAttention`. Contexts and weights
-    are the same. In training the kernels move as well, since Keras' layer has
-    none. Only at padded queries, where Keras' layer returns zeros, ours
-    returns what their features ask for; and where a whole source is masked,
-    ours returns zeros.
+    identity, times `g`; the second becomes a `DotAttention`. Contexts and
+    weights are the same. During training, the kernels change as well, because
+    they are weights, which Keras' layer does not have. Outputs differ in two
+    cases only: at padded queries, Keras' layer returns zeros, and the new
+    layer attends normally; and if a whole source is masked, the new layer
+    returns zeros.
 
-    A layer is called `layer(query, value, key=None)`, not with a list. A
-    functional model is copied: its attention layers are ours, which are
-    called as the model needs it, and all other weights are the same.
+    Call the new layer as `layer(query, value, key=None)`, not with a list. A
+    functional model is copied: its attention layers are converted, with their
+    calls, and all other weights are the same.
 
     Args:
         source: A built `keras.layers.AdditiveAttention` or
@@ -43,8 +44,8 @@ def from_keras_layers(source: Any) -> Any:
         An attention layer, or a model.
 
     Raises:
-        ValueError: If `source` is another layer, is not built, or is a model
-            without such a layer or one that is not functional.
+        ValueError: If `source` is another layer or not built, or if it is a
+            model that is not functional or has no such layer.
 
     Example:
 
@@ -66,7 +67,7 @@ def from_keras_layers(source: Any) -> Any:
 
 
 def _convert_layer(layer) -> AbstractAttention:
-    """Make the layer that computes the same, with its weights."""
+    """Create the layer that computes the same, with its weights."""
     check_built(layer, "build", "Call it once, on [query, value].")
     shapes = [tuple(x) for x in layer.get_build_config()["input_shape"]]
     options = {
@@ -101,7 +102,7 @@ def _convert_layer(layer) -> AbstractAttention:
 
 
 def _convert_model(model):
-    """Copy a functional model, with our layers in place of Keras'."""
+    """Copy a functional model, and convert its attention layers."""
     made = {}
 
     def clone(layer):
@@ -137,7 +138,7 @@ def _convert_model(model):
 
 
 def _renamed(kwargs: dict) -> dict:
-    """Pass on what a call was given, with masks by our arguments' names."""
+    """Rename the arguments of a call, such as its masks."""
     masks = kwargs.pop("mask", None) or ()
     names = ("query_mask", "value_mask")
     given = {k: x for k, x in zip(names, masks, strict=False) if x is not None}
@@ -145,7 +146,7 @@ def _renamed(kwargs: dict) -> dict:
 
 
 def _copy_weights(source, target):
-    """Copy the weights of all layers that are the same in both models."""
+    """Copy the weights of all layers that both models have."""
     for old, new in zip(source.layers, target.layers, strict=True):
         if isinstance(old, keras.Model) and hasattr(old, "layers"):
             _copy_weights(old, new)

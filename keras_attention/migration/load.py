@@ -1,4 +1,4 @@
-"""Weights of a TensorFlow Addons program, loaded into our layers."""
+"""Load weights of a TensorFlow Addons program."""
 
 import operator
 import warnings
@@ -35,39 +35,42 @@ def load_tfa_weights(
 ) -> None:
     """Load weights that were trained with `tfa.seq2seq` on Keras 2.
 
-    The target takes all weights of the source, or none. It finds them by the
-    names that TensorFlow Addons and Keras give; outer scopes do not matter.
-    Objects with the same names, such as the cells of a stack, are taken in the
-    order of their counters. A `.weights.h5` file has numbers in place of
-    names, such as `vars/0`: the name of the layer must tell what they are.
+    The target takes all weights of the source, or none. Weights are matched
+    by the names that TensorFlow Addons and Keras give; outer scopes are
+    ignored. Objects with the same names, such as the cells of a stack, are
+    matched in the order of their counters. A `.weights.h5` file has numbers
+    instead of names, such as `vars/0`, so the name of the layer must identify
+    its type.
 
-    What is laid out in another way is converted: the kernel of
-    `LuongAttention` is transposed; the attentional layers of several
-    mechanisms become one; embeddings are divided by the square root of their
-    size, with which `Seq2Seq` multiplies them. An `AttentionWrapper` attends
-    after its cell, so our cell needs `order="luong"`; its attentional layer
-    is linear, so ours needs `attention_activation=None`.
+    Different layouts are converted: the kernel of `LuongAttention` is
+    transposed; the attentional layers of several mechanisms become one;
+    embeddings are divided by the square root of their size, which `Seq2Seq`
+    multiplies them with. An `AttentionWrapper` attends after its cell, so the
+    decoder cell needs `order="luong"`; its attentional layer is linear, so
+    the decoder cell needs `attention_activation=None`.
 
-    Variables of optimizers are ignored. Cells of TensorFlow 1, such as
-    `tf.compat.v1.nn.rnn_cell.GRUCell`, and cuDNN's own weights are laid out
-    differently, and are not supported.
+    Optimizer variables are ignored. Cells of TensorFlow 1, such as
+    `tf.compat.v1.nn.rnn_cell.GRUCell`, and weights in cuDNN layout are not
+    supported.
 
     Args:
         target: A built attention layer, `AttentionDecoderCell`,
             `AttentionDecoder` or `Seq2Seq`, or another Keras layer, such as a
             cell.
-        source: A checkpoint's path without its suffix; a folder with
-            checkpoints, for the last one; a `.h5` or `.weights.h5` file of
-            Keras 2; the folder of a SavedModel, of which only the variables
-            are read; or a dictionary of variables' names and arrays.
-        prefix: Takes only variables whose names have it, as whole parts, to
-            choose one of several wrappers. Mechanisms that stand elsewhere
-            come along. Defaults to `""`, all variables.
+        source: The path of a checkpoint without its suffix; a folder with
+            checkpoints, of which the last is loaded; a `.h5` or `.weights.h5`
+            file of Keras 2; the folder of a SavedModel, of which only the
+            variables are read; or a dictionary of variable names and arrays.
+        prefix: Loads only variables whose names contain this prefix, as whole
+            components, to select one of several wrappers. Mechanisms outside
+            of the prefix are included. Defaults to `""`, which means all
+            variables.
 
     Raises:
-        ValueError: If weights are missing, left over, of another shape, or not
-            finite; if the target is not built, or can never compute what TFA
-            does; or if the source cannot be read. Nothing is changed then.
+        ValueError: If weights are missing, left over, of another shape, or
+            not finite; if the target is not built, or cannot compute the same
+            as TFA; or if the source cannot be read. The target is then
+            unchanged.
 
     Example:
 
@@ -104,7 +107,7 @@ def load_tfa_weights(
 
 
 def _check_target(target):
-    """Check that the target is built, and can compute what TFA does."""
+    """Check that the target is built, and can compute the same as TFA."""
     if not target.built:
         raise ValueError(
             "load_tfa_weights needs a target that is built, and has weights. "
@@ -132,7 +135,7 @@ def _match(
     variables: list[names.Stored],
     everything: list[names.Stored],
 ) -> tuple[list, dict[str, list[str]]]:
-    """Find the value of every weight, and what does not fit, by its kind."""
+    """Return the value of every weight, and mismatches by kind."""
     attends = any(names.MEMORY in x.fields for x in needed)
     stored = names.components_of(variables, everything if attends else [])
     stored = _join_layers(stored, needed)
@@ -158,13 +161,14 @@ def _match(
 def _pair(
     needed: list[names.Component], stored: list[names.Component]
 ) -> list[tuple]:
-    """Find the object of the source for every object of ours.
+    """Match every object of the target with an object of the source.
 
-    It has the same fields, and its name tells no other side, direction or kind
-    of cell. Of several, those are meant whose names tell the same as that of
-    ours; of these the first one, if counters give them an order, and else
-    none. What finds none takes one with some of the fields, so that an error
-    can name the others.
+    The source object has the same fields, and its name indicates no other
+    side, direction or kind of cell. Among several candidates, those whose
+    names indicate the same as the target object are preferred; among these,
+    the first is used if counters order them, and otherwise none. A target
+    object without a match takes a source object with some of its fields, so
+    that an error can name the others.
     """
     needed, stored, pairs = [*needed], [*stored], []
     for fits in (operator.eq, operator.and_):
@@ -191,7 +195,7 @@ def _pair(
 def _join_layers(
     stored: list[names.Component], needed: list[names.Component]
 ) -> list[names.Component]:
-    """Join the attentional layers of several mechanisms to one, if possible.
+    """Join the attentional layers of several mechanisms into one, if possible.
 
     Formula:
 
@@ -230,7 +234,7 @@ def _join_layers(
 
 
 def _warn_of_activation(target, variables):
-    """Warn where TFA's own layer, which is linear, meets an activation."""
+    """Warn if the target has an activation, because TFA's layer is linear."""
     cell = cell_of(target)
     if cell is None or cell.attention_bias is not None:
         return

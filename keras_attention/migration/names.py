@@ -1,4 +1,4 @@
-"""The names that TFA and Keras 2 give to variables, and what they mean."""
+"""The variable names of TFA and Keras 2, and what they mean."""
 
 import dataclasses
 import re
@@ -45,11 +45,11 @@ NUMBERED = {
 
 
 class Stored(NamedTuple):
-    """A variable that was read from a source.
+    """A variable from a source.
 
     Attributes:
-        names: Its names. The first one is for people; the last one says best
-            what it belongs to.
+        names: Its names. The first name is for messages; the last name
+            identifies best what the variable belongs to.
         value: Its value.
     """
 
@@ -58,12 +58,12 @@ class Stored(NamedTuple):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts of the name that says what it belongs to."""
+        """The components of the name that identifies its object."""
         return split_name(self.names[-1])
 
     @property
     def label(self) -> str:
-        """The name for people, with the shape."""
+        """The name for messages, with the shape."""
         return f"{self.names[0]} {self.value.shape}"
 
 
@@ -73,8 +73,8 @@ class Component:
 
     Attributes:
         fields: Its weights, by the names that TFA and Keras 2 give them.
-        meaning: What `meaning_of` its name returned.
-        owner: The parts of its name in a source.
+        meaning: The result of `meaning_of` for its name.
+        owner: The components of its name in a source.
     """
 
     fields: dict[Any, Any]
@@ -83,46 +83,47 @@ class Component:
 
 
 def split_name(name: str) -> tuple[str, ...]:
-    """Split a variable's name into its parts.
+    """Split a variable name into its components.
 
     Args:
-        name: Such as `"model/lstm/kernel:0"`.
+        name: A name such as `"model/lstm/kernel:0"`.
 
     Returns:
-        Its parts, without the output number.
+        The components, without the output number.
     """
     name = re.sub(r":\d+$", "", name.removesuffix(SUFFIX))
     return tuple(part for part in name.split("/") if part) or ("",)
 
 
 def base(part: str) -> str:
-    """Return a part of a name without its counter: `"dense"` of `"dense_2"`.
+    """Remove the counter from a name component: `"dense"` for `"dense_2"`.
 
     Args:
-        part: One part, such as `"dense_2"`.
+        part: A component, such as `"dense_2"`.
     """
     return re.sub(r"_\d+$", "", part)
 
 
 def natural(parts: Iterable[str]) -> list:
-    """Return what sorts names as people count: `"cell_2"`, then `"cell_10"`.
+    """Return a sort key by number: `"cell_2"` before `"cell_10"`.
 
     Args:
-        parts: The parts of a name.
+        parts: The components of a name.
     """
     pieces = re.split(r"(\d+)", "/".join(parts))  # text, number, text, ...
     return [int(x) if i % 2 else x for i, x in enumerate(pieces)]
 
 
 def meaning_of(parts: Iterable[str]) -> tuple[str | None, ...]:
-    """Return the side, the direction and the kind of cell that a name tells.
+    """Return the side, direction and kind of cell that a name indicates.
 
     Args:
-        parts: The parts of the name, of which the last one that tells counts.
+        parts: The components of the name. The last one that indicates
+            something counts.
 
     Returns:
         `"source"` or `"target"`, `"forward"` or `"backward"`, and `"lstm"`,
-        `"gru"` or `"rnn"`; `None` for what it does not tell.
+        `"gru"` or `"rnn"`; `None` for what the name does not indicate.
     """
     found = [None] * len(WORDS)
     for part in parts:
@@ -135,14 +136,15 @@ def meaning_of(parts: Iterable[str]) -> tuple[str | None, ...]:
 
 
 def own_name(parts: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """Split a variable's name into that of an object and its own.
+    """Split a variable name into the object's name and the variable's own name.
 
     Args:
-        parts: The parts of the name.
+        parts: The components of the name.
 
     Returns:
-        The parts of the object's name, and the variable's name. The variables
-        of norms and of the layers of a mechanism have two parts.
+        The components of the object's name, and the variable's own name.
+        Variables of normalization layers and of the layers of a mechanism
+        have two components.
     """
     *owner, name = parts
     name = ATTRIBUTES.get(name, name)
@@ -155,22 +157,21 @@ def own_name(parts: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
 def components_of(
     variables: list[Stored], everything: Iterable[Stored] = ()
 ) -> list[Component]:
-    """Put the variables of each object together.
+    """Group the variables of each object.
 
-    A mechanism's variables are those with the same last part of the object's
-    name, or the last two if that is a number: the scopes before it differ, as
-    that of a query's kernel is the wrapper, and that of a memory's kernel is
-    whoever set the memory.
+    The variables of a mechanism share the last component of the object's
+    name, or the last two if the last is a number. The scopes before it
+    differ: the query kernel is in the scope of the wrapper, and the memory
+    kernel in the scope where the memory was set.
 
     Args:
-        variables: The variables to take.
-        everything: All variables of the source. Memories of the mechanisms
-            are taken that are set outside of any wrapper, if `variables` has
-            none.
+        variables: The variables to group.
+        everything: All variables of the source. If `variables` has no
+            memories of the mechanisms, those outside of any wrapper are used.
 
     Returns:
-        The objects, in the order of the source. A name that comes twice in
-        one of them is a number, which no object of ours has.
+        The objects, in the order of the source. A name that occurs twice in
+        one of them becomes a number, which matches no weight of the target.
     """
     named = [(x, *own_name(x.parts)) for x in variables]
     mechanisms = {_mechanism(owner) for _, owner, x in named if x in MECHANISM}
@@ -216,8 +217,8 @@ def in_order(found: list[Component]) -> list[Component] | None:
         found: Objects of a source.
 
     Returns:
-        The same objects; `None` if their names differ in more than counters,
-        whose order says nothing.
+        The sorted objects; `None` if their names differ in more than
+        counters, so that they have no order.
     """
     names = {tuple(re.sub(r"_?\d+$", "", x) for x in c.owner) for c in found}
     if len(names) > 1:

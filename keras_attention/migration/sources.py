@@ -1,4 +1,4 @@
-"""The variables of a program of TensorFlow and Keras 2, whatever holds them."""
+"""Read variables of TensorFlow and Keras 2 programs from any source."""
 
 import glob
 import re
@@ -30,20 +30,19 @@ WHOLE = "model_weights/"  # in the file of a model with its config
 
 
 def read_variables(source: Mapping | str | Path) -> list[Stored]:
-    """Read the weights that a source has.
+    """Read the weights of a source.
 
-    The variables of an optimizer are left out, and so are integers, such as
-    counters.
+    Optimizer variables and integers, such as counters, are omitted.
 
     Args:
         source: Names and arrays; or the path of a checkpoint, of an HDF5 file
-            or of a SavedModel's folder.
+            or of a SavedModel folder.
 
     Returns:
         The variables, in the order of the source.
 
     Raises:
-        ValueError: If there is no such file, or it is none of these.
+        ValueError: If the file does not exist or has another format.
     """
     if isinstance(source, Mapping):
         found = [Stored((str(k),), np.asarray(x)) for k, x in source.items()]
@@ -93,17 +92,17 @@ def _read_path(path: Path) -> list[Stored]:
 
 
 def _is_in(path: Path, folder: Path) -> bool:
-    """Return whether a path is inside of a folder, wherever links lead."""
+    """Return whether a path is inside a folder after resolving links."""
     return path.resolve().is_relative_to(folder.resolve())
 
 
 def _read_checkpoint(path: Path) -> list[Stored]:
     """Read the variables of a checkpoint.
 
-    A checkpoint names a variable by the shortest way to it through the
-    attributes of objects. Where there is a way through an `AttentionWrapper`,
-    it is a further name, which says what the variable belongs to. So is the
-    name that the program gave to a variable that stands in a plain list.
+    A checkpoint names a variable by the shortest path to it through object
+    attributes. If there is a path through an `AttentionWrapper`, it becomes
+    an additional name, which identifies what the variable belongs to. For a
+    variable in a plain list, so does the name that the program gave to it.
     """
     data = path.parent.glob(f"{glob.escape(path.name)}.data-*")
     for file in (path.with_name(f"{path.name}.index"), *data):
@@ -133,7 +132,7 @@ def _read_checkpoint(path: Path) -> list[Stored]:
 
 
 def _ways(graph: bytes) -> dict:
-    """Map variables whose first name says too little to a further one."""
+    """Map variables with uninformative first names to an additional name."""
     proto = require(
         "tensorflow.core.protobuf.trackable_object_graph_pb2", "all", READER
     )
@@ -153,7 +152,7 @@ def _ways(graph: bytes) -> dict:
 
 
 def _shortest(nodes, start: int) -> dict:
-    """Map each object that can be reached to the shortest way to it."""
+    """Map each reachable object to the shortest path to it."""
     ways, queue = {start: ()}, [start]
     for node in queue:
         for child in nodes[node].children:
@@ -168,14 +167,15 @@ def select(variables: list[Stored], prefix: str) -> list[Stored]:
 
     Args:
         variables: All variables.
-        prefix: Whole parts that their names begin with, or, if no name does,
-            that they have anywhere. All variables if it is empty.
+        prefix: Whole components at the beginning of names or, if no name
+            begins with them, anywhere in names. If empty, all variables are
+            selected.
 
     Returns:
-        The selected ones.
+        The selected variables.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If no variable matches.
     """
     wanted = _slashed(prefix)
     if wanted == "//":

@@ -18,11 +18,11 @@ from keras_attention.models import Seq2Seq
 
 
 class Slot(NamedTuple):
-    """A weight of ours.
+    """A weight of the target.
 
     Attributes:
         weight: The Keras variable.
-        divisor: What the stored value is divided by.
+        divisor: The stored value is divided by this number.
         transposed: Whether the stored value is transposed.
     """
 
@@ -45,7 +45,7 @@ def needed_by(target: keras.layers.Layer) -> list[names.Component]:
         target: A built layer.
 
     Returns:
-        Objects whose fields are a `Slot` each, with every weight once.
+        Objects whose fields are `Slot`s, with every weight once.
 
     Raises:
         ValueError: If TFA has no such attention.
@@ -68,7 +68,7 @@ def needed_by(target: keras.layers.Layer) -> list[names.Component]:
 
 
 def _attention(layer: AbstractAttention) -> names.Component:
-    """Give the weights of an attention the names of a mechanism's variables."""
+    """Map the weights of an attention to the variable names of a mechanism."""
     if type(layer) is BahdanauAttention:
         slots = {
             names.QUERY: Slot(layer.query_kernel),
@@ -98,7 +98,7 @@ def _attention(layer: AbstractAttention) -> names.Component:
 
 
 def _around(model: Seq2Seq) -> list[names.Component]:
-    """List the objects of a model around its decoder; embeddings are scaled."""
+    """List the objects around a model's decoder, with scaled embeddings."""
     root = math.sqrt(model.embedding_dim)
     embeddings = (model.source_embedding, model.target_embedding)
     sides = {id(embeddings[0]): "source", id(model.encoder): "source"}
@@ -116,7 +116,7 @@ def _around(model: Seq2Seq) -> list[names.Component]:
 def _components(
     weights: Iterable, side: str | None = None, divisor: float = 1.0
 ) -> list[names.Component]:
-    """Put the weights of one object together, norms with their cell."""
+    """Group the weights of one object, and normalization with its cell."""
     found, last = [], None
     for weight in weights:
         owner, name = names.own_name(tuple(weight.path.split("/")))

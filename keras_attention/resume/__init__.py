@@ -1,3 +1,3 @@
-"""Training that goes on where it was killed."""
+"""Resume an interrupted training."""
 
 from .fit import resumable_fit as resumable_fit

@@ -1,4 +1,4 @@
-"""The list of callbacks by which a training is kept, and goes on."""
+"""The callback list that saves and resumes a training."""
 
 import itertools
 import math
@@ -18,22 +18,23 @@ from keras_attention.resume.file import write_state
 
 
 class State(NamedTuple):
-    """A moment of a training: the begin of an epoch, or of a step in it.
+    """A point in a training: the beginning of an epoch, or of a step in it.
 
     Attributes:
-        begun: Whether anything was trained.
-        epoch: The epoch that begins, or goes on.
-        batch: The batches of it that were trained.
-        data_epoch: The epoch that began the data which this one reads: an
-            earlier one with `steps_per_epoch`.
-        read: The batches of this data that epochs before have read.
-        source: Where datasets and random generators were when it began.
-        positions: Where datasets are.
+        begun: Whether any step was trained.
+        epoch: The current epoch.
+        batch: The number of its batches that were trained.
+        data_epoch: The epoch in which the current pass over the data began.
+            It can be an earlier one with `steps_per_epoch`.
+        read: The number of batches of this pass that earlier epochs read.
+        source: The positions of datasets and random generators when the pass
+            began.
+        positions: The current positions of datasets.
         random: The states of random generators.
-        variables: Those of model, optimizer and metrics, or `None`.
-        callbacks: What `KeptCallbacks.read` returned.
+        variables: The variables of model, optimizer and metrics, or `None`.
+        callbacks: The result of `KeptCallbacks.read`.
         stopped: Whether a callback has stopped the training.
-        identity: What `identify` returned.
+        identity: The result of `identify`.
     """
 
     begun: bool
@@ -51,24 +52,25 @@ class State(NamedTuple):
 
 
 class OwnedCallbacks(keras.callbacks.CallbackList):
-    """Lets callbacks hear of one training, whatever has interrupted it.
+    """Calls callbacks as if a training had not been interrupted.
 
-    Keras takes a `CallbackList` as it is. This one writes a state before
-    anyone hears of a batch, or when all have heard of the end of an epoch. To
-    go on from a state, `fit` begins where the data began. What was trained
-    then is passed by: its batches are read, and nobody hears of them. When the
-    moment of the state has come, all is put back.
+    Keras uses a `CallbackList` that it is given. This one saves a state
+    before the callbacks of a batch begin, or after all callbacks of an epoch
+    end. To resume from a state, `fit` starts where the pass over the data
+    began. Steps that were trained before are skipped: their batches are read,
+    but no callbacks are called. At the position of the state, everything is
+    restored.
 
-    What `fit` reads only `model.train_function` can let it drop, so that is
-    another one as long as steps are passed by.
+    Only `model.train_function` can discard a batch that `fit` reads.
+    Therefore, it is replaced while steps are skipped.
 
     Args:
         model: The model.
-        call: All arguments of `fit`, by name, with the epoch to begin with.
-        file: The file of the state.
+        call: All arguments of `fit` by name, with the epoch to begin with.
+        file: The state file.
         save_freq: `"epoch"`, or a number of batches.
-        identity: What `identify` returned.
-        state: The state from which the training goes on, or `None`.
+        identity: The result of `identify`.
+        state: The state to resume from, or `None`.
         batches: The number of batches of the data, or `None` if unknown.
     """
 
@@ -169,18 +171,18 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
         remove_state(self.file)
 
     def release(self):
-        """Give the model its own `train_function` back."""
+        """Restore the `train_function` of the model."""
         passed = self.model.train_function
         if isinstance(passed, _PassedStep):
             self.model.train_function = passed.train
 
     def write(self, epoch: int, batch: int, begun: bool = True):
-        """Write the state before a batch of an epoch.
+        """Save the state before a batch of an epoch.
 
         Args:
-            epoch: The epoch that begins, or goes on.
-            batch: The batches of it that were trained.
-            begun: Whether anything was trained.
+            epoch: The current epoch.
+            batch: The number of its batches that were trained.
+            begun: Whether any step was trained.
         """
         state = State(
             begun=begun,
@@ -200,7 +202,7 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
         self.unsaved = 0
 
     def _arrive(self):
-        """Put back all that is in the state, whose moment has come."""
+        """Restore everything from the state when its position is reached."""
         state = self.state
         self.release()
         metrics = ["metrics"] if state.batch else []  # else they begin anew
@@ -221,10 +223,10 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
 
 
 class _PassedStep:
-    """A `train_function` that reads the batches of a step and drops them.
+    """A `train_function` that reads the batches of a step and discards them.
 
-    The first step is trained all the same, so that the model makes its
-    variables; their values are put back later.
+    It still trains the first step, so that the model creates its variables;
+    their values are restored later.
 
     Args:
         model: The model.

@@ -1,4 +1,4 @@
-"""The file of a state: plain values, whole or not there, sealed, no code."""
+"""Read and write state files: plain values with a checksum, without code."""
 
 import contextlib
 import json
@@ -26,18 +26,18 @@ COLLECTIONS = {"list": list, "tuple": tuple, "set": set}
 
 
 def pack(value: Any, arrays: list[np.ndarray]) -> Any:
-    """Write a value as what JSON knows, and its arrays to a list.
+    """Convert a value for JSON, and append its arrays to a list.
 
     Args:
         value: Numbers, strings, `None`, paths, arrays, tensors, operations of
             `keras.ops`, and lists, tuples, sets and dictionaries of these.
-        arrays: The list to which arrays are added.
+        arrays: The list to which arrays are appended.
 
     Returns:
-        What `unpack` turns into an equal value of the same types.
+        A value that `unpack` converts to an equal value of the same types.
 
     Raises:
-        TypeError: If there is anything else in it.
+        TypeError: If the value contains anything else.
     """
     if type(value) in ALONE:
         return value
@@ -63,12 +63,12 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
 
 
 def unpack(packed: Any, read: Callable[[int], np.ndarray]) -> Any:
-    """Read what `pack` wrote.
+    """Convert a value from `pack` back.
 
     Args:
-        packed: What `pack` returned, perhaps through JSON.
-        read: Function that returns an array by its number in the list, which
-            counts from 1.
+        packed: The result of `pack`, possibly decoded from JSON.
+        read: Function that returns an array by its position in the list,
+            which begins at 1.
 
     Returns:
         The value.
@@ -89,15 +89,15 @@ def unpack(packed: Any, read: Callable[[int], np.ndarray]) -> Any:
 
 
 def write_state(file: Path, state: dict[str, Any]):
-    """Write a state in place of the one before, whole or not at all.
+    """Replace a state file, either completely or not at all.
 
     Args:
-        file: The file. Its folder is made.
-        state: Plain values, as `pack` takes them.
+        file: The file. Its folder is created if missing.
+        state: Plain values, as `pack` accepts them.
 
     Raises:
-        OSError: If it cannot be written, such as for want of room. It names
-            the file.
+        OSError: If the file cannot be written, for example because the disk is
+            full. The message names the file.
     """
     arrays = []
     about = {"version": VERSION, "state": pack(state, arrays)}
@@ -113,16 +113,16 @@ def write_state(file: Path, state: dict[str, Any]):
 
 
 def read_state(file: Path) -> dict[str, Any] | None:
-    """Read the last state that was written.
+    """Read a state file.
 
     Args:
         file: The file.
 
     Returns:
-        The state, or `None` if there is none.
+        The state, or `None` if there is no file.
 
     Raises:
-        ValueError: If it is no file, or damaged. The message names it.
+        ValueError: If it is not a file, or damaged. The message names it.
     """
     if file.parent.is_dir():
         recover(file)
@@ -142,17 +142,17 @@ def read_state(file: Path) -> dict[str, Any] | None:
 
 
 def reading_state(file: Path) -> contextlib.AbstractContextManager:
-    """Name the file in an error of the block, as `reading` does."""
+    """Name the file in errors of the block, like `reading`."""
     return reading(file, SAME, ANEW)
 
 
 def refuse(file: Path, reason: object) -> NoReturn:
-    """Raise a `ValueError` that names the file and says how to go on."""
+    """Raise a `ValueError` that names the file and explains how to continue."""
     raise unusable(file, SAME, reason, ANEW)
 
 
 def remove_state(file: Path):
-    """Remove the file, and its folder unless something else is in it."""
+    """Remove the file, and its folder unless it contains other files."""
     file.unlink(missing_ok=True)
     recover(file)
     if file.parent.is_dir() and not any(file.parent.iterdir()):

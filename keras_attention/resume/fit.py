@@ -1,4 +1,4 @@
-"""`fit` that goes on where it was killed, bit by bit the same."""
+"""A `fit` that resumes an interrupted training with identical results."""
 
 import inspect
 import math
@@ -32,74 +32,74 @@ def resumable_fit(
     save_freq: str | int = "epoch",
     **options: Any,
 ) -> keras.callbacks.History:
-    """Calls `model.fit`, and goes on with it after a kill as if without one.
+    """Call `model.fit`, and resume it exactly after an interruption.
 
-    Run the command again that was interrupted. Training goes on at the epoch
-    and the batch of the last state that was written, and everything is bit by
-    bit what it would have been: weights, optimizer, metrics, history, the
-    generators of layers, Python, NumPy and torch, the order of
-    `parallel_dataset`, and what callbacks remember. Only the work since that
-    state is done again. (`keras.callbacks.BackupAndRestore` goes on with
-    another run.) After the last epoch nothing is left in the folder.
+    To resume, run the interrupted command again. Training continues at the
+    epoch and the batch of the last saved state, and everything is bit by bit
+    identical to an uninterrupted training: weights, optimizer, metrics,
+    history, the generators of layers, Python, NumPy and torch, the order of
+    `parallel_dataset`, and the states of callbacks. Only the work since that
+    state is repeated. (`keras.callbacks.BackupAndRestore` continues with
+    another random sequence.) After the last epoch, the folder is empty.
 
-    A state is written whole or not at all, so a kill while it is written
-    leaves the one before. What it takes is the time to write weights and
-    optimizer once; between states it costs nothing.
+    A state is written completely or not at all: if the process is killed
+    while it writes, the previous state remains. Writing takes the time to
+    write weights and optimizer once; there is no cost between states.
 
-    - **The same training.** To resume with another model, optimizer, loss,
-      metric or argument of `fit`, or with fewer epochs than were trained, is
-      an error, and the state is kept. More epochs are possible. Models,
-      optimizers, losses and metrics are compared by their configs, functions
-      by their names, arrays and the text of `parallel_dataset` by their
-      content, other datasets by their class, shapes and number of batches.
-      What no config has, such as the code of a loss function, is not
-      compared. Callbacks are not compared either.
-    - **Callbacks.** They hear of one training: of its begin once in a
-      process, of its end once. Attributes that are numbers, strings, arrays,
-      paths, generators of Keras, or lists, tuples, sets and dictionaries of
-      values are saved. Anything else a callback creates anew when training
-      begins; if it has changed meanwhile, a warning names it. Files that a
-      callback writes stay as they are: pass `append=True` to `CSVLogger`, and
-      `save_freq="epoch"` to have each row once. A callback hears again of the
-      begin of an epoch that is resumed.
-    - **Data.** A run that goes on within an epoch reads its earlier batches
-      again and drops them, which takes the time that reading takes.
-      `parallel_dataset` goes on at its epoch, with or without a `seed`. Other
-      data must give an epoch the same batches in a new process. Arrays that
-      `fit` shuffles do so, on TensorFlow after
-      `keras.utils.set_random_seed`; `tf.data`'s own `shuffle` does so with a
-      `seed` and `reshuffle_each_iteration=False`.
-    - **What cannot be kept.** Keras' own generator, from which `keras.random`
-      draws without a `seed`: Keras drops it with each new seed, and has no
-      name for it. Its layers have others, which are kept with the model. In
-      layers and callbacks of your own, draw with an attribute that is a
-      `keras.random.SeedGenerator`.
-    - **The first state.** It is written when training begins. If the model
-      has no weights by then, as on TensorFlow before `build`, a kill before
-      the second state begins with new random ones: call
-      `keras.utils.set_random_seed` or `build` first.
+    - **The same training.** You cannot resume with another model, optimizer,
+      loss, metric or argument of `fit`, or with fewer epochs than were
+      trained: an error is raised, and the state is kept. You can add epochs.
+      Models, optimizers, losses and metrics are compared by their configs,
+      functions by their names, arrays and the text of `parallel_dataset` by
+      their content, other datasets by their class, shapes and number of
+      batches. What is not in a config, such as the code of a loss function,
+      is not compared, and neither are callbacks.
+    - **Callbacks.** Callbacks see one training: `on_train_begin` is called
+      once per process, and `on_train_end` once. Attributes are saved if they
+      are numbers, strings, arrays, paths, generators of Keras, or lists,
+      tuples, sets and dictionaries of values. A callback must create all
+      other attributes when training begins; if one of them has changed
+      since, a warning names it. Files that a callback writes are unchanged:
+      pass `append=True` to `CSVLogger`, and use `save_freq="epoch"` to get
+      each row once. `on_epoch_begin` is called again for a resumed epoch.
+    - **Data.** A training that resumes within an epoch reads the earlier
+      batches of that epoch again and discards them, which takes the time of
+      reading. `parallel_dataset` resumes at its epoch, with or without a
+      `seed`. Other data must give the same batches for an epoch in a new
+      process. Arrays that `fit` shuffles do, on TensorFlow after
+      `keras.utils.set_random_seed`; `shuffle` of `tf.data` does with a `seed`
+      and `reshuffle_each_iteration=False`.
+    - **What cannot be restored.** The global generator of Keras, which
+      `keras.random` uses without a `seed`: Keras replaces it with each new
+      seed, and gives no access to it. Keras layers have their own generators,
+      which are saved with the model. In custom layers and callbacks, use an
+      attribute that is a `keras.random.SeedGenerator`.
+    - **The first state.** It is saved when training begins. If the model has
+      no weights at that time, as on TensorFlow before `build`, a training
+      that is killed before the second state starts again with new random
+      weights: call `keras.utils.set_random_seed` or `build` first.
     - **Devices.** Several devices of one process are one training. Several
-      processes of JAX are refused: a kill could leave them states of
-      different steps.
+      JAX processes are not supported, because their states could be from
+      different steps after a kill.
 
     Args:
         model: A compiled model.
-        folder: The folder of the state. Each call in a program requires a
-            folder of its own, because nothing else tells equal calls apart; a
-            second call with the folder of an earlier one is an error.
-        save_freq: `"epoch"` to write after each epoch, or the number of
-            batches from one state to the next. Defaults to `"epoch"`.
-        *arguments: Those of `model.fit`.
-        **options: Those of `model.fit`, by name.
+        folder: The folder for the state. Each call in a program requires a
+            folder of its own, because nothing else distinguishes equal calls;
+            a second call with the folder of an earlier call is an error.
+        save_freq: `"epoch"` to save after each epoch, or the number of
+            batches between two states. Defaults to `"epoch"`.
+        *arguments: Arguments of `model.fit`.
+        **options: Keyword arguments of `model.fit`.
 
     Returns:
-        The `History` of all epochs, those before an interruption included.
+        The `History` of all epochs, including those before an interruption.
 
     Raises:
-        ValueError: If an argument has a wrong value, JAX runs in several
-            processes, or the state is damaged or that of another training. The
-            message says how they differ, and names the file.
-        OSError: If a state cannot be written. It names the file.
+        ValueError: If an argument is invalid, JAX runs in several processes,
+            or the state is damaged or belongs to another training. The message
+            describes the differences, and names the file.
+        OSError: If a state cannot be written. The message names the file.
 
     Example:
 
@@ -150,7 +150,7 @@ def resumable_fit(
 
 
 def _check(folder, save_freq):
-    """Return the path of the state, or raise a `ValueError`."""
+    """Return the path of the state file, or raise a `ValueError`."""
     path = Path(folder or "") if isinstance(folder, str | Path) else None
     if not folder or path is None or (path.exists() and not path.is_dir()):
         raise ValueError(
@@ -184,7 +184,7 @@ def _check(folder, save_freq):
 
 
 def _find_state(file, identity, epochs):
-    """Return the state to go on from, if there is one, or raise an error."""
+    """Return the state to resume from, if there is one, or raise an error."""
     content = read_state(file)
     if content is None:
         return None
@@ -207,9 +207,9 @@ def _find_state(file, identity, epochs):
 
 
 def _prepare(model, state, given, call):
-    """Let a model make the variables that it needs before its first step.
+    """Make a model create the variables that it needs before its first step.
 
-    What the step changes that it does is put back from the state.
+    The changes of this step are undone by the state.
     """
     shuffled = state.begun and call["shuffle"] and _rows(call["x"])
     if shuffled and not backend.has_seed():
@@ -239,7 +239,7 @@ def _prepare(model, state, given, call):
 
 
 def _rows(x):
-    """Return the number of rows of arrays, or `None` of other data."""
+    """Return the number of rows of arrays, or `None` for other data."""
     leaves = keras.tree.flatten(x)
     arrays = leaves and all(hasattr(leaf, "shape") for leaf in leaves)
     return leaves[0].shape[0] if arrays else None

@@ -1,4 +1,4 @@
-"""What makes two calls the same training: each part as a short text."""
+"""Describe a training as short texts, to recognize it."""
 
 import contextlib
 import hashlib
@@ -21,14 +21,14 @@ _optimizers = weakref.WeakKeyDictionary()  # as they were before a training
 
 
 def identify(model: keras.Model, call: dict[str, Any]) -> dict[str, str]:
-    """Describe a training by its configs and arguments, to compare two.
+    """Describe a training by its configs and arguments, for comparison.
 
     Args:
         model: A compiled model.
-        call: All arguments of `fit`, by name.
+        call: All arguments of `fit` by name.
 
     Returns:
-        A text for each part that a user gives.
+        A text for each object and argument that the user passes.
     """
     optimizer, compiled = model.optimizer, _quietly(model.get_compile_config)
     if optimizer and optimizer not in _optimizers:
@@ -46,7 +46,7 @@ def identify(model: keras.Model, call: dict[str, Any]) -> dict[str, str]:
 
 
 def digest(value: Any) -> str:
-    """Return a text that differs if a plain value differs.
+    """Return a text that identifies a plain value.
 
     Raises:
         TypeError: If the value is not plain.
@@ -72,7 +72,7 @@ def cardinality(data: Any) -> int | None:
 
 
 def _describe(value):
-    """Describe plain values, arrays and text by content, others by kind."""
+    """Describe plain values, arrays and text by content, others by type."""
     content = getattr(getattr(value, "position", None), "content", None)
     if content is not None:
         return content
@@ -104,7 +104,7 @@ def _quietly(read):
 
 
 def _text(config):
-    """Return a text that does not tell the names of one model from another."""
+    """Return a text without names that differ between equal models."""
     text = json.dumps(config, default=_name)
     text = json.dumps(json.loads(text, object_hook=_bare), sort_keys=True)
     return digest(re.sub(r'_\d+(?=")', "", text))  # "dense_1"

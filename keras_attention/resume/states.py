@@ -1,4 +1,4 @@
-"""The states of a training: variables, random generators, callbacks."""
+"""The state of a training: variables, random generators, callbacks."""
 
 import random
 import sys
@@ -17,10 +17,10 @@ SET_BY_KERAS = {"params", "_model", "model"}
 def read_variables(model: keras.Model) -> dict[str, list] | None:
     """Read all variables of a model in training, in groups.
 
-    The random generators of layers are among those of the model.
+    The variables of the model include the random generators of layers.
 
     Returns:
-        Arrays, or `None` if the model or its optimizer has none yet.
+        Arrays, or `None` if the model or its optimizer has no variables yet.
     """
     groups = _variables(model)
     waits = groups["model"] and model.optimizer and not model.optimizer.built
@@ -32,12 +32,12 @@ def read_variables(model: keras.Model) -> dict[str, list] | None:
 def set_variables(
     model: keras.Model, values: dict[str, list], groups: list[str]
 ):
-    """Put back the values of variables.
+    """Restore the values of variables.
 
     Args:
         model: The model.
-        values: What `read_variables` returned.
-        groups: Which of them.
+        values: The result of `read_variables`.
+        groups: The groups to restore.
 
     Raises:
         ValueError: If the model has other variables.
@@ -62,7 +62,7 @@ def random_states() -> dict[str, Any]:
 
 
 def set_random_states(states: dict[str, Any]):
-    """Set these generators to states that were read before."""
+    """Restore the states of these generators."""
     random.setstate(states["python"])
     np.random.set_state(states["numpy"])
     torch = sys.modules.get("torch")
@@ -79,13 +79,14 @@ def _variables(model):
 
 
 class KeptCallbacks:
-    """Reads and puts back the states of callbacks.
+    """Reads and restores the states of callbacks.
 
-    Attributes that are plain values are kept, and generators of Keras. What has
-    not changed since training began is left out: it is what the user gave.
+    Attributes are saved if they are plain values or generators of Keras.
+    Attributes that have not changed since training began are omitted, because
+    the user sets them.
 
     Args:
-        callbacks: The callbacks. Their training has begun.
+        callbacks: The callbacks, after their `on_train_begin`.
     """
 
     def __init__(self, callbacks: list[keras.callbacks.Callback]):
@@ -96,7 +97,7 @@ class KeptCallbacks:
     def read(self) -> list[dict[str, Any]]:
         """Read the state of each callback.
 
-        It warns, once of each, of attributes that cannot be kept.
+        It warns once per attribute that cannot be saved.
         """
         states = []
         for callback, before in zip(
@@ -114,7 +115,7 @@ class KeptCallbacks:
         return states
 
     def _warn(self, callback, lost):
-        """Warn of attributes that are lost; Keras' callbacks make them anew."""
+        """Warn about lost attributes, except those that Keras creates again."""
         own = not type(callback).__module__.startswith(KNOWN)
         if lost and own and callback not in self.warned:
             self.warned.add(callback)
@@ -128,10 +129,10 @@ class KeptCallbacks:
             )
 
     def put_back(self, states: list[dict[str, Any]]):
-        """Set each callback to the state of the first of its class.
+        """Restore each callback from the first state of its class.
 
         Args:
-            states: What `read` returned, perhaps in another process.
+            states: The result of `read`, possibly from another process.
         """
         left = list(self.callbacks)
         for state in states:
@@ -147,9 +148,9 @@ class KeptCallbacks:
 
 
 def _marks(callback):
-    """Return what tells of each attribute whether it has changed.
+    """Return a value per attribute that changes when the attribute changes.
 
-    It is a text for those that can be kept.
+    It is a text for attributes that can be saved.
     """
     marks = {}
     for name, value in callback.__dict__.items():
