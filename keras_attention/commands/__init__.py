@@ -1,3 +1,3 @@
-"""What a shell runs: one command a file."""
+"""The command-line interface."""
 
 from .main import main as main

@@ -1,4 +1,4 @@
-"""`average FOLDER FOLDER -o FOLDER`: several saved translators as one."""
+"""The command `average FOLDER FOLDER -o FOLDER`."""
 
 import argparse
 
@@ -7,7 +7,7 @@ from keras_attention.recipe import load_average
 
 
 def run(arguments: argparse.Namespace):
-    """Average the weights of checkpoints of a training, and save the mean."""
+    """Average the weights of checkpoints of one training."""
     load_average(arguments.folders).save(arguments.output)
     print(f"Translator: {arguments.output}")
     print(f"Next: {PROGRAM} translate {arguments.output} FILE")

@@ -1,4 +1,4 @@
-"""`ensemble FOLDER FOLDER -o FOLDER`: several saved translators as one."""
+"""The command `ensemble FOLDER FOLDER -o FOLDER`."""
 
 import argparse
 
@@ -7,7 +7,7 @@ from keras_attention.recipe import load_ensemble
 
 
 def run(arguments: argparse.Namespace):
-    """Join saved translators to one that averages their probabilities."""
+    """Combine saved translators by averaging their output probabilities."""
     load_ensemble(arguments.folders).save(arguments.output)
     print(f"Translator: {arguments.output}")
     print(f"Next: {PROGRAM} translate {arguments.output} FILE")

@@ -1,4 +1,4 @@
-"""`export FOLDER PATH`: a translator, or a Keras model, for other runtimes."""
+"""The command `export FOLDER PATH`, for translators and Keras models."""
 
 import argparse
 from pathlib import Path
@@ -20,7 +20,7 @@ NEEDS_ARRAYS = "`--sample` must be a file of NumPy, *.npy or *.npz."
 
 
 def run(arguments: argparse.Namespace):
-    """Write what was saved in another format, and try what was written."""
+    """Export a saved translator or a Keras model, and verify the result."""
     _export(arguments)
     path = Path(arguments.path)
     files = [x for x in (path, *path.rglob("*")) if x.is_file()]
@@ -77,11 +77,11 @@ def _export(arguments):
 
 
 def read_sample(file: Path) -> np.ndarray | list | dict:
-    """Read an array, or several as a dictionary or in their order.
+    """Read an array, or a list or dictionary of arrays.
 
     Args:
-        file: What `np.save` or `np.savez` has written. Arrays that `savez`
-            was given without names make a list.
+        file: A file from `np.save` or `np.savez`. Unnamed arrays of `savez`
+            become a list.
     """
     with reading(file, NEEDS_ARRAYS), open_to_read(file) as content:
         found = np.load(content, allow_pickle=False)

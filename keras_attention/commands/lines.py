@@ -1,4 +1,4 @@
-"""Lines in, translated lines out, whatever translates them."""
+"""Read lines, and write translated lines, with any translator."""
 
 import argparse
 import contextlib
@@ -23,16 +23,18 @@ PAUSE = 0.2  # seconds from one line of progress to the next
 
 
 class Entry(NamedTuple):
-    """What was found for a line: the fields of a `Translation`.
+    """The result for a line, with the attributes of a `Translation`.
 
     Attributes:
-        texts: Its text; a list of them if there are several.
-        scores: The score; a list, likewise, and so are the others.
-        source_tokens: The tokens of the line, start and end included.
-        target_tokens: Those of the text, without the start, with the end.
-        attention: `(T, Tv)`, or `None` if the model does not attend.
+        texts: The hypothesis; a list if there are several.
+        scores: The score; a list if there are several hypotheses. The same
+            holds for the following attributes except `source_tokens` and
+            `unknown`.
+        source_tokens: The source tokens, including start and end.
+        target_tokens: The target tokens, without start and with end.
+        attention: `(T, Tv)`, or `None` if the model has no attention.
         token_scores: `(T,)`.
-        unknown: What the tokenizer does not know.
+        unknown: The unknown tokens of the source.
     """
 
     texts: Any
@@ -53,15 +55,15 @@ def run_lines(
     translate: Callable[[list[bytes], int], Iterable],
     several: int,
 ):
-    """Translate what the arguments name, and write it in its order.
+    """Translate the input of the command, and write it in input order.
 
     Args:
-        arguments: Those of the command `translate`.
-        tokenizer: That of the source, for its `unknown`, or `None`.
-        translate: Function of lines that are not blank, and of a name for all
-            lines that are read with them, which warnings begin with. It gives
-            an `Entry` for each, or what has its fields.
-        several: How many translations each line gets.
+        arguments: The arguments of the command `translate`.
+        tokenizer: The source tokenizer, for its `unknown`, or `None`.
+        translate: Function of non-blank lines and a name for this group of
+            lines, which warnings begin with. It returns an `Entry`, or an
+            object with its attributes, for each line.
+        several: Number of hypotheses per line.
     """
     with contextlib.ExitStack() as stack:
         if arguments.file is None:
@@ -97,13 +99,13 @@ def run_lines(
 
 
 class UnknownTokens:
-    """Finds what a tokenizer does not know in lines, as training had none.
+    """Reports tokens that are outside the vocabulary, because training had none.
 
     Args:
-        tokenizer: The tokenizer of the source, or what has its `unknown`;
-            `None` to look for nothing.
-        action: `"warn"` once, when all lines have been read, raise an
-            `"error"` at the first, or `"ignore"` them.
+        tokenizer: The source tokenizer, or an object with its `unknown`;
+            `None` disables the check.
+        action: `"warn"` once after all lines, raise an `"error"` at the first
+            unknown token, or `"ignore"` them.
     """
 
     def __init__(self, tokenizer: Any, action: str):
@@ -115,10 +117,11 @@ class UnknownTokens:
 
         Args:
             lines: Some lines.
-            first: The number of the first one.
+            first: The line number of the first line.
 
         Raises:
-            ValueError: If there are any, and they are an error.
+            ValueError: If there are unknown tokens, and the action is
+                `"error"`.
         """
         if self.tokenizer is None or self.action == "ignore":
             return
@@ -133,7 +136,7 @@ class UnknownTokens:
             raise ValueError(f"{self._message()} Allow it with --unknown warn.")
 
     def warn(self):
-        """Warn if there were any."""
+        """Warn if there were unknown tokens."""
         if self.lines:
             warnings.warn(
                 f"{self._message()} Their translations may be wrong.",
@@ -150,16 +153,16 @@ class UnknownTokens:
 
 
 def parts(lines: Iterable[bytes], batch_size: int) -> Iterator[list[bytes]]:
-    r"""Split a stream of lines into parts of bounded size.
+    r"""Split a stream of lines into groups of limited size.
 
-    A terminal is answered line by line.
+    A terminal gets each line translated immediately.
 
     Args:
         lines: The lines, which end with `\n` or `\r\n`.
-        batch_size: How many lines run at a time.
+        batch_size: Number of lines per batch.
 
     Returns:
-        Some lines at a time, without their ends.
+        An iterator over groups of lines, without line endings.
     """
     most = 1 if getattr(lines, "isatty", bool)() else BATCHES * batch_size
     return split_in_parts(bare_lines(lines), len, most, BYTES)
@@ -174,7 +177,7 @@ def _blank(line):
 
 
 def _row(entry, n, arguments):
-    """Write the text of a sentence, the `n`-th one if there are several."""
+    """Return the output line of a sentence, for hypothesis `n` if several."""
 
     def one(x):
         return x if x is None or n is None else x[n]
@@ -192,15 +195,15 @@ def _row(entry, n, arguments):
 
 
 def pharaoh(weights, source: list[str], target: list[str]) -> str:
-    """Write the alignment of one text in Pharaoh's form.
+    """Return the alignment of one hypothesis in Pharaoh format.
 
     Args:
-        weights: `(T, Tv)`, or `None` if the model does not attend.
-        source: The `Tv` tokens of the source, with start and end.
-        target: The `T` tokens of the text, without start, with the end.
+        weights: `(T, Tv)`, or `None` if the model has no attention.
+        source: The `Tv` source tokens, including start and end.
+        target: The `T` target tokens, without start and with end.
 
     Returns:
-        Pairs such as `"0-0 1-2"`, in the order of the text.
+        Pairs such as `"0-0 1-2"`, in the order of the target.
     """
     if weights is None:
         return ""
@@ -214,13 +217,13 @@ def pharaoh(weights, source: list[str], target: list[str]) -> str:
 
 @contextlib.contextmanager
 def progress(unit: str) -> Iterator[Callable[[int], None]]:
-    """Show a count on a terminal, and nothing anywhere else.
+    """Show a count if standard error is a terminal.
 
     Args:
-        unit: What is counted.
+        unit: The unit that is counted.
 
     Yields:
-        A function that takes all that there are, from the beginning on.
+        A function that takes the current total.
     """
     seen = sys.stderr is not None and sys.stderr.isatty()
     began = time.monotonic()

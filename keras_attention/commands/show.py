@@ -1,4 +1,4 @@
-"""`show FOLDER`: what is in a saved translator."""
+"""The command `show FOLDER`, which describes a saved translator."""
 
 import argparse
 import hashlib
@@ -15,7 +15,7 @@ from keras_attention.translator import Translator
 
 
 def run(arguments: argparse.Namespace):
-    """Show what is in a saved translator: sizes, search, versions, hash."""
+    """Print a description of a saved translator."""
     found = describe(arguments.folder)
     if arguments.json:
         print(json.dumps(found, indent=1))
@@ -30,10 +30,10 @@ def describe(folder: Path) -> dict[str, Any]:
     """Describe a saved translator.
 
     Args:
-        folder: What `Translator.save` has written.
+        folder: Path to the saved translator.
 
     Returns:
-        Texts, numbers and dictionaries of them.
+        Strings, numbers, and dictionaries of these.
 
     Raises:
         ValueError: If it cannot be loaded. The message names the file.

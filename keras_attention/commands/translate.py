@@ -1,4 +1,4 @@
-"""`translate FOLDER`: lines in, translated lines out, in order."""
+"""The command `translate FOLDER`, which translates lines."""
 
 import argparse
 import warnings
@@ -15,7 +15,7 @@ SEARCH = "n_best", "beam_size", "length_penalty", "max_length"  # options
 
 
 def run(arguments: argparse.Namespace):
-    """Translate lines, and write them in their order."""
+    """Translate lines, and write the translations in input order."""
     translator = Translator.load(arguments.folder)
     if translator.source_tokenizer is None:
         raise ValueError(
@@ -50,15 +50,15 @@ def run(arguments: argparse.Namespace):
 def choose_search(
     search: AbstractSearch, arguments: argparse.Namespace
 ) -> AbstractSearch:
-    """Change a search as the arguments say.
+    """Apply command-line options to a search.
 
     Args:
-        search: The search that was saved.
-        arguments: Those of the command.
+        search: The saved search.
+        arguments: The arguments of the command.
 
     Returns:
-        The search itself, if no option is given; one of its kind with other
-        options; a `BeamSearch` in its place, if it lacks the option.
+        The search itself, if no option is given; a search of the same class
+        with other options; or a `BeamSearch`, if its class lacks the option.
     """
     given = {name: getattr(arguments, name, None) for name in SEARCH}
     given = {name: x for name, x in given.items() if x is not None}

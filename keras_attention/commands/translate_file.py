@@ -1,8 +1,8 @@
-"""`translate FILE`: the same by an exported file, without TensorFlow.
+"""The command `translate FILE` for an exported file, without TensorFlow.
 
-Nothing that is imported here imports Keras, so that a word takes less than a
-second. Files of ids import it later if a tokenizer has steps of its own, is one
-of several, or was written by an earlier version.
+Nothing that is imported here imports Keras, so that a single word takes less
+than a second. Files of ids import Keras later if a tokenizer has custom steps,
+is a `ParallelTokenizer`, or was saved by an earlier version.
 """
 
 import argparse
@@ -33,7 +33,7 @@ NEEDED = {  # outputs, by options
 
 
 def run(arguments: argparse.Namespace):
-    """Translate lines by an exported file, and write them in their order."""
+    """Translate lines with an exported file, and write them in input order."""
     path = arguments.folder
     given = {name: getattr(arguments, name) for name in FIXED}
     for name, value in given.items():
@@ -96,17 +96,18 @@ def _best(entry):
 
 
 class FileTranslator:
-    """Translates batches of lines by an exported file, of text or of ids.
+    """Translates batches of lines with an exported file, of text or of ids.
 
     Args:
         file: An `OnnxFile` or a `LitertFile`.
-        path: Its name, for errors.
+        path: Its path, for error messages.
 
     Attributes:
-        known: What has a method `unknown`, as a tokenizer; or `None`.
+        known: An object with a method `unknown`, such as a tokenizer; or
+            `None`.
 
     Raises:
-        ValueError: If it is of no translator that reads text.
+        ValueError: If the file does not translate text.
     """
 
     def __init__(self, file: "OnnxFile | LitertFile", path: Path):
@@ -123,7 +124,7 @@ class FileTranslator:
         self.known = self._tokenizers[0]
 
     def __call__(self, lines: list[bytes]) -> list[Entry]:
-        """Translate lines: an entry for each, with lists of texts."""
+        """Translate lines; return an entry with lists of hypotheses for each."""
         texts = [line.decode("utf-8", errors="replace") for line in lines]
         if self._tokenizers:
             found = self._of_ids(texts)
@@ -146,7 +147,7 @@ class FileTranslator:
 
 
 def _tokenizer(content) -> AbstractReader:
-    """Read a tokenizer by its steps, or else by its class."""
+    """Read a tokenizer from its steps, or otherwise with its class."""
     reader = read_json(content)
     if reader is not None:
         return reader
@@ -157,7 +158,7 @@ def _tokenizer(content) -> AbstractReader:
 
 
 def _entry(row):
-    """Turn the arrays of a line into text and numbers, without padding."""
+    """Convert the arrays of a line to text and numbers, without padding."""
     found = {"texts": [*map(_text, row["translations"])]}
     found["scores"] = row["scores"].tolist()
     columns = None
@@ -188,8 +189,8 @@ class OnnxFile:
         path: The file.
 
     Attributes:
-        inputs: Names of what it takes.
-        metadata: Texts by their names, such as tokenizers.
+        inputs: The names of its inputs.
+        metadata: Strings by name, such as tokenizers.
     """
 
     def __init__(self, path: Path):
@@ -204,7 +205,7 @@ class OnnxFile:
         self.metadata = self._session.get_modelmeta().custom_metadata_map
 
     def run(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the outputs by their names."""
+        """Return the outputs by name."""
         found = self._session.run(self._outputs, inputs)
         return dict(zip(self._outputs, found, strict=True))
 
@@ -216,8 +217,8 @@ class LitertFile:
         path: The file.
 
     Attributes:
-        inputs: As of an `OnnxFile`; empty if it is not of ids.
-        metadata: As of an `OnnxFile`.
+        inputs: As in `OnnxFile`; empty if the inputs are not ids.
+        metadata: As in `OnnxFile`.
     """
 
     def __init__(self, path: Path):
@@ -235,7 +236,7 @@ class LitertFile:
                 self.metadata[member.removesuffix(".json")] = text
 
     def run(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the outputs by their names."""
+        """Return the outputs by name."""
         return self._run(**inputs)
 
 

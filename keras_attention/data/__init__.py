@@ -1,4 +1,4 @@
-"""What datasets and training share, without TensorFlow."""
+"""Read, encode and batch parallel text, without TensorFlow."""
 
 from .positions import Position as Position
 from .positions import read_positions as read_positions

@@ -1,4 +1,4 @@
-"""Folders of files that are made once, of text, and used again."""
+"""Cache folders of files that are computed from text."""
 
 import contextlib
 import hashlib
@@ -37,13 +37,14 @@ UNUSABLE = (
 
 
 class Cache:
-    """A folder of folders, each of which is written once, and never changed.
+    """A folder of folders, each of which is written once and never changed.
 
-    What is damaged in it is removed and made again, with a warning that names
-    it. Nobody else may write to it: what has a name of ours is ours.
+    Damaged folders are removed and created again, with a warning that names
+    them. Nobody else may write to this folder: any path with a name of the
+    cache is treated as its own.
 
     Args:
-        path: The folder, which is made if missing.
+        path: The folder, which is created if missing.
 
     Raises:
         ValueError: If it is not the name of a folder.
@@ -60,22 +61,22 @@ class Cache:
 
     @contextlib.contextmanager
     def folder(self, key: str, names: Collection[str]) -> Iterator[Path | None]:
-        """Yield a draft of a folder, or `None` if the folder is there.
+        """Yield a temporary folder, or `None` if the folder exists.
 
-        After the block it is there, whole, or, if the block raises an error,
-        not at all. Of several processes that want the same folder, one writes
-        it, and the others wait.
+        At the end of the block, the folder exists completely or, if the block
+        raises an error, not at all. If several processes need the same folder,
+        one writes it, and the others wait.
 
         Args:
-            key: The name of the folder, which says all that decides what is
-                in it.
-            names: The names of the files that the block writes into the draft.
+            key: The name of the folder, which identifies its content.
+            names: The names of the files that the block writes to the temporary
+                folder.
 
         Yields:
-            An empty folder to write into, or `None`.
+            An empty folder to write to, or `None`.
 
         Raises:
-            OSError: If there is no room, or the cache cannot be written.
+            OSError: If the disk is full, or the cache cannot be written.
         """
         folder, lock = self.path / key, self.path / f"{key}.lock"
         if self._find_damage(folder, names) is None:
@@ -108,7 +109,7 @@ class Cache:
             ) from error
 
     def _find_damage(self, folder, names):
-        """Return a path that is not as it was written, or `None`."""
+        """Return a path that has changed since it was written, or `None`."""
         main = folder / MAIN_FILE
         files = [folder / name for name in names]
         try:
@@ -129,18 +130,18 @@ class Cache:
     def digests(self, texts: Iterable[Path | list[str]]) -> list[str]:
         """Return the SHA-256 of texts, and read only files that have changed.
 
-        The cache keeps digests by what the system says of a file: its number,
-        size, and times of change. A file that has just changed may change
-        again within the same time, so its digest is not kept.
+        The cache stores digests by the metadata of a file: its number, size,
+        and modification times. A file that has just changed can change again
+        within the resolution of these times, so its digest is not stored.
 
         Args:
-            texts: Files, or what JSON can hold.
+            texts: Files, or JSON-compatible values.
 
         Returns:
-            A hexadecimal digest of each.
+            The hexadecimal digest of each.
 
         Raises:
-            OSError: If one cannot be read.
+            OSError: If a file cannot be read.
         """
         return [*in_threads(self._digest, texts)]
 
@@ -164,7 +165,7 @@ class Cache:
 
 
 def _read_note(note):
-    """Return a digest that was kept, or `None`."""
+    """Return a saved digest, or `None`."""
     try:
         with open_to_read(note, note.parent.parent) as file:
             text = file.read(2 * DIGEST + 1).decode()
@@ -184,7 +185,7 @@ def _read_note(note):
 
 
 def _remove_damaged(path: Path, whole: Path | None = None):
-    """Warn of what is damaged, and remove it with all that belongs to it."""
+    """Warn about a damaged path, and remove it with everything related."""
     warnings.warn(
         "A file in the `cache` of parallel_dataset is not as it was written, "
         f"and is made again: {path}.",
@@ -198,15 +199,15 @@ def _remove_damaged(path: Path, whole: Path | None = None):
 
 
 def digest_of(content: Any) -> str:
-    """Return the SHA-256 of what JSON can hold, in hexadecimal digits."""
+    """Return the SHA-256 of a JSON-compatible value, in hexadecimal digits."""
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def in_threads(function: Callable, items: Iterable) -> Iterator:
-    """Map items in their order, by all cores, and read few of them ahead.
+    """Map items in order with all cores, reading only a few items ahead.
 
     Args:
-        function: What leaves the interpreter free, such as a digest.
+        function: A function that releases the interpreter, such as a digest.
         items: Its arguments.
 
     Yields:

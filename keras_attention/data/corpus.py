@@ -1,4 +1,4 @@
-"""Parallel text as ids in flat arrays, in memory or in files of a cache."""
+"""Parallel text as flat arrays of ids, in memory or in cache files."""
 
 import contextlib
 import io
@@ -33,14 +33,14 @@ OFFSET = np.dtype("<i8")
 
 
 class Rows:
-    """Rows of different lengths, which share one array.
+    """Rows of different lengths in one array.
 
-    A row is a view, so a list of them takes no memory for what is in them.
-    The array may be a file that is mapped into memory.
+    A row is a view, so a list of rows needs no memory for their content. The
+    array can be a memory-mapped file.
 
     Args:
-        values: `(S,)`: all rows, one after another.
-        offsets: `(N + 1,)`: 0, and where each row ends.
+        values: `(S,)`: all rows, concatenated.
+        offsets: `(N + 1,)`: 0, and the end of each row.
     """
 
     def __init__(self, values: np.ndarray, offsets: np.ndarray):
@@ -57,20 +57,20 @@ class Rows:
         """Return the lengths of some rows, `(n,)` int64.
 
         Args:
-            rows: Which of them.
+            rows: The indices of the rows.
         """
         return self.offsets[1:][rows] - self.offsets[:-1][rows]
 
 
 class Corpus(NamedTuple):
-    """Pairs of a parallel text, as ids.
+    """The pairs of a parallel text, as ids.
 
     Attributes:
         sides: The ids of source and target, `Rows`.
-        texts: The lines of both as UTF-8, `Rows`; nothing if they were not
-            asked for.
-        dropped: How many pairs are not there, by reason.
-        mapped: The files that are mapped into memory.
+        texts: The lines of both as UTF-8, `Rows`; empty if they were not
+            requested.
+        dropped: The number of dropped pairs, by reason.
+        mapped: The memory-mapped files.
     """
 
     sides: list[Rows]
@@ -81,7 +81,8 @@ class Corpus(NamedTuple):
     def lengths(self) -> Iterator[np.ndarray]:
         """Yield the lengths of both sides, `(2, n)` for some pairs at a time.
 
-        Those of all pairs would take most of the memory of a large corpus.
+        The lengths of all pairs would need most of the memory of a large
+        corpus.
         """
         for start in range(0, len(self.sides[0]), AT_ONCE):
             some = slice(start, start + AT_ONCE)
@@ -89,10 +90,11 @@ class Corpus(NamedTuple):
             self.release()
 
     def release(self):
-        """Release the memory of the files that have been read.
+        """Release the memory of mapped files that have been read.
 
         The operating system still caches them, and maps them again when they
-        are needed. So the process does not grow with what it has read.
+        are needed. Therefore, the process does not grow with the data it has
+        read.
         """
         if hasattr(mmap, "MADV_DONTNEED"):
             for content in self.mapped:
@@ -108,14 +110,14 @@ def read_corpus(
 
     Args:
         pairs: Each source with its target: paths, or lists of sentences.
-        encoder: Turns pairs of lines into ids.
-        cache: Keeps the arrays in files; `None` for memory.
+        encoder: Converts pairs of lines to ids.
+        cache: Stores the arrays in files; `None` keeps them in memory.
 
     Returns:
-        The pairs that are not too long or empty.
+        The pairs that are neither too long nor empty.
 
     Raises:
-        ValueError: If a file is broken, or changes while it is read.
+        ValueError: If a file is invalid, or changes while it is read.
         OSError: If the cache cannot be written.
     """
     dtypes = encoder.dtypes()
@@ -154,7 +156,7 @@ def _write(
     dtypes: dict[str, np.dtype],
     streams: dict[str, BinaryIO],
 ):
-    """Write rows one after another, and count the pairs that are dropped."""
+    """Write rows sequentially, and count dropped pairs."""
     ends = dict.fromkeys(dtypes, 0)
     for name in dtypes:
         streams[f"{name}.{OFFSETS}"].write(np.zeros(1, OFFSET))
@@ -177,7 +179,7 @@ def _write(
 
 
 def _open(contents: dict[str, Any], dtypes: dict[str, np.dtype]) -> Corpus:
-    """Make arrays of the contents of files."""
+    """Create arrays from the contents of files."""
     columns = [
         Rows(
             np.frombuffer(contents[f"{name}.{VALUES}"], dtype),
@@ -195,7 +197,7 @@ def _open(contents: dict[str, Any], dtypes: dict[str, np.dtype]) -> Corpus:
 
 
 def _map_file(file: Path) -> mmap.mmap | bytes:
-    """Map a file into memory, to read it where it is used."""
+    """Memory-map a file."""
     with file.open("rb") as content:
         if not file.stat().st_size:  # cannot be mapped
             return b""

@@ -1,4 +1,4 @@
-"""Parallel text as ids, in memory for some lines only."""
+"""Encode parallel text as ids, a few lines at a time."""
 
 import itertools
 import sys
@@ -24,13 +24,13 @@ SMALL, LARGE, BYTE = map(np.dtype, ("<u2", "<i4", "u1"))
 
 
 class EncodedPart(NamedTuple):
-    """Some pairs that follow each other in the text.
+    """Consecutive pairs of the text.
 
     Attributes:
-        columns: For each of `PairEncoder.dtypes` its rows: values `(S,)`, one
-            row after another, and the length of each, `(N,)`.
-        dropped: How many other pairs are too long, and how many have a blank
-            side.
+        columns: For each of `PairEncoder.dtypes`, its rows: concatenated
+            values `(S,)`, and the length of each row, `(N,)`.
+        dropped: The number of pairs that are too long, and the number with a
+            blank side.
     """
 
     columns: list[tuple[np.ndarray, np.ndarray]]
@@ -38,18 +38,18 @@ class EncodedPart(NamedTuple):
 
 
 class PairEncoder:
-    """Turns pairs of lines into ids, and leaves out what cannot train.
+    """Converts pairs of lines to ids, and drops unusable pairs.
 
     Args:
-        tokenizers: Those of source and target.
-        max_length: The maximum length of a side, with start and end, or
+        tokenizers: The source and target tokenizers.
+        max_length: Maximum length of a side, including start and end, or
             `None`.
-        copying: Whether unknown words get the ids of their places in the
+        copying: Whether unknown words get ids for their positions in the
             source.
-        keep_texts: Whether to keep the lines as well.
+        keep_texts: Whether to also keep the lines.
 
     Raises:
-        ValueError: If the tokenizers differ in `copying`.
+        ValueError: If the vocabularies differ with `copying`.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class PairEncoder:
             check_shared("parallel_dataset", *tokenizers)
 
     def dtypes(self) -> dict[str, np.dtype]:
-        """Return the smallest type that holds the values of each column."""
+        """Return the smallest type for the values of each column."""
         size = max(tokenizer.vocabulary_size for tokenizer in self.tokenizers)
         small = size <= np.iinfo(SMALL).max and not self.copying
         found = {f"{side}.ids": SMALL if small else LARGE for side in SIDES}
@@ -76,20 +76,18 @@ class PairEncoder:
         return found
 
     def settings(self) -> list:
-        """List what decides the columns of a text, as JSON can hold it."""
+        """Return everything that the columns of a text depend on, for JSON."""
         tokenizers = [tokenizer.to_json() for tokenizer in self.tokenizers]
         return [tokenizers, self.max_length, self.copying, self.keep_texts]
 
     def encode(self, pairs: Iterable[tuple[str, str]]) -> Iterator[EncodedPart]:
-        """Tokenize pairs of lines.
-
-        On a terminal, a bar counts the pairs.
+        """Tokenize pairs of lines, with a progress bar on a terminal.
 
         Args:
             pairs: Lines of source and target.
 
         Yields:
-            The pairs in their order, without those that are too long or empty.
+            The pairs in order, without pairs that are too long or empty.
         """
         parts = split_in_parts(
             pairs,
@@ -110,7 +108,7 @@ class PairEncoder:
             bar.update(count, finalize=True)
 
     def _encode(self, pairs):
-        """Tokenize the pairs of a part."""
+        """Tokenize consecutive pairs."""
         limit = self.max_length
         texts = [
             [line if line.strip() else "" for line in side]
@@ -139,7 +137,7 @@ class PairEncoder:
         return EncodedPart(columns, np.array([long.sum(), empty.sum()]))
 
     def _ids(self, read, kept):
-        """List the ids of the pairs that are kept, for each side."""
+        """Return the ids of pairs that are kept, for each side."""
         pairs = itertools.compress(zip(*read, strict=True), kept)
         if not self.copying:
             ids = [[side.ids for side in pair] for pair in pairs]
@@ -148,7 +146,7 @@ class PairEncoder:
         return zip(*ids, strict=True) if ids else ((), ())
 
     def _copied(self, source, target):
-        """Give unknown words the ids of their places in the source."""
+        """Replace unknown words by ids for their positions in the source."""
         size = self.tokenizers[0].vocabulary_size
         texts = source.texts()
         words = ["", *texts]

@@ -1,4 +1,4 @@
-"""Reads pairs of sentences, from files or from memory."""
+"""Read pairs of sentences from files or from memory."""
 
 import itertools
 from collections.abc import Iterator
@@ -19,20 +19,20 @@ Pairs = list[tuple[Text, Text]]
 def read_pairs(
     path: str | Path, columns: Sequence[int] = (0, 1)
 ) -> tuple[list[str], ...]:
-    r"""Read columns of a table whose columns are separated by tabs.
+    r"""Read columns of a tab-separated file.
 
-    Nothing is quoted or stripped, and there is no header: each line is a row.
+    There is no quoting, stripping, or header: each line is a row.
 
     Args:
-        path: A file in UTF-8, plain or gzip.
-        columns: The numbers of columns, from 0 on. Defaults to `(0, 1)`.
+        path: Path to a UTF-8 file, plain or gzip.
+        columns: Zero-based indices of the columns. Defaults to `(0, 1)`.
 
     Returns:
-        One list for each of `columns`, with one string a line: sources and
-        targets for `parallel_dataset`.
+        One list for each of `columns`, with one string per line. The first
+        two are sources and targets for `parallel_dataset`.
 
     Raises:
-        ValueError: If a line has fewer columns, or the file is broken (see
+        ValueError: If a line has too few columns, or the file is invalid (see
             `read_lines`). The message names the file and the line.
 
     Example:
@@ -64,20 +64,20 @@ def take_columns(
     columns: Sequence[int],
     needed_by: str,
 ) -> list[str]:
-    """Take columns out of a line whose columns are separated by tabs.
+    """Return columns of a tab-separated line.
 
     Args:
-        path: The file of the line.
-        number: The number of the line, from 1.
+        path: The file of the line, for error messages.
+        number: The line number, from 1.
         line: The line.
-        columns: The numbers of columns, from 0 on.
-        needed_by: What needs them.
+        columns: Zero-based indices of the columns.
+        needed_by: The function that needs them.
 
     Returns:
         A string for each of `columns`.
 
     Raises:
-        ValueError: If the line has fewer columns.
+        ValueError: If the line has too few columns.
     """
     row, least = line.split("\t"), 1 + max(columns)
     if len(row) < least:
@@ -93,32 +93,32 @@ def read_parallel(sources: Texts, targets: Texts) -> tuple[list[str], ...]:
     """Read pairs of sentences.
 
     Args:
-        sources: As of `parallel_dataset`.
-        targets: Likewise.
+        sources: As in `parallel_dataset`.
+        targets: As in `parallel_dataset`.
 
     Returns:
-        The sentences of all sources, and those of all targets.
+        All source sentences, and all target sentences.
 
     Raises:
         ValueError: If the numbers of texts or lines differ, or a file is
-            broken (see `read_lines`).
+            invalid (see `read_lines`).
     """
     pairs = stream_parallel(pair_texts(sources, targets))
     return tuple(map(list, zip(*pairs, strict=True)))
 
 
 def pair_texts(sources: Texts, targets: Texts) -> Pairs:
-    """List which texts belong together, and check that each can be read.
+    """Match sources with targets, and check that all can be read.
 
     Args:
         sources: A file, a list of files, or a list of sentences.
-        targets: As many texts, in the same order.
+        targets: The same number of files or sentences, in the same order.
 
     Returns:
         Each source with its target: paths, or lists of sentences.
 
     Raises:
-        ValueError: If the numbers of texts differ, there is none, or one
+        ValueError: If the numbers of texts differ or are zero, or if a text
             cannot be read or is neither.
     """
     sides = _texts("sources", sources), _texts("targets", targets)
@@ -135,7 +135,7 @@ def pair_texts(sources: Texts, targets: Texts) -> Pairs:
 
 
 def _texts(name, given) -> list[Text]:
-    """List the files of a side; sentences are one text."""
+    """Return the files of a side; sentences are one text."""
     if isinstance(given, str | Path):
         return [Path(given)]
     items = [*strings_of(name, given, files=True)]
@@ -152,17 +152,17 @@ def _texts(name, given) -> list[Text]:
 
 
 def stream_parallel(pairs: Pairs) -> Iterator[tuple[str, str]]:
-    """Read pairs of sentences one by one, as `read_parallel` does.
+    """Read pairs of sentences one at a time, like `read_parallel`.
 
     Args:
-        pairs: Each source with its target, as `pair_texts` lists them.
+        pairs: Each source with its target, from `pair_texts`.
 
     Yields:
-        A sentence of the source, and the one that translates it.
+        A source sentence and its translation.
 
     Raises:
-        ValueError: If two texts differ in their number of lines, or a file is
-            broken, as soon as it is read so far.
+        ValueError: If two texts have different numbers of lines, or a file is
+            invalid, when that point is reached.
     """
     for both in pairs:
         sides = [
@@ -178,7 +178,7 @@ def stream_parallel(pairs: Pairs) -> Iterator[tuple[str, str]]:
 
 
 def _fail_at(count, pair, both, sides):
-    """Raise a `ValueError` with the numbers of lines of two texts."""
+    """Raise a `ValueError` with the line counts of two texts."""
     names = [
         text if isinstance(text, Path) else f"a list of {side}"
         for text, side in zip(both, ("sources", "targets"), strict=True)

@@ -1,4 +1,4 @@
-"""Where shuffled datasets are in their sequence of epochs."""
+"""Track the positions of shuffled datasets in their sequences of epochs."""
 
 import functools
 import hashlib
@@ -18,18 +18,18 @@ AT_ONCE = 2**20  # numbers of an array
 
 
 class Position:
-    """The place of a shuffled dataset in its sequence of epochs.
+    """The position of a shuffled dataset in its sequence of epochs.
 
-    Each epoch has a generator of its own, made from the seed and the number of
-    the epoch. So two numbers say where a dataset is, and a training that was
-    interrupted can go back there.
+    Each epoch has its own random generator, from the seed and the epoch
+    number. Therefore, two numbers identify a position, and an interrupted
+    training can be resumed there.
 
     Args:
-        seed: The seed of the sequence, or `None` for another one in every
+        seed: The seed of the sequence, or `None` for a new seed in every
             process.
-        arrays: Function that returns the arrays by which the data is known
-            again.
-        arguments: What else decides the batches, such as their size.
+        arrays: Function that returns the arrays that identify the data.
+        *arguments: Other values that determine the batches, such as their
+            size.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Position:
 
     @functools.cached_property
     def content(self) -> str:
-        """What data and arguments are known by; all data is read for it."""
+        """A digest of data and arguments, for which all data is read."""
         known = hashlib.sha256(repr(self.arguments).encode())
         for array in self.arrays():
             for i in range(0, len(array), AT_ONCE):  # it may be a large file
@@ -53,18 +53,18 @@ class Position:
         return known.hexdigest()
 
     def remember(self):
-        """Include this position in `read_positions`, as long as it exists."""
+        """Include this position in `read_positions` as long as it exists."""
         _shuffled[next(_numbers)] = self
 
     def next_epoch(self) -> tuple[int, np.random.Generator]:
-        """Begin an epoch, and return its number and its random generator."""
+        """Begin an epoch, and return its index and its random generator."""
         epoch = self.epoch
         self.epoch += 1
         return epoch, np.random.default_rng([self.seed, epoch])
 
 
 def read_positions() -> list[dict]:
-    """Return all positions that are remembered, as plain values."""
+    """Return all registered positions as plain values."""
     return [
         {"content": x.content, "seed": x.seed, "epoch": x.epoch}
         for x in list(_shuffled.values())
@@ -72,16 +72,16 @@ def read_positions() -> list[dict]:
 
 
 def set_positions(saved: list[dict]):
-    """Set all shuffled datasets to positions that were read before.
+    """Set all shuffled datasets to saved positions.
 
-    A dataset is known by its content, its arguments and its seed. Of equal
-    ones, the last that was made is the last that was saved.
+    A dataset is identified by its content, its arguments and its seed. Among
+    equal datasets, the newest gets the position of the newest that was saved.
 
     Args:
-        saved: What `read_positions` returned, perhaps in another process.
+        saved: The result of `read_positions`, possibly from another process.
 
     Raises:
-        ValueError: If datasets were in use, and none of them is there.
+        ValueError: If datasets were saved, and none of them exists.
     """
     left = list(_shuffled.values())[::-1]
     before = len(left)

@@ -301,16 +301,16 @@ register_format(  # by an old name
 
 
 def spell(add: OnnxStrings, ids: str, words: str, size: int) -> str:
-    """Give every unknown word of a source an id of its own.
+    """Give every unknown word of a source its own id.
 
     Args:
-        add: Where nodes are added.
+        add: Adds nodes to the graph.
         ids: `(B, T)`.
-        words: Strings `(B, T)`, the word behind each id.
-        size: The number `V` of ids in the vocabulary.
+        words: Strings `(B, T)`, the word of each id.
+        size: The vocabulary size `V`.
 
     Returns:
-        `(B, T)` int32: `V + j` for an unknown word that first appears in
+        `(B, T)` int32: `V + j` for an unknown word that first occurs in
         column `j` of its row.
     """
     same = add(
@@ -328,16 +328,16 @@ def spell(add: OnnxStrings, ids: str, words: str, size: int) -> str:
 
 
 def copied(add: OnnxStrings, ids: str, words: str, size: int) -> str:
-    """Look up the source's words behind ids beyond the vocabulary.
+    """Look up the source words of ids beyond the vocabulary.
 
     Args:
-        add: Where nodes are added.
+        add: Adds nodes to the graph.
         ids: `(B, ...)`.
         words: Strings `(B, Tv)`.
-        size: The number of ids in the vocabulary.
+        size: The vocabulary size.
 
     Returns:
-        Strings of the shape of `ids`, empty for ids of the vocabulary.
+        Strings of the same shape as `ids`, empty for ids of the vocabulary.
     """
     place = add("Sub", add("Cast", ids, to=add.int64), size)
     is_copied = add("LessOrEqual", 0, place)
@@ -347,7 +347,7 @@ def copied(add: OnnxStrings, ids: str, words: str, size: int) -> str:
 
 
 def over(add: OnnxStrings, words: str | None, others: str) -> str:
-    """Take each word, or where it is empty or there is none the other one."""
+    """Return each word, or the other word if it is empty or missing."""
     if words is None:
         return others
     return add("Where", add("Equal", words, strings("")), others, words)

@@ -299,13 +299,13 @@ def _rows(x):
 
 
 def aligned_words(tokenizer: TensorTokenizer, text, ids):
-    """Look up the piece of text behind each id.
+    """Look up the piece of text of each id.
 
     Args:
-        tokenizer: The tokenizer that made the ids.
+        tokenizer: The tokenizer of the ids.
         text: Strings `(B,)`.
-        ids: `(B, T)`: the result of `tokenizer.tokenize(text)`, which may
-            have been cut or padded.
+        ids: `(B, T)`: the result of `tokenizer.tokenize(text)`, possibly
+            truncated or padded.
 
     Returns:
         Strings `(B, T)`, empty for start, end and padding.
@@ -318,15 +318,15 @@ def aligned_words(tokenizer: TensorTokenizer, text, ids):
 
 
 def spell_source(ids, words, vocabulary_size: int):
-    """Give every unknown word of a source an id of its own.
+    """Give every unknown word of a source its own id.
 
     Args:
         ids: `(B, Tv)` int32.
-        words: Strings `(B, Tv)`, the word behind each id.
-        vocabulary_size: The number `V` of ids in the vocabulary.
+        words: Strings `(B, Tv)`, the word of each id.
+        vocabulary_size: The vocabulary size `V`.
 
     Returns:
-        `(B, Tv)` int32: `V + j` for an unknown word that first appears in
+        `(B, Tv)` int32: `V + j` for an unknown word that first occurs in
         column `j` of its row, and `ids` for known words.
     """
     first = _first_columns(words)
@@ -334,14 +334,14 @@ def spell_source(ids, words, vocabulary_size: int):
 
 
 def spell_target(ids, words, source_ids, source_words, vocabulary_size: int):
-    """Give unknown words of a target the ids that they have in the source.
+    """Replace unknown words of a target by their ids in the source.
 
     Args:
         ids: `(B, T)` int32.
-        words: Strings `(B, T)`, the word behind each id.
+        words: Strings `(B, T)`, the word of each id.
         source_ids: `(B, Tv)` int32, before or after `spell_source`.
-        source_words: Strings `(B, Tv)`, the word behind each of them.
-        vocabulary_size: The number of ids in the vocabulary.
+        source_words: Strings `(B, Tv)`, the word of each source id.
+        vocabulary_size: The vocabulary size.
 
     Returns:
         `(B, T)` int32. An unknown word that is not in the source stays
@@ -355,15 +355,15 @@ def spell_target(ids, words, source_ids, source_words, vocabulary_size: int):
 
 
 def copied_words(ids, source_words, vocabulary_size: int):
-    """Look up the source words behind ids beyond the vocabulary.
+    """Look up the source words of ids beyond the vocabulary.
 
     Args:
         ids: `(B, ...)` int32.
         source_words: Strings `(B, Tv)`.
-        vocabulary_size: The number of ids in the vocabulary.
+        vocabulary_size: The vocabulary size.
 
     Returns:
-        Strings of the shape of `ids`, empty for ids of the vocabulary.
+        Strings of the same shape as `ids`, empty for ids of the vocabulary.
     """
     columns = tf.shape(source_words)[1]
     place = tf.clip_by_value(ids - vocabulary_size, 0, columns - 1)
@@ -372,7 +372,7 @@ def copied_words(ids, source_words, vocabulary_size: int):
 
 
 def _first_columns(words):
-    """Find the column `(B, T)` where each word first appears in its row."""
+    """Find the column `(B, T)` where each word first occurs in its row."""
     shape = tf.shape(words)
     rows = tf.strings.as_string(tf.range(shape[0]))[:, None]
     flat = tf.reshape(rows + " " + words, (-1,))

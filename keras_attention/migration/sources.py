@@ -202,10 +202,10 @@ def _slashed(name):
 def read_hdf5(path: Path) -> list[Stored]:
     """Read the variables of a `.h5` or a `.weights.h5` file.
 
-    A `.h5` file holds a variable once for each layer that shares it, under the
-    layer's name; it is returned once. A `.weights.h5` file has no names of
-    variables, only their numbers within a layer, whose name tells what they
-    are.
+    A `.h5` file contains a variable once for each layer that shares it, with
+    the name of the layer; it is returned once. A `.weights.h5` file has
+    numbers instead of variable names, so they are derived from the layer's
+    name.
 
     Args:
         path: The file.
@@ -214,7 +214,7 @@ def read_hdf5(path: Path) -> list[Stored]:
         Its variables.
 
     Raises:
-        ValueError: If it is damaged, or names other files.
+        ValueError: If it is damaged, or refers to other files.
     """
     needed = "`source` must be a file of weights that Keras 2 wrote."
     with reading(f"source={str(path)!r}", needed), h5py.File(path) as file:
@@ -240,10 +240,10 @@ def read_hdf5(path: Path) -> list[Stored]:
 
 
 def _names(file, size: int) -> list[str]:
-    """Return the names of all variables, none of which is in another file.
+    """Return the names of all variables, and check that the file contains them.
 
-    Nor are all together larger than the file, so that no memory is taken in
-    vain.
+    Variables in other files are rejected, and so are variables that are
+    together larger than the file, so that they cannot exhaust the memory.
     """
     links, names, total = {}, [], 0
     file.visititems_links(links.__setitem__)
@@ -262,9 +262,9 @@ def _names(file, size: int) -> list[str]:
 
 
 def _name_number(name: str, names: list[str]) -> str:
-    """Name a variable `LAYER/vars/0` by what a layer of that name has.
+    """Convert `LAYER/vars/0` to a name by the type of the layer.
 
-    What the dictionary does not have keeps its number.
+    A number that is not in the dictionary is unchanged.
     """
     owner, _, number = name.rpartition("/vars/")
     count = sum(x.startswith(f"{owner}/vars/") for x in names)

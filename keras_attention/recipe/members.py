@@ -1,4 +1,4 @@
-"""Several saved translators as one: an ensemble, or the mean of weights."""
+"""Combine saved translators: as an ensemble, or by averaging weights."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,10 +10,10 @@ from keras_attention.translator import Translator
 
 
 def load_ensemble(folders: Sequence[str | Path]) -> Translator:
-    """Load several translators as one, which averages their probabilities.
+    """Combine several translators by averaging their output probabilities.
 
     Search and options are those of the first translator. If the source
-    tokenizers differ, each member reads the source by its own.
+    tokenizers differ, each member uses its own.
 
     Args:
         folders: Paths to two or more saved translators.
@@ -23,17 +23,16 @@ def load_ensemble(folders: Sequence[str | Path]) -> Translator:
 
     Raises:
         ValueError: If a folder cannot be loaded, or if a translator has
-            another target vocabulary than the first or several source
-            tokenizers. The message names the folder.
+            several source tokenizers or another target vocabulary than the
+            first. The message names the folder.
     """
     return join_translators(_load(folders), folders)
 
 
 def load_average(folders: Sequence[str | Path]) -> Translator:
-    """Load several translators as one, which has the mean of their weights.
+    """Combine several checkpoints of one training by averaging their weights.
 
-    It is as fast as one of them, and makes sense for checkpoints of one
-    training.
+    The result is as fast as a single translator.
 
     Args:
         folders: Paths to two or more saved translators.
@@ -43,8 +42,8 @@ def load_average(folders: Sequence[str | Path]) -> Translator:
 
     Raises:
         ValueError: If a folder cannot be loaded, or if a translator has other
-            tokenizers or a model with other options than the first. The
-            message names the folder.
+            tokenizers or other model options than the first. The message
+            names the folder.
     """
     found = _load(folders)
     for folder, translator in zip(folders, found, strict=True):
@@ -62,11 +61,11 @@ def load_average(folders: Sequence[str | Path]) -> Translator:
 def join_translators(
     translators: Sequence[Translator], names: Sequence[str | Path]
 ) -> Translator:
-    """Join translators to one, whose model is an `Ensemble`.
+    """Combine translators into one whose model is an `Ensemble`.
 
     Args:
-        translators: The translators, as of `load_ensemble`.
-        names: How an error names each of them.
+        translators: The translators, as in `load_ensemble`.
+        names: The name of each translator in error messages.
 
     Returns:
         The translator.

@@ -1,4 +1,4 @@
-"""The report beside a trained translator: error rates and worst texts."""
+"""The report on a trained translator: error rates and worst outputs."""
 
 import re
 import warnings
@@ -32,15 +32,15 @@ def write_report(
     history: Mapping[str, Sequence[float]] | None = None,
     best: int = 0,
 ):
-    """Write a report on a translator, and pictures; warn of what is missing.
+    """Write a report with figures, and warn about missing packages.
 
     Args:
         folder: The folder to write to.
         translator: The translator.
-        data: The texts; it is measured on those of the validation.
+        data: The texts. The report evaluates the validation set.
         recipe: The recipe of the training.
-        history: The numbers of all epochs. Defaults to `None`: there are none.
-        best: The index of the best epoch among them. Defaults to `0`.
+        history: The logs of all epochs. Defaults to `None`, no epochs.
+        best: The index of the best epoch. Defaults to `0`.
     """
     sources, references = data.validation[0], data.references
     texts = translator(sources, verbose=0)
@@ -84,18 +84,18 @@ def count_errors(
     texts: Sequence[str],
     split: Callable[[str], Sequence[str]],
 ) -> tuple[Counter, list[tuple]]:
-    """Align texts with their references, by the least number of edits.
+    """Align hypotheses with their references by minimum edit distance.
 
     Args:
-        sources: What was translated.
-        references: The right texts.
-        texts: The texts of the model.
-        split: Splits a text into what is compared.
+        sources: The sources.
+        references: The references.
+        texts: The hypotheses.
+        split: Function that splits a text into units of comparison.
 
     Returns:
-        How often each pair of a part of the reference and of the text was
-        found, one of them empty for what was inserted or left out; and number
-        of errors, source, reference and text of all that are wrong, the worst
+        A counter of pairs of a reference unit and a hypothesis unit that
+        differ, with `""` for insertions and deletions; and error count,
+        source, reference and hypothesis of all wrong hypotheses, the worst
         first.
     """
     edits = require("rapidfuzz.distance", "evaluation", NEEDED_BY).Levenshtein
@@ -114,7 +114,7 @@ def count_errors(
 
 
 def _about_epochs(history, metric, best):
-    """Return the section on the epochs: a table of some of them."""
+    """Return the section on epochs, with a table of some of them."""
     if history is None:
         return []
     names = "loss", "val_loss", f"val_{metric}", "seconds"
@@ -126,7 +126,7 @@ def _about_epochs(history, metric, best):
 
 
 def _table(names, rows) -> str:
-    """Write a table in Markdown."""
+    """Return a Markdown table."""
     lines = [names, ["---"] * len(names), *rows]
     return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in lines)
 
@@ -139,7 +139,7 @@ def _cell(value) -> str:
 
 
 def _draw(translator, texts, history, metric, folder):
-    """Draw curves, and the attention of some texts."""
+    """Draw curves, and the attention weights of some hypotheses."""
     pyplot = require("matplotlib.pyplot", "plots", NEEDED_BY)
     if history is not None:
         groups = ["loss", "val_loss"], [f"val_{metric}"]
