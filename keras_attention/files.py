@@ -55,13 +55,13 @@ def replaced_file(
     path = Path(path)
     if suffix is not None and path.suffix != suffix:
         raise ValueError(
-            f"`path` must name a file that ends in `{suffix}`. Received: "
+            f"`path` must have the extension `{suffix}`. Received: "
             f"path={str(path)!r}"
         )
     if path.exists() and not path.is_file():
         raise ValueError(
-            "Will not replace what is no file. Received: "
-            f"path={str(path)!r}. Name a new file, or remove this."
+            "`path` exists and is not a file. Received: "
+            f"path={str(path)!r}. Choose another path, or remove it."
         )
     with _private_folder(path.parent) as private:
         draft = private / NEW / path.name
@@ -162,7 +162,7 @@ def check_file(path: str | Path, folder: str | Path | None = None):
     if not Path(path).resolve().is_relative_to(Path(folder).resolve()):
         raise OSError(
             errno.EPERM,
-            f"it is a link to a file that is not in {folder}; copy that file",
+            f"it is a link to a file outside of {folder}; copy that file",
             str(path),
         )
 
@@ -184,7 +184,7 @@ def reading(file: str | Path, needed: str, way_out: str = "") -> Iterator[None]:
         yield
     except Exception as error:
         if blames_no_file(error):
-            error.add_note(f"{file} was being read, and may well be whole.")
+            error.add_note(f"{file} was being read, and may be undamaged.")
             raise
         reason = f"{type(error).__name__}: {error}"
         raise unusable(file, needed, reason, way_out) from error
@@ -262,8 +262,8 @@ def seal(file: Path):
         content.write(digest.encode())
 
 
-AS_WRITTEN = "What was saved or exported must be as it was written."
-WRITE_AGAIN = "Copy or write it again."
+AS_WRITTEN = "Saved and exported files must be unchanged."
+WRITE_AGAIN = "Copy or create it again."
 
 
 def check_seal(file: Path):
@@ -276,7 +276,7 @@ def check_seal(file: Path):
         content = memoryview(opened.read())
     digest = hashlib.sha256(content[: -len(SEAL)]).hexdigest()
     if bytes(content[-len(SEAL) :]) != digest.encode():
-        _fail(file, "its last 64 bytes are not the SHA-256 of the others")
+        _fail(file, "its last 64 bytes are not the SHA-256 of the rest")
 
 
 def check_archive(file: Path):
@@ -407,9 +407,9 @@ def _exchange(draft: Path, path: Path, old: Path, made_by: str):
 def _check_replaceable(path, made_by):
     if not _is_free(path, made_by):
         raise ValueError(
-            "Will not replace what was not written here, without a "
-            f"`{made_by}`. Received: path={str(path)!r}. Name a new folder, or "
-            "remove this."
+            "`path` exists and was not written by this package, because it has "
+            f"no `{made_by}`. Received: path={str(path)!r}. Choose another "
+            "folder, or remove it."
         )
 
 

@@ -238,7 +238,7 @@ def test_it_goes_on_with_the_options_of_today():
     translator.search = ka.BeamSearch(2, max_length=3)
     assert translator(["1234"]) == [write("123")]
     translator.max_source_length = 4
-    with pytest.warns(UserWarning, match="cuts 1 of 1"):
+    with pytest.warns(UserWarning, match="truncates 1 of 1"):
         cut = translator(["1234"], return_attention_scores=True)
     assert cut.source_tokens == [["<s>", "1", "2", "</s>"]]
 

@@ -199,7 +199,7 @@ class Translate(beam.PTransform):
         super().__init__()
         if not isinstance(folder, str | Path) or not str(folder):
             raise ValueError(
-                "`folder` must name what `Translator.save` has written. "
+                "`folder` must be the path of a saved translator. "
                 f"Received: folder={folder!r}. Save the translator first."
             )
         self.folder = folder

@@ -14,9 +14,9 @@ from keras_attention.files import reading
 from keras_attention.translator import Translator
 
 MODEL = ".keras"
-NEEDS_MODEL = "The command `export` needs a model of layers that it knows."
-CUSTOM = "Export models with layers of your own in Python, by export_model."
-NEEDS_ARRAYS = "`--sample` must be a file of NumPy, *.npy or *.npz."
+NEEDS_MODEL = "The command `export` needs a model without custom layers."
+CUSTOM = "Export models with custom layers in Python, with `export_model`."
+NEEDS_ARRAYS = "`--sample` must be a NumPy file, *.npy or *.npz."
 
 
 def run(arguments: argparse.Namespace):
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace):
     path = Path(arguments.path)
     files = [x for x in (path, *path.rglob("*")) if x.is_file()]
     size = sum(x.stat().st_size for x in files)
-    print(f"{path}: {size / 1e6:.2f} MB, run and compared with the model")
+    print(f"{path}: {size / 1e6:.2f} MB, verified against the model")
 
 
 def _export(arguments):
@@ -33,13 +33,13 @@ def _export(arguments):
     is_model = path.suffix == MODEL
     if is_model and sample is None:
         raise WrongArguments(
-            "`--sample` is needed for a Keras model: a file of examples of "
-            f"what it takes, *.npy or *.npz. Received: {path}, no --sample. "
-            "Write one by np.save('sample.npy', x[:8])."
+            "`--sample` is required for a Keras model: a file with example "
+            f"inputs, *.npy or *.npz. Received: {path}, no --sample. "
+            "Create one with np.save('sample.npy', x[:8])."
         )
     if not is_model and sample is not None:
         raise WrongArguments(
-            "`--sample` is for Keras models, in files that end in .keras. "
+            "`--sample` is only for Keras models, *.keras. "
             f"Received: {path}, sample={sample}. Leave it out."
         )
     if not is_model:
@@ -60,7 +60,7 @@ def _export(arguments):
     for name, value in given.items():
         if value is not None:
             raise WrongArguments(
-                f"`{name}` is for saved translators. Received: "
+                f"`{name}` is only for saved translators. Received: "
                 f"{path}, {name}={value}. Leave it out."
             )
     # Without TensorFlow it cannot be imported.

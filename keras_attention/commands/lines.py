@@ -99,7 +99,7 @@ def run_lines(
 
 
 class UnknownTokens:
-    """Reports tokens that are outside the vocabulary, because training had none.
+    """Reports tokens that are not in the vocabulary.
 
     Args:
         tokenizer: The source tokenizer, or an object with its `unknown`;
@@ -133,7 +133,7 @@ class UnknownTokens:
                 self.names |= dict.fromkeys(names)
                 self.lines.append(number)
         if self.lines and self.action == "error":
-            raise ValueError(f"{self._message()} Allow it with --unknown warn.")
+            raise ValueError(f"{self._message()} To allow it: --unknown warn.")
 
     def warn(self):
         """Warn if there were unknown tokens."""
@@ -231,7 +231,7 @@ def progress(unit: str) -> Iterator[Callable[[int], None]]:
 
     def write():
         rate = count / max(time.monotonic() - began, 1e-9)
-        text = f"\r{count} {unit}, {rate:.0f} a second "
+        text = f"\r{count} {unit}, {rate:.0f} per second "
         print(text, end="", file=sys.stderr, flush=True)
 
     def show(number):

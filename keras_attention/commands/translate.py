@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace):
         raise ValueError(
             "`translate` needs a translator that reads text. Received: "
             f"{arguments.folder}, whose model reads features. Load it in "
-            "Python, by Translator.load, and give it arrays."
+            "Python with `Translator.load`, and pass arrays."
         )
     search = choose_search(translator.search, arguments)
     if search is not translator.search:

@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace):
         if value is not None:
             raise WrongArguments(
                 f"`--{_option(name)}` is fixed in an exported file. Received: "
-                f"{path}, {_option(name)}={value}. Translate by the saved "
-                "translator, or export it again."
+                f"{path}, {_option(name)}={value}. Use the saved translator, "
+                "or export it again."
             )
     check_seal(path)
     translate = FileTranslator(RUNTIMES[path.suffix.lower()](path), path)
@@ -51,20 +51,21 @@ def run(arguments: argparse.Namespace):
         lacks = [x for x in outputs if getattr(tried, x) is None]
         if getattr(arguments, name) and lacks:
             raise WrongArguments(
-                f"`--{_option(name)}` needs a file that gives {lacks[0]}. "
-                f"Received: {path}, {_option(name)}=True. Export it again, "
+                f"`--{_option(name)}` needs a file with the output {lacks[0]}. "
+                f"Received: {path}, {_option(name)}=True. Export it again "
                 "with --outputs translations,scores,token_scores,attention."
             )
     several = arguments.n_best or len(tried.texts)
     if several > len(tried.texts):
         raise WrongArguments(
-            f"`--n-best` is at most {len(tried.texts)} in this file. Received: "
-            f"{path}, n-best={several}. Export it again, with --n-best."
+            f"`--n-best` must be at most {len(tried.texts)} for this file. "
+            f"Received: {path}, n-best={several}. Export it again with "
+            "--n-best."
         )
     if arguments.unknown == "error" and translate.known is None:
         raise WrongArguments(
-            "`--unknown error` needs a file with a source tokenizer that can "
-            f"be read without its class. Received: {path}, unknown='error'. "
+            "`--unknown error` needs a file whose source tokenizer can be "
+            f"used without its class. Received: {path}, unknown='error'. "
             "Export the translator again, or use --unknown ignore."
         )
 
@@ -117,14 +118,15 @@ class FileTranslator:
             return
         if file.inputs != ["source_ids"]:
             raise ValueError(
-                "`translate` needs the file of a translator of text. Received: "
-                f"{path}, with the inputs {file.inputs}. Run it by its runtime."
+                "`translate` needs the export of a translator of text. "
+                f"Received: {path}, with the inputs {file.inputs}. Run it with "
+                "its runtime."
             )
         self._tokenizers = [_tokenizer(file.metadata[x]) for x in SIDES]
         self.known = self._tokenizers[0]
 
     def __call__(self, lines: list[bytes]) -> list[Entry]:
-        """Translate lines; return an entry with lists of hypotheses for each."""
+        """Translate lines, and return an entry with hypotheses for each."""
         texts = [line.decode("utf-8", errors="replace") for line in lines]
         if self._tokenizers:
             found = self._of_ids(texts)

@@ -55,7 +55,7 @@ class Cache:
         if not usable or (Path(path).exists() and not Path(path).is_dir()):
             raise ValueError(
                 "`cache` must name a folder. Received: "
-                f"cache={path!r}. Name one that may be made, or leave it out."
+                f"cache={path!r}. Pass the path of a folder, or leave it out."
             )
         self.path = Path(path)
 
@@ -102,10 +102,10 @@ class Cache:
         except OSError as error:
             raise OSError(
                 error.errno,
-                "parallel_dataset needs a `cache` that it can write, and room "
-                f"in it. Received: cache={str(self.path)!r}: "
-                f"{error.strerror}. Nothing was left there. Free room, or name "
-                "another folder",
+                "parallel_dataset needs a writable `cache` with enough space. "
+                f"Received: cache={str(self.path)!r}: "
+                f"{error.strerror}. Nothing was written. Free some space, or "
+                "pass another folder",
             ) from error
 
     def _find_damage(self, folder, names):
@@ -187,8 +187,8 @@ def _read_note(note):
 def _remove_damaged(path: Path, whole: Path | None = None):
     """Warn about a damaged path, and remove it with everything related."""
     warnings.warn(
-        "A file in the `cache` of parallel_dataset is not as it was written, "
-        f"and is made again: {path}.",
+        "A file in the `cache` of parallel_dataset has changed since it was "
+        f"written, and is created again: {path}.",
         stacklevel=2,
     )
     whole = whole or path

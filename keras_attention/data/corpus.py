@@ -143,9 +143,8 @@ def read_corpus(
                 _write(parts, dtypes, streams)
             if cache.digests(texts) != digests:
                 raise ValueError(
-                    "Text must stay as it is while parallel_dataset reads it. "
-                    "Received: files that have changed meanwhile. Call it "
-                    "again."
+                    "Text must not change while parallel_dataset reads it. "
+                    "Received: files that have changed. Call it again."
                 )
     folder = cache.path / key
     return _open({name: _map_file(folder / name) for name in names}, dtypes)

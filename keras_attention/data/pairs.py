@@ -47,8 +47,8 @@ def read_pairs(
     """
     if not isinstance(columns, Sequence) or not columns:
         raise ValueError(
-            "`columns` must list the numbers of columns, from 0 on. Received: "
-            f"columns={columns!r}. Give such as (0, 1)."
+            "`columns` must be a list of zero-based column indices. Received: "
+            f"columns={columns!r}. Pass for example (0, 1)."
         )
     for x in columns:
         check_integer("columns", x, 0)
@@ -84,7 +84,7 @@ def take_columns(
         raise ValueError(
             f"{needed_by} needs {least} columns, separated by tabs. "
             f"Received: {path}:{number}, with {len(row)}: {line!r:.60}. "
-            "Correct the line, or name other `columns`."
+            "Correct the line, or choose other `columns`."
         )
     return [row[column] for column in columns]
 
@@ -124,9 +124,9 @@ def pair_texts(sources: Texts, targets: Texts) -> Pairs:
     sides = _texts("sources", sources), _texts("targets", targets)
     if len(sides[0]) != len(sides[1]):
         raise ValueError(
-            "Parallel text needs as many source files as target files. "
+            "Parallel text needs the same number of source and target files. "
             f"Received: {len(sides[0])} in `sources` and {len(sides[1])} in "
-            "`targets`. Name them in pairs."
+            "`targets`. Pass them in pairs."
         )
     for text in itertools.chain(*sides):
         if isinstance(text, Path):  # before hours with the files before it
@@ -141,8 +141,8 @@ def _texts(name, given) -> list[Text]:
     items = [*strings_of(name, given, files=True)]
     if not items:
         raise ValueError(
-            f"`{name}` must have a file or a string. Received: {name}=[]. Give "
-            "the `pathlib.Path` of a file, a list of such paths, or of strings."
+            f"`{name}` must contain a file or a string. Received: {name}=[]. "
+            "Pass the `pathlib.Path` of a file, or a list of paths or strings."
         )
     if all(isinstance(item, Path) for item in items):
         return items
@@ -188,7 +188,7 @@ def _fail_at(count, pair, both, sides):
         for line, side in zip(pair, sides, strict=True)
     ]
     raise ValueError(
-        "Parallel texts need equally many lines. Received: "
+        "Parallel texts must have the same number of lines. Received: "
         f"{names[0]} with {counts[0]} and {names[1]} with {counts[1]}. Align "
         "them again."
     )

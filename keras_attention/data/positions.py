@@ -92,6 +92,6 @@ def set_positions(saved: list[dict]):
             left.remove(position)
     if len(left) == before and any(entry["epoch"] for entry in saved):
         raise ValueError(
-            "the dataset that it was trained on is not there, or was made "
-            "with another seed, batch size or text"
+            "the dataset that it was trained on does not exist, or has another "
+            "seed, batch size or text"
         )

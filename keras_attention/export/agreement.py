@@ -221,14 +221,14 @@ def check_equal(
     """
     way_out = "Try another format, or fix the sizes of the model's inputs."
     if draws:
-        way_out = "The model draws random numbers, so nothing can be compared: "
-        way_out += "leave the layers out that do so outside of training."
+        way_out = "The model draws random numbers, so it cannot be compared: "
+        way_out += "remove layers that do so outside of training."
     for truth, given in zip(wanted, answers, strict=True):
         for name, y in truth.items():
             x = given.get(name)
             if reason := _difference(x, y, exact, tolerance):
                 raise ValueError(
-                    f"The {made} gives other `{name}` than the model: "
+                    f"The {made} returns other `{name}` than the model: "
                     f"{reason}. Nothing was written. {way_out}"
                 )
 
@@ -257,10 +257,10 @@ def check_near(
         apart = max(np.abs(x[name] - y[name]).mean() for y, x in pairs)
         if not apart <= NEAR * np.ptp(values):
             raise ValueError(
-                f"8 bits are too few for this model: in the {made} `{name}` "
-                f"is {apart:.2g} apart on average, of values from "
+                f"8 bits are too few for this model: in the {made}, `{name}` "
+                f"differs by {apart:.2g} on average, for values from "
                 f"{values.min():.2g} to {values.max():.2g}. Nothing was "
-                "written. Take quantize='int8', which rounds weights alone."
+                "written. Use quantize='int8', which rounds only weights."
             )
 
 
@@ -279,7 +279,7 @@ def _difference(x, y, exact, tolerance) -> str:
     apart = np.abs(x - y)
     tolerance = max(tolerance, 10 * np.finfo(y.dtype).eps)
     if exact and (apart > tolerance * (1 + np.abs(y))).any():
-        return f"up to {apart.max():.2g} apart"
+        return f"they differ by up to {apart.max():.2g}"
     return ""
 
 
@@ -301,6 +301,6 @@ def fail(made: str, name: str, given: list, wanted: list) -> NoReturn:
         wanted: What the model gives.
     """
     raise RuntimeError(
-        f"The {made} gives other `{name}` than the model. Received: {given}, "
-        f"wanted: {wanted}. Nothing was written. Please report this."
+        f"The {made} returns other `{name}` than the model. Received: {given}, "
+        f"expected: {wanted}. Nothing was written. Please report this."
     )

@@ -73,9 +73,10 @@ class ExportFormat(NamedTuple):
             if not getattr(self, field):
                 able = tuple(k for k, x in FORMATS.items() if getattr(x, field))
                 raise ValueError(
-                    f"`{option}` needs a format that has it, one of {able}. "
-                    f"Received: format={self.name!r}, {option}={value!r}. Take "
-                    f"one of these, or leave `{option}` out."
+                    f"`{option}` needs a format that supports it, one of "
+                    f"{able}. Received: format={self.name!r}, "
+                    f"{option}={value!r}. Use one of these, or leave "
+                    f"`{option}` out."
                 )
         options = {name: getattr(translator, name) for name in self.options}
         return options | given
@@ -144,8 +145,8 @@ def check_outputs(outputs: Collection[str]) -> tuple[str, ...]:
         check_choice("outputs", name, known)
     if not {*OUTPUTS} <= {*given}:
         raise ValueError(
-            f"`outputs` must have all of {OUTPUTS}. Received: "
-            f"outputs={outputs!r}. Add some of {MORE_OUTPUTS} to them."
+            f"`outputs` must contain all of {OUTPUTS}. Received: "
+            f"outputs={outputs!r}. You can add some of {MORE_OUTPUTS}."
         )
     return tuple(name for name in known if name in given)
 
@@ -186,9 +187,9 @@ def choose_format(
     ending = Path(path).suffix.lower()
     if name is None and ending in FOREIGN:
         raise ValueError(
-            "`path` must end as a format's files do, or name a folder for a "
-            f"SavedModel. Received: path={str(path)!r}. End it with "
-            f"{sorted({*suffixes.values()} - {''})}, or name a `format`."
+            "`path` must have the extension of a format, or be a folder for a "
+            f"SavedModel. Received: path={str(path)!r}. Use one of "
+            f"{sorted({*suffixes.values()} - {''})}, or pass a `format`."
         )
     if ending not in suffixes.values():
         ending = ""
@@ -198,8 +199,8 @@ def choose_format(
     check_choice("format", name, suffixes)
     if ending and suffixes[name] != ending:
         raise ValueError(
-            f"`path` must not end as another format's does. Received: "
-            f"path={str(path)!r}, format={name!r}, where {ending} is of "
-            f"{tuple(fitting)}. Leave `format` out, or name another path."
+            f"`path` must not have the extension of another format. Received: "
+            f"path={str(path)!r}, format={name!r}, where {ending} belongs to "
+            f"{tuple(fitting)}. Leave `format` out, or use another path."
         )
     return name

@@ -55,8 +55,8 @@ def check_ids_only(model: Seq2Seq, needed_by: str):
     check_float32(model, needed_by)
     if model.source_ids:
         raise ValueError(
-            f"{needed_by} needs a model whose ids are all of its vocabulary. "
-            "Received: copying=True, whose other ids mean nothing without "
+            f"{needed_by} needs a model that generates only ids of its "
+            "vocabulary. Received: copying=True, whose additional ids require "
             "text. Export it as a SavedModel, or with format='onnx_text'."
         )
 
@@ -105,8 +105,8 @@ def chosen(found: dict, outputs: Collection[str] | None) -> dict:
     for name in outputs or ():
         if name not in found:
             raise ValueError(
-                f"`outputs` must be what the model gives. Received: {name!r}, "
-                "of a model whose decoder has no attention. Leave it out."
+                f"`outputs` must be outputs of the model. Received: {name!r}, "
+                "for a model whose decoder has no attention. Leave it out."
             )
     return found if outputs is None else {name: found[name] for name in outputs}
 
@@ -208,7 +208,7 @@ def check_deterministic(
     """
     if draws(function):
         raise ValueError(
-            "LiteRT and ONNX files draw no random numbers. Received: "
+            "LiteRT and ONNX files cannot draw random numbers. Received: "
             f"{received}. Use BeamSearch, and no layer that draws outside of "
             "training."
         )

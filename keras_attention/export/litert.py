@@ -267,17 +267,17 @@ def _inexpressible(model, said):
     if part is None:
         cause = "most likely one of its layers"
         part = blamed_layer(model, said) or model
-        way_out = "Take another layer, or export to ONNX or a SavedModel."
+        way_out = "Use another layer, or export to ONNX or a SavedModel."
     if "BitwiseAnd" in said:
         cause = "most likely an `ops.argmax` of floats in one of its layers"
         way_out = (
-            "Keras computes it by BitwiseAnd, which LiteRT lacks. Use "
-            "ops.cast(ops.top_k(x, 1)[1][..., 0], 'int32') there."
+            "Keras computes it with BitwiseAnd, which LiteRT lacks. Use "
+            "ops.cast(ops.top_k(x, 1)[1][..., 0], 'int32') instead."
         )
     return (
-        "The built-in operations of LiteRT cannot express this model, "
+        "The built-in operations of LiteRT do not support this model, "
         f"{cause}. Received: {type(part).__name__} `{part.name}`. {way_out} "
-        f"LiteRT says: {said[:400]}"
+        f"LiteRT reports: {said[:400]}"
     )
 
 
@@ -336,7 +336,7 @@ def try_litert(
                 nan = x.dtype.kind == "f"
                 if not np.array_equal(x, again[name], equal_nan=nan):
                     raise RuntimeError(
-                        f"The LiteRT file gives different `{name}` in two "
+                        f"The LiteRT file returns different `{name}` in two "
                         f"processes: {x.tolist()} and {again[name].tolist()}. "
                         "Nothing was written. Please report this."
                     )

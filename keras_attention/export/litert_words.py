@@ -29,8 +29,9 @@ def check_litert_tokenizer(side: str, tokenizer: AbstractTokenizer):
     if tuple(map(type, steps)) != STEPS or steps[1] != Split():
         raise ValueError(
             f"`{side}_tokenizer` must have the steps of a WordPieceTokenizer, "
-            f"as LiteRT runs no others. Received: {type(tokenizer).__name__}. "
-            "Use format='litert', ids to ids, and tokenize outside."
+            "because LiteRT supports no others. Received: "
+            f"{type(tokenizer).__name__}. Use format='litert', from ids to "
+            "ids, and tokenize outside of the file."
         )
 
 

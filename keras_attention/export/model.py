@@ -148,8 +148,8 @@ def export_model(
 def _with_layer(model, said):
     """Add the layer that an error of a runtime names, if any."""
     if layer := blamed_layer(model, said):
-        said += f" It is about {type(layer).__name__} `{layer.name}`: take "
-        said += "another layer there, or another format."
+        said += f" The cause is {type(layer).__name__} `{layer.name}`: use "
+        said += "another layer, or another format."
     return said
 
 
@@ -201,9 +201,10 @@ def _write_litert(draft, model, function, quantize, _, sample):
     _check_numbers(model, function)
     if quantize == FULL_INT8 and operations_of(function) & LOOPS:
         raise ValueError(
-            "`quantize='full_int8'` needs a model without loops, as errors add "
-            f"up in them. Received: `{model.name}`, with a recurrent layer or "
-            "another loop. Take quantize='int8', of weights alone."
+            "`quantize='full_int8'` needs a model without loops, in which "
+            f"errors accumulate. Received: `{model.name}`, with a recurrent "
+            "layer or another loop. Use quantize='int8', which rounds only "
+            "weights."
         )
     given = model, {SIGNATURE: function}, quantize
     draft.write_bytes(convert_to_litert(*given, sample=sample))
@@ -228,11 +229,11 @@ def _check_numbers(model, function):
     for layer in sublayers(model):
         if isinstance(layer, LOOKUPS):
             raise ValueError(
-                "LiteRT and ONNX files of models hold no tables. Received: "
-                f"{type(layer).__name__} `{layer.name}`. Look ids up outside "
-                "of the file, or export a SavedModel."
+                "LiteRT and ONNX files of models cannot contain lookup tables. "
+                f"Received: {type(layer).__name__} `{layer.name}`. Look up ids "
+                "outside of the file, or export a SavedModel."
             )
-    check_deterministic(function, f"`{model.name}`, which draws some")
+    check_deterministic(function, f"`{model.name}`, which draws them")
 
 
 def _without_model(_):

@@ -280,7 +280,7 @@ def run_onnx(
             found = [session.run(names, batch) for batch in batches]
     except Exception as error:  # of onnx or onnxruntime
         raise RuntimeError(
-            "The ONNX file was made, but cannot be run: "
+            "The ONNX file was created, but cannot be run: "
             f"{str(error)[:800]}. Nothing was written. Please report this."
         ) from error
     return [dict(zip(names, answer, strict=True)) for answer in found]

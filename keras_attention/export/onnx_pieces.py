@@ -62,9 +62,9 @@ class SentencePiecesForm(AbstractOnnxForm):
         ids, unknown = value
         if self.step.added_space.endswith("$"):
             raise ValueError(
-                "Text in ONNX needs a `target_tokenizer` whose pieces have "
-                "their spaces in front. Received: a SentencePieceTokenizer of "
-                "a model with `treat_whitespace_as_suffix`. Train it without."
+                "Text in ONNX needs a `target_tokenizer` with spaces at the "
+                "beginning of pieces. Received: a SentencePieceTokenizer whose "
+                "model has `treat_whitespace_as_suffix`. Train it without."
             )
         texts = [b"", b"", b"", b"", *self.step.pieces[2]]
         codes = [x[0] if len(x) == 1 else NO_BYTE for x in texts]

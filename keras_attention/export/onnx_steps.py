@@ -157,10 +157,10 @@ def onnx_form(step: AbstractStep) -> AbstractOnnxForm:
         ValueError: If no form is registered for its class.
     """
     raise ValueError(
-        "Text in ONNX needs tokenizers whose steps have a form there. "
-        f"Received: {type(step).__name__}. Register one, "
-        "`onnx_form.register(MyStep, MyForm)`, or export ids to ids, with "
-        "format='onnx', and tokenize outside."
+        "Text in ONNX needs tokenizers whose steps have an ONNX form. "
+        f"Received: {type(step).__name__}. Register a form, "
+        "`onnx_form.register(MyStep, MyForm)`, or export from ids to ids with "
+        "format='onnx', and tokenize outside of the file."
     )
 
 

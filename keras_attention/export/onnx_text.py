@@ -193,10 +193,10 @@ def _read(add, after, model, tokenizer, max_length):
         ids, words = found[0]
         if words is None:
             raise ValueError(
-                "A model that copies needs a `source_tokenizer` that gives "
-                "ONNX the word behind each id. Received: "
-                f"{type(tokenizer).__name__}. Export ids to ids, with "
-                "format='onnx', or take a WordPieceTokenizer."
+                "A model that copies needs a `source_tokenizer` that returns "
+                "the word of each id in ONNX. Received: "
+                f"{type(tokenizer).__name__}. Export from ids to ids with "
+                "format='onnx', or use a WordPieceTokenizer."
             )
         words = add.framed_words(words, ids, count, max_length)
         columns[0] = spell(add, columns[0], words, size)

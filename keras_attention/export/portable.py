@@ -92,9 +92,10 @@ def refuse_name(received: str) -> NoReturn:
         received: The object with this name.
     """
     raise ValueError(
-        "Names of exported models and layers must be of A to Z, digits, and "
-        f"after the first one any of `_-./`. Received: {received}. Build it "
-        "with others, and new_model.set_weights(model.get_weights())."
+        "Names of exported models and layers must begin with a letter A to Z "
+        "or a digit, and may contain `_-./` after it. Received: "
+        f"{received}. Build the model with other names, and call "
+        "new_model.set_weights(model.get_weights())."
     )
 
 
@@ -169,8 +170,8 @@ def run_program(made: str, name: str, arguments: list, question: str) -> str:
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()
         raise RuntimeError(
-            f"The {made} was made, but cannot be run: its process ended with "
-            f"{done.returncode}: {said[-800:]}. Nothing was written. Please "
-            "report this."
+            f"The {made} was created, but cannot be run: its process ended "
+            f"with code {done.returncode}: {said[-800:]}. Nothing was written. "
+            "Please report this."
         )
     return done.stdout.decode()

@@ -90,8 +90,8 @@ def _check(layer):
     if not loops_as_keras(layer):
         raise ValueError(
             f"The export cannot trace {kind.__name__} `{layer.name}`, which "
-            "loops in its own way. Use LSTM, GRU, SimpleRNN or RNN(cell), "
-            "plain or inside of Bidirectional; a cell of your own is fine."
+            "has its own loop. Use LSTM, GRU, SimpleRNN or RNN(cell), plain "
+            "or inside Bidirectional. Custom cells are supported."
         )
 
 
@@ -100,9 +100,9 @@ def check_stateless(model: layers.Layer):
     for layer in sublayers(model):
         if getattr(layer, "stateful", False):
             raise ValueError(
-                f"The export cannot keep what {type(layer).__name__} "
-                f"`{layer.name}` remembers from batch to batch. Received: "
-                "stateful=True. Build the layer with stateful=False."
+                f"The export cannot keep the state of {type(layer).__name__} "
+                f"`{layer.name}` between batches. Received: stateful=True. "
+                "Build the layer with stateful=False."
             )
 
 

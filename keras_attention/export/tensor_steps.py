@@ -103,8 +103,8 @@ def tensor_form(step: AbstractStep) -> AbstractForm:
     """
     raise ValueError(
         "A tokenizer needs steps that have a form on tensors. Received: "
-        f"{type(step).__name__}. Register one: `tensor_form.register(MyStep, "
-        "MyForm)`."
+        f"{type(step).__name__}. Register a form: "
+        "`tensor_form.register(MyStep, MyForm)`."
     )
 
 

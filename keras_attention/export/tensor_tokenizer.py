@@ -192,8 +192,8 @@ def _strings(name, text, rank=1):
     if text.dtype != tf.string or text.shape.rank not in (rank, None):
         raise ValueError(
             "A tokenizer needs a batch of strings, `(B,)`. Received: "
-            f"{name}.shape={text.shape}, {text.dtype.name}. Put one string "
-            "into a list."
+            f"{name}.shape={text.shape}, {text.dtype.name}. Put a single "
+            "string into a list."
         )
     return text
 
@@ -204,7 +204,7 @@ def _integers(method, ids):
         return ids
     if 0 not in ids.shape:  # of which nobody knows the type
         raise ValueError(
-            f"`{method}` needs ids of integers. Received: ids of {ids.dtype}. "
-            "Cast them."
+            f"`{method}` needs integer ids. Received: ids of {ids.dtype}. Cast "
+            "them."
         )
     return tf.cast(ids, tf.int32)

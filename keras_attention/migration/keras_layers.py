@@ -62,7 +62,7 @@ def from_keras_layers(source: Any) -> Any:
     raise ValueError(
         "from_keras_layers needs a keras.layers.AdditiveAttention, a "
         "keras.layers.Attention, or a functional model with such layers. "
-        f"Received: source={described(source)}. Other layers have no equal."
+        f"Received: source={described(source)}. Other layers are not supported."
     )
 
 
@@ -123,9 +123,9 @@ def _convert_model(model):
         )
     except ValueError as error:
         raise ValueError(
-            "from_keras_layers can copy a functional model, whose layers it "
-            f"finds. Received: source={model!r}. Of any other model, pass its "
-            f"attention layers one by one. ({error})"
+            "from_keras_layers can only copy functional models. Received: "
+            f"source={model!r}. For other models, pass the attention layers "
+            f"one by one. ({error})"
         ) from error
     if not made:
         raise ValueError(

@@ -52,7 +52,7 @@ def read_variables(source: Mapping | str | Path) -> list[Stored]:
         raise ValueError(
             "`source` must be the path of a checkpoint, of an HDF5 file or of "
             "a SavedModel, or a dictionary of names and arrays. Received: "
-            f"source={described(source)}. Of a list of variables make "
+            f"source={described(source)}. Convert a list of variables to "
             "{v.name: v.numpy() for v in variables}."
         )
     return [
@@ -74,9 +74,9 @@ def _read_path(path: Path) -> list[Stored]:
         tensorflow = require("tensorflow", "all", READER)
         last = tensorflow.train.latest_checkpoint(str(path))
     if last is None:
-        what = "where there is none"
+        what = "which does not exist"
         if path.is_file():
-            what = "a file that cannot be read as one of these"
+            what = "which has another format"
         raise ValueError(
             "`source` must name a checkpoint, an HDF5 file or the folder of a "
             f"SavedModel. Received: source={str(path)!r}, {what}. A checkpoint "
@@ -84,7 +84,7 @@ def _read_path(path: Path) -> list[Stored]:
         )
     if not _is_in(Path(last), path):
         raise ValueError(
-            "`source` must be a folder that has its last checkpoint inside. "
+            "`source` must be a folder that contains its last checkpoint. "
             f"Received: source={str(path)!r}, whose file `checkpoint` names "
             f"{last!r}. Pass the path of a checkpoint."
         )
@@ -113,7 +113,7 @@ def _read_checkpoint(path: Path) -> list[Stored]:
                 "file, or a link to one elsewhere. Copy it to that folder."
             )
     train = require("tensorflow", "all", READER).train
-    needed = "`source` must be a checkpoint that can be read."
+    needed = "`source` must be a readable checkpoint."
     with reading(f"source={str(path)!r}", needed):
         reader = train.load_checkpoint(str(path))
         keys = sorted(reader.get_variable_to_shape_map())
@@ -190,7 +190,7 @@ def select(variables: list[Stored], prefix: str) -> list[Stored]:
             return chosen
     some = "\n".join(f"  {x.names[0]}" for x in variables[:8])
     raise ValueError(
-        "`prefix` must be in the names of some variables. Received: "
+        "`prefix` must occur in the names of some variables. Received: "
         f"prefix={prefix!r}, and these names, among others:\n{some}"
     )
 
@@ -216,7 +216,7 @@ def read_hdf5(path: Path) -> list[Stored]:
     Raises:
         ValueError: If it is damaged, or refers to other files.
     """
-    needed = "`source` must be a file of weights that Keras 2 wrote."
+    needed = "`source` must be a weights file of Keras 2."
     with reading(f"source={str(path)!r}", needed), h5py.File(path) as file:
         names = _names(file, path.stat().st_size)
         whole = [x for x in names if x.startswith(WHOLE)]
@@ -257,7 +257,7 @@ def _names(file, size: int) -> list[str]:
             names.append(name)
             total += item.nbytes
     if total > size:
-        raise OSError(f"its variables have {total} bytes, it has {size}")
+        raise OSError(f"its variables have {total} bytes, the file has {size}")
     return names
 
 

@@ -84,8 +84,8 @@ def join_translators(
         if isinstance(translator.source_tokenizer, ParallelTokenizer):
             raise ValueError(
                 "An ensemble needs translators with one source tokenizer "
-                f"each. Received: {name}, which has several. Name its members "
-                "in its place."
+                f"each. Received: {name}, which has several. Pass its members "
+                "instead."
             )
     same = all(_same_source(x, first) for x in translators)
     sources = [x.source_tokenizer for x in translators]
@@ -98,7 +98,7 @@ def _load(folders):
     if len(folders) < 2:
         raise ValueError(
             "An ensemble or an average needs two or more folders. Received: "
-            f"{len(folders)}. Name all of them."
+            f"{len(folders)}. Pass all of them."
         )
     return [Translator.load(folder) for folder in folders]
 

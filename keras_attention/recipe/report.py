@@ -55,7 +55,7 @@ def write_report(
     try:
         _draw(translator, shown[:SHOWN], history, recipe.metric, folder)
     except ImportError as error:
-        warnings.warn(f"No pictures: {error}", stacklevel=2)
+        warnings.warn(f"No figures: {error}", stacklevel=2)
     if confusions is None:
         return
     found = [(*x, count) for x, count in confusions.most_common(CONFUSIONS)]
@@ -63,14 +63,14 @@ def write_report(
     parts = [
         "# Report",
         f"Validation set: {len(sources)} sources, translated with beam width "
-        f"{recipe.beam_size}. {len(wrong)} of the texts are wrong.",
+        f"{recipe.beam_size}. {len(wrong)} of the hypotheses are wrong.",
         _table(["metric", "value"], rates),
         *_about_epochs(history, recipe.metric, best),
         "## Most frequent confusions",
-        "Edits from the reference to the text of the model.",
-        _table(["reference", "model", "count"], found),
-        "## Worst texts",
-        _table(["errors", "source", "reference", "model"], wrong[:WORST]),
+        "Edits from the reference to the hypothesis.",
+        _table(["reference", "hypothesis", "count"], found),
+        "## Worst hypotheses",
+        _table(["errors", "source", "reference", "hypothesis"], wrong[:WORST]),
     ]
     for name in ("curves.png", "attention.png"):
         if (folder / name).exists():
@@ -122,7 +122,7 @@ def _about_epochs(history, metric, best):
     step = -(-len(rows) // ROWS)
     shown = sorted({best, *range(len(rows) - 1, -1, -step)})
     table = _table(["epoch", *names], [(n + 1, *rows[n]) for n in shown])
-    return ["## Epochs", f"Epoch {best + 1} is the best one.", table]
+    return ["## Epochs", f"Epoch {best + 1} is the best epoch.", table]
 
 
 def _table(names, rows) -> str:

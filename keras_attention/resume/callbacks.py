@@ -156,7 +156,7 @@ class OwnedCallbacks(keras.callbacks.CallbackList):
     def on_epoch_end(self, epoch, logs=None):
         if self.state is not None:
             if epoch == self.state.epoch:
-                refuse(self.file, "the data ends before the batch where it was")
+                refuse(self.file, "the data ends before the saved batch")
             return
         super().on_epoch_end(epoch, logs)
         self.read += self.batch

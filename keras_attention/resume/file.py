@@ -20,7 +20,7 @@ from keras_attention.files import unusable
 
 VERSION = 3  # of what is in the file
 SAME = "resumable_fit needs the state of the same training."
-ANEW = "Run the command that wrote it, or remove its folder to begin anew."
+ANEW = "Run the command that wrote it, or remove its folder to start again."
 ALONE = (bool, int, float, str, type(None))
 COLLECTIONS = {"list": list, "tuple": tuple, "set": set}
 
@@ -59,7 +59,7 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
         # Files of NumPy know bfloat16 and its like only as so many bytes.
         dtype = value.dtype.name if value.dtype.kind == "V" else value.dtype.str
         return {"array": [len(arrays), dtype]}
-    raise TypeError(f"no plain value: {type(value).__name__}")
+    raise TypeError(f"not a plain value: {type(value).__name__}")
 
 
 def unpack(packed: Any, read: Callable[[int], np.ndarray]) -> Any:
@@ -136,7 +136,7 @@ def read_state(file: Path) -> dict[str, Any] | None:
             if about["version"] != VERSION:
                 raise ValueError(
                     f"another version of this package wrote it: it has version "
-                    f"{about['version']}, and this package reads {VERSION}"
+                    f"{about['version']}, but this package reads {VERSION}"
                 )
             return unpack(about["state"], lambda n: content[f"arr_{n}"])
 

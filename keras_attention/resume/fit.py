@@ -155,7 +155,7 @@ def _check(folder, save_freq):
     if not folder or path is None or (path.exists() and not path.is_dir()):
         raise ValueError(
             "`folder` must name a folder. Received: "
-            f"folder={folder!r}. Give each training one of its own."
+            f"folder={folder!r}. Use a different folder for each training."
         )
     if isinstance(save_freq, str) and save_freq != "epoch":
         raise ValueError(
@@ -167,18 +167,18 @@ def _check(folder, save_freq):
     count = backend.count_processes()
     if count > 1:
         raise ValueError(
-            "resumable_fit needs a training in one process. Received: "
-            f"jax.process_count()={count}. Save weights in process 0, by "
-            "`keras.callbacks.ModelCheckpoint`, and begin all of them with "
-            "these weights and with `fit(initial_epoch=...)`."
+            "resumable_fit supports only one process. Received: "
+            f"jax.process_count()={count}. Save weights in process 0 with "
+            "`keras.callbacks.ModelCheckpoint`, and start all processes with "
+            "these weights and `fit(initial_epoch=...)`."
         )
     file = path.resolve() / FILE
     if file in _used:
         raise ValueError(
-            "resumable_fit needs a folder of its own for each call in a "
+            "resumable_fit needs a different `folder` for each call in a "
             f"program. Received: folder={str(folder)!r}, which an earlier call "
-            "has had: if one is killed, nothing says which of them. Give each "
-            "call another folder."
+            "has used: after an interruption, the calls could not be "
+            "distinguished. Pass another folder."
         )
     return file
 
@@ -195,7 +195,7 @@ def _find_state(file, identity, epochs):
         whole = all(type(x) is int and x >= 0 for x in counts)
         whole = whole and state.data_epoch <= state.epoch
     if not whole:
-        refuse(file, f"it says epoch={state.epoch!r}, batch={state.batch!r}")
+        refuse(file, f"it has epoch={state.epoch!r}, batch={state.batch!r}")
     if other and not state.begun:  # it binds nobody
         return None
     if other:
@@ -214,9 +214,9 @@ def _prepare(model, state, given, call):
     shuffled = state.begun and call["shuffle"] and _rows(call["x"])
     if shuffled and not backend.has_seed():
         warnings.warn(
-            "resumable_fit cannot have the order of these arrays again, which "
+            "resumable_fit cannot restore the order of these arrays, which "
             "Keras shuffles without a seed on TensorFlow. Call "
-            "keras.utils.set_random_seed first, or give shuffle=False.",
+            "keras.utils.set_random_seed first, or pass shuffle=False.",
             stacklevel=3,
         )
     values = state.variables
@@ -225,8 +225,8 @@ def _prepare(model, state, given, call):
         return
     if inspect.isgenerator(call["x"]):
         raise ValueError(
-            "resumable_fit needs a model that has weights to go on with a "
-            "generator. Received: one that is not built. Call `build` first."
+            "resumable_fit needs a built model to resume with a generator. "
+            "Received: a model that is not built. Call `build` first."
         )
     # Without shuffling, since what it draws from is put back only in part.
 

@@ -123,8 +123,8 @@ class KeptCallbacks:
             warnings.warn(
                 "resumable_fit cannot save "
                 f"{', '.join(f'{kind}.{name}' for name in sorted(lost))}: a "
-                "training that is resumed starts without. Use numbers, "
-                "strings, and arrays, or lists and dictionaries of them.",
+                "resumed training starts without these values. Use numbers, "
+                "strings and arrays, or lists and dictionaries of them.",
                 stacklevel=2,
             )
 

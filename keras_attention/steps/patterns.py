@@ -79,8 +79,8 @@ def compiled(pattern: str) -> re.Pattern:
         return re.compile(TOKEN.sub(translate, pattern))
     except re.error as error:
         raise ValueError(
-            f"A step needs patterns of RE2. Received: {pattern!r}, of which "
-            f"Python's `re` says: {error}."
+            f"A step needs RE2 patterns. Received: {pattern!r}, for which "
+            f"Python's `re` reports: {error}."
         ) from error
 
 
@@ -146,10 +146,10 @@ def _escape(pattern, text, inside=False):
 
 def _refuse(pattern, found):
     raise ValueError(
-        "A step needs patterns that RE2 and Python's `re` both know: without "
-        "look-around and references to groups, with categories but not scripts "
-        "of Unicode, and with flags such as (?m) at the beginning. Received: "
-        f"{pattern!r}, with {found!r}. Write it otherwise."
+        "A step needs patterns that RE2 and Python's `re` both support: no "
+        "look-around, group references, or Unicode scripts, and flags such as "
+        f"(?m) only at the beginning. Received: {pattern!r}, with {found!r}. "
+        "Rewrite the pattern."
     )
 
 
@@ -244,9 +244,9 @@ def _replacement(found, pattern, rewrite):
     groups = {int(x) for *_, x in parts if x}
     if max(groups, default=0) > found.groups or ("", "", "") in parts:
         raise ValueError(
-            r"A step rewrites by `\0`, the match, `\1`, its first group, and "
-            rf"so on; `\\` is a backslash. Received: {rewrite!r} for "
-            f"{pattern!r}, with {found.groups} groups."
+            r"A replacement can contain `\0` for the match, `\1` for its first "
+            rf"group, and so on; `\\` is a backslash. Received: {rewrite!r} "
+            f"for {pattern!r}, with {found.groups} groups."
         )
     parts = [(text + slash, int(x or 0), x) for text, slash, x in parts]
 

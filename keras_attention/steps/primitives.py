@@ -217,7 +217,7 @@ class Replace(AbstractStep):
             if not pair or not all(isinstance(x, str) for x in rule):
                 raise ValueError(
                     "`rules` of a Replace must be a list of pairs of strings. "
-                    f"Received: rules={self.rules!r:.80}. Give such as "
+                    f"Received: rules={self.rules!r:.80}. Pass for example "
                     "[('a+', 'a')]."
                 )
         if not isinstance(self.apart, str) or len(self.apart) > 1:
@@ -464,5 +464,5 @@ def _ends(doing, needed, steps, value):
     return (
         f"A tokenizer needs steps that end in {needed} when {doing}. Received: "
         f"steps=[{names}], which end in an object of {type(value).__name__}. "
-        "Give such as [Normalize(), Split(), LookUp(vocabulary), Join(' ')]."
+        "Use for example [Normalize(), Split(), LookUp(vocabulary), Join(' ')]."
     )

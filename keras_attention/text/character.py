@@ -54,7 +54,7 @@ class CharacterTokenizer(AbstractVocabularyTokenizer):
         if long:
             raise ValueError(
                 "CharacterTokenizer needs a `vocabulary` of single "
-                f"characters. Received: vocabulary with {long[0]!r}. To take "
+                f"characters. Received: vocabulary with {long[0]!r}. To use "
                 "the characters of a text, call `CharacterTokenizer.train("
                 "sentences, vocabulary_size)`."
             )

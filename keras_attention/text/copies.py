@@ -22,7 +22,7 @@ def check_shared(
     if not (same or source_tokenizer.vocabulary == target_tokenizer.vocabulary):
         raise ValueError(
             f"{needed_by} needs one vocabulary for source and target, to copy "
-            "words from one to the other. Received: two that differ, of "
+            "words. Received: two different vocabularies, with "
             f"{source_tokenizer.vocabulary_size} and "
             f"{target_tokenizer.vocabulary_size} ids. Train one tokenizer on "
             "both sides, `train([*source_files, *target_files], ...)`."

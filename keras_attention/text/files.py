@@ -69,12 +69,12 @@ def stream_lines(path: str | Path) -> Iterator[str]:
         ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(
-            f"Gzip files must be whole. Received: {path}, which breaks off "
-            f"after line {count}: {error}. Fetch or compress it again."
+            f"Gzip files must be complete. Received: {path}, which ends "
+            f"after line {count}: {error}. Download or compress it again."
         ) from error
     except OSError as error:
         raise ValueError(
-            f"Text must be in a file that can be read. Received: {path}: "
+            f"Text files must be readable. Received: {path}: "
             f"{error.strerror}. Check the path."
         ) from error
     if not count:
@@ -125,8 +125,8 @@ def refuse_paths(items: list, needed_by: str):
     spelled = len(first) < FEW and all(map(PATH.fullmatch, strings))
     if named or (strings and spelled):
         raise ValueError(
-            f"{needed_by} takes a list of strings as sentences, not as names "
-            f"of files. Received: {strings[0]!r}. To read this file, wrap it: "
+            f"{needed_by} reads a list of strings as sentences, not as file "
+            f"names. Received: {strings[0]!r}. To read this file, pass "
             f"`pathlib.Path({strings[0]!r})`."
         )
 

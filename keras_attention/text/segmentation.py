@@ -176,7 +176,7 @@ class SegmentationSampler:
             kind = spec.ModelType.Name(spec.model_type).lower()
             raise ValueError(
                 f"{NEEDED_BY}.sample needs a `bpe` or `unigram` model: others "
-                "cut a text in one way only. Received: a model of "
+                "have only one segmentation per text. Received: a model of "
                 f"model_type={kind}. Leave `sample` out, or train such a model."
             )
         self.model = model

@@ -206,14 +206,14 @@ def _content(model):
         raise ValueError(
             "SentencePieceTokenizer needs a `model` as `bytes`, or the "
             f"`pathlib.Path` of its file. Received: model={model!r:.80}. "
-            "Put the name of a file into a `Path`, or call `train`."
+            "Pass a file name as a `Path`, or call `train`."
         )
     try:
         with open_to_read(model) as file:
             return file.read()
     except OSError as error:
         raise ValueError(
-            "SentencePieceTokenizer needs a file that can be read. "
+            "SentencePieceTokenizer needs a readable file. "
             f"Received: model={model}: {error.strerror}. Check the path."
         ) from error
 
@@ -225,7 +225,7 @@ def _check_model(model, source):
         package.SentencePieceProcessor().LoadFromSerializedProto(model)
     except RuntimeError as error:
         raise ValueError(
-            "SentencePieceTokenizer needs a whole model of `sentencepiece`. "
+            "SentencePieceTokenizer needs a valid `sentencepiece` model. "
             f"Received: model={source}, {len(model)} bytes, which cannot be "
             f"used: {error}. Copy or train it again."
         ) from error

@@ -10,10 +10,10 @@ from typing import NoReturn
 import numpy as np
 
 INFINITE = -1  # the cardinality of a `tf.data.Dataset` without end
-MISSING = 'Give text, and "" where it is missing.'
+MISSING = 'Pass text, and "" for missing values.'
 REFUSED = (  # would lose values, an order or a mask
-    (Mapping, "Give a list of its values, or of its keys."),
-    (set | frozenset, "Give a list, since translations come in its order."),
+    (Mapping, "Pass a list of its values or keys."),
+    (set | frozenset, "Pass a list, because results have the same order."),
     (np.ma.MaskedArray, 'Call `filled("")` on it first.'),
 )
 
@@ -80,7 +80,7 @@ def strings_of(name: str, strings: Any, files: bool = False) -> Iterator:
         if not isinstance(string, kinds):
             rest = strings[i + 1 :] if isinstance(strings, list) else ()
             more = sum(not isinstance(x, kinds) for x in rest)
-            also = f", and {more} more that are no strings" if more else ""
+            also = f", and {more} more that are not strings" if more else ""
             nested = isinstance(string, Iterable)
             way_out = "Put strings into one flat list." if nested else MISSING
             _refuse(name, f"{name}[{i}]={string!r:.80}{also}", way_out)
@@ -93,22 +93,22 @@ def _read_container(name, strings, files):
         if isinstance(strings, kinds):
             _refuse(name, received, way_out)
     if hasattr(strings, "flat_values"):  # a ragged tensor
-        _refuse(name, received, "Give its `flat_values`, or make it flat.")
+        _refuse(name, received, "Pass its `flat_values`, or make it flat.")
     if hasattr(strings, "__array__"):  # also a tensor, or a table's column
         try:
             strings = np.asarray(strings)
         except NotImplementedError:  # of a tensor without values
-            way_out = "In a graph, call the SavedModel that `export` writes."
+            way_out = "In a graph, call an exported SavedModel."
             _refuse(name, received, way_out)
         if strings.ndim > 1:
             shape = f"{name}.shape={strings.shape}"
-            _refuse(name, shape, "Take one column, or make it flat.")
+            _refuse(name, shape, "Select one column, or make it flat.")
     single = isinstance(strings, str | bytes) or not isinstance(
         strings, Iterable
     )
     if single or getattr(strings, "ndim", 1) == 0:
-        path = ", a file as a `pathlib.Path`" if files else ""
-        _refuse(name, received, f"Put a single one into a list{path}.")
+        path = ", or pass a file as a `pathlib.Path`" if files else ""
+        _refuse(name, received, f"Put a single string into a list{path}.")
     return [*strings]
 
 
@@ -121,11 +121,11 @@ def _refuse(name, received, way_out) -> NoReturn:
 def _read_dataset(name, dataset):
     if dataset.cardinality() == INFINITE:
         received = f"{name}={dataset}, which repeats forever"
-        _refuse(name, received, "Take a part of it, by `take(n)`.")
+        _refuse(name, received, "Limit it with `take(n)`.")
     spec = dataset.element_spec
     plain = type(spec).__name__ == "TensorSpec" and spec.dtype == "string"
     if not plain or (spec.shape.rank or 0) > 1:
         way_out = "dataset.map(lambda source, target: source)"
-        way_out = f"Take the strings alone, such as by `{way_out}`."
+        way_out = f"Select the strings, for example with `{way_out}`."
         _refuse(name, f"{name}={dataset}", way_out)
     return [x for batch in dataset.as_numpy_iterator() for x in np.ravel(batch)]

@@ -76,7 +76,7 @@ def frequent_characters(
         counts.pop(character, None)
     if all(character.isspace() for character in counts):
         raise ValueError(
-            f"`{class_name}.train` needs text. Received: no character. Give "
+            f"`{class_name}.train` needs text. Received: no characters. Pass "
             "sentences that are not blank."
         )
     ranked = sorted(counts, key=lambda c: (-counts[c], c))[:room]

@@ -131,7 +131,7 @@ def frequent_tokens(
     if not tokens:
         raise ValueError(
             f"`{name}.train` needs text. Received: no token that occurs "
-            f"min_frequency={min_frequency} times. Give more sentences, or "
+            f"min_frequency={min_frequency} times. Pass more sentences, or "
             "lower `min_frequency`."
         )
     return tokens[:room]
@@ -158,16 +158,15 @@ def check_vocabulary(vocabulary: Iterable[str], class_name: str) -> list[str]:
     for token in tokens:
         if one or not isinstance(token, str) or token in known:
             raise ValueError(
-                f"{class_name} needs a `vocabulary` of different strings, "
-                "without the empty one and the names of special ids. Received: "
-                f"vocabulary with {token!r}. Give a list that names every "
-                "token once."
+                f"{class_name} needs a `vocabulary` of unique strings, without "
+                "the empty string and the names of special tokens. Received: "
+                f"vocabulary with {token!r}. Pass a list with each token once."
             )
         if any("\ud800" <= x <= "\udfff" for x in token):
             raise ValueError(
                 f"{class_name} needs a `vocabulary` of Unicode text. Received: "
-                f"vocabulary with {token!r}, half of a pair of UTF-16. Leave "
-                "it out, or read the file it is from as UTF-8."
+                f"vocabulary with {token!r}, half of a UTF-16 surrogate pair. "
+                "Leave it out, or read its file as UTF-8."
             )
         known.add(token)
     return tokens
@@ -188,10 +187,10 @@ def warn_of_lost(
     if changed is not None:
         token, clean = changed
         warnings.warn(
-            f"{type(tokenizer).__name__} never reads {token!r}: text is "
-            f"cleaned first, and then has {clean!r}. Received: vocabulary with "
+            f"{type(tokenizer).__name__} never uses {token!r}, because text "
+            f"is normalized to {clean!r} first. Received: vocabulary with "
             f"{token!r}, normalization={tokenizer.normalization!r}, "
-            f"lowercase={tokenizer.lowercase}. Give tokens as they are then.",
+            f"lowercase={tokenizer.lowercase}. Pass normalized tokens.",
             stacklevel=3,
         )
 
@@ -209,8 +208,8 @@ def check_no_space(tokens: list[str], spaces: str, class_name: str):
     found = [token for token in tokens if space.search(token)]
     if found:
         raise ValueError(
-            f"{class_name} splits text at white space, so it needs a "
-            "`vocabulary` whose entries have none. Received: vocabulary with "
+            f"{class_name} splits text at whitespace, so the entries of its "
+            "`vocabulary` must not contain any. Received: vocabulary with "
             f"{found[0]!r}. To learn from sentences, call "
             f"`{class_name}.train(sentences, vocabulary_size)`."
         )

@@ -92,7 +92,7 @@ class WordPieceTokenizer(AbstractTokenizer):
         if wrong:
             raise ValueError(
                 f"{name} needs a `vocabulary` of pieces of at most "
-                f"{LONGEST_PIECE} bytes, without control characters. Received: "
+                f"{LONGEST_PIECE} bytes without control characters. Received: "
                 f"vocabulary with {wrong[0]!r:.80}. Leave such pieces out."
             )
         warn_of_lost(self, vocabulary, NormalizeWords(lowercase))

@@ -73,9 +73,9 @@ def warn_of_cuts(counts: list[int], longest: int):
     cut = [i for i, n in enumerate(counts) if n > longest]
     if cut:
         warnings.warn(
-            f"Translator cuts {len(cut)} of {len(counts)} sentences to "
-            f"max_source_length={longest} ids. The first is "
-            f"sentences[{cut[0]}], with {counts[cut[0]]}. Split it, or raise "
-            "max_source_length.",
+            f"Translator truncates {len(cut)} of {len(counts)} sentences to "
+            f"max_source_length={longest} tokens. The first is "
+            f"sentences[{cut[0]}] with {counts[cut[0]]} tokens. Split long "
+            "sentences, or raise `max_source_length`.",
             stacklevel=4,
         )

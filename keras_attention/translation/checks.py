@@ -51,21 +51,21 @@ def check_attends(weights):
     """
     if weights is None:
         raise ValueError(
-            "`replace_unknown` needs a model that attends to its source. "
-            "Received: replace_unknown=True without attention. Leave it out."
+            "`replace_unknown` needs a model with attention. Received: "
+            "replace_unknown=True without attention. Leave it out."
         )
 
 
 def _check_side(side, tokenizer, model):
     name = f"{side}_tokenizer"
-    way_out = "Make one, such as by `WordTokenizer.train(sentences, 8000)`."
+    way_out = "Create one, such as `WordTokenizer.train(sentences, 8000)`."
     check_object(name, tokenizer, AbstractTokenizer, way_out)
     sizes = getattr(model, f"{side}_vocabulary_size")
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
     if len(tokenizer.parts) != len(sizes):
         raise ValueError(
-            f"`{name}` needs one tokenizer, or for the source of a model of "
-            f"models one for each. Received: {len(tokenizer.parts)} "
+            f"`{name}` must be one tokenizer, or one per member of an "
+            f"ensemble for its source. Received: {len(tokenizer.parts)} "
             f"tokenizers, and {type(model).__name__} with {len(sizes)}."
         )
     pairs = zip(tokenizer.parts, sizes, strict=True)
@@ -74,8 +74,9 @@ def _check_side(side, tokenizer, model):
         copies = model.source_ids and not number
         if size is None or known > size or (copies and known < size):
             raise ValueError(
-                f"`{name}` must give ids that the model knows, and all of "
-                f"them if it copies. Received: vocabulary_size={known}, the "
+                f"`{name}` must not have more ids than the model, and must "
+                "have all of its ids if the model copies words. Received: "
+                f"vocabulary_size={known}, the "
                 f"model's {side}_vocabulary_size={size}"
                 + (f", of its model {number}." if len(sizes) > 1 else ".")
             )

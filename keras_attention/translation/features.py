@@ -56,7 +56,7 @@ def feature_rows(
 def _check_images(rows, mask):
     if mask is not None or len({row.shape for row in rows}) > 1:
         raise ValueError(
-            "Images must have one size, and no mask. Received: shapes "
+            "Images must have the same size, and no `mask`. Received: shapes "
             f"{sorted({row.shape for row in rows})}, and "
             f"{'no' if mask is None else 'a'} mask. Resize them."
         )

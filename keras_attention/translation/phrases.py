@@ -50,10 +50,10 @@ def warn_of_missing(
         asked = "" if phrases is None else " that contains `required`"
         warnings.warn(
             f"Translator finds no translation{asked} for {lacking.size} of "
-            f"{len(entries)} sentences, within max_length={search.max_length}: "
-            "they are empty, and their scores -inf. The first is "
-            f"sentences[{lacking[0]}]. Raise max_length and beam_size, look "
-            "for words that the target tokenizer does not know, and for "
-            "weights of the model that are NaN.",
+            f"{len(entries)} sentences within max_length={search.max_length}: "
+            "they are empty, and their scores are -inf. The first is "
+            f"sentences[{lacking[0]}]. Raise `max_length` and `beam_size`, "
+            "and check for words that are not in the target vocabulary and "
+            "for model weights that are NaN.",
             stacklevel=3,
         )

@@ -31,7 +31,7 @@ def test_exports_as_the_translator_does(tmp_path, monkeypatch):
     for some in ((*words, *more), ()):
         code, out, err = shell("export", saved(), path, *some)
         assert (code, err) == (0, "")
-        assert out == f"{path}: 0.00 MB, run and compared with the model\n"
+        assert out == f"{path}: 0.00 MB, verified against the model\n"
     (changed, *given), (kept, *default) = asked
     search = changed.get_config()
     assert [search[x] for x in ("max_length", "n_best")] == [9, 2]
@@ -59,7 +59,7 @@ def test_errors_of_formats_are_messages(tmp_path):
     words = tmp_path / "x", "--quantize", "int8"
     code, _, err = shell("export", saved(), *words)
     assert code == 1
-    assert "`quantize` needs a format that has it" in err
+    assert "`quantize` needs a format that supports it" in err
     words = tmp_path / "x", "--format", "x"  # perhaps of one's own
     code, _, err = shell("export", saved(), *words)
     assert code == 1
@@ -120,7 +120,7 @@ def test_models_and_samples_that_cannot_be_read_are_named(tmp_path):
         (
             "own",
             "x.npy",
-            "own.keras, which cannot be used: .*layers of your own",
+            "own.keras, which cannot be used: .*custom layers",
         ),
         ("any", "x.npy", "any.keras, which cannot be used: .*safe"),
         ("m", "text.npy", "text.npy, which cannot be used"),
@@ -135,11 +135,11 @@ def test_models_and_samples_that_cannot_be_read_are_named(tmp_path):
         assert re.search(f"(?s){message}", err)
     code, _, err = shell("export", tmp_path / "m.keras", tmp_path / "m")
     assert code == 2
-    assert "`--sample` is needed for a Keras model" in err
+    assert "`--sample` is required for a Keras model" in err
     words = "--sample", tmp_path / "x.npy"
     code, _, err = shell("export", saved(), tmp_path / "m", *words)
     assert code == 2
-    assert "`--sample` is for Keras models" in err
+    assert "`--sample` is only for Keras models" in err
     words = tmp_path / "m.keras", tmp_path / "m", *words
     for more in (
         ("--max-length", "3"),
@@ -148,5 +148,5 @@ def test_models_and_samples_that_cannot_be_read_are_named(tmp_path):
     ):
         code, _, err = shell("export", *words, *more)
         assert code == 2
-        assert f"`{more[0]}` is for saved translators" in err
+        assert f"`{more[0]}` is only for saved translators" in err
     assert not (tmp_path / "m").exists()

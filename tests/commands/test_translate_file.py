@@ -94,9 +94,17 @@ def test_unknown_characters_are_told():
         (WORDS, ("--beam-size", "2"), "`--beam-size` is fixed.*beam-size=2"),
         (WORDS, ("--length-penalty", "1"), "`--length-penalty` is fixed"),
         (WORDS, ("--max-length", "9"), "`--max-length` is fixed"),
-        (WORDS, ("--n-best", "9"), "`--n-best` is at most 1 in this file"),
+        (
+            WORDS,
+            ("--n-best", "9"),
+            "`--n-best` must be at most 1 for this file",
+        ),
         (DATES, ("--alignments",), "`--alignments` needs .* gives attention"),
-        (DATES, ("--token-scores",), "needs a file that gives token_scores"),
+        (
+            DATES,
+            ("--token-scores",),
+            "needs a file with the output token_scores",
+        ),
     ],
 )
 def test_what_a_file_cannot_do_is_named(file, words, message):

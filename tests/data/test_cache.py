@@ -121,7 +121,9 @@ def test_what_is_damaged_is_named_and_made_again(tmp_path, name, damage):
         (cache / name).write_bytes(damage)
     if name == "key.lock":  # is looked at if there is no folder
         clear(cache / "key")
-    with pytest.warns(UserWarning, match=f"made again: .*{name.split('/')[0]}"):
+    with pytest.warns(
+        UserWarning, match=f"created again: .*{name.split('/')[0]}"
+    ):
         assert make(cache) == CONTENT
     assert find(cache, None) == CONTENT
 
@@ -142,7 +144,7 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))
     try:
-        with pytest.raises(OSError, match="room in it") as error:
+        with pytest.raises(OSError, match="enough space") as error:
             make(tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
@@ -201,7 +203,7 @@ class TestDigests:
         (note,) = (tmp_path / "c" / "digests").iterdir()
         before = note.read_bytes()
         damage(note)
-        with pytest.warns(UserWarning, match=r"made again: .*digests"):
+        with pytest.warns(UserWarning, match=r"created again: .*digests"):
             assert cache.digests([file]) == wanted
         assert note.read_bytes() == before
 
@@ -217,5 +219,5 @@ class TestDigests:
         monkeypatch.setattr(module, "alone", refuse)
         monkeypatch.setattr(module, "SETTLED", -1.0)
         assert find(tmp_path) == CONTENT
-        with pytest.raises(OSError, match="that it can write"):
+        with pytest.raises(OSError, match="a writable `cache`"):
             make(tmp_path, key="other")

@@ -183,7 +183,7 @@ def test_text_that_changes_meanwhile_is_an_error(files, tmp_path, monkeypatch):
         return read(self, text)
 
     monkeypatch.setattr(CharacterTokenizer, "read", late)
-    with pytest.raises(ValueError, match="changed meanwhile"):
+    with pytest.raises(ValueError, match="files that have changed"):
         batches(files, cache=tmp_path / "c")
     assert not folders(tmp_path / "c")
 

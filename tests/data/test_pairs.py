@@ -62,7 +62,7 @@ def test_what_is_neither_files_nor_sentences_is_refused(side, wrong):
 def test_names_of_files_in_a_list_are_refused(tmp_path):
     de = write(tmp_path / "a.de", "eins\n")
     for names in ([str(de)], ["data/a.de", "data/b.de"]):
-        with pytest.raises(ValueError, match=r"wrap it: `pathlib\.Path"):
+        with pytest.raises(ValueError, match=r"pass `pathlib\.Path"):
             read_parallel(names, ["one"])
 
 

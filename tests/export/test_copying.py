@@ -86,7 +86,7 @@ def test_onnx_with_text_copies(untrained, tmp_path):
 
 def test_the_model_must_know_the_whole_vocabulary(untrained):
     other = WordTokenizer(["by", "greeted", "greets", "is"])
-    with pytest.raises(ValueError, match="all of them if it copies"):
+    with pytest.raises(ValueError, match="all of its ids if the model copies"):
         Translator(untrained.model, other, other)
     turned = WordTokenizer(["by", "greeted", "greets", ".", "is"])
     tokenizer = untrained.source_tokenizer

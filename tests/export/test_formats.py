@@ -48,7 +48,9 @@ def test_a_new_format_is_registered_and_exported(registered, tmp_path):
     tiny.export(tmp_path / "a.json", "sizes", max_length=5)
     sizes = {"source": 14, "target": 14, "embedding": 16, "max_length": 5}
     assert json.loads((tmp_path / "a.json").read_text()) == sizes
-    with pytest.raises(ValueError, match=r"(?s)a format that has it.*'sizes'"):
+    with pytest.raises(
+        ValueError, match=r"(?s)a format that supports it.*'sizes'"
+    ):
         tiny.export(tmp_path / "b.json", "sizes", quantize="int8")
     assert not (tmp_path / "b.json").exists()
 
@@ -127,7 +129,7 @@ def test_a_folder_is_not_named_as_a_file(path):
 
 def test_quantize_of_a_format_without_it_is_refused(tmp_path):
     message = (
-        r"`quantize` needs a format that has it.*"
+        r"`quantize` needs a format that supports it.*"
         r"one of \('litert', 'litert_text', 'onnx', 'onnx_text', "
         r"'onnx_align'\)\. Received: "
         "format='tf_saved_model', quantize='int8'"

@@ -166,7 +166,7 @@ def test_another_encoder_is_named(tmp_path):
     with pytest.raises(ValueError, match="Reversed `odd`"):
         export(tmp_path / "x.tflite", model=model)
     model = make(Scanner(name="odd"), cell, None)
-    with pytest.raises(ValueError, match=r"(?s)Scanner `odd`.*LiteRT says"):
+    with pytest.raises(ValueError, match=r"(?s)Scanner `odd`.*LiteRT reports"):
         export(tmp_path / "x.tflite", model=model)
     assert not list(tmp_path.iterdir())
 
@@ -209,7 +209,7 @@ def test_what_runs_wrong_leaves_the_old_file(tmp_path, monkeypatch):
     zeros = litert.convert_to_litert(None, {"translate_ids": function}, None)
     broken = [b"nothing", zeros]
     said = [
-        "cannot be run.*ended with 1",
+        "cannot be run.*ended with code 1",
         "other `(tokens|scores)`.*Nothing was",
     ]
     for content, message in zip(broken, said, strict=True):

@@ -138,7 +138,7 @@ def test_what_cannot_be_run_leaves_the_old_file(
     monkeypatch.setattr(onnx_text, "_with_text", lambda *_: content)
     monkeypatch.setattr(onnx_text, "write_onnx", lambda file, *_: file.touch())
     path.write_text("old")
-    with pytest.raises(RuntimeError, match="was made, but cannot be run"):
+    with pytest.raises(RuntimeError, match="was created, but cannot be run"):
         translator.export(path, "onnx_text")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

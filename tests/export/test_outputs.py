@@ -111,7 +111,7 @@ def test_other_outputs_are_told(exported, tmp_path, monkeypatch):
             return [{**x, name: x[name][..., ::-1]} for x in answers]
 
         monkeypatch.setattr(onnx_text, "_run", change)
-        with pytest.raises(RuntimeError, match=f"gives other `{name}`"):
+        with pytest.raises(RuntimeError, match=f"returns other `{name}`"):
             export(tmp_path / "x.onnx")
     assert not list(tmp_path.iterdir())
 

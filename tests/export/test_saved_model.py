@@ -50,7 +50,7 @@ def test_what_reads_back_wrong_is_not_left_behind(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_another_folder_is_not_replaced(tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(ValueError, match="Will not replace"):
+    with pytest.raises(ValueError, match="`path` exists"):
         tiny_translator().export(tmp_path)
 
 

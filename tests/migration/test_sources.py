@@ -63,7 +63,7 @@ def test_a_prefix_that_no_name_has():
 @pytest.mark.parametrize("name", ["damaged.h5", "ckpt-1.index"])
 def test_a_file_that_is_none_of_these_says_so(tmp_path, name):
     (tmp_path / name).write_bytes(b"nothing that Keras wrote")
-    with pytest.raises(ValueError, match=f"{name}', a file that cannot be"):
+    with pytest.raises(ValueError, match=f"{name}', which has another format"):
         read_variables(tmp_path / name)
 
 
@@ -113,7 +113,7 @@ def test_a_checkpoint_is_found_by_its_folder_or_its_name(path):
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("path", ["checkpoint/ckpt-2", "nowhere"])
 def test_a_checkpoint_that_is_not_there(path):
-    with pytest.raises(ValueError, match="where there is none"):
+    with pytest.raises(ValueError, match="which does not exist"):
         read_variables(GOLDEN / path)
 
 

@@ -34,7 +34,7 @@ def test_two_files_are_read_side_by_side(tmp_path):
     found = read_training_pairs(files)
     assert (found.columns, found.lines) == ((["a", "b"], ["1", "2"]), [1, 3])
     files[1].write_text("1\n")
-    with pytest.raises(ValueError, match="equally many lines"):
+    with pytest.raises(ValueError, match="the same number of lines"):
         read_training_pairs(files)
 
 

@@ -32,7 +32,7 @@ class Echo:
 def write(tmp_path, history=HISTORY):
     data = TrainingTexts(([], []), (SOURCES, RIGHT), RIGHT, (), "")
     recipe = Recipe(target_tokenizer="symbol", metric="per")
-    with pytest.warns(UserWarning, match="No pictures: "):
+    with pytest.warns(UserWarning, match="No figures: "):
         write_report(tmp_path, Echo(), data, recipe, history, 6)
     return tmp_path / REPORT
 
@@ -48,7 +48,9 @@ def test_errors_are_aligned_by_edits():
 
 def test_a_report_has_rates_epochs_confusions_and_the_worst(tmp_path):
     text = write(tmp_path).read_text(encoding="utf-8")
-    assert "4 sources, translated with beam width 5. 2 of the texts" in text
+    assert (
+        "4 sources, translated with beam width 5. 2 of the hypotheses" in text
+    )
     assert "| accuracy | 50 |" in text
     assert f"| per | {100 * 3 / 9:.4g} |" in text
     assert "| b | (nothing) | 1 |" in text
@@ -56,7 +58,7 @@ def test_a_report_has_rates_epochs_confusions_and_the_worst(tmp_path):
     epochs = text[text.index("## Epochs") : text.index("## Most")]
     *_, last = epochs.strip().splitlines()
     assert last == "| 45 | 44 | 45 | 46 | 47 |"
-    assert "Epoch 7 is the best one." in epochs
+    assert "Epoch 7 is the best epoch." in epochs
     assert "| 7 | 6 | 7 | 8 | 9 |" in epochs
     assert sum(line[:1] == "|" for line in epochs.splitlines()) <= 2 + 20
     assert "## Epochs" not in write(tmp_path, None).read_text("utf-8")

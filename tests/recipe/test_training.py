@@ -262,7 +262,7 @@ def test_pictures_are_missed_aloud(tmp_path, monkeypatch):
     for name in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, name, None)
     recipe = Recipe(units=4, epochs=1)
-    with pytest.warns(UserWarning, match=r"No pictures.*\[plots\]"):
+    with pytest.warns(UserWarning, match=r"No figures.*\[plots\]"):
         train_translator(files, files, tmp_path / "out", recipe)
     assert Translator.load(tmp_path / "out")(["abc"])
     assert len(rows(tmp_path / "out")) == 1
@@ -408,7 +408,7 @@ def test_members_are_trained_one_by_one_and_joined(tmp_path):
     ours, theirs = rows(folder / "seed_4"), rows(tmp_path / "4")
     assert [x["loss"] for x in ours] == [x["loss"] for x in theirs]
     report = (folder / "report.md").read_text(encoding="utf-8")
-    assert "## Worst texts" in report
+    assert "## Worst hypotheses" in report
     assert "## Epochs" not in report
     again = []
     train_translator(*files, folder, recipe, (), again.append)

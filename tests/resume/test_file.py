@@ -71,7 +71,7 @@ def test_arrays_and_tensors_come_back(file):
     [object(), len, lambda: 0, keras.layers.Dense, np.array([object()]), 1j],
 )
 def test_nothing_else_is_plain(value):
-    with pytest.raises(TypeError, match="no plain value"):
+    with pytest.raises(TypeError, match="not a plain value"):
         pack([1, {"a": value}], [])
 
 

@@ -289,7 +289,7 @@ def test_data_that_ends_early_is_an_error(folder):
 
     with pytest.raises(Interruption):
         fit_generator(4, Interrupt("on_train_batch_begin", 0, 3))
-    with pytest.raises(ValueError, match="ends before the batch"):
+    with pytest.raises(ValueError, match="ends before the saved batch"):
         fit_generator(2)
     fit_generator(4)
 

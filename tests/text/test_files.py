@@ -124,5 +124,7 @@ def test_sentences_are_read_one_at_a_time():
 
 @pytest.mark.parametrize("items", ["a", None, 3, Path("a")])
 def test_one_file_is_no_list(items):
-    with pytest.raises(ValueError, match=r"into a list, a file as a `pathlib"):
+    with pytest.raises(
+        ValueError, match=r"into a list, or pass a file as a `pathlib"
+    ):
         list(read_sentences(items, "A"))

@@ -112,7 +112,7 @@ def test_a_step_without_a_form_is_named():
 
     tokenizer = Shouting("AB")
     assert tokenizer.tokenize(["ab"]).tolist() == [[2, 4, 5, 3]]
-    with pytest.raises(ValueError, match=r"Received: Shout\. Register one"):
+    with pytest.raises(ValueError, match=r"Received: Shout\. Register a form"):
         tokenizer.tokenize(tf.constant(["ab"]))
 
 

@@ -117,7 +117,9 @@ def test_the_first_model_may_copy_words():
 @pytest.mark.slow
 def test_a_long_source_is_cut_for_each_tokenizer():
     translator = make(max_source_length=5)
-    with pytest.warns(UserWarning, match=r"cuts 2 of 4 .*The first is senten"):
+    with pytest.warns(
+        UserWarning, match=r"truncates 2 of 4 .*The first is senten"
+    ):
         found = translator(TEXTS, return_scores=True)
     ids = translator.source_tokenizer.tokenize(TEXTS, 5)
     apart = translator.model.reading_apart()

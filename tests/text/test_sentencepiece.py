@@ -205,7 +205,7 @@ def test_a_damaged_model_is_named(model, tmp_path):
     file.write_bytes(model)
     with pytest.raises(ValueError, match=r"my\.model, \d+ bytes"):
         SentencePieceTokenizer(file)
-    with pytest.raises(ValueError, match="whole model"):
+    with pytest.raises(ValueError, match="valid `sentencepiece` model"):
         SentencePieceTokenizer(model)
 
 

@@ -69,11 +69,14 @@ def test_half_a_surrogate_pair_stops_nobody():
 @pytest.mark.parametrize(
     ("wrong", "way_out"),
     [
-        *((x, "single one into a list") for x in ("eins", b"eins", 5, None)),
-        *((np.array(x), "single one into a list") for x in ("eins", b"eins")),
-        (lambda: tf.constant("eins"), "single one into a list"),
+        *((x, "single string into a list") for x in ("eins", b"eins", 5, None)),
+        *(
+            (np.array(x), "single string into a list")
+            for x in ("eins", b"eins")
+        ),
+        (lambda: tf.constant("eins"), "single string into a list"),
         ({"first": "eins", "second": "zwei"}, "list of its values"),
-        *((kind(TEXTS), "come in its order") for kind in (set, frozenset)),
+        *((kind(TEXTS), "have the same order") for kind in (set, frozenset)),
         (np.ma.array(TEXTS, mask=[0, 1, 0]), r'`filled\(""\)`'),
     ],
 )
@@ -85,7 +88,7 @@ def test_what_would_lose_something_is_refused(wrong, way_out):
 
 def test_a_ragged_tensor_is_made_flat():
     ragged = tf.ragged.constant([["eins"], ["zwei", "drei"]])
-    with pytest.raises(ValueError, match="Give its `flat_values`"):
+    with pytest.raises(ValueError, match="Pass its `flat_values`"):
         as_texts("sentences", ragged)
     assert as_texts("sentences", ragged.flat_values) == TEXTS
 
@@ -95,7 +98,9 @@ def test_a_tensor_of_a_graph_is_refused():
     def graph(text):
         as_texts("sentences", text)
 
-    with pytest.raises(ValueError, match="In a graph, call the SavedModel"):
+    with pytest.raises(
+        ValueError, match="In a graph, call an exported SavedModel"
+    ):
         graph(tf.constant(["eins"]))
 
 
@@ -119,7 +124,7 @@ READERS = {
 @pytest.mark.parametrize("name", READERS)
 def test_what_is_missing_is_named(form, name, wrong):
     said = re.escape(f"{name}[1]={wrong!r}, and 1 more that")
-    with pytest.raises(ValueError, match=f"{said}.* where it is missing"):
+    with pytest.raises(ValueError, match=f"{said}.* for missing values"):
         READERS[name](form(["a", wrong, "a", None]))
 
 
@@ -132,7 +137,7 @@ def test_lists_in_a_list_are_named(wrong):
 def test_a_table_is_refused():
     """Its columns' names, or rows of several strings, are no sentences."""
     table = Column([["a", "b"], ["c", "d"]])
-    message = r"shape=\(2, 2\). Take one column"
+    message = r"shape=\(2, 2\). Select one column"
     for wrong in (table, table.__array__(), tf.constant(table.values)):
         with pytest.raises(ValueError, match=message):
             as_texts("sentences", wrong)

@@ -96,7 +96,7 @@ def test_is_saved_with_the_tokenizer_of_the_text(name, tmp_path):
     [
         ("tokenizer", CharacterTokenizer, "`tokenizer`"),
         *(("tags", x, "Split them") for x in (["a;b"], ["a\tb"])),
-        *(("tags", x, "every token once") for x in (["a", "a"], "ab")),
+        *(("tags", x, "each token once") for x in (["a", "a"], "ab")),
         *(("separator", x, "`separator`") for x in ("", "\t", None)),
     ],
 )

@@ -30,7 +30,7 @@ def test_rare_tokens_get_no_id():
 )
 def test_warns_of_a_token_that_no_text_has(kind, token, options):
     """It is made all the same, as from a file."""
-    with pytest.warns(UserWarning, match="never reads"):
+    with pytest.warns(UserWarning, match="never uses"):
         made = kind(["b", token], **options)
     assert made.vocabulary == ["b", token]
 

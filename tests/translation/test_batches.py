@@ -46,7 +46,9 @@ def test_a_cut_source_is_that_of_the_tokenizer():
     tiny = tiny_translator()
     parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
     translator = Translator(*parts, tiny.search, max_source_length=4)
-    with pytest.warns(UserWarning, match=r"cuts 1 of 2 .*sentences\[1\].* 7\."):
+    with pytest.warns(
+        UserWarning, match=r"truncates 1 of 2 .*sentences\[1\].* 7 tokens"
+    ):
         found = translator(["12", "12999"])
     assert found == tiny(["12", "12"])
 

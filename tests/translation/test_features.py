@@ -111,7 +111,9 @@ def test_images_and_models_of_models_are_read():
     assert seen(images, **ASK).attention[0].shape[1] == 16
     both = Ensemble([make_model(seed=1), make_model(seed=2)])
     assert len(Translator(both, None, LETTERS)(X)) == 3
-    with pytest.raises(ValueError, match=r"one size, and no mask.*Resize"):
+    with pytest.raises(
+        ValueError, match=r"the same size, and no `mask`.*Resize"
+    ):
         seen(images, mask=np.ones((3, 4), bool))
 
 
