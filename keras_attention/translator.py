@@ -194,8 +194,9 @@ class Translator:
             self.source_tokenizer = ParallelTokenizer(self.source_tokenizer)
         if self.replace_unknown and self.source_tokenizer is None:
             raise ValueError(
-                "`replace_unknown` needs a `source_tokenizer`, whose words it "
-                "copies. Received: source_tokenizer=None. Leave it out."
+                "`replace_unknown` needs a `source_tokenizer`, because it "
+                "copies source words. Received: source_tokenizer=None. Leave "
+                "`replace_unknown` out."
             )
         parts = [getattr(self, name) for name in PARTS]
         model = check_translator(*parts)
@@ -267,8 +268,9 @@ class Translator:
             return feature_rows(spec, sentences, mask)
         if mask is not None:
             raise ValueError(
-                "`mask` is for a translator of features, without a source "
-                "tokenizer. Received: a mask beside sentences. Leave it out."
+                "`mask` is only for translators without a source tokenizer, "
+                "which read features. Received: a mask with sentences. Leave "
+                "`mask` out."
             )
         return as_texts("sentences", sentences)
 
@@ -371,9 +373,10 @@ class Translator:
         """
         if self.shortlist is not None:
             raise ValueError(
-                "Translator.extended needs a translator without a shortlist, "
-                "which has no words for new sources. Received: a shortlist. "
-                "Set `shortlist` to None, and make a new one afterward."
+                "Translator.extended needs a translator without a `shortlist`, "
+                "because a shortlist has no entries for new source words. "
+                "Received: a shortlist. Set `shortlist` to None, and create a "
+                "new one afterward."
             )
         parts = self.model, self.source_tokenizer, self.target_tokenizer
         return self.with_parts(**extended_parts(*parts, texts_or_tokenizers))
@@ -434,7 +437,7 @@ class Translator:
         """
         folder, checksums = Path(folder), {}
         recover(folder)
-        needed = "Translator.load needs a folder that `save` wrote."
+        needed = "Translator.load needs the folder of a saved translator."
         way_out = upgrades(folder / MAIN_FILE, folder / MODEL)
 
         def read(name, how):
@@ -532,11 +535,11 @@ class Translator:
         says = has_terminal() if verbose == "auto" else verbose
         began = time.monotonic()
         if says:
-            print(f"Writes and runs {path} ({chosen.name}) ...", flush=True)
+            print(f"Exporting {path} ({chosen.name}) ...", flush=True)
         sides = self.source_tokenizer, self.target_tokenizer
         chosen.write(path, model, *sides, search, **options)
         if says:
-            print(f"Wrote {path} in {time.monotonic() - began:.0f} s")
+            print(f"Exported {path} in {time.monotonic() - began:.0f} s")
 
 
 def _formats():
@@ -545,7 +548,7 @@ def _formats():
 
 
 def _one_each(name, texts, sentences):
-    texts, needed = as_texts(name, texts), "one string a sentence, perhaps ''"
+    texts, needed = as_texts(name, texts), "one string per sentence, or ''"
     check_count(needed, name, texts, "sentences", sentences)
     return texts
 
@@ -555,17 +558,17 @@ def _read_main(file):
     exported = [] if file.exists() else _exported(file.parent)
     if exported:
         raise ValueError(
-            f"an export stands there: {', '.join(exported)}. It runs without "
-            "this package; what `save` wrote is another folder"
+            f"it contains an export: {', '.join(exported)}. Exports run "
+            "without this package; load the folder that `save` wrote"
         )
     content = json.loads(file.read_text(encoding="utf-8"))
     search = keras.saving.deserialize_keras_object(content["search"])
     if not isinstance(search, AbstractSearch):
-        raise ValueError(f"it holds no search strategy, but {search!r}")
+        raise ValueError(f"its search is not a search strategy: {search!r}")
     options = {name: content[name] for name in OPTIONS}
     checksums = content.get("sha256", {})  # old folders have none
     if not isinstance(checksums, dict):
-        raise ValueError(f"its checksums are no object, but {checksums!r}")
+        raise ValueError(f"its checksums are not an object: {checksums!r}")
     return {"search": search, **options}, checksums
 
 

@@ -175,7 +175,7 @@ def test_a_folder_is_no_file(tmp_path):
 
 
 def test_the_name_tells_the_format(tmp_path):
-    with pytest.raises(ValueError, match=r"ends in `\.txt`"):
+    with pytest.raises(ValueError, match=r"extension `\.txt`"):
         fill_file(tmp_path / "file.text", "one")
     assert names(tmp_path) == []
 

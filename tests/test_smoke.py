@@ -11,7 +11,7 @@ from keras_attention.commands import main
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.filterwarnings("ignore:.*are in the training set too")
+@pytest.mark.filterwarnings("ignore:.*are also in the training set")
 def test_a_shell_trains_what_another_one_translates_with(tmp_path, capsys):
     words = [f"{a}{b}" for a in "abcd" for b in "abcd"]
     table, folder = tmp_path / "table.tsv", tmp_path / "model"
@@ -25,7 +25,7 @@ def test_a_shell_trains_what_another_one_translates_with(tmp_path, capsys):
     assert saved == f"Translator: {folder}"
     assert main([str(x) for x in command]) == 0
     trained, *last = capsys.readouterr().out.splitlines()
-    assert "has been trained" in trained
+    assert "is already trained" in trained
     assert last == [saved, following]
     done = subprocess.run(
         [sys.executable, "-m", "keras_attention", "translate", folder],

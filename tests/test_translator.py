@@ -317,7 +317,7 @@ def test_what_is_required_comes():
     ("search", "required", "message"),
     [
         (ka.GreedySearch(8), [["z"]], "must be an instance of BeamSearch"),
-        (ka.BeamSearch(4), [], "`required` needs a list of phrases a sent"),
+        (ka.BeamSearch(4), [], "`required` needs one list of phrases per"),
         (ka.BeamSearch(4), ["zz"], r"`required\[0\]` must"),
     ],
 )

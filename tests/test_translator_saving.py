@@ -214,7 +214,9 @@ def test_tokenizers_in_each_other_s_place_are_named(saved):
     contents = [(side / "tokenizer.json").read_bytes() for side in sides]
     for side, other in zip(sides, reversed(contents), strict=True):
         (side / "tokenizer.json").write_bytes(other)
-    with pytest.raises(ValueError, match=r"source_tok.*of another translator"):
+    with pytest.raises(
+        ValueError, match=r"source_tok.*belongs to another translator"
+    ):
         Translator.load(saved)
 
 
@@ -224,7 +226,7 @@ def test_what_was_changed_on_purpose_loads(saved):
     tokenizer = tiny_translator().source_tokenizer
     file = saved / "target_tokenizer" / "tokenizer.json"
     file.write_text(tokenizer.to_json())
-    with pytest.raises(ValueError, match="remove its line of `sha256`"):
+    with pytest.raises(ValueError, match="remove its line from `sha256`"):
         Translator.load(saved)
     del content["sha256"]["target_tokenizer/tokenizer.json"]
     put(saved, content)

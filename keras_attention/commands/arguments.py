@@ -1,4 +1,4 @@
-"""What each command takes: read before anything slow is imported."""
+"""The command-line arguments, parsed before anything slow is imported."""
 
 import argparse
 import contextlib
@@ -21,12 +21,12 @@ OUTPUTS = ("translations", "scores", "token_scores", "attention")
 
 
 class WrongArguments(ValueError):
-    """An option has a value that does not fit. The exit code is 2."""
+    """An option has an invalid value. The exit code is 2."""
 
 
 @contextlib.contextmanager
 def checking_arguments() -> Iterator[None]:
-    """Turn a `ValueError` of the block into `WrongArguments`."""
+    """Convert a `ValueError` in the block to `WrongArguments`."""
     try:
         yield
     except ValueError as error:
@@ -34,24 +34,24 @@ def checking_arguments() -> Iterator[None]:
 
 
 def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
-    """Read a command line.
+    """Parse a command line.
 
-    What a command reads is a `Path`, so that one that is missing is told
-    before the command begins.
+    An argument that names an input file is a `Path`, so that a missing file is
+    reported before the command starts.
 
     Args:
-        words: The words. Defaults to `None`, those of this process.
+        words: The arguments. Defaults to `None`, which means `sys.argv`.
 
     Returns:
         The name of the `command`, and its arguments.
 
     Raises:
-        SystemExit: With code 2 if they are wrong, after the usage of the
-            command; with 0 for `--help` and `--version`.
+        SystemExit: With code 2 after a usage message if the arguments are
+            invalid; with 0 for `--help` and `--version`.
     """
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
-        description="Train and use translators.",
+        description="Train, use and export translators.",
     )
     version = f"{PROGRAM} {__version__}"
     parser.add_argument("--version", action="version", version=version)
@@ -94,98 +94,103 @@ def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _of_translate(add: Callable):
-    _folder(add, ", or an exported file, *.onnx or *.tflite")
+    _folder(add, ", or an exported file (*.onnx or *.tflite)")
     add(
         "file",
         type=_file,
         nargs="?",
         metavar="FILE",
-        help="a text with a sentence a line (standard input)",
+        help="file with one sentence per line (default: standard input)",
     )
-    out = "write to this file, whole or not at all (standard output)"
+    out = "output file (default: standard output)"
     add("-o", "--output", metavar="FILE", help=out)
-    scores = "add the score of each translation, after a tab"
+    scores = "append a tab and the score of each translation"
     add("--scores", action="store_true", help=scores)
-    token_scores = "add the log probabilities of its tokens, after a tab"
+    token_scores = "append a tab and the log probability of each target token"
     add("--token-scores", action="store_true", help=token_scores)
-    best = "write the N best translations of each line, on N lines"
+    best = "write the N best translations of each sentence, on N lines"
     add("--n-best", type=_count, metavar="N", help=best)
     add(
         "--alignments",
         action="store_true",
-        help="add, after a tab, pairs such as 0-0 1-2: tokens of the source "
-        "and of the translation, counted from 0, without start and end; for "
-        "each token of the translation the one that it attends to most",
+        help="append a tab and alignments in Pharaoh format, such as 0-0 1-2: "
+        "zero-based indices of each target token and of the source token with "
+        "its highest attention weight, source first, without start and end",
     )
-    size = "how many lines run at a time (32)"
+    size = "batch size, in lines (default: 32)"
     add("--batch-size", type=_count, default=32, metavar="B", help=size)
-    add("--beam-size", type=_count, metavar="K", help="search with K beams")
-    add("--length-penalty", type=float, metavar="A", help="of a beam search")
-    most = "most tokens of a line"
+    saved = "(default: that of the saved search)"
+    add("--beam-size", type=_count, metavar="K", help=f"beam width {saved}")
+    about = f"length penalty of beam search {saved}"
+    add("--length-penalty", type=float, metavar="A", help=about)
+    most = f"maximum number of tokens in a translation {saved}"
     add("--max-length", type=_count, metavar="T", help=most)
     add(
         "--unknown",
         choices=("warn", "error", "ignore"),
         default="warn",
-        help="what to do about tokens that the model was not trained on, such "
+        help="how to handle source tokens that are not in the vocabulary, such "
         "as letters of another script (default: warn)",
     )
 
 
 def _of_export(add: Callable):
-    about = "what Translator.save has written, or a Keras model, *.keras"
+    about = "path to a saved translator, or to a Keras model (*.keras)"
     add("folder", type=Path, metavar="FOLDER", help=about)
-    add("path", help="what to write: a folder, a *.tflite or a *.onnx file")
-    about = "name of the format (default: by the ending of the path)"
+    add("path", help="output path: a folder, a *.tflite file or a *.onnx file")
+    about = "name of the format (default: by the extension of the path)"
     add("--format", metavar="NAME", help=about)
-    how = "int8; for LiteRT also float16 and, for Keras models, full_int8"
+    how = "how to store weights: int8; for LiteRT also float16 and, for Keras "
+    how += "models, full_int8 (default: float32)"
     add("--quantize", metavar="HOW", help=how)
-    most = "most tokens of a text"
+    saved = "(default: that of the saved search)"
+    most = f"maximum number of tokens in a translation {saved}"
     add("--max-length", type=_count, metavar="T", help=most)
-    best = "let the file give the N best translations (default: the search's)"
+    best = f"number of translations per sentence {saved}"
     add("--n-best", type=_count, metavar="N", help=best)
     add(
         "--outputs",
         type=_some_of(OUTPUTS),
         default=OUTPUTS[:2],
         metavar="NAMES",
-        help=f"what the file gives: those of {','.join(OUTPUTS)} "
+        help=f"outputs of the file, separated by commas: {','.join(OUTPUTS)} "
         f"(default: {','.join(OUTPUTS[:2])})",
     )
-    sample = "examples of what a Keras model takes, *.npy or *.npz"
+    sample = "example inputs (*.npy or *.npz), required for a Keras model"
     add("--sample", type=Path, metavar="FILE", help=sample)
 
 
 def _of_score(add: Callable):
-    right = "files with one right translation a line; with --model the sources"
+    right = "files with one reference per line; with --model, the source file"
     add("references", nargs="+", type=Path, metavar="REFERENCES", help=right)
-    found = "file with the texts to score (standard input)"
+    found = "file with one hypothesis per line (default: standard input)"
     add("--hypotheses", type=_file, metavar="FILE", help=found)
-    some = f"those of {','.join(METRICS)} to print (all)"
+    some = f"metrics to print, separated by commas: {','.join(METRICS)} "
+    some += "(default: all)"
     add("--metrics", type=_some_of(METRICS), metavar="NAMES", help=some)
-    capitals = "do not distinguish capital letters"
+    capitals = "ignore letter case"
     add("--lowercase", action="store_true", help=capitals)
-    model = "print the log probability that a saved translator gives to each "
-    model += "hypothesis, a line each, and then their perplexity"
+    model = "score with this saved translator instead of metrics: print the "
+    model += "log probability of each hypothesis, and the perplexity of all"
     add("--model", type=Path, metavar="FOLDER", help=model)
     add(
         "--alignments",
         action="store_true",
-        help="both files are alignments in Pharaoh's form: 1-2 is sure, 1?2 "
-        "possible; prints the alignment error rate",
+        help="score alignments in Pharaoh format instead of texts: 1-2 is a "
+        "sure link, 1?2 a possible link; print the alignment error rate (AER)",
     )
 
 
 def _of_members(add: Callable):
     folders = "paths to two or more saved translators"
     add("folders", nargs="+", type=Path, metavar="FOLDER", help=folders)
-    out = "folder to save the new translator in"
+    out = "output folder for the new translator"
     add("-o", "--output", required=True, metavar="FOLDER", help=out)
 
 
 def _of_show(add: Callable):
     _folder(add)
-    add("--json", action="store_true", help="write JSON, for programs")
+    add("--json", action="store_true", help="print JSON")
 
 
 EXAMPLES = {
@@ -194,48 +199,70 @@ EXAMPLES = {
   {PROGRAM} train train.de train.en --validation dev.de dev.en -o de_en
   {PROGRAM} train more.tsv --validation dev.tsv --init sounds -o adapted
   {PROGRAM} train all.tsv --validation dev.tsv --members 5 --distill -o one""",
+    "translate": f"""examples:
+  {PROGRAM} translate de_en news.de -o news.en
+  echo "Guten Tag." | {PROGRAM} translate de_en --scores
+  {PROGRAM} translate de_en news.de --beam-size 10 --n-best 3
+  {PROGRAM} translate de_en.onnx news.de -o news.en""",
+    "export": f"""examples:
+  {PROGRAM} export de_en saved_models/de_en/1
+  {PROGRAM} export de_en de_en.onnx --quantize int8
+  {PROGRAM} export de_en de_en.tflite --outputs translations,scores,attention
+  {PROGRAM} export sentiment.keras sentiment.tflite --sample sample.npy""",
+    "ensemble": f"""example:
+  {PROGRAM} ensemble de_en/seed_0 de_en/seed_1 -o both""",
+    "average": f"""example:
+  {PROGRAM} average epoch_18 epoch_19 epoch_20 -o mean""",
+    "score": f"""examples:
+  {PROGRAM} score test.en --hypotheses test.out
+  {PROGRAM} translate de_en test.de | {PROGRAM} score test.en --metrics bleu
+  {PROGRAM} score test.de --hypotheses test.out --model de_en
+  {PROGRAM} score gold.align --hypotheses test.align --alignments""",
+    "show": f"""examples:
+  {PROGRAM} show de_en
+  {PROGRAM} show de_en --json""",
 }
 COMMANDS = {  # what they do, and what they take
     "train": (
-        "Train a translator on pairs of texts, and keep the best epoch.",
+        "Train or fine-tune a translator on pairs of texts.",
         add_train_arguments,
     ),
     "translate": (
-        "Translate lines, and write them in their order.",
+        "Translate text, one sentence per line.",
         _of_translate,
     ),
     "export": (
-        "Export a saved translator or a Keras model, and try the file.",
+        "Export a translator or a Keras model, and verify the result.",
         _of_export,
     ),
     "ensemble": (
-        "Join saved translators to one that averages their probabilities.",
+        "Combine saved translators by averaging their output probabilities.",
         _of_members,
     ),
     "average": (
-        "Average the weights of checkpoints of a training, and save the mean.",
+        "Average the weights of checkpoints of one training.",
         _of_members,
     ),
     "score": (
-        "Score translations by error rates or a model, or alignments by AER.",
+        "Score translations with metrics or a model, or score alignments.",
         _of_score,
     ),
     "show": (
-        "Show what is in a saved translator: sizes, search, versions, hash.",
+        "Show the model, tokenizers, search and versions of a translator.",
         _of_show,
     ),
 }
 
 
 def check_arguments(given: argparse.Namespace):
-    """Raise an error for what a command cannot run with, before it starts.
+    """Raise an error for invalid arguments before a command starts.
 
     Args:
-        given: What was read. `train` gets the `recipe` of its options.
+        given: The parsed arguments. For `train`, `recipe` is added.
 
     Raises:
-        OSError: If something that will be read is not there.
-        WrongArguments: If an option has a value that does not fit.
+        OSError: If an input file does not exist.
+        WrongArguments: If an option has an invalid value.
     """
     for value in given.__dict__.values():
         for path in value if isinstance(value, list) else [value]:
@@ -248,37 +275,37 @@ def check_arguments(given: argparse.Namespace):
 
 
 def _check_writable(folder: str):
-    """Raise an error, before hours of work, if a folder cannot be made."""
+    """Raise an error, before hours of work, if a folder cannot be created."""
     parent = next(x for x in Path(folder).absolute().parents if x.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise ValueError(
-            "`--output` must be a folder that can be written. Received: "
-            f"{folder}, in {parent}, which is a file or is read-only. Name "
+            "`--output` must be a writable folder. Received: "
+            f"{folder}, in {parent}, which is a file or is read-only. Choose "
             "another folder."
         )
 
 
 def bytes_of(name: str, option: str) -> BinaryIO:
-    """Return a standard stream, for bytes.
+    """Return a standard stream as a binary stream.
 
     Args:
         name: `"stdin"` or `"stdout"`.
-        option: What names a file in its place.
+        option: The option that names a file instead.
 
     Raises:
-        ValueError: If the process was started with it closed.
+        ValueError: If the stream is closed.
     """
     stream = getattr(sys, name)
     if stream is None:
         raise ValueError(
-            f"There must be a file or {name}. Received: {name} that is closed. "
-            f"Give {option}."
+            f"A file or {name} is required. Received: {name}, which is closed. "
+            f"Pass {option}."
         )
     return stream.buffer
 
 
 def _folder(add: Callable, more: str = ""):
-    about = f"what Translator.save has written{more}"
+    about = f"path to a saved translator{more}"
     add("folder", type=Path, metavar="FOLDER", help=about)
 
 
@@ -289,18 +316,18 @@ def _file(word: str) -> Path | None:
 def _count(word: str) -> int:
     number = int(word) if word.isdecimal() and len(word) < 11 else 0
     if not 0 < number < 2**31:
-        raise argparse.ArgumentTypeError(f"not a positive count: {word}")
+        raise argparse.ArgumentTypeError(f"must be a positive integer: {word}")
     return number
 
 
 def _some_of(known: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return a function that reads names with commas between them."""
+    """Return a function that parses comma-separated names."""
 
     def read(word):
         names = word.split(",")
         if not set(names) <= set(known):
             raise argparse.ArgumentTypeError(
-                f"{word!r} is not of {','.join(known)}"
+                f"{word!r} is not a list of {','.join(known)}"
             )
         return names
 

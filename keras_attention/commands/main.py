@@ -1,4 +1,4 @@
-"""Reads a command line, runs one command, and says how it went."""
+"""Parse a command line, run one command, and report errors."""
 
 import argparse
 import contextlib
@@ -25,14 +25,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        arguments: The words of the command line. Defaults to `None`, those of
-            this process.
+        arguments: The command-line arguments. Defaults to `None`, which means
+            `sys.argv`.
 
     Returns:
-        The exit code: 0 if all went well, 1 for an error, which standard
-        error names, 2 if it is an option's value, 130 after Ctrl-C, and 141 if
-        nobody reads on, as in `| head`. Other wrong arguments raise
-        `SystemExit` with code 2.
+        The exit code: 0 for success, 1 for an error, which is printed to
+        standard error, 2 if an option has an invalid value, 130 after Ctrl-C,
+        and 141 if the output is closed early, as by `| head`. Other invalid
+        arguments raise `SystemExit` with code 2.
     """
     given = read_arguments(arguments)
     name = f"{PROGRAM} {given.command}"
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _import_command(given: argparse.Namespace) -> Callable:
-    """Import a command's `run`, and before it the package, with its backend.
+    """Import a command's `run`, after the package with its backend.
 
     Exported files need neither.
     """
@@ -104,9 +104,9 @@ def _is_exported(path):
 
 @contextlib.contextmanager
 def quiet_start() -> Iterator[None]:
-    """Keep back what libraries write to standard error, unless they fail.
+    """Hide what libraries print to standard error, unless they fail.
 
-    TensorFlow writes some lines before it has read how many it shall write.
+    TensorFlow prints some lines before it reads its log level.
     """
     try:
         kept = os.dup(2)
@@ -127,7 +127,7 @@ def quiet_start() -> Iterator[None]:
 
 
 def _forget_output():
-    """Redirect standard output, as Python writes the rest of it at exit."""
+    """Redirect standard output, which Python flushes at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

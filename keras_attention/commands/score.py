@@ -1,4 +1,4 @@
-"""`score FILES`: how good translations, alignments or models are."""
+"""The command `score FILES`, for translations, alignments and models."""
 
 import argparse
 import re
@@ -17,21 +17,21 @@ LINK = re.compile(r"(\d{1,18})([-?p])(\d{1,18})")
 
 
 def run(arguments: argparse.Namespace):
-    """Score translations by error rates or a model, or alignments by AER."""
+    """Score translations by metrics or a model, or alignments by AER."""
     references = [read_lines(x) for x in arguments.references]
     hypotheses = _read(arguments.hypotheses)
     if not hypotheses and any(references):
         raise ValueError(
-            "`score` needs texts to score, of standard input or of "
-            "`--hypotheses FILE`: the files that it names are references. "
-            f"Received: none, and {len(references)} files of references."
+            "`score` needs hypotheses, from standard input or from "
+            "`--hypotheses FILE`; the other files are references. "
+            f"Received: none, and {len(references)} reference files."
         )
     for name, lines in zip(arguments.references, references, strict=True):
         if len(lines) != len(hypotheses):
             raise ValueError(
-                "`score` needs one hypothesis a reference. Received: "
+                "`score` needs one hypothesis per reference. Received: "
                 f"{len(hypotheses)} hypotheses, and {len(lines)} lines in "
-                f"{name}. Give all lines in their order."
+                f"{name}. Pass all lines in the same order."
             )
     _check_one_kind(arguments)
     if arguments.model is not None:
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace):
 
 
 def _check_one_kind(arguments):
-    """Raise a `ValueError` if an option would change nothing."""
+    """Raise a `ValueError` if options exclude each other."""
     options = {
         "--model": arguments.model is not None,
         "--alignments": arguments.alignments,
@@ -59,7 +59,7 @@ def _check_one_kind(arguments):
     given = [name for name, is_given in options.items() if is_given]
     if len(given) > 1 and given[0] != "--metrics":
         raise ValueError(
-            "`score` takes texts, alignments or a model. Received: "
+            "`score` uses metrics, alignments or a model. Received: "
             f"{' and '.join(given)}. Leave out all but one of them."
         )
 
@@ -67,7 +67,7 @@ def _check_one_kind(arguments):
 def _one_file(option, kind, files):
     if len(files) > 1:
         raise ValueError(
-            f"`score {option}` needs one file of {kind}. Received: "
+            f"`score {option}` needs one file with {kind}. Received: "
             f"{len(files)}. In alignments, mark possible links as 1?2."
         )
     return files
@@ -98,24 +98,24 @@ def _read(file):
 
 
 def alignment_error(hypotheses: list[str], references: list[str]) -> float:
-    """Compute the alignment error rate of alignments in Pharaoh's form.
+    """Compute the alignment error rate (AER) of alignments in Pharaoh format.
 
     Args:
-        hypotheses: Links such as `"0-0 1-2"`, a line for each sentence.
-        references: Sure links, and possible ones such as `"1?2"`.
+        hypotheses: Links such as `"0-0 1-2"`, one line per sentence.
+        references: Sure links, and possible links such as `"1?2"`.
 
     Returns:
         The rate, from 0 to 1.
 
     Raises:
-        ValueError: If a line has anything else.
+        ValueError: If a line contains anything else.
     """
     kinds = (hypotheses, "-?p"), (references, "-"), (references, "-?p")
     return error_rate_of_links(*(_links(*x) for x in kinds))
 
 
 def _links(lines, kinds):
-    """Read the pairs of places of each line whose sign is one of some kinds."""
+    """Read the links of each line whose sign is one of `kinds`."""
     found = [set() for _ in lines]
     for number, line in enumerate(lines, start=1):
         for link in line.split():

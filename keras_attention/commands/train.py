@@ -1,4 +1,4 @@
-"""`train TABLE`: from pairs of texts to a folder that translates."""
+"""The command `train FILES`, which trains a translator on pairs of texts."""
 
 import argparse
 import sys
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace):
             unlabeled=arguments.unlabeled,
         )
     except KeyboardInterrupt:
-        said = "Interrupted. The same command resumes the training."
+        said = "Interrupted. Run the same command to resume the training."
         print(f"\n{said}", file=sys.stderr)
         raise
     report(f"Translator: {arguments.output}")
@@ -46,7 +46,7 @@ def _say_nothing(line: str):
 
 
 class Report(keras.callbacks.Callback):
-    """Prints a line an epoch, and shows a progress bar on a terminal."""
+    """Prints a line per epoch, and shows a progress bar on a terminal."""
 
     quiet = False
 
@@ -64,9 +64,9 @@ class Report(keras.callbacks.Callback):
             print(f"\r\x1b[K{bar}", end="", file=sys.stderr, flush=True)
 
     def _estimate(self, batch):
-        """Say how long an epoch takes, after some batches of the first one.
+        """Print the estimated time per epoch, after some batches of the first.
 
-        Those before them also trace.
+        Earlier batches are not timed because they include tracing.
         """
         if self.epoch > 0 or self.params["steps"] < 2 * LAST:
             return

@@ -1,4 +1,4 @@
-"""What `train` takes: read before anything slow is imported."""
+"""The arguments of `train`, parsed before anything slow is imported."""
 
 import argparse
 import tomllib
@@ -23,7 +23,7 @@ def add_train_arguments(add: Callable):
     """
     pairs = "training set: a tab-separated file, or two parallel text files"
     add("files", nargs="+", type=Path, metavar="FILE", help=pairs)
-    same = "validation set, likewise; it decides which epoch is the best one"
+    same = "validation set, in the same form; it selects the best epoch"
     add(
         "--validation",
         required=True,
@@ -32,14 +32,13 @@ def add_train_arguments(add: Callable):
         metavar="FILE",
         help=same,
     )
-    out = "folder to save the translator in, with a report"
+    out = "output folder for the translator and a report"
     add("--output", "-o", required=True, metavar="FOLDER", help=out)
-    config = "read options from a TOML file; those given here override it"
+    config = "read options from this TOML file; command-line options override "
+    config += "it"
     add("--config", type=Path, metavar="FILE", help=config)
-    init = (
-        "fine-tune this saved translator: add new tokens to its vocabularies "
-    )
-    init += "and train all weights on the given pairs"
+    init = "fine-tune this saved translator: extend its vocabularies, and "
+    init += "train all weights on the given pairs"
     add("--init", type=Path, metavar="FOLDER", help=init)
     add(
         "--unlabeled",
@@ -47,17 +46,17 @@ def add_train_arguments(add: Callable):
         default=[],
         type=Path,
         metavar="FILE",
-        help="with --distill: files with a source per line, without targets; "
-        "the ensemble writes their targets",
+        help="with --distill: files with one source per line, without targets, "
+        "for which the ensemble generates targets",
     )
-    quiet = "print nothing but warnings and errors"
+    quiet = "print only warnings and errors"
     add("--quiet", action="store_true", help=quiet)
     for option in OPTIONS.values():
         _add_option(add, option)
 
 
 def _add_option(add: Callable, option: Field):
-    """Add an option of the recipe, which has no default."""
+    """Add an option of the recipe, without a default."""
     kind, choices = option.metadata["kind"], option.metadata["choices"]
     if kind is bool:
         how = {"action": "store_true"}
@@ -73,17 +72,17 @@ def _add_option(add: Callable, option: Field):
 
 
 def make_recipe(arguments: argparse.Namespace) -> Recipe:
-    """Make the recipe of a command line.
+    """Create the recipe for a command line.
 
     Args:
-        arguments: What was read.
+        arguments: The parsed arguments.
 
     Returns:
-        The recipe. Options that it does not have are those of the translator
-        that is fine-tuned, or the defaults.
+        The recipe. Options that are not given have the values of the
+        translator to fine-tune, or their defaults.
 
     Raises:
-        ValueError: If an option has a value that does not fit.
+        ValueError: If an option has an invalid value.
     """
     given = arguments.__dict__
     options = {name: given[name] for name in OPTIONS if name in given}
@@ -108,14 +107,14 @@ def read_config(file: Path) -> dict:
         The options.
 
     Raises:
-        ValueError: If there is another name, or it is no TOML.
+        ValueError: If a name is unknown, or the file is not valid TOML.
     """
     with open_to_read(file) as content:
         found = tomllib.load(content)
     found = {name.replace("-", "_"): x for name, x in found.items()}
     if not found.keys() <= OPTIONS.keys():
         raise ValueError(
-            f"it has {min(found.keys() - OPTIONS.keys())!r}, which is none of "
+            f"{min(found.keys() - OPTIONS.keys())!r} is not one of "
             f"{', '.join(OPTIONS)}"
         )
     return found

@@ -1,4 +1,4 @@
-"""The order of pairs in an epoch, and the batches that they make."""
+"""Order the pairs of an epoch, and group them into batches."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ Shard = tuple[int, int]
 
 
 class BatchSize(NamedTuple):
-    """The number of pairs in a batch, in all processes together.
+    """The number of pairs in a batch of all processes together.
 
     Attributes:
-        pairs: The maximum number of pairs.
-        tokens: The maximum number of tokens of the wider side, with padding,
+        pairs: Maximum number of pairs.
+        tokens: Maximum number of tokens of the wider side, including padding,
             or `None`.
-        unit: The number of devices, by which the number of pairs is divisible
-            if `tokens` limits it.
+        unit: The number of devices. If `tokens` limits the number of pairs, it
+            is a multiple of `unit`.
     """
 
     pairs: int = 1
@@ -49,27 +49,28 @@ class BatchSize(NamedTuple):
 
 
 class Batches:
-    """Yields the batches of one epoch at each call.
+    """Yields the batches of one epoch per call.
 
-    An epoch is a permutation of numbers: what is in memory is a few bytes a
-    pair, and the pairs of one batch. Several processes read every `count`-th
-    pair of each batch of all of them; pairs of a batch are sorted by length in
-    part, so this spreads long ones evenly.
+    An epoch is a permutation of indices, so that only a few bytes per pair
+    and the pairs of one batch are in memory. Each of several processes reads
+    every `count`-th pair of each global batch. Because the pairs of a batch
+    are partly sorted by length, this distributes long pairs evenly.
 
     Args:
         corpus: The pairs.
-        batch_size: The number of pairs in a batch of this process.
-        training: Whether to shuffle, and to leave out the last batch unless
-            it is full.
-        seed: The seed of shuffling, or `None`.
-        buckets: The maximum number of buckets.
-        shard: The number of this process, and the number of processes.
-        rate: As of `SentencePieceTokenizer.sample`, to draw segmentations of
-            both sides anew in every batch. Defaults to `0.0`, the best ones.
-        tokenizers: Those of both sides, which draw.
-        max_length: The maximum length of what is drawn, or `None`.
-        max_tokens: The maximum number of tokens of the wider side of a batch
-            of this process, or `None`.
+        batch_size: Number of pairs in a batch of this process.
+        training: Whether to shuffle, and to drop the last batch unless it is
+            full.
+        seed: The random seed for shuffling, or `None`.
+        buckets: Maximum number of buckets.
+        shard: The index of this process, and the number of processes.
+        rate: As in `SentencePieceTokenizer.sample`, to sample new
+            segmentations of both sides in every batch. Defaults to `0.0`, the
+            best segmentations.
+        tokenizers: The tokenizers of both sides, for sampling.
+        max_length: Maximum length of a sampled segmentation, or `None`.
+        max_tokens: Maximum number of tokens of the wider side of a batch of
+            this process, or `None`.
 
     Raises:
         ValueError: If there are too few pairs for a batch.
@@ -101,7 +102,7 @@ class Batches:
                 "parallel_dataset needs pairs for at least one batch. "
                 f"Received: batch_size={batch_size}{each}, and "
                 f"{count} pairs that are not too long or empty. "
-                "Lower `batch_size`, raise `max_length` or give more text."
+                "Lower `batch_size`, raise `max_length`, or pass more text."
             )
         ends, self.widths = choose_buckets(corpus.lengths(), buckets, size)
         kind = np.min_scalar_type(len(ends))
@@ -167,9 +168,9 @@ class Batches:
                 self.corpus.release()
 
     def _widths(self, pairs, sides):
-        """Return the widths of the first bucket that holds all rows.
+        """Return the widths of the first bucket that fits all rows.
 
-        Drawn segmentations need those of the bucket of the longest pair.
+        Sampled segmentations use the widths of the bucket of the longest pair.
         """
         if self.rate:
             return self.widths[self.bucket[pairs].max()]
@@ -177,7 +178,7 @@ class Batches:
         return self.widths[(self.widths >= longest).all(axis=1).argmax()]
 
     def _drawn(self, pairs, sides, widths, random):
-        """Draw segmentations, and keep the best for what is too long."""
+        """Sample segmentations; if one is too long, use the best instead."""
         drawn = self._draw(pairs, random)
         return [
             [x if len(x) <= width else y for x, y in zip(*rows, strict=True)]
@@ -185,7 +186,7 @@ class Batches:
         ]
 
     def _draw(self, pairs, random):
-        """Draw segmentations of both sides of some pairs."""
+        """Sample segmentations of both sides of some pairs."""
         texts = [[side[i] for i in pairs] for side in self.corpus.texts]
         return [
             tokenizer.sample(
@@ -197,10 +198,10 @@ class Batches:
         ]
 
     def _widths_of_draws(self, random, max_length):
-        """Return the widths of buckets for the segmentations that are drawn.
+        """Return the widths of buckets for sampled segmentations.
 
-        Those are longer than the best ones. A bucket gets the width of the
-        longest of some that are drawn for its pairs.
+        Those are longer than the best segmentations. A bucket is as wide as the
+        longest of several samples for its pairs.
         """
         wider = []
         for number, least in enumerate(self.widths):
@@ -272,21 +273,21 @@ def check_shard(shard: Shard | None) -> Shard:
     """Check a shard.
 
     Args:
-        shard: The number of a process, from 0, and the number of processes;
-            or `None` for the only one.
+        shard: The index of a process, from 0, and the number of processes;
+            or `None` for a single process.
 
     Returns:
         Both as Python integers.
 
     Raises:
-        ValueError: If they are no such numbers.
+        ValueError: If they are not such integers.
     """
     if shard is None:
         return 0, 1
     if not isinstance(shard, tuple | list) or len(shard) != 2:
         raise ValueError(
-            "`shard` must be a pair: the number of this process, from 0, and "
-            f"the number of processes. Received: shard={shard!r}. On JAX give "
+            "`shard` must be a pair: the index of this process, from 0, and "
+            f"the number of processes. Received: shard={shard!r}. On JAX, pass "
             "(jax.process_index(), jax.process_count())."
         )
     count = check_integer("shard[1]", shard[1])
@@ -298,17 +299,17 @@ def choose_buckets(
     buckets: int,
     size: BatchSize = BatchSize(),  # noqa: B008 it never changes
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Choose the buckets that need least padding, by dynamic programming.
+    """Choose the buckets with the least padding by dynamic programming.
 
     Args:
         lengths: The lengths of both sides of each pair, in parts `(2, n)`.
-        buckets: The maximum number of buckets.
-        size: That of batches. A bucket has enough pairs for a batch of its
-            own, unless tokens limit it. Defaults to one pair.
+        buckets: Maximum number of buckets.
+        size: The batch size. A bucket has enough pairs for a batch of its own,
+            unless tokens limit it. Defaults to one pair.
 
     Returns:
-        ends: `(K,)`, rising: the longer side of the longest pair in each
-            bucket.
+        ends: `(K,)`, ascending: the length of the longer side of the longest
+            pair in each bucket.
         widths: `(K, 2)`: the lengths to which a bucket pads its two sides.
     """
     ends, pairs, widths = _candidates(lengths, size.tokens is not None)

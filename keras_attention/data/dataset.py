@@ -1,4 +1,4 @@
-"""Batches of parallel text for teacher forcing, of few shapes."""
+"""Batch parallel text for teacher forcing, with few different shapes."""
 
 import importlib.util
 import math
@@ -48,109 +48,110 @@ def parallel_dataset(
 
     Every batch is `((source, target[:, :-1]), target[:, 1:])`, int32, with
     `source (B, Tv)` and `target (B, Tq + 1)`, padded with 0. The text is
-    tokenized once, with a progress bar on a terminal, and kept as ids: in
+    tokenized once, with a progress bar on a terminal. The ids are kept in
     memory, or in the files of a `cache`.
 
-    A batch holds pairs of similar length, padded to the width of the bucket
-    of its longest pair, so full batches have at most `buckets` shapes. A
-    bucket has at least as many pairs as a batch.
+    A batch contains pairs of similar length, padded to the width of the
+    bucket of its longest pair. Therefore, full batches have at most `buckets`
+    shapes. A bucket has at least as many pairs as a batch.
 
-    With `max_tokens`, the batches of long pairs have fewer rows, so that the
-    memory of a step is bounded whatever the longest pair: the number of rows
-    times the width of the wider side is at most `max_tokens`. A pair that is
-    longer is a batch by itself. A bucket whose batches have fewer rows may have
-    fewer pairs than `batch_size`. What is said below of the last batch, and of
-    pairs that an epoch leaves out, then holds for each number of rows. The
-    losses of this package average over the tokens of a batch.
+    With `max_tokens`, batches of long pairs have fewer rows: the number of
+    rows times the width of the wider side is at most `max_tokens`. This limits
+    the memory of a training step. A longer pair is a batch by itself. A bucket
+    whose batches have fewer rows can have fewer pairs than `batch_size`. The
+    following rules for the last batch and for pairs that an epoch leaves out
+    then apply to each number of rows separately. The losses of this package
+    average over the tokens of a batch.
 
-    With `training`, pairs and batches are shuffled anew in every epoch. Its
-    batches are full: `N` pairs leave `r = N mod batch_size` over. Epoch `e`,
-    from 0, leaves out `r` pairs in the order of the text, from pair
-    `e r mod N` on, and then from the first one again. So a pair that one epoch
-    leaves out is in the next, and all pairs are trained equally often. The
-    same seed gives the same sequence of epochs. Without `training`, every pair
-    appears exactly once, short pairs first, and the last batch may not be
-    full.
+    With `training`, pairs and batches are shuffled in every epoch, and all
+    batches are full, so that `r = N mod batch_size` of `N` pairs are left
+    out. Epoch `e`, from 0, leaves out `r` consecutive pairs in the order of
+    the text, from pair `e r mod N` on, wrapping around at the end. Therefore,
+    a pair that one epoch leaves out is in the next, and all pairs are trained
+    equally often. The same seed gives the same sequence of epochs. Without
+    `training`, every pair occurs exactly once, short pairs first, and the last
+    batch can be smaller.
 
-    Segmentations that are drawn come in the same order of pairs. Each bucket
-    is as wide as the longest of 512 that are drawn for its pairs. One that is
-    longer than the bucket of its batch, at most about one in 500, or than
-    `max_length`, is replaced by the best.
+    With `sample_subwords`, sampled segmentations come in the same order of
+    pairs. Each bucket is as wide as the longest of 512 samples for its pairs.
+    A sample that is longer than the bucket of its batch (at most about one in
+    500) or than `max_length` is replaced by the best segmentation.
 
     With `shard`, each of several processes reads its part of every batch, for
     training on several machines. Together they read what one process reads
-    with a batch of `count * batch_size` pairs: none is lost or read twice. All
-    have equally many batches, with the same widths in the same order. The
-    processes must agree, and do so without a word to each other: give them
-    the same files and arguments, and iterate equally often in each of them.
-    Every process reads and tokenizes all of the text, unless they share a
-    `cache`.
+    with a batch of `count * batch_size` pairs: no pair is lost or read twice.
+    All have the same number of batches, with the same widths in the same
+    order. The processes do not communicate. Therefore, give them the same
+    files and arguments, and iterate equally often in each of them. Every
+    process reads and tokenizes the whole text, unless they share a `cache`.
 
-    With `cache`, text may be larger than memory. Ids are written to a folder
-    in `cache` and mapped from there, by all processes that use the same text
-    and tokenizers, now or later; an epoch takes five bytes a pair. Batches are
-    the same as without. Another content of a file, another tokenizer or
-    another version makes another folder. Of processes that begin together,
-    one writes, and the others wait. A folder is written whole or not at all;
-    one that is damaged is made again, with a warning. Nothing is ever removed:
-    delete `cache`, or what is in it, when no process uses it.
+    With `cache`, text can be larger than memory. Ids are written to a folder
+    in `cache` and memory-mapped from there by all processes that use the same
+    text and tokenizers, now or later; an epoch needs five bytes per pair. The
+    batches are the same as without a cache. Each combination of file contents,
+    tokenizers and package version has its own folder. If several processes
+    start together, one writes the folder, and the others wait. A folder is
+    written completely or not at all; a damaged folder is created again, with
+    a warning. Folders are never removed: delete `cache`, or its content, when
+    no process uses it.
 
-    Without `training`, the last batch of some shards may have one pair less
-    than that of others, or none. Devices of a `keras.distribution` need
-    equally many rows. If one is set when the dataset is made, the last batch
-    is filled with rows of padding, which count nothing in losses and metrics
-    of this package.
+    Without `training`, the last batch of some shards can have one pair less
+    than that of others, or none. Devices of a `keras.distribution` need equal
+    numbers of rows. Therefore, if a distribution is set when the dataset is
+    created, the last batch is filled with rows of padding, which losses and
+    metrics of this package ignore.
 
     Pairs that are too long or have a blank side are dropped. A warning counts
     them, and so does the attribute `dropped` of the dataset, such as
-    `{"too_long": 0, "empty": 0}`. (The results of its `map` and `take` have no
-    such attribute.) Keras warns that it cannot shuffle datasets; call
+    `{"too_long": 0, "empty": 0}`. (The results of its `map` and `take` do not
+    have this attribute.) Keras warns that it cannot shuffle datasets; call
     `model.fit(dataset, shuffle=False)`.
 
     Args:
-        sources: The `Path` of a file with one sentence a line, UTF-8, plain or
-            gzip; a list of such paths; or sentences, as `Translator` takes
-            them: a list of `str`, a table's column. A `str` alone is the name
-            of a file.
-        targets: As many files or sentences, in the same order: line `n` of
-            each translates line `n` of its source.
-        source_tokenizer: The tokenizer of the source.
-        target_tokenizer: The tokenizer of the target.
-        batch_size: The number `B` of pairs in a batch, of one process.
-        training: Whether to shuffle, and to leave out the last batch unless
-            it is full. Defaults to `False`.
-        seed: The seed of shuffling, not negative. Defaults to `None`: another
-            one in every call; with `shard`, `0`.
-        max_length: The maximum length of a side, with start and end. Defaults
-            to `None`, no limit.
-        buckets: The maximum number of buckets. Defaults to `8`.
+        sources: The `Path` of a UTF-8 file with one sentence per line, plain
+            or gzip; a list of such paths; or sentences in any container that
+            `Translator` accepts, such as a list of `str` or a table column. A
+            single `str` is a file name.
+        targets: The same number of files or sentences, in the same order:
+            each line is the translation of the same line in `sources`.
+        source_tokenizer: The source tokenizer.
+        target_tokenizer: The target tokenizer.
+        batch_size: Number `B` of pairs in a batch of one process.
+        training: Whether to shuffle, and to drop the last batch unless it is
+            full. Defaults to `False`.
+        seed: The random seed for shuffling, not negative. Defaults to `None`,
+            which means a new seed in every call; with `shard`, `0`.
+        max_length: Maximum length of a side, including start and end. Defaults
+            to `None`, which means no limit.
+        buckets: Maximum number of buckets. Defaults to `8`.
         copying: Whether unknown words get the ids of a model with
-            `copying=True`: `V + j` for a word that first appears at position
+            `copying=True`: `V + j` for a word that first occurs at position
             `j` of the source. Both tokenizers must then have the same
             vocabulary of `V` ids. Defaults to `False`.
-        sample_subwords: The `rate` at which segmentations of both sides are
-            drawn, anew in every epoch, as by `SentencePieceTokenizer.sample`.
-            It is for `training` alone, and has no effect without. Defaults to
-            `0.0`, the best segmentation always.
-        shard: The pair `(index, count)`: the number of this process, from 0,
-            and the number of processes. Defaults to `None`: there is one.
-        cache: A folder for the ids, which is made if missing, with room for
-            about half of the plain text. Defaults to `None`: memory.
-        max_tokens: The maximum number of tokens of the source or target of a
-            batch, padding included, of one process. Defaults to `None`, no
+        sample_subwords: The `rate` for sampling new segmentations of both
+            sides in every epoch, as in `SentencePieceTokenizer.sample`. It
+            has no effect without `training`. Defaults to `0.0`, which always
+            uses the best segmentation.
+        shard: The pair `(index, count)`: the index of this process, from 0,
+            and the number of processes. Defaults to `None`, a single process.
+        cache: A folder for the ids, which is created if missing. It needs
+            about half the size of the plain text. Defaults to `None`, which
+            keeps the ids in memory.
+        max_tokens: Maximum number of source or target tokens in a batch of one
+            process, including padding. Defaults to `None`, which means no
             limit: every batch has `batch_size` pairs.
 
     Returns:
-        A `tf.data.Dataset` with a known number of batches; where TensorFlow
-        is not installed, a `keras.utils.PyDataset` with the same batches.
+        A `tf.data.Dataset` with a known number of batches; if TensorFlow is
+        not installed, a `keras.utils.PyDataset` with the same batches.
 
     Raises:
-        ValueError: If a number is out of range, a file is broken, two texts
-            differ in their number of lines, a list of `str` has names of
-            files, there are too few pairs for a batch, a tokenizer is several
-            side by side, the tokenizers differ in `copying`, or one cannot
-            draw segmentations with `sample_subwords`.
-        OSError: If `cache` cannot be written, or has no room.
+        ValueError: If a number is out of range, a file is invalid, two texts
+            have different numbers of lines, a list of `str` contains file
+            names, there are too few pairs for a batch, a tokenizer is a
+            `ParallelTokenizer`, the vocabularies differ with `copying`, or a
+            tokenizer does not support `sample_subwords`.
+        OSError: If `cache` cannot be written, or the disk is full.
 
     Example:
 
@@ -202,20 +203,20 @@ def _check_tokenizers(tokenizers):
         if len(x.parts) > 1:  # of an `Ensemble`, which does not train
             raise ValueError(
                 f"parallel_dataset needs one `{side}_tokenizer`. Received: "
-                f"{type(x).__name__} of {len(x.parts)}. Train each model by "
-                "itself, with one of its `parts`."
+                f"{type(x).__name__} of {len(x.parts)}. Train each model "
+                "separately, with one of its `parts`."
             )
 
 
 def _check_can_sample(rate, tokenizers, copying):
-    """Raise a `ValueError` if tokenizers cannot draw segmentations."""
+    """Raise a `ValueError` if tokenizers cannot sample segmentations."""
     kinds = [type(tokenizer).__name__ for tokenizer in tokenizers]
     can = all(isinstance(x, SentencePieceTokenizer) for x in tokenizers)
     if copying or not can:
         raise ValueError(
             "`sample_subwords` needs a SentencePieceTokenizer on both sides, "
             f"and copying=False. Received: sample_subwords={rate}, "
-            f"copying={copying}, tokenizers={kinds}. Leave it 0, or train a "
+            f"copying={copying}, tokenizers={kinds}. Leave it out, or train a "
             "SentencePieceTokenizer."
         )
     for tokenizer in tokenizers:
@@ -228,8 +229,8 @@ def _warn_of_drops(corpus, max_length):
     if count:
         warnings.warn(
             f"parallel_dataset drops {count} of {count + len(corpus.sides[0])} "
-            f"pairs: {dropped['too_long']} with a side of more than "
-            f"max_length={max_length} ids, {dropped['empty']} with an empty "
+            f"pairs: {dropped['too_long']} with a side longer than "
+            f"max_length={max_length} tokens, {dropped['empty']} with an empty "
             "side.",
             stacklevel=3,
         )
@@ -247,14 +248,14 @@ def _as_dataset(batches):
 
 
 class BatchSequence(keras.utils.PyDataset):
-    """Gives `fit` the batches of one epoch after another, on any backend.
+    """Provides the batches of one epoch after another to `fit`, on any backend.
 
-    The order is that of the epoch, whatever numbers Keras asks for. A new
-    epoch begins where a `tf.data.Dataset` would begin one: when the last one
-    is over, or when Keras asks for a number again.
+    The order is that of the epoch, whatever indices Keras requests. A new
+    epoch begins where a `tf.data.Dataset` would begin one: after the last
+    batch, or when Keras requests an index again.
 
     Args:
-        batches: Yields the batches of one epoch at each call.
+        batches: Yields the batches of one epoch per call.
     """
 
     def __init__(self, batches: Batches):
@@ -281,12 +282,12 @@ class BatchSequence(keras.utils.PyDataset):
         return next(self._epoch)
 
     def on_epoch_begin(self):
-        """Begin anew if the last epoch of `fit` was left without an end."""
+        """Start a new epoch if `fit` stopped within the last one."""
         if not self._has_ended:
             self._forget()
 
     def on_epoch_end(self):
-        """Note that Keras may go on, or leave the epoch."""
+        """Note that Keras may continue or end the epoch."""
         self._has_ended = True
 
     def _forget(self):

@@ -292,13 +292,13 @@ def close(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def fail(made: str, name: str, given: list, wanted: list) -> NoReturn:
-    """Raise the `RuntimeError` of a file that gives something else.
+    """Raise the `RuntimeError` for a file that returns something else.
 
     Args:
-        made: What was written, such as `"LiteRT file"`.
-        name: Name of the output.
-        given: What the file gives.
-        wanted: What the model gives.
+        made: The kind of file, such as `"LiteRT file"`.
+        name: The name of the output.
+        given: The output of the file.
+        wanted: The output of the model.
     """
     raise RuntimeError(
         f"The {made} returns other `{name}` than the model. Received: {given}, "

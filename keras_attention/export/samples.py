@@ -62,7 +62,7 @@ class Interface:
             found = self._call(arrays)
         except Exception as error:  # of any layer
             raise ValueError(
-                f"`sample` must be what `{model.name}` takes. Received: "
+                f"`sample` must be a valid input of `{model.name}`. Received: "
                 f"{_shapes(arrays)}, for which the model fails: {error}"
             ) from error
         self._names = _output_names(model, found)
@@ -105,9 +105,9 @@ class Interface:
             shapes = {x.name: x.shape.as_list() for x in self.specs}
             raise ValueError(
                 f"`{self._model.name}` must run for all sizes of its inputs "
-                f"{shapes}. Received: a model that fails where a size is "
-                f"unknown: {error}. In its layers take ops.shape(x)[1], not "
-                "x.shape[1], or fix the size: keras.Input(shape=(40,))."
+                f"{shapes}. Received: a model that fails if a size is "
+                f"unknown: {error}. In its layers, use ops.shape(x)[1] instead "
+                "of x.shape[1], or fix the size: keras.Input(shape=(40,))."
             ) from error
         return function
 
@@ -292,14 +292,14 @@ def _check_given(name, x):
     where = f" at {name!r}" if name else ""
     if uneven := is_uneven(x):
         raise ValueError(
-            f"`sample` must hold dense arrays. Received: a {uneven}{where}. "
+            f"`sample` must contain dense arrays. Received: a {uneven}{where}. "
             "Pad its rows to one length."
         )
     if not hasattr(x, "__array__"):
         raise ValueError(
             "`sample` must be an array, or a list or dictionary of arrays. "
-            f"Received: {x!r:.80}{where}. Make arrays of nested lists, by "
-            "np.array, and leave out what is None."
+            f"Received: {x!r:.80}{where}. Convert nested lists with np.array, "
+            "and leave out None."
         )
 
 
@@ -309,8 +309,8 @@ def _as_array(name, x):
         isinstance(y, str | bytes) for y in x.flat
     ):
         raise ValueError(
-            "`sample` must hold arrays of numbers or of strings. Received: "
-            f"`{name}` with {x.flat[0]!r:.80}. Pad rows to one length."
+            "`sample` must contain arrays of numbers or of strings. Received: "
+            f"`{name}` with {x.flat[0]!r:.80}. Pad rows to the same length."
         )
     return x.astype(keras.config.floatx()) if x.dtype == "float64" else x
 
@@ -318,7 +318,7 @@ def _as_array(name, x):
 def _fitted(name, x, declared):
     """Return an array with the declared type, or raise an error."""
     needs = f"`sample` must fit the input `{name}` of the model"
-    way_out = "The first axis is that of the batch."
+    way_out = "The first axis is the batch axis."
     check_shape(needs, "sample", x.shape, declared.shape, way_out)
     is_text = declared.dtype == "string"
     found = x.astype(object if is_text else declared.dtype)
@@ -326,7 +326,7 @@ def _fitted(name, x, declared):
         raise ValueError(
             f"`sample` must fit the model, whose input `{name}` has the type "
             f"{declared.dtype}. Received: {x[found != x][0]}, in an array of "
-            f"{x.dtype}. Give values of {declared.dtype}."
+            f"{x.dtype}. Pass values of {declared.dtype}."
         )
     return found
 
@@ -339,9 +339,10 @@ def _check_array(name, x):
         )
     if not WRITABLE.fullmatch(name) or keyword.iskeyword(name):
         raise ValueError(
-            "Names of inputs must be of the letters A to Z, digits, `_`, `-`, "
-            f"`.` and `/`, and no word of Python. Received: {name!r}. Give the "
-            "input a name, as by keras.Input(..., name='words')."
+            "Names of inputs must consist of the letters A to Z, digits, `_`, "
+            "`-`, `.` and `/`, and must not be Python keywords. Received: "
+            f"{name!r}. Rename the input, as in keras.Input(..., "
+            "name='words')."
         )
 
 

@@ -121,8 +121,7 @@ class TranslationGraph:
         Returns:
             The outputs of `translate_text`, `source_tokens (B, Tv)`,
             `target_tokens (B, N, T)`, `token_scores (B, N, T)`, float32, and,
-                if
-            the model has attention, `attention (B, N, T, Tv)`.
+            if the model has attention, `attention (B, N, T, Tv)`.
         """
         return self._run(True, *self._read(text, max_source_length))
 

@@ -19,12 +19,13 @@ from keras_attention.models import Seq2Seq
 
 MISSING, LEFT_OVER, MISSHAPEN = "Missing", "Left over", "Of another shape"
 WAYS_OUT = (
-    "If two fit one weight equally, neither is taken. `prefix` selects a part "
-    "of a source. For names that TFA does not give, such as `vars/0` in a "
-    "layer of your own, pass a dictionary of names and arrays. Not supported "
-    "are cells of TensorFlow 1, whose kernel joins inputs and state, and the "
-    "layers CuDNNLSTM and CuDNNGRU: convert them, or save an LSTM or a GRU "
-    "that loaded them. A GRU needs the reset_after that it was trained with."
+    "If two variables match one weight equally well, neither is used. Use "
+    "`prefix` to select a part of the source. For names that TFA does not "
+    "give, such as `vars/0` in a custom layer, pass a dictionary of names and "
+    "arrays. Cells of TensorFlow 1, whose kernel joins inputs and state, and "
+    "the layers CuDNNLSTM and CuDNNGRU are not supported: convert them, or "
+    "save an LSTM or a GRU that loaded them. A GRU needs the reset_after that "
+    "it was trained with."
 )
 
 
@@ -85,7 +86,7 @@ def load_tfa_weights(
     [1.0, 1.0, 1.0, 1.0]
     """
     check_object("target", target, keras.layers.Layer, "Pass a built layer.")
-    check_object("prefix", prefix, str, "Leave it out to take all variables.")
+    check_object("prefix", prefix, str, "Leave it out to use all variables.")
     _check_target(target)
     everything = read_variables(source)
     variables = select(everything, prefix)
@@ -95,8 +96,8 @@ def load_tfa_weights(
             "\n  ".join([f"{k}:", *x]) for k, x in differences.items() if x
         ]
         raise ValueError(
-            "load_tfa_weights requires one variable for each weight of "
-            f"{type(target).__name__}, of its shape. Nothing was changed. "
+            "load_tfa_weights requires one variable with the right shape for "
+            f"each weight of {type(target).__name__}. Nothing was changed. "
             f"Received: prefix={prefix!r} and a source with these differences."
             "\n" + "\n".join([*lists, WAYS_OUT])
         )
@@ -110,7 +111,7 @@ def _check_target(target):
     """Check that the target is built, and can compute the same as TFA."""
     if not target.built:
         raise ValueError(
-            "load_tfa_weights needs a target that is built, and has weights. "
+            "load_tfa_weights needs a built `target` with weights. "
             f"Received: target of class {type(target).__name__} with "
             "built=False. Build it, or call it once."
         )
@@ -123,10 +124,10 @@ def _check_target(target):
         )
     if isinstance(target, Seq2Seq) and target.tie_embeddings:
         raise ValueError(
-            "load_tfa_weights needs a model with an output layer of its own, "
-            "since Seq2Seq scales tied embeddings. Received: "
+            "load_tfa_weights needs a model with a separate output layer, "
+            "because Seq2Seq scales tied embeddings. Received: "
             "tie_embeddings=True. Use tie_embeddings=False, and a dictionary "
-            "that has the table transposed as 'output_layer/kernel'."
+            "with the transposed embeddings as 'output_layer/kernel'."
         )
 
 
@@ -242,8 +243,8 @@ def _warn_of_activation(target, variables):
     if own and cell.attention_activation is not keras.activations.linear:
         name = keras.activations.serialize(cell.attention_activation)
         warnings.warn(
-            "The attentional layer of TensorFlow Addons is linear, and that "
-            f"of the target is not: attention_activation={name!r}. Its "
-            "outputs will differ. Use attention_activation=None.",
+            "The attentional layer of TensorFlow Addons is linear, but the "
+            f"target has attention_activation={name!r}. The outputs will "
+            "differ. Use attention_activation=None.",
             stacklevel=3,
         )

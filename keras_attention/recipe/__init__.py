@@ -1,6 +1,6 @@
-"""From pairs of texts to a trained translator: what `train` does.
+"""Train a translator from pairs of texts, as the command `train` does.
 
-The options of a recipe do not need Keras, which is imported with the first of
+Reading the options does not import Keras, which is imported with the first of
 the other names.
 """
 
@@ -19,7 +19,7 @@ __all__ = sorted(NAMES)
 
 
 def __getattr__(name):
-    """Take a public name out of its file, imported when first asked for."""
+    """Import a public name when it is first used."""
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     file = importlib.import_module(f".{NAMES[name]}", __name__)

@@ -1,4 +1,4 @@
-"""Fine-tuning: a training that begins with a saved translator."""
+"""Fine-tuning: a training that starts from a saved translator."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,39 +13,39 @@ from keras_attention.translator import Translator
 
 
 def load_start(folder: str | Path, recipe: Recipe) -> tuple[Translator, str]:
-    """Load the translator that is fine-tuned.
+    """Load the translator to fine-tune.
 
     Args:
-        folder: Where it was saved.
+        folder: Path to the saved translator.
         recipe: The recipe of the fine-tuning.
 
     Returns:
-        The translator, and a comment of TOML that identifies it.
+        The translator, and a TOML comment that identifies it.
 
     Raises:
-        ValueError: If it cannot be loaded, if its model is no `Seq2Seq`, or
-            if an option differs that cannot.
+        ValueError: If it cannot be loaded, if its model is not a `Seq2Seq`,
+            or if an option differs that cannot be changed.
     """
     start = Translator.load(folder)
     if not isinstance(start.model, Seq2Seq) or start.source_tokenizer is None:
         raise ValueError(
             "Only a translator of text with one Seq2Seq can be fine-tuned. "
-            f"Received: {folder}, with {type(start.model).__name__}. If it is "
-            "an ensemble, name one of its members, such as FOLDER/seed_0."
+            f"Received: {folder}, with {type(start.model).__name__}. For an "
+            "ensemble, pass one of its members, such as FOLDER/seed_0."
         )
     for name, value in fixed_options(folder).items():
         given = getattr(recipe, name)
         if given != value:
             raise ValueError(
-                f"`{name}` must be that of the translator that is fine-tuned, "
-                f"{value!r} of {folder}. Received: {name}={given!r}. Leave it "
-                "out, or train a new translator."
+                f"`{name}` must be {value!r}, as in {folder}, because "
+                "fine-tuning cannot change it. Received: "
+                f"{name}={given!r}. Leave it out, or train a new translator."
             )
     tagged = isinstance(start.source_tokenizer, TaggedTokenizer)
     if tagged != (recipe.features is not None):
         raise ValueError(
-            "`features` must name a column if the translator that is "
-            f"fine-tuned reads tags, and only then. Received: features="
+            "`features` must be a column index if the translator to fine-tune "
+            f"reads tags, and only then. Received: features="
             f"{recipe.features} for {folder}, which reads "
             f"{'tags' if tagged else 'no tags'}."
         )
@@ -56,11 +56,11 @@ def load_start(folder: str | Path, recipe: Recipe) -> tuple[Translator, str]:
 def report_growth(
     start: Translator, tokenizers: tuple, report: Callable[[str], None]
 ):
-    """Say how many entries are new.
+    """Report the number of new vocabulary entries.
 
     Args:
-        start: The translator that is fine-tuned.
-        tokenizers: The new ones of source and target.
+        start: The translator to fine-tune.
+        tokenizers: The new source and target tokenizers.
         report: Function that is called with a line of text.
     """
     old = start.source_tokenizer, start.target_tokenizer
@@ -68,4 +68,4 @@ def report_growth(
         len(y.vocabulary) - len(x.vocabulary)
         for x, y in zip(old, tokenizers, strict=True)
     ]
-    report("New: {} source and {} target tokens".format(*counts))
+    report("New vocabulary: {} source and {} target tokens".format(*counts))

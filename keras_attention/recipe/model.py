@@ -1,4 +1,4 @@
-"""The model of a recipe."""
+"""Build the model of a recipe."""
 
 import keras
 
@@ -44,7 +44,7 @@ ATTENTIONS = {
 def make_model(
     recipe: Recipe, source_vocabulary_size: int, target_vocabulary_size: int
 ) -> Seq2Seq:
-    """Make the model of a recipe, with random weights.
+    """Build the model of a recipe with random weights.
 
     Args:
         recipe: The recipe.
@@ -52,7 +52,7 @@ def make_model(
         target_vocabulary_size: Number of target ids.
 
     Returns:
-        The model, which is built.
+        The built model.
     """
     units, layers = recipe.units, range(recipe.layers)
     attention = ATTENTIONS[recipe.attention](units)

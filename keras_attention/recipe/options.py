@@ -1,8 +1,8 @@
-"""What is decided about a translator and its training, without Keras.
+"""The options of a translator and its training, without Keras.
 
-The fields of `Recipe` are the only list of options: the command reads its
-arguments from them before anything slow is imported, and the documentation is
-compared with them.
+The fields of `Recipe` are the only list of options: the command creates its
+arguments from them before anything slow is imported, and a test compares the
+documentation with them.
 """
 
 import json
@@ -45,18 +45,20 @@ METRICS = "bleu", "chrf", "ter", "wer", "per", "cer", "ser", "accuracy"
 def option(
     default: Any, kind: type, check: Callable, about: str, shown: str = ""
 ) -> Any:
-    """Return the field of an option, such as one of `Recipe`.
+    """Return the dataclass field of an option.
 
     Args:
-        default: Its default; `None` if it depends on other things.
-        kind: What a shell's word is turned into; a flag if it is `bool`.
-        check: Function of the name and a value, unless that is `None` and the
-            default, which raises a `ValueError`. It may have `choices`.
-        about: What it does, in a clause.
-        shown: How the default is described, unless it is a value.
+        default: The default; `None` if it depends on other values.
+        kind: The type that a command-line argument is converted to; a flag if
+            it is `bool`.
+        check: Function of the name and a value that raises a `ValueError`. It
+            is not called if both value and default are `None`. It may have
+            `choices`.
+        about: What the option does, in a clause.
+        shown: The description of a default that is not a value.
 
     Returns:
-        The field of a dataclass, with `metadata`.
+        The field, with `metadata`.
     """
     if default is not None and kind is not bool:
         shown = str(default)
@@ -74,7 +76,7 @@ def option(
 
 
 def _flag(about):
-    check = partial(check_object, kind=bool, way_out="Give True or False.")
+    check = partial(check_object, kind=bool, way_out="Pass True or False.")
     return option(False, bool, check, about)
 
 
@@ -93,42 +95,43 @@ def _check_columns(name, value):
 
 @dataclass(frozen=True)
 class Recipe:
-    """Holds what is decided about a translator and its training.
+    """The options of a translator and its training.
 
-    The defaults are for spelling, sounds and inflection: 500 to 20,000 short
-    texts of small vocabularies. Embeddings, each direction of the LSTM encoder
-    and attention have `units`, the LSTM decoder twice as many; the output is
-    tied to the embeddings, unless the attention is a hard one. It is trained
-    by Adam with a rate that falls as a cosine, 0.1 of label smoothing, averaged
-    weights, and batches of 8 lengths; the best epoch is kept.
+    The defaults suit spelling, pronunciation and inflection: 500 to 20,000
+    short texts with small vocabularies. Embeddings, each direction of the LSTM
+    encoder, and attention have `units`, and the LSTM decoder has twice as
+    many. The output layer shares the weights of the target embedding, except
+    with hard attention. Training uses Adam with a cosine decay of the learning
+    rate, label smoothing of 0.1, averaged weights, and batches of 8 lengths;
+    the best epoch is kept.
 
-    Its arguments are the options of `keras-attention train`, with `_` for `-`.
-    Those with a default that is described have the default `None`.
+    The arguments are the options of `keras-attention train`, with `_` instead
+    of `-`. If a default depends on other values, it is described below, and
+    the argument is `None`.
     """
 
     header: bool = _flag("skip the first line of each file")
-    lowercase: bool = _flag("convert both sides to lower case, except symbols")
+    lowercase: bool = _flag("lowercase both sides, except symbols")
     max_length: int | None = _number(
         None,
-        "leave out pairs with more tokens on a side, start and end included",
-        "four times the length that 99% of the pairs do not exceed, at least "
-        "50",
+        "drop pairs with more tokens on a side, including start and end",
+        "four times the 99th percentile of lengths, at least 50",
         least=3,
     )
     source_tokenizer: str = _choice(
         "character",
         TOKENIZER_NAMES,
-        "what the source is split into; word has at most 8,000 entries, "
+        "source tokenizer; word has at most 8,000 vocabulary entries, "
         "sentencepiece 1,000",
     )
     target_tokenizer: str = _choice(
-        "character", TOKENIZER_NAMES, "what the target is split into"
+        "character", TOKENIZER_NAMES, "target tokenizer"
     )
     normalization: str = _choice(
         "nfc",
         NORMALIZATIONS,
-        "Unicode form of the source, except symbols; nfd cuts Hangul into "
-        "letters",
+        "Unicode normalization of the source, except symbols; nfd splits "
+        "Hangul into letters",
     )
     columns: tuple[int, int] = option(
         (0, 1),
@@ -138,8 +141,8 @@ class Recipe:
     )
     features: int | None = _number(
         None,
-        "zero-based index of a column of tags, such as morphological features; "
-        "translate then reads a source, a tab, and tags",
+        "zero-based index of a column with tags, such as morphological "
+        "features; translate then reads a source, a tab, and tags",
         least=0,
     )
     features_separator: str = option(
@@ -149,12 +152,14 @@ class Recipe:
     order: str = _choice(
         "luong",
         ("luong", "bahdanau"),
-        "attend after the decoder's step (luong), or before",
+        "luong attends after the decoder's step, bahdanau before it",
     )
     units: int = _number(
-        128, "size of all layers; the decoder has twice as many"
+        128,
+        "number of units in embeddings, encoder and attention; the decoder "
+        "has twice as many",
     )
-    layers: int = _number(1, "LSTM layers of encoder and decoder")
+    layers: int = _number(1, "number of LSTM layers in encoder and decoder")
     dropout: float = option(
         0.3, float, check_rate, "dropout rate of embeddings and outputs"
     )
@@ -163,14 +168,15 @@ class Recipe:
     )
     patience: int | None = _number(
         None,
-        "stop after this many epochs without a better one",
+        "stop after this many epochs without improvement",
         "a third of the epochs, at least 10",
     )
     batch_size: int = _number(64, "maximum number of pairs per batch")
     max_tokens: int | None = _number(
         None,
-        "maximum number of source or target tokens per batch, with padding; "
-        "batches of long pairs have fewer pairs, which bounds the memory",
+        "maximum number of source or target tokens per batch, including "
+        "padding; limits memory, because batches of long pairs have fewer "
+        "pairs",
         "256 times the batch size",
     )
     rate: float = option(
@@ -179,23 +185,23 @@ class Recipe:
     metric: str = _choice(
         "accuracy",
         METRICS,
-        "metric that decides which epoch is the best one",
+        "metric that selects the best epoch",
     )
     beam_size: int = _number(5, "beam width of the search")
     seed: int = _number(
         0,
-        "random seed of weights, dropout, and order",
+        "random seed for weights, dropout and shuffling",
         least=0,
         most=2**32 - 1,
     )
     members: int = _number(
         1,
-        "train this many models, with the random seeds seed, seed + 1, ..., "
+        "train this many models with the random seeds seed, seed + 1, ..., "
         "and save their ensemble",
     )
     distill: bool = _flag(
-        "with --members: save one more model of the same size instead, which "
-        "learns from the ensemble; add --unlabeled if you can"
+        "with --members: train one more model of the same size on the output "
+        "of the ensemble, and save it instead; add --unlabeled if you can"
     )
 
     def __post_init__(self):
@@ -207,17 +213,17 @@ class Recipe:
         if self.distill and self.members == 1:
             raise ValueError(
                 "`distill` needs an ensemble to learn from. Received: "
-                "distill=True, members=1. Set `members`, such as to 3."
+                "distill=True, members=1. Set `members`, for example to 3."
             )
         if len(self.columns) != 2 or self.features in self.columns:
             raise ValueError(
-                "`columns` needs two columns, neither of them that of the "
-                f"features. Received: columns={self.columns}, features="
-                f"{self.features}. They are counted from 0."
+                "`columns` must be two zero-based column indices other than "
+                f"`features`. Received: columns={self.columns}, features="
+                f"{self.features}. Choose other columns."
             )
 
     def to_toml(self) -> str:
-        """Write the recipe as TOML, a name a line."""
+        """Return the recipe as TOML, with one option per line."""
         given = {k: v for k, v in asdict(self).items() if v is not None}
         values = {
             k: json.dumps(v, ensure_ascii=False) for k, v in given.items()
@@ -238,14 +244,14 @@ _document(Recipe)
 
 
 def fixed_options(folder: str | Path) -> dict[str, Any]:
-    """Return the options that cannot differ when fine-tuning a translator.
+    """Return the options that cannot change when fine-tuning a translator.
 
     Args:
-        folder: A saved translator, with the `recipe.toml` of its training. If
-            it has none, the options are the defaults.
+        folder: A saved translator with the `recipe.toml` of its training.
+            Without this file, the options are the defaults.
 
     Returns:
-        The options, by their names in `Recipe`.
+        The options by name, as in `Recipe`.
     """
     file, found = Path(folder) / NOTE, {}
     if file.is_file():

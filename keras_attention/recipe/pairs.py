@@ -1,4 +1,4 @@
-"""Reads the pairs of a training, and warns of what looks like a mistake."""
+"""Read training pairs, and warn about likely mistakes in the files."""
 
 import re
 import warnings
@@ -23,12 +23,12 @@ QUOTE = '"'
 
 
 class TrainingPairs(NamedTuple):
-    """Pairs of texts, and where each was read.
+    """Pairs of texts with their line numbers.
 
     Attributes:
-        name: The files.
+        name: The names of the files.
         columns: Lists of strings: sources, targets, and features, if any.
-        lines: The number of each pair's line, from 1.
+        lines: The line number of each pair, from 1.
     """
 
     name: str
@@ -39,7 +39,7 @@ class TrainingPairs(NamedTuple):
         """Return some of the pairs.
 
         Args:
-            indices: Their positions.
+            indices: Their indices.
         """
         columns = ([x[i] for i in indices] for x in self.columns)
         return TrainingPairs(
@@ -52,27 +52,27 @@ def read_training_pairs(
     columns: Sequence[int] = (0, 1),
     header: bool = False,
 ) -> TrainingPairs:
-    """Read pairs, and leave out what cannot be trained.
+    """Read pairs, and drop unusable ones.
 
-    White space around a cell is removed. Blank lines are skipped, and so are
-    pairs without a source or a target, of which a warning tells. It also warns
-    of sources with several targets, of repeated pairs, of a first line that
-    looks like a header, of control characters, and of quotation marks around
-    all sources or targets.
+    Whitespace around a cell is removed. Blank lines are skipped, and so are
+    pairs without a source or a target, with a warning. Other warnings are
+    about sources with several targets, repeated pairs, a first line that
+    looks like a header, control characters, and quotation marks around all
+    sources or targets.
 
     Args:
-        files: One tab-separated file, or a file of sources and one of targets.
-        columns: Zero-based indices of the source and target columns of the
-            table, and of others. Defaults to `(0, 1)`.
+        files: One tab-separated file, or a source file and a target file.
+        columns: Zero-based indices of the source and target columns of a
+            tab-separated file, and of others. Defaults to `(0, 1)`.
         header: Whether the first line is a header. Defaults to `False`.
 
     Returns:
         The pairs.
 
     Raises:
-        ValueError: If a line has too few columns, if the files differ in
-            length, if a carriage return is inside a line, or if no pair is
-            left. The message names file and line.
+        ValueError: If a line has too few columns, if the files have different
+            numbers of lines, if a line contains a carriage return, or if no
+            pair is left. The message names the file and the line.
     """
     name = " and ".join(map(str, files))
     rows = _table(files[0], columns) if len(files) == 1 else _parallel(*files)
@@ -84,8 +84,8 @@ def read_training_pairs(
         if any("\r" in cell for cell in cells):
             raise ValueError(
                 "Lines must end with a line feed. Received: "
-                f"{name}:{number}, which has a carriage return inside. Convert "
-                "the line ends of the file, for example with mac2unix."
+                f"{name}:{number}, which contains a carriage return. Convert "
+                "the line endings of the file, for example with mac2unix."
             )
         if not all(cells[:2]):
             blank.append(number)
@@ -100,13 +100,14 @@ def read_training_pairs(
         lines.append(number)
     if not found:
         raise ValueError(
-            "A training needs pairs of a source and a target. Received: "
-            f"{name}, which has none. Check its columns, counted from 0."
+            "Training needs pairs of a source and a target. Received: "
+            f"{name}, which has none. Check the zero-based `columns`."
         )
     if blank:
         warnings.warn(
-            f"{name}: a source or a target is empty; such pairs are left out. "
-            f"Their number: {len(blank)}. The first is line {blank[0]}.",
+            f"{name}: pairs with an empty source or target are dropped. "
+            f"Number of such pairs: {len(blank)}. The first is line "
+            f"{blank[0]}.",
             stacklevel=2,
         )
     pairs = TrainingPairs(
@@ -118,7 +119,7 @@ def read_training_pairs(
 
 
 def warn_of_overlap(train: TrainingPairs, validation: TrainingPairs):
-    """Warn of sources that are both trained and validated.
+    """Warn about sources in both the training set and the validation set.
 
     Args:
         train: The training set.
@@ -129,14 +130,14 @@ def warn_of_overlap(train: TrainingPairs, validation: TrainingPairs):
     if both:
         warnings.warn(
             f"{len(both)} of {len(validation.lines)} sources of "
-            f"{validation.name} are in the training set too, such as "
-            f"{_shown(both[0])}. Scores of new texts will be lower.",
+            f"{validation.name} are also in the training set, such as "
+            f"{_shown(both[0])}. Scores on new texts will be lower.",
             stacklevel=2,
         )
 
 
 def _table(file, columns):
-    """Yield the cells of each line, or nothing of a blank one."""
+    """Yield the cells of each line, or nothing for a blank line."""
     for number, line in enumerate(stream_lines(file), 1):
         if line.strip():
             yield take_columns(file, number, line, columns, "A training")
@@ -149,7 +150,7 @@ def _parallel(sources, targets):
 
 
 def _keyed(pairs):
-    """Yield the source with its features, the target and the line of each."""
+    """Yield source with features, target, and line number of each pair."""
     source, target, *features = pairs.columns
     for *key, text, line in zip(
         source, *features, target, pairs.lines, strict=True
@@ -166,16 +167,16 @@ def _warn_of_signs(pairs):
     odd = [line for cells, line in rows if any(map(CONTROL.search, cells))]
     if odd:
         warnings.warn(
-            f"{pairs.name}: a text has control characters, which are read as "
-            f"characters. Number of such pairs: {len(odd)}. The first is line "
-            f"{odd[0]}.",
+            f"{pairs.name}: texts contain control characters, which are "
+            f"treated as characters. Number of such pairs: {len(odd)}. The "
+            f"first is line {odd[0]}.",
             stacklevel=3,
         )
     for side, texts in zip(("source", "target"), pairs.columns, strict=False):
         if all(len(x) > 1 and x[0] == x[-1] == QUOTE for x in texts):
             warnings.warn(
                 f"{pairs.name}: every {side} is in quotation marks, which are "
-                "read as characters. Remove them if they are those of a CSV "
+                "treated as characters. Remove them if they come from a CSV "
                 "file.",
                 stacklevel=3,
             )
@@ -192,14 +193,14 @@ def _warn_of_duplicates(pairs):
         source, lines = next(iter(several.items()))
         first, second, *_ = lines.values()
         warnings.warn(
-            f"{pairs.name}: a source has several targets, and all are kept. "
+            f"{pairs.name}: sources with several targets are kept. "
             f"Number of such sources: {len(several)}. The first is "
             f"{_shown(source)} in lines {first} and {second}.",
             stacklevel=3,
         )
     if repeated:
         warnings.warn(
-            f"{pairs.name}: a pair repeats an earlier one. Number of such "
+            f"{pairs.name}: pairs occur more than once. Number of repeated "
             f"pairs: {len(repeated)}. The first is line {repeated[0]}.",
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""The texts of a training, and the tokenizers that are made of them."""
+"""The texts of a training, and tokenizers for them."""
 
 import warnings
 from collections.abc import Callable
@@ -38,17 +38,17 @@ TOKENIZERS = {
 
 
 class TrainingTexts(NamedTuple):
-    """What a translator is trained on.
+    """The data that a translator is trained on.
 
     Attributes:
-        train: Sources and targets.
-        validation: Likewise.
-        references: Targets of `validation`, as the tokenizer writes them.
-        tokenizers: Those of source and target.
-        note: A comment of TOML that has a digest of the texts.
-        start: The translator that is fine-tuned, if there is one.
-        teacher: The model whose probabilities are learned, if there is one.
-        temperature: That of the distillation.
+        train: Sources and targets of the training set.
+        validation: Sources and targets of the validation set.
+        references: Targets of `validation`, normalized by the tokenizer.
+        tokenizers: The source and target tokenizers.
+        note: A TOML comment with a digest of the texts.
+        start: The translator to fine-tune, if there is one.
+        teacher: The model to distill, if there is one.
+        temperature: The temperature of the distillation.
     """
 
     train: tuple[list[str], list[str]]
@@ -67,25 +67,25 @@ def read_texts(
     """Read sources and targets.
 
     Args:
-        files: One table, or a file of sources and one of their targets.
-        recipe: Says which columns. With `features`, tags follow each source
-            after a tab.
+        files: One tab-separated file, or a source file and a target file.
+        recipe: The recipe, which selects columns. With `features`, tags
+            follow each source after a tab.
 
     Returns:
         Sources and targets.
 
     Raises:
-        ValueError: If there are other files, or one is broken.
+        ValueError: If the number of files is wrong, or a file is invalid.
     """
     return sides(read_files(files, recipe))
 
 
 def read_files(files: Sequence[str | Path], recipe: Recipe) -> TrainingPairs:
-    """Read pairs, as `read_texts` does, with the lines where they stand.
+    """Read pairs with their line numbers, like `read_texts`.
 
     Args:
-        files: As of `read_texts`.
-        recipe: Likewise.
+        files: As in `read_texts`.
+        recipe: As in `read_texts`.
 
     Returns:
         The pairs.
@@ -93,16 +93,17 @@ def read_files(files: Sequence[str | Path], recipe: Recipe) -> TrainingPairs:
     features = [] if recipe.features is None else [recipe.features]
     if len(files) != 1 and (len(files) != 2 or features):
         raise ValueError(
-            "A training needs one table, or a file of sources and one of "
-            f"targets, and `features` are a column of a table. Received: "
-            f"{len(files)} files, features={recipe.features}. Write one table."
+            "Training needs one tab-separated file, or a source file and a "
+            "target file; `features` requires a tab-separated file. Received: "
+            f"{len(files)} files, features={recipe.features}. Combine them in "
+            "one tab-separated file."
         )
     columns = *recipe.columns, *features
     return read_training_pairs(files, columns, recipe.header)
 
 
 def sides(pairs: TrainingPairs) -> tuple[list[str], list[str]]:
-    """Return sources, with their tags after a tab, and targets.
+    """Return sources, followed by a tab and tags if there are any, and targets.
 
     Args:
         pairs: The pairs.
@@ -118,17 +119,17 @@ def fit_tokenizers(
     report: Callable[[str], None],
     start: Translator | None = None,
 ) -> TrainingTexts:
-    """Train or extend tokenizers, and leave out the pairs that are too long.
+    """Train or extend tokenizers, and drop pairs that are too long.
 
     Args:
-        read: The pairs of training and validation.
-        recipe: Says which tokenizers, and what is too long.
-        note: That of the result.
+        read: The pairs of training set and validation set.
+        recipe: The recipe, with tokenizers and maximum length.
+        note: The `note` of the result.
         report: Function that is called with lines of text.
         start: A translator whose tokenizers are extended. Defaults to `None`.
 
     Returns:
-        The texts that are left, and the tokenizers.
+        The remaining texts with their tokenizers.
     """
 
     def make(pairs):
@@ -148,7 +149,7 @@ def fit_tokenizers(
     ):
         report(
             f"{pairs.name}: {len(pairs.lines)} pairs, at most "
-            f"{length[some].max()} tokens a side"
+            f"{length[some].max()} tokens per side"
         )
     sizes = "{} source and {} target tokens".format(
         *(len(x.vocabulary) for x in tokenizers)
@@ -161,7 +162,7 @@ def fit_tokenizers(
 
 
 def _short_enough(read, lengths, limit):
-    """Find the pairs that are not too long, and warn of the others."""
+    """Find pairs that are not too long, and warn about the others."""
     if limit is None:
         usual = np.percentile(lengths[0], USUAL, method="lower")
         limit = max(SHORT, TIMES * int(usual))
@@ -170,13 +171,14 @@ def _short_enough(read, lengths, limit):
         left_out = sorted({*range(len(pairs.lines))} - {*some})
         if len(some) == 0:
             raise ValueError(
-                f"`max_length` must leave a pair of {pairs.name}. Received: "
-                f"max_length={limit}. Raise it."
+                f"`max_length` must keep at least one pair of {pairs.name}. "
+                f"Received: max_length={limit}. Raise it."
             )
         if left_out:
             warnings.warn(
-                f"{pairs.name}: pairs with more than {limit} tokens are left "
-                f"out. Their number: {len(left_out)}. The first is line "
+                f"{pairs.name}: pairs with more than {limit} tokens are "
+                f"dropped. Number of such pairs: {len(left_out)}. The first is "
+                "line "
                 f"{pairs.lines[left_out[0]]}. Raise `max_length` "
                 "(`--max-length`) to train on them.",
                 stacklevel=4,
@@ -198,15 +200,15 @@ def as_written(
     texts: list[str],
     report: Callable[[str], None],
 ) -> list[str]:
-    """Write texts as a tokenizer writes them, unless it does not know all.
+    """Normalize texts by a tokenizer, except texts with unknown tokens.
 
     Args:
         tokenizer: The tokenizer.
         texts: The texts.
-        report: Function that is called with a line of text, if one differs.
+        report: Function that is called with a line of text if one differs.
 
     Returns:
-        The texts, in the tokenizer's Unicode form, letter case and spacing.
+        The texts after tokenization and detokenization.
     """
     written = [tokenizer.write(tokenizer.read(x).ids) for x in texts]
     pairs = zip(texts, written, tokenizer.unknown(texts), strict=True)
@@ -216,8 +218,8 @@ def as_written(
     ]
     if other:
         report(
-            f"{len(other)} of {len(texts)} references are compared as the "
-            "tokenizer writes them, such as {1!a} for {0!a}".format(*other[0])
+            f"{len(other)} of {len(texts)} references are normalized by the "
+            "tokenizer, such as {0!a} to {1!a}".format(*other[0])
         )
     return found
 
@@ -230,10 +232,10 @@ def make_tokenizers(
     Args:
         sources: The sources.
         targets: Their targets.
-        recipe: Says which kinds.
+        recipe: The recipe, with the types of tokenizers.
 
     Returns:
-        Those of source and target.
+        The source and target tokenizers.
     """
     rows = [text.partition(TAB) for text in sources]
     if recipe.features is not None:

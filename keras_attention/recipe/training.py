@@ -1,4 +1,4 @@
-"""One training: a model, its best epoch, and what is saved of it."""
+"""Train one model, and save its best epoch."""
 
 import shutil
 import time
@@ -46,14 +46,14 @@ def train_one(
     callbacks: Sequence[keras.callbacks.Callback],
     report: Callable[[str], None],
 ) -> Translator:
-    """Train one model, and save it with what was measured.
+    """Train one model, and save it with a report.
 
     Args:
         data: The texts and their tokenizers.
-        folder: The folder to save in; what was begun there goes on.
+        folder: The folder to save to. An interrupted training is resumed.
         recipe: The recipe.
-        callbacks: As of `train_translator`.
-        report: Likewise.
+        callbacks: As in `train_translator`.
+        report: As in `train_translator`.
 
     Returns:
         The translator, with a beam search.
@@ -84,7 +84,7 @@ def train_one(
             write_report(new, translator, data, recipe, history, best)
 
     if work.exists():
-        report(f"Resumes the training in {work}")
+        report(f"Resuming the training in {work}")
     work.mkdir(parents=True, exist_ok=True)
     _fit(model, recipe, data, greedy, work, callbacks, finish, report)
     shutil.rmtree(work)
@@ -94,29 +94,29 @@ def train_one(
 def load_trained(
     folder: Path, note: str, report: Callable[[str], None]
 ) -> Translator | None:
-    """Load a translator if it is the one that will be trained.
+    """Load a translator if it was trained on the same texts and recipe.
 
     Args:
         folder: The folder.
-        note: What its `NOTE` says then.
+        note: The expected content of its `NOTE`.
         report: Function that is called with a line of text.
 
     Returns:
         The translator; `None` if there is none.
 
     Raises:
-        ValueError: If something else is in the folder.
+        ValueError: If the folder contains anything else.
     """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return None
     file = folder / NOTE
     if file.is_file() and file.read_text(encoding="utf-8") == note:
-        report(f"{folder} has been trained on these texts by this recipe.")
+        report(f"{folder} is already trained with these files and options")
         return Translator.load(folder)
     raise ValueError(
-        "A training needs a new folder. Received: "
-        f"{folder}, which has something else, or what was trained on other "
-        "texts or by another recipe. Name another, or remove it."
+        "`folder` already contains other files, or a model that was trained "
+        f"with other files or options. Received: folder={str(folder)!r}. "
+        "Choose another folder, or remove it."
     )
 
 
@@ -173,7 +173,7 @@ def _fit(model, recipe, data, greedy, work, callbacks, finish, report):
 
 
 def _learner(model, data) -> keras.Model:
-    """Return what `fit` trains: the model, or what distills a teacher."""
+    """Return the model to fit: the model itself, or one that distills."""
     if data.teacher is None:
         return model
     loss = SequenceDistillation(data.temperature)
@@ -183,10 +183,10 @@ def _learner(model, data) -> keras.Model:
 
 
 class BestEpoch(keras.callbacks.EarlyStopping):
-    """Keeps the best epoch: of equal ones, the one with the least `val_loss`.
+    """Restores the best epoch; `val_loss` decides between equal epochs.
 
     Args:
-        recipe: Says by which metric, and with how much patience.
+        recipe: The recipe, with metric and patience.
         epochs: Number of epochs.
     """
 
@@ -211,7 +211,7 @@ def _report_best(best, history, metric, report):
     if stuck:
         warnings.warn(
             f"`{metric}` was {values[epoch]:.4g} in every epoch, so the epoch "
-            "with the least val_loss is kept. Choose another metric, such as "
+            "with the lowest val_loss is kept. Choose another metric, such as "
             "`--metric cer`.",
             stacklevel=3,
         )
@@ -222,7 +222,7 @@ def _report_best(best, history, metric, report):
 
 
 class _Clock(keras.callbacks.Callback):
-    """Writes the seconds of an epoch to the logs."""
+    """Adds the duration of an epoch in seconds to the logs."""
 
     def on_epoch_begin(self, epoch, logs=None):
         self.began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""From pairs of texts to a trained translator, by one call."""
+"""Train a translator from pairs of texts with one call."""
 
 import hashlib
 import json
@@ -47,52 +47,55 @@ def train_translator(
 ) -> Translator:
     """Train a translator on pairs of texts, and save it.
 
-    A call that was killed goes on when it is made again; its state is in a
-    folder beside `folder`, with `.training` behind the name, or `.members` if
-    there are several. One that has ended loads what it saved. The random seed
-    of Keras is set.
+    To resume an interrupted training, make the same call again. Its state is
+    in a folder next to `folder`, with `.training` appended to the name, or
+    `.members` for several members. If the training was finished, the saved
+    translator is loaded. The call sets the random seed of Keras.
 
-    The best epoch is the one with the best metric on `validation`; if several
-    have it, the one with the least `val_loss`. References are compared as the
-    target's tokenizer writes them, if they differ in Unicode normalization,
-    letter case, or white space alone.
+    The best epoch is the one with the best metric on `validation`; `val_loss`
+    decides between equal epochs. References that differ only in Unicode
+    normalization, letter case or whitespace from what the target tokenizer
+    can produce are normalized before the comparison.
 
-    Each epoch writes `loss`, `val_loss`, the metric as `val_<name>`, and
-    `seconds`. On torch, set the environment variable `OMP_WAIT_POLICY=PASSIVE`
-    before Python starts, as the command does: otherwise threads of torch that
-    wait for each other take many times as long where other programs compute.
+    The logs of each epoch contain `loss`, `val_loss`, the metric as
+    `val_<name>`, and `seconds`. With torch, set the environment variable
+    `OMP_WAIT_POLICY=PASSIVE` before Python starts, as the command does.
+    Otherwise, waiting threads of torch make training many times slower on a
+    machine that is also used by other programs.
 
     Args:
-        train: One table, whose columns are separated by tabs, or a file of
-            sources and one of their targets.
-        validation: Likewise; the best epoch is that which is best here.
-        folder: What `Translator.load` reads then. It also has `recipe.toml`,
-            `curves.csv`, with the extra `evaluation` `report.md`, and with the
-            extra `plots` pictures of the curves and of the attention of the
-            ten worst texts of `validation`. With several
-            `members` it has a folder of this kind for each of them, named
-            `seed_<number>`.
+        train: The training set: one tab-separated file, or a source file and
+            a target file.
+        validation: The validation set, in the same form. It decides which
+            epoch is the best.
+        folder: Path of the saved translator. The folder also contains
+            `recipe.toml` and `curves.csv`; with the extra `evaluation`,
+            `report.md`; and with the extra `plots`, figures of the learning
+            curves and of the attention weights of the ten worst outputs on
+            `validation`. With several `members`, it also contains such a
+            folder for each member, named `seed_<number>`.
         recipe: The recipe. Defaults to `None`, `Recipe()`.
-        callbacks: More callbacks, which hear last of an epoch.
-        report: Function that is called with a line of text on what was read,
-            what is trained, and what was reached, such as `print`. Defaults to
-            one that does nothing.
-        init: A saved translator to fine-tune. Its tokenizers get new entries
-            as of `Translator.extended`, and options that it determines, such
-            as `units`, must be its own: `Recipe(**fixed_options(init))`.
-            Defaults to `None`, random weights.
-        unlabeled: Files with a source per line, for a recipe with `distill`:
-            the student also learns what the ensemble writes for them.
-            Defaults to `()`.
+        callbacks: Additional callbacks, which are called last.
+        report: Function that is called with a line of text about data,
+            training and results, such as `print`. Defaults to a function that
+            does nothing.
+        init: Path to a saved translator to fine-tune. Its tokenizers are
+            extended as in `Translator.extended`, and options that it fixes,
+            such as `units`, must have its values:
+            `Recipe(**fixed_options(init))`. Defaults to `None`, which starts
+            from random weights.
+        unlabeled: Files with one source per line, for a recipe with
+            `distill`: the student also learns from the translations of the
+            ensemble for them. Defaults to `()`.
 
     Returns:
         The translator, with a beam search.
 
     Raises:
-        ValueError: If a file is broken, or if the folder or its state is that
-            of other data or another recipe; if `unlabeled` is given without
-            `distill`; or if `init` has other options, or tokenizers that cannot
-            be extended.
+        ValueError: If a file is invalid; if `folder` or its state belongs to
+            other data or another recipe; if you pass `unlabeled` without
+            `distill`; or if `init` has other options, or tokenizers that
+            cannot be extended.
     """
     recipe, folder = recipe or Recipe(), Path(folder)
     with warnings.catch_warnings(record=True) as said:
@@ -152,14 +155,14 @@ def _comment(name, texts) -> str:
 def _read_more(unlabeled, recipe) -> list[str]:
     if unlabeled and not recipe.distill:
         raise ValueError(
-            "`unlabeled` is for a recipe that distills. Received: "
+            "`unlabeled` is only for a recipe with `distill`. Received: "
             f"unlabeled={[*map(str, unlabeled)]}, distill=False. Set `distill`."
         )
     return read_unlabeled(unlabeled, recipe.header)
 
 
 def _train_members(data, work, recipe, callbacks, report) -> dict:
-    """Train the members, each in a folder of its own, and join them."""
+    """Train the members in separate folders, and combine them."""
     found = {}
     for number in range(recipe.members):
         seed = recipe.seed + number
@@ -172,7 +175,7 @@ def _train_members(data, work, recipe, callbacks, report) -> dict:
 
 
 def _score(translator: Translator, data: TrainingTexts, metric: str) -> str:
-    """Measure a translator on the validation set."""
+    """Evaluate a translator on the validation set."""
     texts = translator(data.validation[0], verbose=0)
     value = score_texts(metric, texts, [data.references]).value
     return f"{metric} {value:.4g}"
@@ -184,12 +187,12 @@ def read_unlabeled(
     """Read sources without targets.
 
     Args:
-        files: Files with a source per line; features follow after a tab.
+        files: Files with one source per line, with features after a tab.
         header: Whether the first line of each file is a header. Defaults to
             `False`.
 
     Returns:
-        The sources, each once, without blank lines.
+        The unique sources, without blank lines.
     """
     found = {}
     for file in files:
@@ -205,11 +208,11 @@ def taught_texts(
     unlabeled: list[str],
     report: Callable[[str], None],
 ) -> TrainingTexts:
-    """Add what a teacher writes to the pairs of a training.
+    """Add translations of a teacher to the training pairs.
 
-    These are its best texts for the training sources, where they differ from
-    the targets, and for sources without a target. Sources with tokens that the
-    teacher does not know are left out, with a warning.
+    These are its best hypotheses for the training sources, if they differ from
+    the targets, and for sources without targets. Sources with tokens outside
+    the teacher's vocabulary are dropped with a warning.
 
     Args:
         data: The pairs.
@@ -218,7 +221,7 @@ def taught_texts(
         report: Function that is called with a line of text.
 
     Returns:
-        The pairs of a student, and the teacher's model.
+        The pairs for the student, and the teacher's model.
     """
     unknown = teacher.source_tokenizer.unknown(unlabeled) if unlabeled else []
     known = [x for x, lost in zip(unlabeled, unknown, strict=True) if not lost]
@@ -226,8 +229,8 @@ def taught_texts(
         first = next(filter(None, unknown))[0]
         warnings.warn(
             f"{len(unlabeled) - len(known)} of {len(unlabeled)} unlabeled "
-            f"sources have tokens that training did not have, such as "
-            f"{first!r}. They are left out.",
+            f"sources contain tokens that are not in the training set, such "
+            f"as {first!r}. They are dropped.",
             stacklevel=3,
         )
     sources, targets = data.train
@@ -235,9 +238,7 @@ def taught_texts(
     pairs = dict.fromkeys(zip(sources, targets, strict=True))
     texts = zip(more, teacher(more, verbose=0), strict=True)
     new = [pair for pair in texts if pair[1] and pair not in pairs]
-    report(
-        f"Student: {len(sources)} pairs, and {len(new)} that the ensemble wrote"
-    )
+    report(f"Student: {len(sources)} pairs, and {len(new)} from the ensemble")
     train = [*zip(sources, targets, strict=True), *new]
     return data._replace(
         train=tuple(map(list, zip(*train, strict=True))),

@@ -154,7 +154,7 @@ class Normalize(AbstractStep):
 
     def __post_init__(self):
         check_choice("normalization", self.form, NORMALIZATIONS)
-        check_object("lowercase", self.lowercase, bool, "Give True or False.")
+        check_object("lowercase", self.lowercase, bool, "Pass True or False.")
 
     def read(self, value: str) -> str:
         text = self._normalized(value)
@@ -281,7 +281,9 @@ class Split(AbstractStep):
 
     def __post_init__(self):
         if self.separator is not None:
-            check_object("separator", self.separator, str, "Give such as '-'.")
+            check_object(
+                "separator", self.separator, str, "Pass for example '-'."
+            )
 
     def read(self, value: str) -> list[str]:
         if self.separator == "":

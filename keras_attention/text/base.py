@@ -145,10 +145,8 @@ class AbstractTokenizer(AbstractReader):
 
         Returns:
             A list of strings for each string, or a ragged tensor `(B, None)`
-                for
-            a tensor: the piece of the normalized text for each id, without
-                start
-            and end.
+            for a tensor: the piece of the normalized text for each id, without
+            start and end.
 
         Raises:
             ValueError: If `text` is not `(B,)`.
@@ -203,9 +201,9 @@ class AbstractTokenizer(AbstractReader):
             unknown = np.asarray(unknown, object)
             if unknown.shape != ids.shape:
                 raise ValueError(
-                    "`detokenize` needs `unknown` of the shape of the ids, "
-                    '"" for those that are known. Received: unknown.shape='
-                    f"{unknown.shape}, ids.shape={ids.shape}."
+                    "`unknown` must have the same shape as `ids`. Received: "
+                    f"unknown.shape={unknown.shape}, ids.shape={ids.shape}. "
+                    'Use "" for known ids.'
                 )
             flat = as_texts("unknown", unknown.ravel())
             unknown = np.array(flat, object).reshape(unknown.shape)
@@ -249,10 +247,9 @@ class AbstractTokenizer(AbstractReader):
         """Serialize the tokenizer to JSON, as `save` does.
 
         Returns:
-            JSON with the class name and config. For readers without the class,
-                it
-            also contains the steps, with all vocabularies that are not in the
-            config.
+            JSON with the class name and config. For readers without the
+            class, it also contains the steps, with all vocabularies that are
+            not in the config.
         """
         name, config = (
             keras.saving.get_registered_name(type(self)),
@@ -278,7 +275,7 @@ class AbstractTokenizer(AbstractReader):
             ValueError: If the text is damaged, is not a tokenizer, or contains
                 a tokenizer whose class is not a subclass of this one.
         """
-        needed = f"`{cls.__name__}.from_json` needs what `to_json` wrote."
+        needed = f"`{cls.__name__}.from_json` needs the result of `to_json`."
         with reading(f"{str(text)[:40]!r}...", needed, "Write it again."):
             return cls._from_json(text)
 
@@ -311,7 +308,7 @@ class AbstractTokenizer(AbstractReader):
         """
         file = Path(folder) / FILE_NAME
         needed = f"`{cls.__name__}.load` needs a file that `save` wrote."
-        way_out = "Save the tokenizer again, or name its folder."
+        way_out = "Save the tokenizer again, or pass its folder."
         with reading(file, needed, way_out):
             with open_to_read(file, folder) as content:
                 return cls._from_json(content.read().decode("utf-8"))
@@ -324,10 +321,11 @@ class AbstractTokenizer(AbstractReader):
         if kind is None:
             raise ValueError(
                 f"no class is registered as {name!r}. Import the module that "
-                "has it, or upgrade this package if a newer one wrote it"
+                "defines it, or upgrade this package if a newer version wrote "
+                "the file"
             )
         if not (isinstance(kind, type) and issubclass(kind, cls)):
-            raise ValueError(f"it holds {name!r}")
+            raise ValueError(f"it contains {name!r}")
         return kind.from_config(config)
 
     def extended(self, texts: Iterable[str]) -> Self:
@@ -347,7 +345,7 @@ class AbstractTokenizer(AbstractReader):
         raise ValueError(
             f"{type(self).__name__} cannot be extended, because its ids depend "
             f"on the text that it was trained on. Received: {len([*texts])} "
-            "texts. Train a new one, and a new model."
+            "texts. Train a new tokenizer and a new model."
         )
 
 
@@ -364,7 +362,7 @@ def checked_strings(text: Any) -> Any:
         ValueError: If it is such a tensor.
     """
     way_out = (
-        "Give its `flat_values`, or its `to_tensor()` where rows are needed."
+        "Pass its `flat_values`, or its `to_tensor()` where rows are needed."
     )
     check_dense("A tokenizer needs strings", "text", text, way_out)
     return text
@@ -376,7 +374,7 @@ def _as_ids(method, ids):
         return ids
     if 0 not in ids.shape:  # of which nobody knows the type
         raise ValueError(
-            f"`{method}` needs ids of integers. Received: ids of {ids.dtype}. "
-            "Cast them."
+            f"`{method}` needs integer ids. Received: ids of {ids.dtype}. Cast "
+            "them."
         )
     return ids.astype("int32")

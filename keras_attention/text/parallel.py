@@ -45,15 +45,15 @@ class ParallelTokenizer(AbstractTokenizer):
 
     def __init__(self, tokenizers: Iterable[AbstractTokenizer]):
         self.tokenizers = list(tokenizers)
-        way_out = "Give one tokenizer for each model that reads the source."
+        way_out = "Pass one tokenizer for each model that reads the source."
         for number, part in enumerate(self.tokenizers):
             name = f"source_tokenizer[{number}]"
             check_object(name, part, AbstractTokenizer, way_out)
         several = [isinstance(x, ParallelTokenizer) for x in self.tokenizers]
         if any(several) or not several:
             raise ValueError(
-                "`source_tokenizer` must be one or several tokenizers of a "
-                f"text. Received: {tokenizers!r}. {way_out}"
+                "`source_tokenizer` must be one or several tokenizers. "
+                f"Received: {tokenizers!r}. {way_out}"
             )
         self.first = self.tokenizers[0]
         super().__init__(self.first.vocabulary, "identity")
@@ -94,7 +94,7 @@ class ParallelTokenizer(AbstractTokenizer):
             "ParallelTokenizer cannot be extended, because each model that "
             "reads the source has a tokenizer and embeddings of its own. "
             f"Received: {len(self.tokenizers)} tokenizers. Extend each "
-            "translator by `Translator.extended`, and join them again."
+            "translator with `Translator.extended`, and combine them again."
         )
 
     def get_config(self) -> dict:

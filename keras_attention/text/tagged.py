@@ -62,7 +62,7 @@ class TaggedTokenizer(AbstractTokenizer):
         tag_ids: Sequence[int] | None = None,
     ):
         check_object(
-            "tokenizer", tokenizer, AbstractTokenizer, "Give that of the text."
+            "tokenizer", tokenizer, AbstractTokenizer, "Pass one for the text."
         )
         check_separator("separator", separator)
         self.separator = separator
@@ -70,8 +70,8 @@ class TaggedTokenizer(AbstractTokenizer):
         cut = [x for x in tags if separator in x or TAB in x]
         if cut:
             raise ValueError(
-                "`tags` needs tags without the separator and without tabs. "
-                f"Received: tags with {cut[0]!r}. Split them."
+                "`tags` must not contain the separator or tabs. Received: "
+                f"tags with {cut[0]!r}. Split them."
             )
         self.tokenizer, self.tags = tokenizer, tags
         size = tokenizer.vocabulary_size

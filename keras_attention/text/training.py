@@ -42,7 +42,7 @@ def check_room(
         raise ValueError(
             f"`{class_name}.train` needs room for the 4 special ids and "
             f"{what}. Received: vocabulary_size={vocabulary_size}. "
-            f"Give at least {len(SPECIAL_NAMES) + least}."
+            f"Use at least {len(SPECIAL_NAMES) + least}."
         )
     return room
 

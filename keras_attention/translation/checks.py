@@ -29,9 +29,9 @@ def check_translator(
         tokenizers.
     """
     check_object(
-        "model", model, AbstractModel, "Give a Seq2Seq, or an Ensemble."
+        "model", model, AbstractModel, "Pass a Seq2Seq or an Ensemble."
     )
-    check_object("search", search, AbstractSearch, "Give a `BeamSearch(5)`.")
+    check_object("search", search, AbstractSearch, "Pass a `BeamSearch(5)`.")
     if isinstance(source_tokenizer, ParallelTokenizer):
         model = model.reading_apart()
     reads_features = model.source_vocabulary_size is None

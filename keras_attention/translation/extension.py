@@ -31,7 +31,8 @@ def extended_parts(
     if not isinstance(pair, list | tuple) or len(pair) != 2:
         raise ValueError(
             "`texts_or_tokenizers` must be a pair, for source and target. "
-            f"Received: {type(pair).__name__}. Give such as (sources, targets)."
+            f"Received: {type(pair).__name__}. Pass a pair such as "
+            "(sources, targets)."
         )
     if model.source_ids:  # to copy, both sides have the same entries
         pair = _shared_texts(*pair)
@@ -46,7 +47,7 @@ def extended_parts(
 
 
 def _shared_texts(source, target):
-    """Give both sides the texts of both, or the one tokenizer."""
+    """Use the texts of both sides, or a single tokenizer, for both."""
     given = [x for x in (source, target) if x is not None]
     if any(isinstance(x, AbstractTokenizer) for x in given):
         return given[0], given[-1]
@@ -85,7 +86,7 @@ def _extended(
     if tokenizer is None:
         raise ValueError(
             f"The {side} can only be extended if it is text. Received: a "
-            "translator of features. Give None for this side."
+            "translator of features. Pass None for this side."
         )
     if not isinstance(given, AbstractTokenizer):
         texts = as_texts(f"{side} texts", given)
@@ -95,9 +96,9 @@ def _extended(
     alike = type(given) is type(tokenizer) and len(given.parts) == 1
     if not alike or given.vocabulary[: len(old)] != old:
         raise ValueError(
-            f"A new {side} tokenizer must have all entries of the old one "
-            f"first. Received: {type(given).__name__} with "
-            f"{len(given.vocabulary)} entries. Make it by "
+            f"The vocabulary of a new {side} tokenizer must begin with all "
+            f"old entries. Received: {type(given).__name__} with "
+            f"{len(given.vocabulary)} entries. Create it with "
             "`tokenizer.extended(texts)`."
         )
     return given

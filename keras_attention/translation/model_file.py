@@ -83,9 +83,9 @@ def check_content(file: Path, checksum: str | None, beside: str):
     """
     if checksum is not None and sha256_of(file) != checksum:
         raise ValueError(
-            f"it is damaged, or of another translator than {beside}. Copy "
-            "the whole folder again. If it was changed on purpose, remove its "
-            f"line of `sha256` in {beside}"
+            f"it is damaged, or belongs to another translator than {beside}. "
+            "Copy the whole folder again. If you changed it on purpose, remove "
+            f"its line from `sha256` in {beside}"
         )
 
 
@@ -130,7 +130,7 @@ def upgrades(main: Path, model: Path) -> str:
     except Exception:  # what is damaged is told by who reads it
         return ""
     return " ".join(
-        f"{x} {written[x]} wrote it, and this is {here[x]}: upgrade {x}."
+        f"{x} {written[x]} wrote it, but {here[x]} is installed: upgrade {x}."
         for x in older
     )
 

@@ -33,7 +33,7 @@ def read_phrases(
     """
     way_out = "`required` needs several beams: BeamSearch(10)."
     check_object("search", search, BeamSearch, way_out)
-    rows, needed = list(required), "a list of phrases a sentence, perhaps []"
+    rows, needed = list(required), "one list of phrases per sentence, or []"
     check_count(needed, "required", rows, "sentences", range(count))
     return [as_texts(f"required[{i}]", row) for i, row in enumerate(rows)]
 

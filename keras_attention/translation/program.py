@@ -271,8 +271,7 @@ class TranslationProgram:
 
         Yields:
             For each row, a `Translation` with its text, score, target tokens
-                and
-            token scores.
+            and token scores.
         """
         ids, names = [], []
         for text, row in zip(texts, rows, strict=True):

@@ -77,7 +77,7 @@ def test_a_model_scores_what_it_is_given(tmp_path):
     ("given", "words", "message"),
     [
         (b"one\n", [], "1 hypotheses, and 2 lines"),
-        (b"", [], "of `--hypotheses FILE`: the files"),
+        (b"", [], "from `--hypotheses FILE`; the other"),
         (b"a\n\xff\n", [], "UTF-8"),
         (b"a\nb\n", ["--alignments", "--model", "."], "--model and --al"),
         (b"a\nb\n", ["--model", ".", "--lowercase"], "--model and --lower"),

@@ -46,7 +46,7 @@ def test_an_export_is_told_from_a_translator():
     ):
         code, out, err = shell("show", path)
         assert (code, out) == (1, "")
-        assert "an export stands there" in err
+        assert "it contains an export" in err
         assert all(name in err for name in named)
 
 

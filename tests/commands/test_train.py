@@ -22,7 +22,7 @@ from keras_attention.training import MODES
 
 pytestmark = [
     pytest.mark.filterwarnings(f"default:.*{x}")
-    for x in ("are in the training set too", "in every epoch")
+    for x in ("are also in the training set", "in every epoch")
 ]
 ROOT = Path(__file__).parents[2]
 TABLE = [f"{a}{b}\t{b} {a}\tX;{a.upper()}\n" for a in "abc" for b in "dec"]
@@ -196,8 +196,8 @@ def test_another_file_of_options_is_a_wrong_argument(
         (["--columns", "0,7"], "table.tsv:1"),
         (["--validation", "missing.tsv"], "missing.tsv: No such file"),
         (["--validation", *3 * [__file__]], "3 files"),
-        (["--output", Path(__file__).parent], "new folder"),
-        (["--output", __file__], "new folder"),
+        (["--output", Path(__file__).parent], "already contains"),
+        (["--output", __file__], "already contains"),
     ],
 )
 def test_errors_are_a_line(words, more, message):
@@ -212,7 +212,7 @@ def test_errors_are_a_line(words, more, message):
 def test_a_folder_that_cannot_be_made_is_told_at_once(words):
     code, out, err = shell(*words, "--output", Path(__file__) / "out")
     assert (code, out) == (2, "")
-    assert "must be a folder that can be written" in err
+    assert "must be a writable folder" in err
 
 
 def test_who_interrupts_learns_how_to_resume(words, monkeypatch):
@@ -222,7 +222,9 @@ def test_who_interrupts_learns_how_to_resume(words, monkeypatch):
     monkeypatch.setattr(train, "train_translator", train_translator)
     code, _, err = shell(*words)
     assert code == 130
-    assert err == "\nInterrupted. The same command resumes the training.\n"
+    assert (
+        err == "\nInterrupted. Run the same command to resume the training.\n"
+    )
 
 
 def test_the_examples_of_the_help_are_understood():
@@ -236,8 +238,8 @@ def test_the_examples_of_the_help_are_understood():
     ("more", "message"),
     [
         (["--columns", "x"], "columns='x'"),
-        (["--columns", "1"], "needs two columns"),
-        (["--features", 1], "counted from 0"),
+        (["--columns", "1"], "must be two"),
+        (["--features", 1], "zero-based"),
         (["--units", 0], "units=0"),
         (["--dropout", 1.5], "dropout=1.5"),
     ],

@@ -71,7 +71,7 @@ def test_unknown_tokens_are_told_once(tmp_path):
 def test_names_the_stream_that_is_closed(monkeypatch, capsys, name):
     monkeypatch.setattr(sys, name, None)
     assert main(["translate", str(saved())]) == 1
-    assert f"{name} that is closed" in capsys.readouterr().err
+    assert f"{name}, which is closed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

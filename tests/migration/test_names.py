@@ -75,7 +75,7 @@ def stack(*names):
 
 
 def test_names_that_differ_in_more_give_no_order():
-    said = refused(*stack("upper", "lower"), "neither is taken")
+    said = refused(*stack("upper", "lower"), "neither is used")
     assert said.index("Missing") < said.index("Left over:\n  upper/kernel")
 
 
@@ -140,7 +140,7 @@ def test_shapes_tell_nothing():
         [keras.layers.Dense(n, use_bias=False) for n in (3, 4)]
     )
     layer.build((None, 2))
-    refused(layer, kernels, "neither is taken")
+    refused(layer, kernels, "neither is used")
 
 
 def test_a_name_that_comes_twice_is_refused():
@@ -164,7 +164,7 @@ def test_indices_give_the_order_and_names_do_not():
     got = [to_numpy(x.kernel)[0, 0] for x in cell.attentions]
     assert got == [2, 1]
     kernels = {f"m/{x}/memory_layer/kernel": (3, 2) for x in ("one", "two")}
-    refused(cell, source | numbered(**kernels), "neither is taken")
+    refused(cell, source | numbered(**kernels), "neither is used")
 
 
 def test_attentional_layers_are_joined_with_zeros_between():

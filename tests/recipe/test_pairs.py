@@ -50,7 +50,10 @@ def test_two_files_are_read_side_by_side(tmp_path):
             "a\tb\nx\ty\na\tc\n",
             r"several targets.* sources: 1. .* 'a' in lines 1 and 3",
         ),
-        ("a\tb\na\tb\n", r"a pair repeats .* pairs: 1. The first is line 2\."),
+        (
+            "a\tb\na\tb\n",
+            r"pairs occur more than once.* pairs: 1. The first is line 2\.",
+        ),
     ],
 )
 def test_what_looks_like_a_mistake_is_told_with_its_line(tmp_path, text, said):
@@ -91,7 +94,9 @@ def test_lines_that_cannot_be_pairs_are_named(tmp_path, text, said):
 def test_line_ends_without_a_line_feed_are_an_error(tmp_path):
     file = tmp_path / "mac.tsv"
     file.write_bytes(b"ab\tAB\rcd\tCD\r")
-    with pytest.raises(ValueError, match=r"mac\.tsv:1, which has a carriage"):
+    with pytest.raises(
+        ValueError, match=r"mac\.tsv:1, which contains a carriage"
+    ):
         read_training_pairs([file])
 
 

@@ -31,7 +31,11 @@ from keras_attention.recipe.training import BestEpoch
 # Of tables with few letters.
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore:.*{x}")
-    for x in ("a pair repeats", "are in the training set too", "in every epoch")
+    for x in (
+        "pairs occur more than once",
+        "are also in the training set",
+        "in every epoch",
+    )
 ]
 SMALL = {"units": 8, "epochs": 3, "batch_size": 8}
 
@@ -133,7 +137,7 @@ def test_what_is_trained_is_not_trained_again(trained, monkeypatch):
     assert again(["abc"]) == translator(["abc"])
     other = Recipe(**{**SMALL, "seed": 1})
     for train, by in ((files[0], other), (files[1], recipe)):
-        with pytest.raises(ValueError, match="new folder"):
+        with pytest.raises(ValueError, match="already contains"):
             train_translator(train, files[1], folder, by)
 
 
@@ -209,7 +213,7 @@ def test_references_are_compared_as_the_tokenizer_writes_them(tmp_path):
             )
     assert seen == ["é", "é é"] * 4
     *_, line, _, _ = said
-    assert line.startswith("8 of 8 references are compared as")
+    assert line.startswith("8 of 8 references are normalized by")
 
 
 @pytest.mark.slow
@@ -219,13 +223,13 @@ def test_long_pairs_are_left_out_aloud(tmp_path):
         file.write(f"{'z' * 300}\ta\tX\n")
     said = []
     with pytest.warns(
-        UserWarning, match="more than 50 .* number: 1. .* line 17"
+        UserWarning, match="more than 50 .* pairs: 1. .* line 17"
     ):
         found = train_translator(
             *files, tmp_path / "out", Recipe(**SMALL), (), said.append
         )
     assert "z" not in found.source_tokenizer.vocabulary
-    assert said[0].endswith(": 16 pairs, at most 9 tokens a side")
+    assert said[0].endswith(": 16 pairs, at most 9 tokens per side")
     with pytest.raises(ValueError, match=r"max_length=3\. Raise it"):
         train_translator(*files, tmp_path / "o", Recipe(max_length=3))
 
@@ -315,7 +319,7 @@ def test_two_files_and_other_columns_are_the_same_pairs(tmp_path):
 @pytest.mark.parametrize("count", [0, 2, 3])
 def test_features_are_a_column_of_a_table(tmp_path, count):
     files = count * write_table(tmp_path)
-    with pytest.raises(ValueError, match="one table"):
+    with pytest.raises(ValueError, match="one tab-separated file"):
         read_texts(files, Recipe(features=2))
 
 
@@ -336,7 +340,7 @@ def test_features_are_a_column_of_a_table(tmp_path, count):
         ({"seed": 2**32}, "`seed` must be an integer of at most"),
         ({"seed": 2**32 - 1, "members": 2}, "`seed` must be an integer of"),
         ({"members": 0}, "`members` must be"),
-        ({"columns": (0, 2), "features": 2}, "counted from 0"),
+        ({"columns": (0, 2), "features": 2}, "zero-based"),
     ],
 )
 def test_a_recipe_that_cannot_be_is_refused(changes, message):
@@ -388,8 +392,8 @@ def test_members_are_trained_one_by_one_and_joined(tmp_path):
     found = train_translator(*files, folder, recipe, (), said.append)
     assert isinstance(found.model, Ensemble)
     work = tmp_path / "out.members"
-    assert f"{work / 'seed_3'} has been trained on these texts" in said[4]
-    assert f"Resumes the training in {work / 'seed_4.training'}" in said
+    assert f"{work / 'seed_3'} is already trained" in said[4]
+    assert f"Resuming the training in {work / 'seed_4.training'}" in said
     *_, one, two, both = said
     assert "with beam search, seed_3: accuracy " in one
     assert "with beam search, seed_4: accuracy " in two
@@ -412,15 +416,13 @@ def test_members_are_trained_one_by_one_and_joined(tmp_path):
     assert "## Epochs" not in report
     again = []
     train_translator(*files, folder, recipe, (), again.append)
-    assert again == [
-        f"{folder} has been trained on these texts by this recipe."
-    ]
+    assert again == [f"{folder} is already trained by this recipe."]
 
 
 def test_an_ended_training_warns_of_its_texts_once(tmp_path):
     table, recipe = write_table(tmp_path), Recipe(**SMALL | {"epochs": 1})
     given = table, table, tmp_path / "out", recipe
-    with pytest.warns(UserWarning, match="are in the training set too"):
+    with pytest.warns(UserWarning, match="are also in the training set"):
         train_translator(*given)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

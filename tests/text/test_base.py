@@ -112,7 +112,9 @@ def test_rows_of_different_lengths_are_refused(tokenizer):
             ValueError, match=r"a ragged.*`\.to_tensor\(\)`.*mask"
         ):
             read(ids)
-        with pytest.raises(ValueError, match=r"integers. .*float.*Cast them"):
+        with pytest.raises(
+            ValueError, match=r"integer ids. .*float.*Cast them"
+        ):
             read([[2.5, 4.0]])
     with pytest.raises(ValueError, match=r"unknown=.*a ragged tensor.*to_ten"):
         tokenizer.detokenize([[2, 4]], text)

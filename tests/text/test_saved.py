@@ -59,9 +59,9 @@ def test_a_file_says_the_steps():
 def test_another_class_is_not_loaded(tmp_path):
     train(WordTokenizer).save(tmp_path)
     text = (tmp_path / "tokenizer.json").read_text("utf-8")
-    with pytest.raises(ValueError, match=r"holds .*WordTokenizer"):
+    with pytest.raises(ValueError, match=r"contains .*WordTokenizer"):
         CharacterTokenizer.from_json(text)
-    with pytest.raises(ValueError, match=r"holds .*WordTokenizer"):
+    with pytest.raises(ValueError, match=r"contains .*WordTokenizer"):
         CharacterTokenizer.load(tmp_path)
 
 
@@ -132,5 +132,7 @@ def test_what_is_broken_is_named(tmp_path, content, reason):
         AbstractTokenizer.load(tmp_path)
     assert str(file) in str(caught.value)
     for text in (content, None):
-        with pytest.raises(ValueError, match=r"what `to_json` wrote.*Write it"):
+        with pytest.raises(
+            ValueError, match=r"the result of `to_json`.*Write it"
+        ):
             AbstractTokenizer.from_json(text)

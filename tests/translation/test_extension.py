@@ -91,7 +91,7 @@ def test_a_model_that_copies_has_the_entries_of_both_sides(pair):
 
 def test_what_cannot_be_extended_is_told():
     shortlist = Shortlist([[4]] * 9, [5])
-    with pytest.raises(ValueError, match="needs a translator without a shor"):
+    with pytest.raises(ValueError, match="needs a translator without a `shor"):
         make(shortlist=shortlist).extended((["f"], None))
     with pytest.raises(ValueError, match="`source texts` must be a list"):
         make().extended(("f", None))

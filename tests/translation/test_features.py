@@ -141,7 +141,7 @@ def test_a_model_of_ids_needs_a_source_tokenizer(translator):
     with pytest.raises(ValueError, match="source_vocabulary_size=None"):
         Translator(translator.model, LETTERS, LETTERS)
     sentences = Translator(make_ids_model(), LETTERS, LETTERS)
-    with pytest.raises(ValueError, match="`mask` is for a translator of feat"):
+    with pytest.raises(ValueError, match="`mask` is only for translators"):
         sentences(["a"], mask=[[True]])
 
 
