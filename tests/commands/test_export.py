@@ -52,7 +52,10 @@ def test_outputs_are_named(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["export", "x", str(tmp_path / "y"), "--outputs", "scores,text"])
     assert ended.value.code == 2
-    assert "'scores,text' is not of translations," in capsys.readouterr().err
+    assert (
+        "'scores,text' is not a list of translations,"
+        in capsys.readouterr().err
+    )
 
 
 def test_errors_of_formats_are_messages(tmp_path):

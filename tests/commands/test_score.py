@@ -114,4 +114,4 @@ def test_the_error_rate_of_alignments(tmp_path):
     far = b"0-0 2-2 %d-0\n1-1\n" % 10**17  # takes no memory
     assert shell(*words, given=far)[1] == "AER = 0.1429\n"
     several = shell(*words[:2], file, "--alignments", given=b"\n\n")
-    assert "one file of references" in several[2]
+    assert "one file with references" in several[2]

@@ -170,7 +170,7 @@ def test_fine_tuning_takes_the_options_of_the_old_recipe(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("unit = 3", "'unit', which is none of header, "),
+        ("unit = 3", "'unit' is not one of header, "),
         ("units", "recipe.toml: "),
         (Path("/dev/zero"), "recipe.toml: "),
         (None, "recipe.toml: "),

@@ -195,7 +195,7 @@ def test_warnings_tell_lines(monkeypatch):
         code, out, err = shell(*words, given=TEXT)
     assert code == 0
     assert len(out.splitlines()) == len(LINES)
-    assert "warning: Lines 3 to 4: Translator cuts 1 of 2" in err
+    assert "warning: Lines 3 to 4: Translator truncates 1 of 2" in err
 
 
 def test_parts_are_small_and_complete():

@@ -99,7 +99,7 @@ def test_unknown_characters_are_told():
             ("--n-best", "9"),
             "`--n-best` must be at most 1 for this file",
         ),
-        (DATES, ("--alignments",), "`--alignments` needs .* gives attention"),
+        (DATES, ("--alignments",), "`--alignments` needs .* output attention"),
         (
             DATES,
             ("--token-scores",),

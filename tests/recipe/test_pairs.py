@@ -43,7 +43,7 @@ def test_two_files_are_read_side_by_side(tmp_path):
     [
         (
             "a\tb\nc\t\n\td\n",
-            r"words.tsv: a source .* number: 2. The first is line 2\.",
+            r"words.tsv: pairs with .* pairs: 2. The first is line 2\.",
         ),
         ("word\tIPA\na\tb\n", r"words.tsv:1 looks like a header: 'word IPA'"),
         (
