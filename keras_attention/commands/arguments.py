@@ -74,8 +74,8 @@ def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
             type=Path,
             default=[],
             metavar="FILE",
-            help="import this Python file first, because it registers your "
-            "own tokenizers, layers, or export formats (can be repeated)",
+            help="import this Python file first, for example to register "
+            "custom tokenizers, layers or export formats (can be repeated)",
         )
     words = [*map(str, sys.argv[1:] if words is None else words)]
     if not words or words[0] not in COMMANDS:

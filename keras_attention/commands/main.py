@@ -84,7 +84,7 @@ def _import_command(given: argparse.Namespace) -> Callable:
 
 
 def _import_file(file):
-    """Run a Python file of the user as a module."""
+    """Import a Python file of the user as a module."""
     try:
         spec = importlib.util.spec_from_file_location(file.stem, file)
         module = importlib.util.module_from_spec(spec)

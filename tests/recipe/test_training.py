@@ -416,7 +416,9 @@ def test_members_are_trained_one_by_one_and_joined(tmp_path):
     assert "## Epochs" not in report
     again = []
     train_translator(*files, folder, recipe, (), again.append)
-    assert again == [f"{folder} is already trained by this recipe."]
+    assert again == [
+        f"{folder} is already trained with these files and options"
+    ]
 
 
 def test_an_ended_training_warns_of_its_texts_once(tmp_path):
