@@ -200,8 +200,8 @@ class Recipe:
         "and save their ensemble",
     )
     distill: bool = _flag(
-        "with --members: train one more model of the same size on the output "
-        "of the ensemble, and save it instead; add --unlabeled if you can"
+        "with --members: train one more model of the same size that learns "
+        "from the ensemble, and save it instead; add --unlabeled if you can"
     )
 
     def __post_init__(self):

@@ -34,8 +34,8 @@ class TaggedTokenizer(AbstractTokenizer):
         tokenizer: The tokenizer of the text. Its ids are unchanged.
         tags: The tags.
         separator: The separator between two tags. Defaults to `";"`.
-        tag_ids: The ids of the tags. `extended` uses it, because some new
-            tags then lie between entries of the text. Defaults to `None`,
+        tag_ids: The ids of the tags. `extended` uses it, because some tags
+            then have ids between those of the text. Defaults to `None`,
             which assigns the ids after those of `tokenizer`.
 
     Raises:
