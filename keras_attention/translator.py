@@ -393,7 +393,7 @@ class Translator:
 
         The optimizer state, which would be half to two thirds of the file, is
         not saved. To continue training after loading, compile the model again,
-        or save it with `model.save(...)` as well.
+        or also save the model with `model.save(...)`.
 
         Args:
             folder: Path to the folder. A translator that was saved there is

@@ -119,7 +119,7 @@ def pair_texts(sources: Texts, targets: Texts) -> Pairs:
 
     Raises:
         ValueError: If the numbers of texts differ or are zero, or if a text
-            cannot be read or is neither.
+            cannot be read or is neither a path nor a list of sentences.
     """
     sides = _texts("sources", sources), _texts("targets", targets)
     if len(sides[0]) != len(sides[1]):

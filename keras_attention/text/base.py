@@ -144,9 +144,9 @@ class AbstractTokenizer(AbstractReader):
             text: Strings `(B,)`: a list, an array or a tensor.
 
         Returns:
-            A list of strings for each string, or a ragged tensor `(B, None)`
-            for a tensor: the piece of the normalized text for each id, without
-            start and end.
+            For each string, a list with the piece of the normalized text for
+            each id, without start and end. For a tensor, a ragged tensor
+            `(B, None)`.
 
         Raises:
             ValueError: If `text` is not `(B,)`.
