@@ -75,7 +75,7 @@ def test_sources_are_framed_and_padded_and_always_the_same():
 )
 def test_wrong_answers_are_told(found, name, change):
     answers = changed(found[1], name, change)
-    with pytest.raises(RuntimeError, match=r"file gives other .* written"):
+    with pytest.raises(RuntimeError, match=r"file returns other .* written"):
         check(found, answers)
 
 

@@ -228,7 +228,7 @@ def test_a_crash_is_told(tmp_path, monkeypatch):
     file = tmp_path / "x.tflite"
     file.write_text("anything")
     seal(file)
-    with pytest.raises(RuntimeError, match="ended with -6"):
+    with pytest.raises(RuntimeError, match="ended with code -6"):
         litert.run_litert(file, "translate_ids", [])
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(ValueError, match=r"x\.tflite, which cannot"):
@@ -238,5 +238,5 @@ def test_a_crash_is_told(tmp_path, monkeypatch):
 def test_wrong_arguments(tmp_path):
     with pytest.raises(ValueError, match="`quantize` must be one of"):
         export(tmp_path / "x.tflite", quantize="int4")
-    with pytest.raises(ValueError, match=r"ends in `\.tflite`"):
+    with pytest.raises(ValueError, match=r"extension `\.tflite`"):
         export(tmp_path / "x.onnx")

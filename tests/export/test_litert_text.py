@@ -147,7 +147,7 @@ def test_what_runs_wrong_leaves_the_old_file(
     answers = answers[:1] * (len(SHAPES) + 1)  # and an empty text
     monkeypatch.setattr(litert, "convert_to_litert", lambda *_: b"new")
     monkeypatch.setattr(litert, "run_litert", lambda *_: answers)
-    with pytest.raises(RuntimeError, match="LiteRT file gives other"):
+    with pytest.raises(RuntimeError, match="LiteRT file returns other"):
         export_litert_text(path, *parts, SEARCH)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

@@ -241,7 +241,7 @@ class OtherInGraphs(layers.Layer):
 @pytest.mark.parametrize(
     ("in_graph", "reason"),
     [
-        (lambda x: x + 0.01, r"up to 0\.01 apart"),
+        (lambda x: x + 0.01, r"by up to 0\.01"),
         (lambda x: x[:1], "not float32"),
         (lambda x: x / 0.0 * 0.0, "NaN"),
     ],
@@ -250,7 +250,7 @@ def test_what_disagrees_is_not_written(in_graph, reason, tmp_path):
     ka.export_model(dense(), tmp_path / "m", sample=np.ones((2, 3)))
     before = (tmp_path / "m" / "saved_model.pb").read_bytes()
     model = sequence_model(OtherInGraphs(in_graph, name="odd"))
-    message = f"SavedModel gives other `odd` than the model: .*{reason}"
+    message = f"SavedModel returns other `odd` than the model: .*{reason}"
     with pytest.raises(ValueError, match=message):
         ka.export_model(model, tmp_path / "m", sample=X)
     assert (tmp_path / "m" / "saved_model.pb").read_bytes() == before
@@ -341,7 +341,7 @@ def test_a_layer_that_a_format_lacks_is_named(operation, name, layer, tmp_path):
     ("options", "message"),
     [
         ({"format": "pickle"}, "`format` must be one of"),
-        ({"format": "onnx"}, r"\.tflite is of"),
+        ({"format": "onnx"}, r"\.tflite belongs to"),
         ({"quantize": "int4"}, "`quantize` must be one of"),
     ],
 )

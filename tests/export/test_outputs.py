@@ -164,7 +164,7 @@ def test_scores_of_tokens_come_with_the_tokens_alone(tmp_path):
 
 def test_what_the_model_lacks_is_refused():
     found = {"scores": 1, "attention": None}
-    with pytest.raises(ValueError, match="Received: 'attention', of a model"):
+    with pytest.raises(ValueError, match="Received: 'attention', for a model"):
         chosen(found, ("scores", "attention"))
     assert chosen(found, None) == {"scores": 1}
 
@@ -173,8 +173,8 @@ def test_what_the_model_lacks_is_refused():
     ("names", "message"),
     [
         (("translations", "scores", "weights"), "outputs='weights'"),
-        (("attention",), r"must have all of .*outputs=\('attention',\)"),
-        ("scores", "must have all of"),
+        (("attention",), r"must contain all of .*outputs=\('attention',\)"),
+        ("scores", "must contain all of"),
     ],
 )
 def test_other_names_are_refused(names, message, tmp_path):

@@ -84,7 +84,7 @@ def check_alignment(answer, wanted):
             np.testing.assert_allclose(one, other, atol=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:Translator cuts")  # as does the export
+@pytest.mark.filterwarnings("ignore:Translator truncates")  # as does the export
 @pytest.mark.parametrize("model", some(["nfkc, beams", "identity"], 1))
 def test_it_gives_what_the_translator_gives(served, model):
     translator = translator_of(model)

@@ -156,7 +156,7 @@ def test_what_cannot_be_exported(tmp_path):
     for said, wrong in cases.items():
         with pytest.raises(ValueError, match=said):
             export_stream(**{"path": path, "model": model, **wrong})
-    with pytest.raises(ValueError, match=r"ends in `\.tflite`"):
+    with pytest.raises(ValueError, match=r"extension `\.tflite`"):
         export_stream(path, model, format="litert")
     model.decoder.cell.attention.aligner.mode = "parallel"
     with pytest.raises(ValueError, match=r"model\.harden"):
