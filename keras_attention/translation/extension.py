@@ -96,8 +96,8 @@ def _extended(
     alike = type(given) is type(tokenizer) and len(given.parts) == 1
     if not alike or given.vocabulary[: len(old)] != old:
         raise ValueError(
-            f"The vocabulary of a new {side} tokenizer must begin with all "
-            f"old entries. Received: {type(given).__name__} with "
+            f"A new {side} tokenizer must begin with all entries of the old "
+            f"one. Received: {type(given).__name__} with "
             f"{len(given.vocabulary)} entries. Create it with "
             "`tokenizer.extended(texts)`."
         )
