@@ -7,7 +7,7 @@ it costs nothing. Two ways to keep it:
 
 - `oneDNN`: TensorFlow's allocator does, with `TF_ENABLE_ONEDNN_OPTS=1`, which
   is its default on processors with AVX-512 VNNI alone;
-- `malloc`: the C library is told to.
+- `malloc`: a setting of the C library.
 
 The model is that of `fit.py`, on made-up sentences. Each line has the ratio of
 CPU seconds, user and system, and the peak memory of both processes.

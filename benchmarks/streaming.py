@@ -40,7 +40,7 @@ class Tenth(NamedTuple):
 
 
 def make_model(units: int) -> ka.Seq2Seq:
-    """Make a model that goes on to every tenth position, and never ends.
+    """Make a model that moves on to every tenth position, and never ends.
 
     Of 100 ids ten are high, and ten are low. The query is high and low by
     turns, and attention stops at the next id of its kind.

@@ -15,8 +15,8 @@ data.
     python examples/pronounce.py --data g2p2020 --language all --seeds 3
 
 trains all fifteen languages three times, writes a table as it goes, and tests
-the three models of a language as one `Ensemble`, too. The same command goes on
-with one that was stopped. `--attention forward`, say, takes another mechanism.
+the three models of a language as one `Ensemble`, too. The same command resumes
+one that was stopped. `--attention forward`, say, takes another mechanism.
 It needs the extras `text`, `evaluation`, `plots`, `litert` and `onnx`.
 """
 
@@ -46,9 +46,9 @@ QUICK = {"units": 16, "epochs": 2, "batch_size": 20}
 FORMS = {"kor": "nfd"}  # syllables of Hangul become letters
 RESULT = "result.json"  # is written last
 COLUMNS = {  # of the table
-    "wer": "wrong words of 100",
-    "per": "wrong sounds of 100",
-    "dev_wer": "wrong words of dev",
+    "wer": "WER",
+    "per": "PER",
+    "dev_wer": "WER, validation",
     "minutes": "minutes",
     "words_a_second": "words a second",
 }

@@ -3,7 +3,7 @@
     python examples/pronounce_english.py --data cmudict --download
 
 trains an attentive LSTM on the CMU Pronouncing Dictionary, with its stress
-marks, in 70 minutes on a core; an interrupted command goes on when it runs
+marks, in 70 minutes on a core; an interrupted command resumes when it runs
 again. `helpers/english.py` says which words are tested. It writes
 `pronounce.onnx`, from text to text and attention, which `pronounce_word.py` and
 `serve/onnx_server.py` run, and `pronounce.tflite`, which `litert_translate.py`

@@ -5,8 +5,8 @@ Makes noisy audio of Morse code, keyed by unsteady hands, and learns to read it:
     python examples/read_morse.py
 
 An LSTM that goes one way learns to name each character, in the frame from which
-it can be known. It is told these frames, which are known because the audio is
-made. Then it stays as it is. Monotonic attention learns to stop where a
+it can be known. It is given these frames, which are known because the audio is
+made. Then it stays unchanged. Monotonic attention learns to stop where a
 character is named ([Raffel et al., 2017](https://arxiv.org/abs/1704.00784),
 with the chunks of [Chiu and Raffel, 2018](https://arxiv.org/abs/1712.05382)),
 and a decoder to write it. So the LSTM deciphers, and attention decides what is

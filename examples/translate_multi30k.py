@@ -14,7 +14,7 @@ pieces, one matrix of embeddings for source, target and output, lexical
 translation, dropout of embeddings, outputs and states, label smoothing, and
 averaged weights, of which those of the best BLEU on `val` are kept.
 
-`--folder` has the state of the training: the same command goes on with one
+`--folder` has the state of the training: the same command resumes one
 that was stopped, or measures one that is done. All but `--export` also runs
 where TensorFlow is not, such as on a machine with a GPU, with the extras
 `sentencepiece`, `evaluation` and `plots`:

@@ -8,7 +8,7 @@ validation set; the test set is not read:
     python examples/what_matters.py --data multi30k
 
 `--data` is a folder that `translate_multi30k.py --download` filled. A row that
-is done is kept in `--folder`, and one that was stopped goes on, so the same
+is done is kept in `--folder`, and one that was stopped is resumed, so the same
 command may run again at any time. The table there, `what_matters.md`, is
 written after every row. It needs the extras `text` and `evaluation`.
 

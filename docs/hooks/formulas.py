@@ -3,7 +3,7 @@
 Docstrings have formulas that a terminal can show, such as
 `score(q, k) = v . tanh(q Wq + k Wk)`. A site can do better: letters in italics,
 indices below, Greek letters. Nothing is moved and nothing is parsed: a formula
-stays one line, and what is not known stays as it is.
+stays one line, and what is not known stays unchanged.
 """
 
 import html

@@ -2,7 +2,7 @@
 
 Training has two parts. The encoder alone first learns to name each character
 where it can be known, which is known because the audio is made. Then it stays
-as it is, and the decoder learns to write, and its attention to stop where the
+unchanged, and the decoder learns to write, and its attention to stop where the
 encoder begins to name a character.
 """
 

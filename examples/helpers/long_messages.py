@@ -6,8 +6,8 @@ trained with each attention, reads these names, so that a position can tell what
 came before it, and where it is. Messages, epochs, loss and seed are the same,
 and no loss guides the attention. In training 3 to 8 seconds are keyed.
 
-Additive attention compares contents alone. Chunkwise attention goes on from its
-last stop to the next position that looks like one. Location-aware attention
+Additive attention compares contents alone. Chunkwise attention continues from
+its last stop to the next position that looks like one. Location-aware attention
 also sees its earlier weights, 1.5 seconds to each side. GMM attention moves on
 by as much as the decoder says, whatever stands there.
 """

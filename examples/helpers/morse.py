@@ -49,7 +49,7 @@ EDGE = np.hanning(22) / np.hanning(22).sum()  # 5 ms, against clicks
 
 
 class Heard(NamedTuple):
-    """One message, as it is heard.
+    """One message as audio.
 
     Attributes:
         audio: Samples `(N,)`, float32.

@@ -75,7 +75,7 @@ def ask_rest(texts: list[bytes], align: bool, where: str, model: str, timeout):
 
 
 def reason(body: bytes) -> str:
-    """Read the error message in an answer, or return the answer as it is."""
+    """Read the error message in an answer, or return the whole answer."""
     try:
         return json.loads(body)["error"]
     except (ValueError, LookupError, TypeError):

@@ -45,7 +45,7 @@ class AbstractBackend:
         return True
 
     def do_not_convert(self, function: Callable) -> Callable:
-        """Wrap a function so that AutoGraph traces it as it is written.
+        """Wrap a function so that AutoGraph traces it unchanged.
 
         In a `tf.function`, AutoGraph would first rewrite it and all that it
         calls, for control flow that it does not have. That takes several times

@@ -1,7 +1,7 @@
 """Run a LiteRT file in a separate process, so that a crash ends only it.
 
 `litert.py` starts this program by its path. Like a mobile app, it imports
-neither this package nor TensorFlow, unless it is told to load operations.
+neither this package nor TensorFlow, unless an option loads operations.
 
     python run_litert.py FILE SIGNATURE KERNELS [OPERATIONS] < batches > answers
 

@@ -75,7 +75,10 @@ def test_what_was_given_is_copied_and_stays():
     ("changes", "said"),
     [
         ({"table": [1, 2]}, "table.shape=(2,)"),
-        ({"table": np.zeros((0, 3), int)}, "table.shape=(0, 3), which is empty"),
+        (
+            {"table": np.zeros((0, 3), int)},
+            "table.shape=(0, 3), which is empty",
+        ),
         ({"table": [[1.0]]}, "table.dtype=float64"),
         ({"table": [[True]]}, "table.dtype=bool"),
         ({"table": [[2, -1]]}, "table from -1 to 2"),
