@@ -1,8 +1,8 @@
 """Can attention forecast two years of CO2, and does it beat a classic?
 
 Learns from the months of 1958 to 1987 how the CO2 above Mauna Loa continues,
-and forecasts 24 months from every quarter of the years after, with the quantiles
-0.1, 0.5 and 0.9:
+and forecasts 24 months from every quarter of the years after, with the
+quantiles 0.1, 0.5 and 0.9:
 
     python examples/forecast.py
 
