@@ -13,7 +13,6 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import fields
-from dataclasses import is_dataclass
 from functools import cached_property
 from typing import Any
 from typing import NamedTuple
@@ -88,10 +87,15 @@ class AbstractStep:
                 config contains is omitted.
 
         Returns:
-            A dictionary with its class as `"step"`, and its arguments.
+            A dictionary with its class as `"step"`, and its arguments. For a
+            step that you define, which only its class can read, the class
+            alone.
         """
-        found = {"step": type(self).__name__}
-        for field in fields(self) if is_dataclass(self) else ():
+        kind = type(self)
+        if kind.__module__.partition(".")[0] != __name__.partition(".")[0]:
+            return {"step": f"{kind.__module__}.{kind.__qualname__}"}
+        found = {"step": kind.__name__}
+        for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "steps":
                 value = [step.describe(config) for step in value]
@@ -129,10 +133,12 @@ def held(config: dict, name: str) -> Any:
     """
     if name in config:
         return config[name]
-    values = (x if isinstance(x, list) else [x] for x in config.values())
+    rows = list, tuple  # JSON makes the one of the other
+    values = (x if isinstance(x, rows) else [x] for x in config.values())
     inner = itertools.chain.from_iterable(values)
     configs = (x.get("config") for x in inner if isinstance(x, dict))
-    return next(filter(None, (held(x, name) for x in configs if x)), None)
+    configs = (x for x in configs if isinstance(x, dict))
+    return next(filter(None, (held(x, name) for x in configs)), None)
 
 
 @dataclass(frozen=True)

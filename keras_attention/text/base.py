@@ -249,14 +249,16 @@ class AbstractTokenizer(AbstractReader):
         Returns:
             JSON with the class name and config. For readers without the
             class, it also contains the steps, with all vocabularies that are
-            not in the config.
+            not in the config. The steps are omitted if they give ids other
+            names than `vocabulary` does.
         """
         name, config = (
             keras.saving.get_registered_name(type(self)),
             self.get_config(),
         )
         content = {"class_name": name, "config": config}
-        if self.parts == [self]:
+        entries = [[*x.entries] for x in self.steps if x.entries is not None]
+        if self.parts == [self] and entries == [self.vocabulary]:
             content["unknown_text"] = self.unknown_text
             content["steps"] = [step.describe(config) for step in self.steps]
         return json.dumps(content, ensure_ascii=False, indent=1)

@@ -1,8 +1,10 @@
 """Tokenizers that are read by the steps in their JSON, without their class."""
 
 import json
+import re
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import hostile
 import numpy as np
@@ -106,6 +108,75 @@ def test_what_only_its_class_can_read_is_left_to_it():
         json.dumps(old),
     ):
         assert read_json(text) is None
+
+
+class Nested(AbstractTokenizer):
+    """One of a user whose config has other dictionaries.
+
+    Args:
+        other: What is in its config before the names.
+    """
+
+    def __init__(self, names, other):
+        super().__init__(names)
+        self.other = other
+
+    @property
+    def steps(self):
+        return [steps.Split(), steps.LookUp(self.vocabulary), steps.Join(" ")]
+
+    def get_config(self):
+        own = {"config": {"vocabulary": self.vocabulary}}
+        return {"other": self.other, "own": own}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *(("config", "vocabulary"), {"config": "a vocabulary"}, {"config": 1}),
+        *({"config": [["b", "a"]]}, ({"config": {"vocabulary": ["b", "a"]}},)),
+        [{"config": {"model": {"vocabulary": ["b", "a"]}}}],
+    ],
+)
+def test_other_dictionaries_of_a_config_mislead_nobody(other):
+    tokenizer = Nested(["a", "b"], other)
+    reader = read_json(tokenizer.to_json())
+    assert reader.tokenize(["b a"]).tolist() == [[2, 5, 4, 3]]
+
+
+@dataclass(frozen=True)
+class Split(steps.AbstractStep):
+    """Splits the other way round.
+
+    Args:
+        steps: Anything but steps.
+    """
+
+    steps: frozenset = frozenset("-")
+
+    def read(self, value):
+        return [*reversed(re.split("[" + "".join(self.steps) + "]", value))]
+
+
+def test_steps_of_users_are_no_others_of_the_same_name():
+    class Own(Syllables):
+        @property
+        def steps(self):
+            return [Split(), *super().steps[3:]]
+
+    assert Own(["a", "b"]).tokenize(["a-b"]).tolist() == [[2, 5, 4, 3]]
+    assert read_json(Own(["a", "b"]).to_json()) is None
+
+
+def test_other_names_than_those_of_the_steps_are_left_to_the_class():
+    class Loud(Syllables):
+        @property
+        def steps(self):
+            small = [x.lower() for x in self.vocabulary]
+            return [*super().steps[:3], steps.LookUp(small), steps.Join("-")]
+
+    assert Loud(["BA"]).tokens([[4]]).tolist() == [["BA"]]
+    assert read_json(Loud(["BA"]).to_json()) is None
 
 
 def test_keras_is_not_needed(tmp_path):
