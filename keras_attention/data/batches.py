@@ -18,6 +18,7 @@ AT_ONCE = 2**18  # pairs that are looked up, as NumPy copies their numbers
 CANDIDATES = 256  # for the ends of buckets
 HALVES = 24  # of the longest pair, more candidates if tokens are limited
 TRIED = 512  # segmentations of pairs of a bucket that are drawn for its width
+MOST_TOKENS = 2**40  # more are no limit, and overflow
 Shard = tuple[int, int]
 
 
@@ -266,7 +267,7 @@ def _size(batch_size, max_tokens, processes) -> BatchSize:
         axes = dict(zip(mesh.axis_names, mesh.shape, strict=True))
         devices = axes.get(spread.batch_dim_name, 1)
     unit = processes * -(-devices // processes)
-    return BatchSize(pairs, max_tokens * processes, unit)
+    return BatchSize(pairs, min(max_tokens, MOST_TOKENS) * processes, unit)
 
 
 def check_shard(shard: Shard | None) -> Shard:
