@@ -2,6 +2,7 @@
 
 import argparse
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import Field
 from dataclasses import fields
@@ -107,10 +108,15 @@ def read_config(file: Path) -> dict:
         The options.
 
     Raises:
-        ValueError: If a name is unknown, or the file is not valid TOML.
+        ValueError: If a name is unknown or appears twice, or the file is not
+            valid TOML.
     """
     with open_to_read(file) as content:
         found = tomllib.load(content)
+    names = Counter(name.replace("-", "_") for name in found)
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        raise ValueError(f"{twice[0]!r} appears twice, with - and with _")
     found = {name.replace("-", "_"): x for name, x in found.items()}
     if not found.keys() <= OPTIONS.keys():
         raise ValueError(

@@ -225,10 +225,13 @@ class Recipe:
     def to_toml(self) -> str:
         """Return the recipe as TOML, with one option per line."""
         given = {k: v for k, v in asdict(self).items() if v is not None}
-        values = {
-            k: json.dumps(v, ensure_ascii=False) for k, v in given.items()
-        }
-        return "".join(f"{name} = {value}\n" for name, value in values.items())
+        return "".join(f"{k} = {_toml(v)}\n" for k, v in given.items())
+
+
+def _toml(value):
+    """Write a value, where numbers may be those of NumPy."""
+    text = json.dumps(value, ensure_ascii=False, default=lambda x: x.item())
+    return text.replace("\x7f", r"\u007f")
 
 
 def _document(recipe):

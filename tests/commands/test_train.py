@@ -171,6 +171,7 @@ def test_fine_tuning_takes_the_options_of_the_old_recipe(
     ("text", "message"),
     [
         ("unit = 3", "'unit' is not one of header, "),
+        ("beam-size = 3\nbeam_size = 4", "'beam_size' appears twice"),
         ("units", "recipe.toml: "),
         (Path("/dev/zero"), "recipe.toml: "),
         (None, "recipe.toml: "),

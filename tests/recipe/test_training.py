@@ -349,13 +349,21 @@ def test_a_recipe_that_cannot_be_is_refused(changes, message):
 
 
 def test_every_text_is_quoted_as_toml_quotes_it():
-    separator = '"\\é\U0001f600\x01'
+    separator = '"\\é\U0001f600\x01\x7f'
     recipe = Recipe(features=3, features_separator=separator, seed=2**32 - 1)
     found = tomllib.loads(recipe.to_toml())
     assert found["seed"] == 2**32 - 1
     assert found["features_separator"] == recipe.features_separator
     assert found["features"] == 3
     assert json.dumps(found["columns"]) == "[0, 1]"
+
+
+def test_numbers_of_numpy_are_written_as_numbers():
+    columns = np.int64(1), np.int64(0)
+    recipe = Recipe(units=np.int64(4), rate=np.float32(0.5), columns=columns)
+    assert (
+        recipe.to_toml() == Recipe(units=4, rate=0.5, columns=(1, 0)).to_toml()
+    )
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
