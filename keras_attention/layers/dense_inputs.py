@@ -30,7 +30,7 @@ class AbstractDenseLayer(keras.layers.Layer):
         real = f"Pass {' and '.join(masks)}, which is True at valid positions."
         way_out = f"{PAD} {real if masks else 'Ids of 0 are masked.'}"
         given = {**dict(zip(names, args, strict=False)), **kwargs}
-        self._check_all_there(given)
+        self._check_names(given)
         for name, value in given.items():
             for x in tensors_of(value):
                 needed_by = f"{type(self).__name__} needs tensors"
@@ -44,8 +44,8 @@ class AbstractDenseLayer(keras.layers.Layer):
         args = [given.pop(name) for name in names[: len(args)]]
         return super().__call__(*args, **given)
 
-    def _check_all_there(self, given):
-        parameters = inspect.signature(self.call).parameters.values()
+    def _check_names(self, given):
+        parameters = [*inspect.signature(self.call).parameters.values()]
         single = (
             inspect.Parameter.VAR_POSITIONAL,
             inspect.Parameter.VAR_KEYWORD,
@@ -55,18 +55,26 @@ class AbstractDenseLayer(keras.layers.Layer):
             for x in parameters
             if x.default is x.empty and x.kind not in single
         ]
-        missing = [name for name in needed if name not in given]
+        missing = [name for name in needed if given.get(name) is None]
         if missing:
             got = ", ".join(
                 f"{name}=a list of {len(value)}"
                 if isinstance(value, list | tuple)
-                else name
+                else name + ("=None" if value is None else "")
                 for name, value in given.items()
             )
             raise TypeError(
                 f"{type(self).__name__} needs `{missing[0]}`. Received: "
                 f"{got or 'nothing'}. Call it as "
                 f"layer({', '.join(needed)}), not with a list."
+            )
+        names = [x.name for x in parameters]
+        masks = [name for name in names if name.endswith("_mask")]
+        takes_all = any(x.kind == x.VAR_KEYWORD for x in parameters)
+        if masks and "mask" in given and not ("mask" in names or takes_all):
+            raise TypeError(
+                f"{type(self).__name__} takes no `mask`. Received: mask. "
+                f"Give {', '.join(masks)} in its place."
             )
 
 

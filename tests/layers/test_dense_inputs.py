@@ -147,6 +147,18 @@ def test_inputs_in_a_list_are_told_the_way_to_call():
             layer([X, X])
 
 
+def test_none_in_place_of_inputs_is_named():
+    message = r"BahdanauAttention needs `value`.*query, value=None"
+    with pytest.raises(TypeError, match=message):
+        ka.BahdanauAttention(3)(X, None)
+
+
+def test_the_mask_of_layers_of_keras_has_other_names():
+    message = "BahdanauAttention takes no `mask`.*query_mask, value_mask"
+    with pytest.raises(TypeError, match=message):
+        ka.BahdanauAttention(3)(X, X, mask=[None, MASK])
+
+
 @pytest.mark.parametrize("inputs", [X[:, 0], keras.Input((6,))])
 def test_a_query_for_each_row_is_told_its_axis(inputs):
     for layer in (ka.BahdanauAttention(3), ka.MultiHead(ka.DotAttention(), 2)):
