@@ -24,7 +24,8 @@ def feature_rows(
         For each row, its features and, unless they are an image, their mask.
 
     Raises:
-        ValueError: If a shape does not fit the model or the mask.
+        ValueError: If a shape does not fit the model or the mask, or if an
+            unmasked number is NaN or infinite.
     """
     rows = [np.asarray(row) for row in features]
     sizes = spec.shape[1:]
@@ -41,6 +42,7 @@ def feature_rows(
     rows = [row.astype(spec.dtype) for row in rows]
     if len(sizes) > 2:  # images
         _check_images(rows, mask)
+        _check_finite(rows)
         return [Row([row]) for row in rows]
     masks = [np.ones(len(row), bool) for row in rows]
     if mask is not None:
@@ -50,6 +52,7 @@ def feature_rows(
         way_out = "Leave it out for rows of several lengths."
         check_shape(needs, "mask", given.shape, wanted, way_out)
         masks = list(given.astype(bool))
+    _check_finite([row[real] for row, real in zip(rows, masks, strict=True)])
     return [Row([*pair]) for pair in zip(rows, masks, strict=True)]
 
 
@@ -60,3 +63,13 @@ def _check_images(rows, mask):
             f"{sorted({row.shape for row in rows})}, and "
             f"{'no' if mask is None else 'a'} mask. Resize them."
         )
+
+
+def _check_finite(rows):
+    for i, row in enumerate(rows):
+        if not np.isfinite(row).all():
+            raise ValueError(
+                "A translator without a source tokenizer needs features that "
+                f"are finite numbers. Received: row {i}, which has NaN or "
+                "infinity. Replace them, or mask their positions."
+            )

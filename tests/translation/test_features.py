@@ -63,6 +63,14 @@ def test_a_batch_gives_what_each_row_gives_alone(translator):
     assert translator([]) == []
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_number_that_is_none_is_refused_unless_masked(translator, wrong):
+    features = np.where(MASK[..., None], X, wrong)
+    assert translator(features, mask=MASK) == translator(X, mask=MASK)
+    with pytest.raises(ValueError, match=r"finite numbers.*row 1, which has"):
+        translator(features)
+
+
 def test_texts_are_those_of_the_model(translator):
     found = translator.model.generate(X, translator.search)
     texts = LETTERS.detokenize(found.tokens[:, 0]).numpy().astype(str)
