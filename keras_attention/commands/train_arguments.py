@@ -12,7 +12,7 @@ from keras_attention.files import open_to_read
 from keras_attention.recipe.options import Recipe
 from keras_attention.recipe.options import fixed_options
 
-METAVARS = {str: "NAME", int: "N", float: "R"}
+METAVARS = {str: "TEXT", int: "N", float: "R"}
 OPTIONS = {x.name: x for x in fields(Recipe)}
 
 
@@ -66,7 +66,7 @@ def _add_option(add: Callable, option: Field):
     else:
         how = {"type": kind, "metavar": METAVARS[kind]}
     if option.name == "columns":
-        how["nargs"] = "+"
+        how |= {"nargs": "+", "metavar": "N"}
     name = f"--{option.name.replace('_', '-')}"
     about = option.metadata["about"].replace("%", "%%")
     add(name, default=argparse.SUPPRESS, help=about, **how)
