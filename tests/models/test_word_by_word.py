@@ -129,7 +129,7 @@ def test_no_texts_have_no_scores():
 @pytest.mark.tensorflow
 def test_texts_are_no_ids():
     model, texts = small_model(), np.full((3, 4), "a")
-    with pytest.raises(ValueError, match=r"source ids .* Received: texts"):
+    with pytest.raises(ValueError, match=r"source ids .* Received: strings"):
         model.generate(texts)
     with pytest.raises(ValueError, match=r"target ids .* Received: texts"):
         model.score(SOURCE, texts)
