@@ -173,8 +173,8 @@ def write(made, folder: Path) -> tuple[dict[str, Path], dict, np.ndarray]:
         ),
         folder,
     )
-    paths["SavedModel of Keras"] = folder / "keras"
-    paths["ONNX of Keras"] = folder / "keras.onnx"
+    paths["SavedModel, by Keras' `Model.export`"] = folder / "keras"
+    paths["ONNX, by Keras' `Model.export`"] = folder / "keras.onnx"
     made.export(folder / "keras", verbose=False)
     made.export(folder / "keras.onnx", format="onnx", verbose=False)
     others = {"predict": lambda x: made.predict(x, verbose=0)}

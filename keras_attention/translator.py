@@ -135,8 +135,8 @@ class Translator:
         ValueError: If an argument is invalid, such as a single string for
             `sentences` or a class instead of an object; if a tokenizer has a
             larger vocabulary than the model; if a model that copies words has
-            different source and target vocabularies; or if you translate
-            with, save or export a model without weights.
+            different source and target vocabularies; or if the model has no
+            weights when you translate, save or export.
 
     Example:
 

@@ -30,10 +30,10 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
             next u = sigmoid([query; context] W + b)
         weights[j] = w[j] / sum w
 
-    Before the first step, all weight is on the first valid position. Therefore
-    step `t` reaches at most position `t`, and a target shorter than its source
-    never attends to the end. If no position can be reached, all weights are 0,
-    in later steps as well.
+    Before the first step, all weight is on the first valid position. Therefore,
+    the first `t` steps move at most `t` positions to the right, and a target of
+    `T` steps attends only to the first `T + 1` valid positions. If no position
+    can be reached, all weights are 0, in later steps as well.
 
     A transition agent learns when to move: `u` is the probability of moving,
     computed from the query and the context of the previous step; it is 1/2
@@ -41,9 +41,10 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
     as an input; here, only the query depends on it. The context is the one
     before dropout.
 
-    The first and the last line are computed as one softmax of `score +
-    log(previous[j] + previous[j - 1])` over the reachable positions, which
-    cannot underflow. A sum of previous weights below 1e-30 counts as 0.
+    The softmax and the division by `sum w` are computed together, as one
+    softmax of `score + log(previous[j] + previous[j - 1])` over the reachable
+    positions, which cannot underflow. A sum of previous weights below 1e-30
+    counts as 0.
 
     Args:
         transition_agent: Whether a learned gate decides when to move. Defaults
@@ -55,8 +56,9 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
         **kwargs: Keras layer arguments, such as `name`.
 
     Raises:
-        ValueError: In a stream, because weights never leave a position for
-            good; with a transition agent, if it is not built.
+        ValueError: In a stream, because every position that has been attended
+            to keeps some weight, so that a stream could not drop it; with a
+            transition agent, if it is not built.
 
     Example:
 

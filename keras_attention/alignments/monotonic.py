@@ -53,10 +53,10 @@ class Monotonic(AbstractAlignment):
 
     The bias `r` is trained. For long sources it should start low (usually -4
     for about 50 positions); otherwise the weights hardly move. Noise in
-    training drives `p` to 0 or 1, so that `"hard"`, which is for inference
-    only, gives nearly the same weights. Unbounded scores, such as those of
-    `DotAttention`, train worse than those of
-    `BahdanauAttention(normalize=True)`.
+    training drives `p` to 0 or 1. Therefore, a trained model has nearly the
+    same weights in the mode `"hard"`, which is for inference only, as in the
+    mode of its training. Unbounded scores, such as those of `DotAttention`,
+    train worse than those of `BahdanauAttention(normalize=True)`.
 
     Args:
         mode: `"parallel"` computes all positions at once with a cumulative

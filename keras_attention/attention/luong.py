@@ -30,10 +30,10 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
     more than with `DotAttention`. `W` is the transpose of the memory layer's
     kernel in TensorFlow Addons.
 
-    An optimizer such as Adam changes all entries of `W` at once. The larger
-    query and key are, the more this changes the scores, and weights may become
-    almost one-hot early in training. `"sqrt"` reduces these changes by the root
-    of the query's size.
+    An optimizer such as Adam changes all entries of `W` at once. This changes
+    the scores more if queries and keys have more features, and weights may
+    become almost one-hot early in training. `"sqrt"` reduces these changes by
+    the root of the query's size.
 
     Args:
         use_scale: Whether to learn a factor `g`, with the initial value 1; or

@@ -51,31 +51,35 @@ def parallel_dataset(
     tokenized once, with a progress bar on a terminal. The ids are kept in
     memory, or in the files of a `cache`.
 
-    A batch contains pairs of similar length, padded to the width of the
+    The pairs are divided by length into at most `buckets` buckets. A bucket has
+    at least as many pairs as a batch, and is as wide as its longest pair. A
+    batch contains pairs of similar length, and is padded to the width of the
     bucket of its longest pair. Therefore, full batches have at most `buckets`
-    shapes. A bucket has at least as many pairs as a batch.
+    shapes.
 
-    With `max_tokens`, batches of long pairs have fewer rows: the number of
-    rows times the width of the wider side is at most `max_tokens`. This limits
-    the memory of a training step. A longer pair is a batch by itself. A bucket
-    whose batches have fewer rows can have fewer pairs than `batch_size`. The
-    following rules for the last batch and for pairs that an epoch leaves out
-    then apply to each number of rows separately. The losses of this package
-    average over the tokens of a batch.
+    With `max_tokens`, batches of long pairs have fewer rows: the number of rows
+    times the width of the wider side is at most `max_tokens`. This limits the
+    memory of a training step. A longer pair is a batch by itself. A bucket
+    whose batches have fewer rows can have fewer pairs than `batch_size`. If
+    batches have different numbers of rows, the rules below (for the last batch
+    and for the pairs that an epoch leaves out) apply separately to the batches
+    of each number of rows. The losses of this package average over the tokens
+    of a batch.
 
     With `training`, pairs and batches are shuffled in every epoch, and all
-    batches are full, so that `r = N mod batch_size` of `N` pairs are left
-    out. Epoch `e`, from 0, leaves out `r` consecutive pairs in the order of
-    the text, from pair `e r mod N` on, wrapping around at the end. Therefore,
-    a pair that one epoch leaves out is in the next, and all pairs are trained
-    equally often. The same seed gives the same sequence of epochs. Without
-    `training`, every pair occurs exactly once, short pairs first, and the last
-    batch can be smaller.
+    batches are full, so that `r = N mod batch_size` of `N` pairs are left out.
+    These are `r` consecutive pairs of the text: in epoch `e`, the first of them
+    is pair `(e r) mod N` (`e` and pairs are counted from 0, and pair 0 follows
+    the last pair). Therefore, a pair that one epoch leaves out is in the next,
+    and all pairs are trained equally often. The same seed gives the same
+    sequence of epochs. Without `training`, every pair occurs exactly once,
+    short pairs first, and the last batch can be smaller.
 
-    With `sample_subwords`, sampled segmentations come in the same order of
-    pairs. Each bucket is as wide as the longest of 512 samples for its pairs.
-    A sample that is longer than the bucket of its batch (at most about one in
-    500) or than `max_length` is replaced by the best segmentation.
+    With `sample_subwords`, the pairs of an epoch come in the same order as
+    without it, but their segmentations are sampled. Each bucket is as wide as
+    the longest of 512 samples for its pairs. A sample that is longer than the
+    bucket of its batch (at most about one in 500) or than `max_length` is
+    replaced by the best segmentation.
 
     With `shard`, each of several processes reads its part of every batch, for
     training on several machines. Together they read what one process reads
@@ -85,21 +89,21 @@ def parallel_dataset(
     files and arguments, and iterate equally often in each of them. Every
     process reads and tokenizes the whole text, unless they share a `cache`.
 
-    With `cache`, text can be larger than memory. Ids are written to a folder
-    in `cache` and memory-mapped from there by all processes that use the same
-    text and tokenizers, now or later; an epoch needs five bytes per pair. The
-    batches are the same as without a cache. Each combination of file contents,
-    tokenizers and package version has its own folder. If several processes
-    start together, one writes the folder, and the others wait. A folder is
-    written completely or not at all; a damaged folder is created again, with
-    a warning. Folders are never removed: delete `cache`, or its content, when
-    no process uses it.
+    With `cache`, text can be larger than memory. Ids are written to a folder in
+    `cache` and memory-mapped from there by all processes that use the same text
+    and tokenizers, now or later. An epoch needs five bytes of memory per pair.
+    The batches are the same as without a cache. Each combination of file
+    contents, tokenizers and package version has its own folder. If several
+    processes start together, one writes the folder, and the others wait. A
+    folder is written completely or not at all; a damaged folder is created
+    again, with a warning. Folders are never removed: delete `cache`, or its
+    content, when no process uses it.
 
-    Without `training`, the last batch of some shards can have one pair less
-    than that of others, or none. Devices of a `keras.distribution` need equal
-    numbers of rows. Therefore, if a distribution is set when the dataset is
-    created, the last batch is filled with rows of padding, which losses and
-    metrics of this package ignore.
+    Without `training`, the last batch of one shard can have one pair fewer than
+    the last batch of another shard, and can even be empty. Devices of a
+    `keras.distribution` need equal numbers of rows. Therefore, if a
+    distribution is set when the dataset is created, the last batch is filled
+    with rows of padding, which losses and metrics of this package ignore.
 
     Pairs that are too long or have a blank side are dropped. A warning counts
     them, and so does the attribute `dropped` of the dataset, such as

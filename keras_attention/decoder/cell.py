@@ -110,8 +110,9 @@ class AttentionDecoderCell(AbstractKernelLayer):
         "luong": s_i = f([y_{i-1}; h_{i-1}], s_{i-1}), c_i = attend(s_i)
         attentional vector: h_i = c_i, or tanh([s_i; c_i] W) with a layer size
 
-    With the order `"bahdanau"`, the query is the previous state (`h` of the top
-    cell). With the order `"luong"`, the query is the new output, and with
+    With the order `"bahdanau"`, the query is the previous state of the top
+    cell; for an LSTM cell, this is its hidden state, without its cell state
+    (carry). With the order `"luong"`, the query is the new output, and with
     `input_feeding` the attentional vector is an input of the next step.
     `AttentionDecoder` runs this cell in training, and a search runs it in
     inference. Both carry one flat list of states: states of the cells, bottom

@@ -66,15 +66,15 @@ def export_model(
     """Export a Keras model to another runtime, and verify the result.
 
     The file has one signature, `serving_default`, from the inputs of the model
-    to its outputs, in inference mode. Masks are those of the model's `call`.
-    The batch size is variable, and so is every axis that the model leaves
-    open. In a model that is not functional, an axis is open if the model runs
-    with several sizes of it.
+    to its outputs, in inference mode. Positions are masked as in a call of the
+    model. The batch size is variable, and so is every axis that the model
+    leaves open. In a model that is not functional, an axis is open if the model
+    runs with several sizes of it.
 
     Inputs and outputs keep their names: the names of `keras.Input` and of the
-    output layers, or the keys of a dictionary. For a subclass of
-    `keras.Model`, an array has the name of the argument of `call`, and outputs
-    are called `output_0`, `output_1` and so on.
+    output layers, or the keys of a dictionary. In a subclass of `keras.Model`,
+    an input that is a single array is named after the argument of `call`, and
+    outputs are called `output_0`, `output_1` and so on.
 
     A temporary file is run in its runtime with `sample` and with other batch
     sizes and lengths derived from it, all in one session. It replaces the file

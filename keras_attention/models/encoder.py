@@ -46,12 +46,13 @@ class RecurrentEncoder(
     encodings, which helps with rare words; compare the lexical model of [Nguyen
     and Chiang, 2018]( https://arxiv.org/abs/1710.01329).
 
-    In training on TensorFlow and torch without a GPU, the training loop of
-    decoders runs the same cells, faster and with the same results. On
-    TensorFlow, this loop supports only first derivatives; with
-    `training=False`, all derivatives are available. On torch without a GPU,
-    torch's kernel for whole sequences runs an LSTM or a GRU, unless positions
-    before the last valid one are masked.
+    Without a GPU, two faster methods replace the Keras layers, with the same
+    results. On torch, torch's kernel for whole sequences runs an LSTM or a GRU,
+    in training and inference, unless positions before the last valid one are
+    masked. Otherwise, in training on TensorFlow and torch, the training loop of
+    decoders runs the cells of the encoder. On TensorFlow, this loop supports
+    only first derivatives; with `training=False`, all derivatives are
+    available.
 
     Args:
         units: Units of each layer, in each direction.

@@ -40,12 +40,13 @@ class Ensemble(AbstractCombination):
     `"log_probabilities"` makes the token impossible; a hypothesis without a
     possible next token is dropped.
 
-    You can use an ensemble like a `Seq2Seq`, except for training: to generate,
-    translate, save and export. Members read the same source, and may differ in
-    everything except the target vocabulary: sizes, attentions, orders, outputs.
-    If the attention weights of all members have the same size, their weighted
-    mean is returned; otherwise those of the first member with attention. A
-    `Translator` may have a source tokenizer for each member.
+    You can generate, translate, save and export with an ensemble as with a
+    `Seq2Seq`, but you cannot train it. All members read the same source and
+    have the same target vocabulary. They may differ in everything else, such as
+    sizes, attentions, orders and outputs. If the attention weights of all
+    members have the same size, their weighted mean is returned; otherwise those
+    of the first member with attention. A `Translator` may have a source
+    tokenizer for each member.
 
     Args:
         models: Trained models, such as `Seq2Seq`. They are not copied.

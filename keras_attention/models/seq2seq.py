@@ -88,9 +88,9 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             attended source tokens; see `LexicalTranslation`. This requires an
             encoder that keeps the length of the source. Defaults to `False`.
         scheduled_sampling: Whether training replaces input tokens with the
-            model's own predictions. The probability is the weight
-            `sampling_probability`, which is 0 until the callback
-            `ScheduledSampling` sets it. Defaults to `False`.
+            model's own predictions. The model stores the probability in its
+            non-trainable weight `sampling_probability`, which is 0 until the
+            callback `ScheduledSampling` sets it. Defaults to `False`.
         return_attention_scores: Whether a call also returns the attention
             weights, for a plot or a loss. Defaults to `False`.
         output: An `AbstractOutput` that scores tokens, in place of

@@ -164,7 +164,9 @@ class Recipe:
         0.3, float, check_rate, "dropout rate of embeddings and outputs"
     )
     epochs: int | None = _number(
-        None, "maximum number of epochs", "2,000 batches, at least 40 epochs"
+        None,
+        "maximum number of epochs",
+        "as many as 2,000 batches need, at least 40",
     )
     patience: int | None = _number(
         None,

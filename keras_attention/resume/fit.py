@@ -42,9 +42,10 @@ def resumable_fit(
     state is repeated. (`keras.callbacks.BackupAndRestore` continues with
     another random sequence.) After the last epoch, the folder is empty.
 
-    A state is written completely or not at all: if the process is killed
-    while it writes, the previous state remains. Writing takes the time to
-    write weights and optimizer once; there is no cost between states.
+    A state is written completely or not at all: if the process is killed while
+    it writes, the previous state remains. Saving a state takes the time to
+    write the weights and the optimizer once; batches between two states take no
+    extra time.
 
     - **The same training.** You cannot resume with another model, optimizer,
       loss, metric or argument of `fit`, or with fewer epochs than were
@@ -54,33 +55,36 @@ def resumable_fit(
       their content, other datasets by their class, shapes and number of
       batches. What is not in a config, such as the code of a loss function,
       is not compared, and neither are callbacks.
-    - **Callbacks.** Callbacks see one training: `on_train_begin` is called
-      once per process, and `on_train_end` once. Attributes are saved if they
-      are numbers, strings, arrays, paths, generators of Keras, or lists,
-      tuples, sets and dictionaries of values. A callback must create all
-      other attributes when training begins; if one of them has changed
-      since, a warning names it. Files that a callback writes are unchanged:
-      pass `append=True` to `CSVLogger`, and use `save_freq="epoch"` to get
-      each row once. `on_epoch_begin` is called again for a resumed epoch.
+    - **Callbacks.** Callbacks see one training: `on_train_begin` is called once
+      per process, and `on_train_end` once. Attributes are saved if they are
+      numbers, strings, arrays, paths, generators of Keras, or lists, tuples,
+      sets and dictionaries of values. Other attributes are not saved, so a
+      callback must create them when training begins. If such an attribute
+      changes during training, a warning names it. Files that a callback writes
+      are not restored to an earlier content: pass `append=True` to `CSVLogger`,
+      and use `save_freq="epoch"` to get each row once. `on_epoch_begin` is
+      called again for a resumed epoch.
     - **Data.** A training that resumes within an epoch reads the earlier
       batches of that epoch again and discards them, which takes the time of
       reading. `parallel_dataset` resumes at its epoch, with or without a
       `seed`. Other data must give the same batches for an epoch in a new
-      process. Arrays that `fit` shuffles do, on TensorFlow after
-      `keras.utils.set_random_seed`; `shuffle` of `tf.data` does with a `seed`
-      and `reshuffle_each_iteration=False`.
-    - **What cannot be restored.** The global generator of Keras, which
-      `keras.random` uses without a `seed`: Keras replaces it with each new
-      seed, and gives no access to it. Keras layers have their own generators,
-      which are saved with the model. In custom layers and callbacks, use an
-      attribute that is a `keras.random.SeedGenerator`.
+      process. For arrays that `fit` shuffles, this requires a call of
+      `keras.utils.set_random_seed` on TensorFlow, and nothing on other
+      backends. `shuffle` of `tf.data` requires a `seed` and
+      `reshuffle_each_iteration=False`.
+    - **What cannot be restored.** `keras.random` uses a global generator if you
+      pass no `seed`. Its state is not restored, because Keras gives no access
+      to this generator, and replaces it whenever a new random seed is set.
+      Keras layers have their own generators, which are saved with the model. In
+      custom layers and callbacks, use an attribute that is a
+      `keras.random.SeedGenerator`.
     - **The first state.** It is saved when training begins. If the model has
       no weights at that time, as on TensorFlow before `build`, a training
       that is killed before the second state starts again with new random
       weights: call `keras.utils.set_random_seed` or `build` first.
-    - **Devices.** Several devices of one process are one training. Several
-      JAX processes are not supported, because their states could be from
-      different steps after a kill.
+    - **Devices.** A training on several devices can be resumed if one process
+      uses all of them. Several JAX processes are not supported, because their
+      states could be from different steps after a kill.
 
     Args:
         model: A compiled model.

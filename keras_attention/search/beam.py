@@ -36,8 +36,8 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
     `b` is the coverage penalty. At each step, every hypothesis is extended by
     every token, and the `beam_size` best extensions by this score are kept. A
     finished hypothesis remains in the beam, unchanged, until `beam_size` others
-    are better. Hypotheses that reach `max_length` without an end token compete
-    without one.
+    are better. Hypotheses that reach `max_length` are ranked with the others,
+    even if they have no end token.
 
     With one beam, it equals `GreedySearch`; with as many beams as there are
     possible sequences, it is an exhaustive search. The search stops when no

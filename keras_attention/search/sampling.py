@@ -41,8 +41,9 @@ class Sampling(AbstractSearch, varying=("temperature", "seed")):
 
     A search that is loaded, copied or unpickled starts from the seed again.
 
-    As in any Keras layer with dropout, under `jax.jit` the generator's state
-    is carried by a `keras.StatelessScope`.
+    `Seq2Seq.generate` carries the generator's state for you. If you call a
+    search in a function that you compile with `jax.jit`, carry the state in a
+    `keras.StatelessScope`, as for any Keras layer with dropout.
 
     Args:
         temperature: Values above 1 flatten the distribution; values below 1
